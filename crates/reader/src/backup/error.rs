@@ -19,19 +19,19 @@ pub enum Error {
     /// Neither a media header nor a compressed container.
     #[error("{}: not a backup: it starts with {front:02X?}", path.display())]
     NotABackup { path: PathBuf, front: Vec<u8> },
-    /// A container version that nobody has described.
+    /// An undocumented container version.
     #[error("{}: compressed backup of container version {version}; 1 and 2 can be read", path.display())]
     UnknownContainer { path: PathBuf, version: u32 },
-    /// Container version 1 does not tell where its first record is.
+    /// Container version 1 without the offset of its first record.
     #[error("{}: compressed backup without a first record", path.display())]
     NoFirstRecord { path: PathBuf },
-    /// The records are whole, but XPRESS does not expand them.
+    /// Intact records of another algorithm than XPRESS.
     #[error("{}: the records (first at {offset}) are {algorithm}; only MS_XPRESS can be read", path.display())]
     OtherAlgorithm { path: PathBuf, offset: u64, algorithm: &'static str },
-    /// The streams say so.
+    /// Encrypted streams.
     #[error("{}: the backup is encrypted (stream {stream}); it can only be restored with its certificate or key", path.display())]
     Encrypted { path: PathBuf, stream: Tag },
-    /// A media header and nothing behind it.
+    /// A media header without a backup set after it.
     #[error("{}: a media header without a backup set{}", path.display(), Because(cause))]
     NoSet { path: PathBuf, cause: Option<Box<Finding>> },
     /// No file at all.
@@ -43,10 +43,10 @@ pub enum Error {
         first.display(), other.display()
     )]
     ForeignStripe { first: PathBuf, first_set: Guid, other: PathBuf, other_set: Guid },
-    /// Two files say they are the same stripe.
+    /// Two files with the same family number.
     #[error("{} and {} are both family {family} of media set {media_set}", first.display(), other.display())]
     SameStripe { first: PathBuf, other: PathBuf, family: u16, media_set: Guid },
-    /// Not all stripes are there.
+    /// Missing stripes.
     #[error(
         "the backup is striped over {families} files: {} of media set {media_set} {} missing",
         Families(missing), if missing.len() == 1 { "is" } else { "are" }
@@ -101,7 +101,7 @@ pub enum Error {
     #[error("the log between {} and {} is not given: {before}, the next is {after}",
         before.last_lsn, after.first_lsn)]
     Gap { before: Box<SetName>, after: Box<SetName> },
-    /// A log backup that was made after another restore of the database.
+    /// A log backup from another recovery fork of the database.
     #[error("{after} is on recovery fork {found}, {before} on {fork}: it does not follow")]
     OtherFork { before: Box<SetName>, fork: Guid, after: Box<SetName>, found: Guid },
     /// The stop lies before the end of the full or differential backup.

@@ -26,7 +26,7 @@ pub enum ReadError {
     Io(#[from] extentdb_io::Error),
 }
 
-/// What is wrong with a record.
+/// Damage to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message of each variant names its fields")]

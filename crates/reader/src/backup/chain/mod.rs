@@ -1,13 +1,13 @@
-//! Which backup sets make a database together, by their headers alone.
+//! Selects the backup sets that form a database, by their headers alone.
 //!
 //! ```text
 //! full ──────────┬──────────────────────────────────── the newest that fits the stop
-//! differential   └──▶ names the set GUID of the full   the newest that fits the stop
+//! differential   └──▶ has the set GUID of the full     the newest that fits the stop
 //! log, log, …         first LSN <= where the chain ends < last LSN, on the fork where the chain is
 //! ```
 //!
-//! `last_lsn` is exclusive: a log backup that begins there follows. What is not needed is left out
-//! and named; what cannot follow is an error that names both sides.
+//! `last_lsn` is exclusive: a log backup that begins there follows. Sets that are not needed are
+//! left out and listed; a set that cannot follow is an error that names both sides.
 
 pub(crate) mod stop;
 
@@ -21,23 +21,23 @@ use crate::backup::chain::stop::StopAt;
 use crate::backup::error::{Error, SetName};
 use crate::backup::media::header::SetHeader;
 
-/// A set that was given and is not used.
+/// A given set that is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// A file of it.
     pub path: PathBuf,
     /// Its number on its media.
     pub position: u32,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// A set among those that were given.
+/// A given set.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     /// A file of it.
     pub(crate) path: PathBuf,
-    /// Which of the media sets it is on.
+    /// Index of its media set.
     pub(crate) media: usize,
     pub(crate) header: SetHeader,
 }
@@ -89,7 +89,7 @@ pub(crate) fn log_time(date: MtfDate) -> Option<LogTime> {
 
 /// Which candidates are used, by their index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct ChainPlan {
     pub(crate) base: usize,
     pub(crate) differential: Option<usize>,
     pub(crate) logs: Vec<usize>,
@@ -104,26 +104,26 @@ pub(crate) fn is_base(kind: BackupKind) -> bool {
     )
 }
 
-/// What a chain must begin with.
+/// The required start of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum ChainStart {
     /// A full backup: a database is wanted.
     Full,
-    /// Whatever there is: only its log is wanted.
+    /// Any set: only its log is needed.
     Any,
 }
 
 /// Plans a chain. `skipped`: candidates that turned out to reach beyond the stop.
 ///
 /// # Errors
-/// There is no full backup, or a set does not follow on the others.
+/// No full backup, or a set that does not follow the others.
 pub(crate) fn plan(
     sets: &[Candidate],
-    begin: Begin,
+    begin: ChainStart,
     stop: Option<StopAt>,
     skipped: &[usize],
-) -> Result<Plan, Error> {
-    let mut planner = Planner { sets, stop, skipped, plan: Plan::default() };
+) -> Result<ChainPlan, Error> {
+    let mut planner = Planner { sets, stop, skipped, plan: ChainPlan::default() };
     planner.choose_base(begin)?;
     planner.refuse_foreign()?;
     planner.choose_differential()?;
@@ -135,7 +135,7 @@ struct Planner<'c> {
     sets: &'c [Candidate],
     stop: Option<StopAt>,
     skipped: &'c [usize],
-    plan: Plan,
+    plan: ChainPlan,
 }
 
 impl<'c> Planner<'c> {
@@ -150,9 +150,9 @@ impl<'c> Planner<'c> {
         self.plan.left_out.push(LeftOut { path, position, why });
     }
 
-    fn choose_base(&mut self, begin: Begin) -> Result<(), Error> {
+    fn choose_base(&mut self, begin: ChainStart) -> Result<(), Error> {
         let mut bases = self.of_kind(is_base);
-        if bases.is_empty() && begin == Begin::Any {
+        if bases.is_empty() && begin == ChainStart::Any {
             let oldest = self.sets.iter().enumerate().min_by_key(|(_, set)| set.header.first_lsn);
             self.plan.base = oldest.ok_or(Error::NothingGiven)?.0;
             return Ok(());

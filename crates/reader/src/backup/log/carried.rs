@@ -1,4 +1,4 @@
-//! The log that a backup carries, as the log file it was taken from: zeros around what is there,
+//! The log that a backup carries, as the log file it was copied from: zeros around the carried parts,
 //! and VLFs by description.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::backup::set::BackupSet;
 /// The part of one log file that a backup carries.
 pub struct CarriedLog<'b> {
     set: &'b BackupSet,
-    /// Those with bytes, by their place in the log file.
+    /// Parts with bytes, by their offset in the log file.
     parts: Vec<&'b LogPart>,
     len: u64,
 }
@@ -66,8 +66,8 @@ pub(crate) fn header(set: &BackupSet, part: &LogPart) -> VlfHeader {
     }
 }
 
-/// The parity that the carried blocks are stamped with: that of the first block that names its own
-/// place. A description may lack it, and what is carried may begin with sectors that belong to no
+/// The parity that the carried blocks are stamped with: that of the first block with its own
+/// offset. A description may lack it, and the carried log may begin with sectors that belong to no
 /// block.
 fn stamped_parity(set: &BackupSet, part: &LogPart) -> Option<Parity> {
     let vlf_offset = part.vlf.offset.get();

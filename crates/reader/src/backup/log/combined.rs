@@ -1,4 +1,4 @@
-//! The log of several backups as one: VLFs by their sequence number, one behind the other.
+//! The log of several backups as one: VLFs by their sequence number, one after the other.
 //!
 //! ```text
 //! full, log 1, log 2: carried pieces of VLF 49, 50     offsets in their log files, used again and again
@@ -22,12 +22,12 @@ use crate::backup::set::BackupSet;
 /// The log that backup sets carry together.
 pub struct CombinedLog {
     sets: Vec<Arc<BackupSet>>,
-    pieces: Vec<Piece>,
+    pieces: Vec<CarriedPiece>,
     len: u64,
 }
 
 /// A run of log that a set carries.
-struct Piece {
+struct CarriedPiece {
     /// Where it lies in the combined log.
     at: Range<u64>,
     /// Index of the set, and of its part.
@@ -51,7 +51,7 @@ impl CombinedLog {
             vlf.offset = len;
             len = len.saturating_add(vlf.size);
         }
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<CarriedPiece> = Vec::new();
         for (number, set) in sets.iter().enumerate() {
             let parts = set.log().iter().enumerate().filter(|(_, part)| is_carried(part));
             pieces.extend(parts.filter_map(|(index, part)| {
@@ -60,7 +60,7 @@ impl CombinedLog {
                 let start = vlf.offset.checked_add(skip)?;
                 let bytes = part.stored_bytes().min(vlf.size.checked_sub(skip)?);
                 let at = start..start.checked_add(bytes)?;
-                Some(Piece {
+                Some(CarriedPiece {
                     at,
                     set: number,
                     part: index,

@@ -1,7 +1,7 @@
 //! The log that a backup carries: which bytes of the log file, and where in the backup they lie.
 //!
 //! The bytes are log blocks as they lie in the log file, stamps and checksums included, zeros
-//! behind the last one.
+//! after the last one.
 
 pub(crate) mod carried;
 pub(crate) mod combined;
@@ -25,7 +25,7 @@ pub struct LogPart {
     pub file: FileId,
     /// The VLF as the backup describes it.
     pub vlf: VlfDescription,
-    /// Offsets in the log file of the log that the backup carries; empty when there is none.
+    /// Offsets in the log file of the log that the backup carries; may be empty.
     pub carried: Range<u64>,
     /// Where those bytes lie, in order. Shorter than `carried` when the file was cut off; empty
     /// when another stripe has them.
@@ -43,7 +43,7 @@ pub struct LogPosition {
     pub path: Arc<PathBuf>,
     /// Offset of the first byte in the backup file, or of the record that holds it.
     pub backup_offset: u64,
-    /// Which stream of the set, and where in it.
+    /// Index of the stream in the set, and the offset in it.
     pub(crate) stream: usize,
     pub(crate) at: u64,
 }
@@ -74,12 +74,12 @@ impl LogPart {
         LogPart { file: FileId(vlf.file.get()), vlf, carried, positions }
     }
 
-    /// Bytes of the log that are really there.
+    /// Bytes of the log that the backup has.
     pub fn stored_bytes(&self) -> u64 {
         self.positions.iter().map(|position| position.bytes).sum()
     }
 
-    /// True when all the log that the VLF should carry is there.
+    /// True when the backup has all of the log that the VLF should carry.
     pub fn is_complete(&self) -> bool {
         self.stored_bytes() == self.carried.end - self.carried.start
     }

@@ -29,14 +29,14 @@ pub struct MediaFamily {
 }
 
 impl MediaFamily {
-    /// Names the families that were not given.
+    /// The missing families, as text.
     pub fn describe_missing(&self) -> String {
         let are = if self.missing.len() == 1 { "is" } else { "are" };
         format!("{} of {} {are} not given", Families(&self.missing), self.families)
     }
 }
 
-/// One file, walked.
+/// A scanned file.
 pub(crate) struct MediaFile {
     pub(crate) stream: Arc<BlockStream>,
     pub(crate) scan: Scan,
@@ -54,7 +54,7 @@ impl MediaFile {
         self.scan.raid.map(|raid| raid.media_set.get())
     }
 
-    /// Number of this file, and how many there are.
+    /// Number of this file, and the number of files.
     pub(crate) fn family(&self) -> (u16, u16) {
         let raid = self.scan.raid.map_or((1, 1), |raid| (raid.family.get(), raid.families.get()));
         (raid.0.max(1), raid.1.max(1))

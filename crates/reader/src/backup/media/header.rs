@@ -1,4 +1,4 @@
-//! What RESTORE HEADERONLY and FILELISTONLY show, gathered from the blocks of a set.
+//! The columns of RESTORE HEADERONLY and FILELISTONLY, from the blocks of a set.
 
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ pub struct SetHeader {
     pub database_backup_lsn: Lsn,
     pub fork_point_lsn: Option<Lsn>,
     pub backup_start_date: MtfDate,
-    /// `None` in the set's place when it was cut off before its end.
+    /// `None` when the set is truncated before its end.
     pub backup_finish_date: Option<MtfDate>,
     /// Quarter hours from UTC; 127 unknown.
     pub time_zone: i8,
@@ -139,7 +139,7 @@ impl SetHeader {
     }
 }
 
-/// What SSET alone tells about a set whose configuration is lost.
+/// The kind of a set by SSET alone, when its configuration is lost.
 fn kind_by_attributes(attributes: u32) -> BackupKind {
     match attributes {
         bits if bits & SET_LOG != 0 => BackupKind::Log,
@@ -157,7 +157,7 @@ fn some_guid(guid: DiskGuid) -> Option<Guid> {
     (!guid.is_none()).then_some(guid.get())
 }
 
-/// What a differential set builds on. Only MSCI still tells it: MSLS names the base that this set
+/// The base of a differential set. Only MSCI has it: MSLS names the base that this set
 /// will be.
 fn differential_base(set: &SetScan, kind: BackupKind) -> Option<(Lsn, Guid)> {
     if !kind.is_differential() {
@@ -189,7 +189,7 @@ pub struct BackupFile {
     pub unique_id: Guid,
     pub source_block_size: u32,
     pub backup_size_in_bytes: u64,
-    /// Pages that the set says it holds, all stripes.
+    /// Pages of the set by its configuration, all stripes.
     pub backup_pages: u32,
     pub differential_base_lsn: Option<Lsn>,
     pub differential_base_guid: Option<Guid>,

@@ -1,4 +1,4 @@
-//! The files of a media set: which stripes are there, and which backup sets they hold.
+//! The files of a media set: the given stripes and their backup sets.
 
 pub(crate) mod file;
 pub(crate) mod header;
@@ -19,7 +19,7 @@ use crate::backup::media::scan::SetScan;
 use crate::backup::media::summary::SetSummary;
 use crate::backup::set::{BackupSet, SetOptions};
 
-/// The files of a backup, opened: their headers are read, their pages are not looked at.
+/// The opened files of a backup: headers are read, pages are not.
 pub struct BackupMedia {
     files: Vec<MediaFile>,
     findings: Findings,
@@ -58,7 +58,7 @@ impl BackupMedia {
         Ok(BackupMedia { files, findings })
     }
 
-    /// The file that was given first.
+    /// The first file given.
     pub(crate) fn first_path(&self) -> PathBuf {
         self.files.first().map(|file| file.stream.path().to_path_buf()).unwrap_or_default()
     }
@@ -105,16 +105,16 @@ impl BackupMedia {
         set.map_or_else(Vec::new, |(set, _)| files_of(set))
     }
 
-    /// What is wrong with the files, as far as their headers tell.
+    /// Findings about the headers of the files.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
 
     /// Opens a set: finds out where each of its extents lies. `position`: from 1; may be left out
-    /// when there is one.
+    /// when it is the only one.
     ///
     /// # Errors
-    /// There is no such set, or several and none was chosen; it is no full backup; a stripe is
+    /// No such set, or several and none was chosen; not a full backup; a stripe is
     /// missing.
     pub fn open_set(
         &self,
@@ -157,7 +157,7 @@ impl BackupMedia {
         guids
     }
 
-    /// The stripe that tells most about a set: one that has its final configuration.
+    /// The best stripe for the header of a set: one with its final configuration.
     fn best_scan(&self, guid: Guid) -> Option<(&SetScan, &MediaFile)> {
         let scans = || self.files.iter().filter_map(|file| file.set(guid).map(|set| (set, file)));
         scans().find(|(set, _)| set.last.is_some()).or_else(|| scans().next())
@@ -169,7 +169,7 @@ impl BackupMedia {
     }
 }
 
-/// Walks files, each on a thread of its own.
+/// Scans files, each on its own thread.
 fn open_files(sources: Vec<Arc<dyn ReadAt>>) -> Result<Vec<MediaFile>, Error> {
     let opened: Vec<_> = thread::scope(|scope| {
         let tasks: Vec<_> = sources

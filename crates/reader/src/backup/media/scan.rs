@@ -1,6 +1,6 @@
 //! Walks the blocks and streams of one file and notes what it holds and where.
 //!
-//! Pages and log are passed over. A block that is not where it should be is looked for in what
+//! Pages and log are skipped. A block that is not at its offset is searched for in what
 //! follows; what a file that was cut off still holds is noted like the rest.
 
 use std::ops::Range;
@@ -15,11 +15,11 @@ use extentdb_format::mtf::{
 use extentdb_types::Guid;
 
 use crate::backup::error::Error;
-use crate::backup::finding::{Findings, Part, What};
+use crate::backup::finding::{FindingKind, Findings, SetPart};
 use crate::backup::read_error::ReadError;
 use crate::backup::stream::{BlockStream, StreamReader};
 
-/// How far a lost block is looked for.
+/// Bytes in which a lost block is searched for.
 const LOOK_BYTES_MAX: u64 = 1 << 20;
 /// Blocks begin on multiples of this.
 const BLOCK_ALIGNMENT: u64 = 512;
@@ -27,12 +27,12 @@ const BLOCK_ALIGNMENT: u64 = 512;
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 20;
 /// Longest set map that is read.
 const SET_MAP_BYTES_MAX: u64 = 16 << 20;
-/// Backup sets in one file before the walk gives up.
+/// Backup sets of one file, at most; then the scan ends.
 const SETS_MAX: usize = 1 << 12;
-/// Blocks in one file before the walk gives up: far more than sets, VLFs and filemarks can make.
+/// Blocks of one file, at most; then the scan ends. Far more than sets, VLFs and filemarks need.
 const BLOCKS_MAX: u32 = 1 << 18;
 
-/// What a file holds.
+/// The contents of a file.
 pub(crate) struct Scan {
     /// `None` when the media header is damaged.
     pub(crate) tape: Option<Tape>,
@@ -41,7 +41,7 @@ pub(crate) struct Scan {
     pub(crate) findings: Findings,
 }
 
-/// What a file holds of one backup set.
+/// The contents of a file for one backup set.
 pub(crate) struct SetScan {
     /// Offset of SSET in the stream.
     pub(crate) at: u64,
@@ -57,11 +57,11 @@ pub(crate) struct SetScan {
     pub(crate) ends: u32,
     /// A filemark follows the last end.
     pub(crate) is_closed: bool,
-    /// The first stream that says it is encrypted.
+    /// The first encrypted stream.
     pub(crate) encrypted: Option<Tag>,
 }
 
-/// Extents, one behind the other.
+/// Adjacent extents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataRun {
     /// Offset of the first in the stream.
@@ -100,7 +100,7 @@ impl SetScan {
 
 /// Walks a file.
 pub(crate) fn scan(stream: &BlockStream, findings: Findings) -> Result<Scan, Error> {
-    let mut walk = Walk {
+    let mut walk = BlockWalk {
         reader: StreamReader::new(stream),
         at: 0,
         tape: None,
@@ -128,23 +128,23 @@ impl Scan {
         let sets = self.sets.len();
         for (n, set) in self.sets.iter().enumerate() {
             let parts = [
-                (set.first.is_none(), Part::Configuration),
-                (set.last.is_none(), Part::FinalConfiguration),
-                (stream.seek_indexes().is_some_and(|indexes| indexes <= n), Part::SeekIndex),
-                (!set.has_set_map, Part::SetMap),
-                (set.ends < 2, Part::End),
-                // Between sets another block begins only when the filemark was passed.
-                (!set.is_closed && n + 1 == sets, Part::Filemark),
+                (set.first.is_none(), SetPart::Configuration),
+                (set.last.is_none(), SetPart::FinalConfiguration),
+                (stream.seek_indexes().is_some_and(|indexes| indexes <= n), SetPart::SeekIndex),
+                (!set.has_set_map, SetPart::SetMap),
+                (set.ends < 2, SetPart::End),
+                // Between sets a block begins only after the filemark.
+                (!set.is_closed && n + 1 == sets, SetPart::Filemark),
             ];
             for (_, part) in parts.iter().filter(|(is_missing, _)| *is_missing) {
-                let what = What::Missing { set: n as u32 + 1, part: *part };
+                let what = FindingKind::Missing { set: n as u32 + 1, part: *part };
                 self.findings.add(stream.path(), stream.file_offset(set.at), what);
             }
         }
     }
 }
 
-struct Walk<'a> {
+struct BlockWalk<'a> {
     reader: StreamReader<'a>,
     at: u64,
     tape: Option<Tape>,
@@ -153,7 +153,7 @@ struct Walk<'a> {
     findings: Findings,
 }
 
-impl Walk<'_> {
+impl BlockWalk<'_> {
     fn run(&mut self) -> Result<(), Error> {
         for _ in 0..BLOCKS_MAX {
             if self.sets.len() > SETS_MAX {
@@ -166,7 +166,7 @@ impl Walk<'_> {
                 Err(damage) => self.pass_damage(damage)?,
             }
         }
-        self.note(self.at, What::Unreadable);
+        self.note(self.at, FindingKind::Unreadable);
         Ok(())
     }
 
@@ -181,12 +181,12 @@ impl Walk<'_> {
         {
             return Err(stream.other_algorithm(offset));
         }
-        self.findings.add(stream.path(), offset, What::Undecoded(what));
+        self.findings.add(stream.path(), offset, FindingKind::Undecoded(what));
         self.at = stream.piece_end(self.at).max(self.at + BLOCK_ALIGNMENT);
         Ok(())
     }
 
-    fn note(&mut self, at: u64, what: impl Into<What>) {
+    fn note(&mut self, at: u64, what: impl Into<FindingKind>) {
         let stream = self.reader.stream();
         self.findings.add(stream.path(), stream.file_offset(at), what);
     }
@@ -223,7 +223,7 @@ impl Walk<'_> {
         self.streams(kind, streams_at)
     }
 
-    /// Looks for the next block from `from` on; what lies between is passed over.
+    /// Searches the next block from `from` on and skips the bytes before it.
     fn find_block(&mut self, from: u64) -> Result<bool, ReadError> {
         let lost_at = self.at;
         let mut is_zero = true;
@@ -233,24 +233,24 @@ impl Walk<'_> {
             let front = match self.reader.bytes(at, BLOCK_HEADER_BYTES) {
                 Err(ReadError::Damaged { offset, what, .. }) => {
                     let stream = self.reader.stream();
-                    self.findings.add(stream.path(), offset, What::Undecoded(what));
+                    self.findings.add(stream.path(), offset, FindingKind::Undecoded(what));
                     at = stream.piece_end(at).max(at + BLOCK_ALIGNMENT);
                     continue;
                 }
                 read => read?,
             };
             if BlockHeader::parse(&front).starts_a_block() {
-                self.note(lost_at, What::PassedOver { bytes: at - lost_at });
+                self.note(lost_at, FindingKind::PassedOver { bytes: at - lost_at });
                 self.at = at;
                 return Ok(true);
             }
             is_zero &= front.iter().all(|byte| *byte == 0);
             at += BLOCK_ALIGNMENT;
         }
-        // Zeros fill a file up to the size it was made with.
+        // Zeros fill a file up to its initial size.
         let front = self.reader.bytes(lost_at, BLOCK_HEADER_BYTES)?;
         if !(is_zero && front.iter().all(|byte| *byte == 0)) {
-            self.note(lost_at, What::Unreadable);
+            self.note(lost_at, FindingKind::Unreadable);
         }
         Ok(false)
     }
@@ -270,7 +270,7 @@ impl Walk<'_> {
         if bytes > left {
             self.note(
                 self.at,
-                What::Truncated { part: block.header().tag(), missing: bytes - left },
+                FindingKind::Truncated { part: block.header().tag(), missing: bytes - left },
             );
         } else if let Some(set) = self.sets.last_mut().filter(|set| set.ends > 0) {
             set.is_closed = true;
@@ -310,21 +310,21 @@ impl Walk<'_> {
     /// The set that blocks belong to now. When its start was lost, one without a name.
     fn set(&mut self) -> &mut SetScan {
         if self.sets.is_empty() {
-            self.note(self.at, What::Missing { set: 1, part: Part::Start });
+            self.note(self.at, FindingKind::Missing { set: 1, part: SetPart::Start });
             let start = StartOfSet::new(1, Guid([0; 16]), MtfDate::NONE);
             self.sets.push(SetScan::new(self.at, start));
         }
         self.sets.last_mut().expect("a set was pushed above")
     }
 
-    /// Walks the streams of a block up to SPAD and leaves `self.at` behind it.
+    /// Scans the streams of a block up to SPAD and sets `self.at` to its end.
     fn streams(&mut self, kind: BlockKind, start: u64) -> Result<bool, ReadError> {
         let mut at = start;
         loop {
             let front = self.reader.bytes(at, STREAM_HEADER_BYTES)?;
             if front.len() < STREAM_HEADER_BYTES {
                 let missing = (STREAM_HEADER_BYTES - front.len()) as u64;
-                self.note(at, What::Truncated { part: kind.tag(), missing });
+                self.note(at, FindingKind::Truncated { part: kind.tag(), missing });
                 self.at = self.reader.stream().len();
                 return Ok(false);
             }
@@ -333,7 +333,7 @@ impl Walk<'_> {
             let left = self.reader.stream().len().saturating_sub(data_at);
             let is_sound = header.fault().is_none();
             if !is_sound && (header.stream_kind().is_none() || header.bytes.get() > left) {
-                self.note(at, header.fault().map_or(What::Unreadable, What::Fault));
+                self.note(at, header.fault().map_or(FindingKind::Unreadable, FindingKind::Fault));
                 self.at = at;
                 return self.find_block(at);
             }
@@ -341,7 +341,7 @@ impl Walk<'_> {
             let bytes = header.bytes.get().min(left);
             if header.bytes.get() > left {
                 let missing = header.bytes.get() - left;
-                self.note(at, What::Truncated { part: header.tag(), missing });
+                self.note(at, FindingKind::Truncated { part: header.tag(), missing });
             }
             self.take_stream(kind, &header, data_at, bytes)?;
             at = (data_at + bytes).next_multiple_of(STREAM_ALIGNMENT);

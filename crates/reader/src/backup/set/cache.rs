@@ -1,12 +1,12 @@
 //! A few expanded extents, kept for the next page of them.
 //!
 //! Reading a B-tree page by page would otherwise expand an extent of a compressed backup eight
-//! times. Two threads may expand the same extent at once; the lock is held only to look and to put.
+//! times. Two threads may expand the same extent at once; the lock is held only for lookup and insert.
 
 use extentdb_base::Extent;
 use extentdb_base::sync::{Arc, Mutex, lock};
 
-/// Independent parts, each with its own lock.
+/// Number of shards, each with its own lock.
 const SHARDS: usize = 8;
 /// Extents in each part: 4 MB in all.
 const EXTENTS_PER_SHARD: usize = 8;
@@ -25,7 +25,7 @@ impl ExtentCache {
         self.shards.get(extent.index as usize % SHARDS).unwrap_or(first)
     }
 
-    /// The extent, when it is kept. It becomes the last to go.
+    /// The cached extent, which becomes the most recently used one.
     pub(crate) fn find(&self, extent: Extent) -> Option<Arc<[u8]>> {
         let mut shard = lock(self.shard(extent));
         let at = shard.iter().position(|(kept, _)| *kept == extent)?;
@@ -35,7 +35,7 @@ impl ExtentCache {
         Some(bytes)
     }
 
-    /// Keeps an extent in the place of the one that was not wanted for the longest time.
+    /// Caches an extent in place of the least recently used one.
     pub(crate) fn keep(&self, extent: Extent, bytes: Arc<[u8]>) {
         let mut shard = lock(self.shard(extent));
         if shard.iter().any(|(kept, _)| *kept == extent) {
@@ -55,7 +55,7 @@ mod tests {
     use extentdb_base::size::EXTENT_BYTES;
 
     #[test]
-    fn the_extent_not_wanted_for_longest_goes_first() {
+    fn the_least_recently_used_extent_is_evicted() {
         let cache = ExtentCache::default();
         let extent = |n: u32| Extent { file: FileId(1), index: n * SHARDS as u32 };
         for n in 0..EXTENTS_PER_SHARD as u32 {

@@ -11,7 +11,7 @@ use extentdb_format::PageBytes;
 use extentdb_format::mtf::{BackupKind, config::FileKind};
 
 use crate::backup::error::Error;
-use crate::backup::finding::{Findings, What};
+use crate::backup::finding::{FindingKind, Findings};
 use crate::backup::log::{LogPart, log_parts};
 use crate::backup::media::file::{MediaFamily, MediaFile};
 use crate::backup::media::header::{BackupFile, SetHeader, files_of};
@@ -19,7 +19,7 @@ use crate::backup::media::scan::{DataRun, SetScan};
 use crate::backup::read_error::{ReadError, Undecoded};
 use crate::backup::set::cache::ExtentCache;
 use crate::backup::set::page_map::{Layout, PageMap};
-use crate::backup::set::placement::{Placed, Stored, place};
+use crate::backup::set::placement::{Placement, StoredExtents, place};
 use crate::backup::stream::{BlockStream, Scratch};
 
 /// The bytes of an extent.
@@ -28,12 +28,12 @@ pub type ExtentBytes = [u8; EXTENT_BYTES];
 /// How to open a set.
 #[derive(Clone, Debug, Default)]
 pub struct SetOptions {
-    /// Read what is there when stripes are missing; each becomes a finding.
+    /// Opens the set when stripes are missing; each becomes a finding.
     pub allow_missing_stripes: bool,
     /// Open sets that are no full backup, too: their extents and log can be read, but are no
     /// database.
     pub any_kind: bool,
-    /// Threads that look at the extents; 0: as many as the machine has.
+    /// Threads that scan the extents; 0 = one per core.
     pub jobs: usize,
 }
 
@@ -71,7 +71,7 @@ impl BackupSet {
         let data_files: Vec<_> =
             files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
         let stored = what_is_stored(header.kind, family);
-        let Placed { map, repeats, fillers } =
+        let Placement { map, repeats, fillers } =
             place(&layout, &data_files, stored, jobs(options), &mut findings)?;
         if map.is_empty() && is_a_database(header.kind) {
             refuse_missing_stripes(family, &SetOptions::default())?;
@@ -117,7 +117,7 @@ impl BackupSet {
         Ok(())
     }
 
-    /// What RESTORE HEADERONLY shows.
+    /// The columns of RESTORE HEADERONLY.
     pub fn header(&self) -> &SetHeader {
         &self.header
     }
@@ -132,7 +132,7 @@ impl BackupSet {
         self.layout.streams().first().map(|stream| stream.path().as_path())
     }
 
-    /// What is wrong with the backup and did not stop it from being opened.
+    /// Damage that did not prevent opening.
     pub fn findings(&self) -> &Findings {
         &self.findings
     }
@@ -199,10 +199,10 @@ impl BackupSet {
         self.read_pages(page, out)
     }
 
-    /// Reads whole pages, one behind the other, from `first` on. `buf` is a multiple of the page
+    /// Reads adjacent whole pages from `first` on. `buf` is a multiple of the page
     /// size.
     ///
-    /// Whole extents go straight into `buf`; of others, a few stay expanded for the next call.
+    /// Whole extents are read directly into `buf`; of others, a few stay expanded for the next call.
     ///
     /// # Errors
     /// As [`BackupSet::read_extent`]. Parts of `buf` may have been filled.
@@ -273,7 +273,7 @@ impl BackupSet {
     }
 
     /// Reads log bytes of a VLF. `file_offset`: offset in the log file; `buf` must lie inside what
-    /// the part carries. Returns how many bytes were there: fewer than wanted only at the end of
+    /// the part carries. Returns the number of bytes read: fewer than wanted only at the end of
     /// what is stored.
     ///
     /// # Errors
@@ -323,12 +323,12 @@ fn lay_out(parts: &[(&MediaFile, &SetScan)], position: u32) -> Result<Layout, Er
     Layout::new(runs).map_err(|extents| Error::TooManyExtents { position, extents })
 }
 
-/// What the extents of a set are by its kind, as far as the stripes are given.
-fn what_is_stored(kind: BackupKind, family: &MediaFamily) -> Stored {
+/// The extents of a set by its kind, for the given stripes.
+fn what_is_stored(kind: BackupKind, family: &MediaFamily) -> StoredExtents {
     match kind {
-        _ if !family.missing.is_empty() => Stored::Part,
-        BackupKind::Database | BackupKind::Partial | BackupKind::File => Stored::Allocated,
-        _ => Stored::Changed,
+        _ if !family.missing.is_empty() => StoredExtents::Part,
+        BackupKind::Database | BackupKind::Partial | BackupKind::File => StoredExtents::Allocated,
+        _ => StoredExtents::Changed,
     }
 }
 
@@ -348,7 +348,7 @@ fn note_missing_stripes(
 ) {
     let Some((file, _)) = parts.first() else { return };
     for missing in &family.missing {
-        let what = What::MissingStripe { family: *missing, families: family.families };
+        let what = FindingKind::MissingStripe { family: *missing, families: family.families };
         findings.add(file.stream.path(), 0, what);
     }
 }
@@ -403,7 +403,7 @@ fn refuse_missing_stripes(family: &MediaFamily, options: &SetOptions) -> Result<
     })
 }
 
-/// Nothing could be placed: because nothing is there, or because it cannot be expanded.
+/// Why a set has no placed extent: it stores none, or none can be expanded.
 fn why_no_pages(layout: &Layout, header: &SetHeader) -> Error {
     let mut extent = vec![0; EXTENT_BYTES];
     if let Some((stream, at)) = layout.locate(0)

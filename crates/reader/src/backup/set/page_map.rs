@@ -1,7 +1,7 @@
 //! Where each extent of the database lies in the backup set.
 //!
-//! The extents of a set are numbered as they come: stripe by stripe, run by run. Per extent of the
-//! database the map keeps its index and its number, 8 bytes; a number leads to stripe and offset
+//! The extents of a set are numbered in stored order: stripe by stripe, run by run. Per extent of the
+//! database the map keeps its index and its number, 8 bytes; a number gives stripe and offset
 //! through the list of runs.
 
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// How many extents the set stores, repeated ones counted each time.
+    /// Number of stored extents, repeated ones counted each time.
     pub(crate) fn extents(&self) -> u32 {
         self.extents
     }
@@ -98,7 +98,7 @@ impl PageMap {
     }
 
     /// Makes the map ready. Of an extent that was stored several times the last image stays;
-    /// returns how many went.
+    /// returns the number of removed ones.
     pub(crate) fn seal(&mut self) -> u64 {
         let mut repeats = 0;
         for entries in self.files.values_mut() {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_image_of_an_extent_stays() {
+    fn the_last_image_of_an_extent_wins() {
         let mut map = PageMap::default();
         let extent = |file, index| Extent { file: FileId(file), index };
         for (number, at) in [extent(1, 0), extent(1, 1), extent(2, 0), extent(1, 0), extent(1, 9)]

@@ -1,20 +1,20 @@
 //! Builds the page map: finds out which extent each stored extent is.
 //!
-//! No address is stored; each formatted page names itself. The rules:
+//! No address is stored; each formatted page has its own id. The rules:
 //!
-//! 1. The first page of the extent with a valid header tells the extent
+//! 1. The first page of the extent with a valid header claims the extent
 //!    ([`extentdb_format::mtf::extent`]).
-//! 2. A backup takes extents in ascending order. A claim that does not ascend, names a file that
-//!    the set does not list or lies behind the end of its file is put to the vote of all eight
-//!    pages: old disk content can look like a page.
+//! 2. A backup reads extents in ascending order. A claim that does not ascend, names a file that
+//!    the set does not list or lies past the end of its file is decided by the majority of all
+//!    eight pages: old disk content can look like a page.
 //! 3. Extents without any claim (allocated, never formatted) are placed by the GAM: between their
-//!    neighbours, exactly as many extents must be allocated and stored nowhere else as there are
-//!    extents to place.
+//!    neighbours, the number of allocated extents that are stored nowhere else must equal the
+//!    number of extents to place.
 //! 4. Extents may be stored again later; the last image wins.
 //! 5. A backup may store more than is allocated: buffers that were never filled hold eight empty
-//!    work pages of the server. What rule 3 has no place for is left out and counted when it is
-//!    such a filler, and named when it is anything else: it may be the damaged image of an extent.
-//! 6. Where stripes are missing the GAM cannot tell what is stored elsewhere: extents without a
+//!    work pages of the server. An extent that rule 3 cannot place is left out: counted when it
+//!    is such a filler, reported otherwise, since it may be the damaged image of an extent.
+//! 6. With missing stripes the GAM cannot decide what is stored elsewhere: extents without a
 //!    claim stay unplaced.
 //!
 //! Claims are gathered on all threads, a block of extents at a time; of a compressed extent only
@@ -33,21 +33,21 @@ use extentdb_format::mtf::extent::{
 };
 use extentdb_format::page::{PageHeader, PageType, checksum};
 
-use crate::backup::finding::{Findings, What};
+use crate::backup::finding::{FindingKind, Findings};
 use crate::backup::media::header::BackupFile;
 use crate::backup::read_error::ReadError;
 use crate::backup::set::page_map::{Layout, PageMap};
 use crate::backup::stream::Scratch;
 
-/// Extents whose claims are gathered at once.
+/// Extents whose claims are read at once.
 const BLOCK_EXTENTS: u32 = 1 << 17;
 /// Groups of extents without a claim that are placed by the GAM.
 const GROUPS_MAX: usize = 1 << 14;
-/// Extents looked at in the GAM for all groups together.
+/// GAM bits read for all groups together, at most.
 const LOOKS_MAX: u32 = 1 << 26;
 
 /// The finished map.
-pub(crate) struct Placed {
+pub(crate) struct Placement {
     pub(crate) map: PageMap,
     /// Images that a later one replaced.
     pub(crate) repeats: u64,
@@ -55,12 +55,12 @@ pub(crate) struct Placed {
     pub(crate) fillers: u64,
 }
 
-/// What the stored extents of a set are, together.
+/// The extents that a set stores.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub(crate) enum StoredExtents {
     /// Exactly those that the GAM calls allocated.
     Allocated,
-    /// Those that changed.
+    /// Changed extents.
     Changed,
     /// A part of them: stripes are missing.
     Part,
@@ -70,10 +70,10 @@ pub(crate) enum Stored {
 pub(crate) fn place(
     layout: &Layout,
     files: &[BackupFile],
-    stored: Stored,
+    stored: StoredExtents,
     jobs: usize,
     findings: &mut Findings,
-) -> Result<Placed, extentdb_io::Error> {
+) -> Result<Placement, extentdb_io::Error> {
     let mut placer = Placer {
         layout,
         files,
@@ -94,13 +94,13 @@ pub(crate) fn place(
     let mut repeats = placer.map.seal();
     let unplaced = placer.place_groups(stored)?;
     repeats += placer.map.seal();
-    if stored != Stored::Part {
+    if stored != StoredExtents::Part {
         unplaced.iter().for_each(|run| note_unplaced(layout, run, findings));
     }
-    Ok(Placed { map: placer.map, repeats, fillers: placer.fillers })
+    Ok(Placement { map: placer.map, repeats, fillers: placer.fillers })
 }
 
-/// Extents of one group whose places are not known.
+/// Extents of one group that could not be placed.
 struct Unplaced {
     /// Number of the first.
     first: u32,
@@ -109,7 +109,7 @@ struct Unplaced {
 
 fn note_unplaced(layout: &Layout, run: &Unplaced, findings: &mut Findings) {
     if let Some((stream, at)) = layout.locate(run.first) {
-        let what = What::Unplaced { first: u64::from(run.first), extents: run.extents };
+        let what = FindingKind::Unplaced { first: u64::from(run.first), extents: run.extents };
         findings.add(stream.path(), stream.file_offset(at), what);
     }
 }
@@ -151,7 +151,7 @@ fn gather_part(
     Ok(())
 }
 
-/// What the first page with a valid header says. Damaged records say nothing.
+/// The claim of the first page with a valid header. Damaged records claim nothing.
 fn claim(
     layout: &Layout,
     number: u32,
@@ -190,7 +190,7 @@ fn claim(
     Ok(None)
 }
 
-/// False for a damaged record; errors of the system go on.
+/// False for a damaged record; system errors are returned.
 fn is_read(result: Result<(), ReadError>) -> Result<bool, extentdb_io::Error> {
     match result {
         Ok(()) => Ok(true),
@@ -199,8 +199,8 @@ fn is_read(result: Result<(), ReadError>) -> Result<bool, extentdb_io::Error> {
     }
 }
 
-/// Extents without a claim, one behind the other, and the placed ones around them.
-struct Group {
+/// Adjacent extents without a claim, and the placed ones around them.
+struct UnclaimedRun {
     numbers: Range<u32>,
     before: Option<Extent>,
     after: Option<Extent>,
@@ -211,7 +211,7 @@ struct Placer<'a> {
     /// The data files of the set, ordered by id.
     files: &'a [BackupFile],
     map: PageMap,
-    groups: Vec<Group>,
+    groups: Vec<UnclaimedRun>,
     /// The extent placed last in this run.
     last: Option<Extent>,
     /// Extents that hold no page of the database.
@@ -281,7 +281,7 @@ impl Placer<'_> {
             Some(open) if open.numbers.end == number && !self.layout.begins_a_run(number) => {
                 open.numbers.end += 1
             }
-            _ => self.groups.push(Group {
+            _ => self.groups.push(UnclaimedRun {
                 numbers: number..number + 1,
                 before: self.last,
                 after: None,
@@ -300,13 +300,13 @@ impl Placer<'_> {
 
     /// Places what the GAM leaves no choice for, and counts fillers. Gives what is left, group by
     /// group.
-    fn place_groups(&mut self, stored: Stored) -> Result<Vec<Unplaced>, extentdb_io::Error> {
+    fn place_groups(&mut self, stored: StoredExtents) -> Result<Vec<Unplaced>, extentdb_io::Error> {
         let mut looks = LOOKS_MAX;
         let mut gam = GamReader { page: PageBuf::zeroed(), holds: None };
         let mut left = Vec::new();
         let mut taken = HashMap::new();
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
-            let places = if stored == Stored::Allocated && n < GROUPS_MAX {
+            let places = if stored == StoredExtents::Allocated && n < GROUPS_MAX {
                 self.free_places(&group, &taken, &mut gam, &mut looks)?
             } else {
                 None
@@ -347,7 +347,7 @@ impl Placer<'_> {
         let mut number = numbers.start;
         while number < numbers.end {
             let Some((stream, at)) = self.layout.locate(number) else { break };
-            // The extents of a group lie one behind the other, so a hole of the file is a run of
+            // The extents of a group are adjacent, so a hole of the file is a run of
             // zeros.
             let in_hole =
                 stream.hole_end(at).map_or(0, |end| end.saturating_sub(at) / EXTENT_BYTES as u64);
@@ -366,10 +366,10 @@ impl Placer<'_> {
     }
 
     /// Allocated extents between the neighbours of a group that are stored nowhere; at most one
-    /// more than are wanted. `None` when the GAM does not tell.
+    /// more than are wanted. `None` when the GAM cannot be read.
     fn free_places(
         &mut self,
-        group: &Group,
+        group: &UnclaimedRun,
         taken: &HashMap<Extent, u32>,
         gam: &mut GamReader,
         looks: &mut u32,
@@ -389,7 +389,7 @@ impl Placer<'_> {
                 let is_allocated =
                     gam.is_allocated(extent, self.layout, &self.map, &mut self.scratch)?;
                 match is_allocated {
-                    // Without the map nothing can be said about this file.
+                    // Without the map the allocation of this file is unknown.
                     None => return Ok(None),
                     Some(true)
                         if self.map.find(extent).is_none() && !taken.contains_key(&extent) =>
@@ -404,7 +404,7 @@ impl Placer<'_> {
     }
 
     /// The ranges of extents that lie between the neighbours of a group.
-    fn gaps(&self, group: &Group) -> Vec<(FileId, Range<u32>)> {
+    fn gaps(&self, group: &UnclaimedRun) -> Vec<(FileId, Range<u32>)> {
         let end = |file: FileId| self.listed(file).map_or(0, BackupFile::extents);
         match (group.before, group.after) {
             (Some(before), Some(after)) if before.file == after.file => {

@@ -1,4 +1,4 @@
-//! One file of a backup as its stream of blocks, readable at any place by any thread.
+//! One file of a backup as a stream of blocks, readable at any offset by any thread.
 //!
 //! A plain file is its stream. Of a compressed file, the records that hold the wanted bytes are
 //! expanded, each alone.
@@ -24,7 +24,7 @@ use crate::backup::stream::pieces::{Piece, PieceKind, Pieces};
 use crate::backup::stream::records::Records;
 use crate::backup::stream::window::Window;
 
-/// Bytes of a record that are read to expand its front: header, code table and some bits behind it.
+/// Bytes of a record that are read to expand its front: header, code table and some bits after it.
 const FRONT_BYTES: usize = 28 + 256 + 256;
 
 /// A file of a backup.
@@ -33,15 +33,15 @@ pub(crate) struct BlockStream {
     path: Arc<PathBuf>,
     /// Tells the streams of a media set apart.
     number: usize,
-    form: Form,
+    form: StreamFormat,
 }
 
-enum Form {
+enum StreamFormat {
     Plain,
     Packed { pieces: Pieces, seek_indexes: usize, version: ContainerVersion },
 }
 
-/// What expanding needs, kept by a thread from one read to the next.
+/// Buffers of a thread for expanding records.
 #[derive(Default)]
 pub(crate) struct Scratch {
     decoder: Decoder,
@@ -66,13 +66,13 @@ impl BlockStream {
             ContainerForm::Known(version) => {
                 let Records { pieces, seek_indexes } =
                     records::walk(&source, version, &path, findings)?;
-                Form::Packed { pieces, seek_indexes, version }
+                StreamFormat::Packed { pieces, seek_indexes, version }
             }
             ContainerForm::Unknown(version) => {
                 return Err(Error::UnknownContainer { path: path.to_path_buf(), version });
             }
             ContainerForm::None if BlockHeader::parse(front).kind == BlockKind::Tape.tag().0 => {
-                Form::Plain
+                StreamFormat::Plain
             }
             ContainerForm::None => {
                 return Err(Error::NotABackup { path: path.to_path_buf(), front: front.to_vec() });
@@ -88,52 +88,52 @@ impl BlockStream {
 
     /// True for a compressed file.
     pub(crate) fn is_packed(&self) -> bool {
-        matches!(self.form, Form::Packed { .. })
+        matches!(self.form, StreamFormat::Packed { .. })
     }
 
     /// Seek indexes of a compressed file; `None` for a plain one.
     pub(crate) fn seek_indexes(&self) -> Option<usize> {
         match &self.form {
-            Form::Plain => None,
-            Form::Packed { seek_indexes, .. } => Some(*seek_indexes),
+            StreamFormat::Plain => None,
+            StreamFormat::Packed { seek_indexes, .. } => Some(*seek_indexes),
         }
     }
 
     /// Bytes of the stream.
     pub(crate) fn len(&self) -> u64 {
         match &self.form {
-            Form::Plain => self.source.len(),
-            Form::Packed { pieces, .. } => pieces.stream_bytes(),
+            StreamFormat::Plain => self.source.len(),
+            StreamFormat::Packed { pieces, .. } => pieces.stream_bytes(),
         }
     }
 
     /// Where in the file a byte of the stream lies, or the record that holds it.
     pub(crate) fn file_offset(&self, offset: u64) -> u64 {
         match &self.form {
-            Form::Plain => offset,
-            Form::Packed { pieces, .. } => {
+            StreamFormat::Plain => offset,
+            StreamFormat::Packed { pieces, .. } => {
                 pieces.find(offset).map_or(self.source.len(), |(_, piece)| piece.file_offset)
             }
         }
     }
 
-    /// The end of the hole at `offset`, when the file is plain and has one there.
+    /// The end of the hole at `offset`, if the file is plain and has a hole there.
     pub(crate) fn hole_end(&self, offset: u64) -> Option<u64> {
         match &self.form {
-            Form::Plain => {
+            StreamFormat::Plain => {
                 let next =
                     self.source.next_data(offset).map_or(self.source.len(), |data| data.start);
                 (next > offset).then_some(next)
             }
-            Form::Packed { .. } => None,
+            StreamFormat::Packed { .. } => None,
         }
     }
 
-    /// The end of the piece that holds a byte: where reading can go on when that piece is damaged.
+    /// The end of the piece that holds a byte: reading continues there when the piece is damaged.
     pub(crate) fn piece_end(&self, offset: u64) -> u64 {
         match &self.form {
-            Form::Plain => offset,
-            Form::Packed { pieces, .. } => {
+            StreamFormat::Plain => offset,
+            StreamFormat::Packed { pieces, .. } => {
                 pieces.find(offset).map_or(offset, |(_, piece)| piece.end())
             }
         }
@@ -146,7 +146,7 @@ impl BlockStream {
         buf: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), ReadError> {
-        let Form::Packed { pieces, .. } = &self.form else {
+        let StreamFormat::Packed { pieces, .. } = &self.form else {
             return Ok(self.source.read_exact_at(offset, buf)?);
         };
         let mut at = offset;
@@ -171,7 +171,7 @@ impl BlockStream {
         front: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), ReadError> {
-        if let Form::Packed { pieces, version, .. } = &self.form
+        if let StreamFormat::Packed { pieces, version, .. } = &self.form
             && let Some((number, piece)) = pieces.find(offset)
             && piece.kind == PieceKind::Packed
             && piece.start == offset
@@ -192,8 +192,8 @@ impl BlockStream {
     /// file.
     pub(crate) fn other_algorithm(&self, offset: u64) -> Error {
         let version = match &self.form {
-            Form::Packed { version, .. } => *version,
-            Form::Plain => ContainerVersion::V2,
+            StreamFormat::Packed { version, .. } => *version,
+            StreamFormat::Plain => ContainerVersion::V2,
         };
         let mut magic = [0; 4];
         let is_zstandard =
@@ -233,7 +233,7 @@ impl BlockStream {
         buf: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), ReadError> {
-        let Form::Packed { pieces, version, .. } = &self.form else { return Ok(()) };
+        let StreamFormat::Packed { pieces, version, .. } = &self.form else { return Ok(()) };
         let head = match piece.kind {
             PieceKind::Lost => return Err(self.damaged(piece, Undecoded::Lost)),
             PieceKind::Clear => 0,
@@ -257,7 +257,7 @@ impl BlockStream {
         buf: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), ReadError> {
-        let Form::Packed { pieces, version, .. } = &self.form else { return Ok(()) };
+        let StreamFormat::Packed { pieces, version, .. } = &self.form else { return Ok(()) };
         if scratch.held != Some((self.number, number)) {
             scratch.held = None;
             scratch.output.resize(piece.bytes, 0);
@@ -272,7 +272,7 @@ impl BlockStream {
         Ok(())
     }
 
-    /// Reads the record of a piece, at most `bytes_max` bytes of it, and perhaps some bytes behind
+    /// Reads the record of a piece, at most `bytes_max` bytes of it, and possibly some bytes after
     /// its end.
     fn record<'s>(
         &self,

@@ -25,7 +25,7 @@ impl PieceKind {
         [PieceKind::Packed, PieceKind::Stored, PieceKind::Clear, PieceKind::Lost];
 }
 
-/// One piece.
+/// A piece of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) kind: PieceKind,
@@ -46,11 +46,11 @@ impl Piece {
 
 /// Offsets are kept in this many bits.
 const OFFSET_BITS: u32 = 48;
-/// Longest file whose records can be noted.
+/// Longest file whose records can be indexed.
 pub(crate) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
 /// Unit of lengths in the stream.
 pub(crate) const UNIT_BYTES: usize = 512;
-/// Every so many pieces, the sum of the lengths before is kept.
+/// Distance in pieces between stored sums of lengths.
 const STRIDE: usize = 256;
 
 /// All pieces of a file, in order.
@@ -63,7 +63,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Adds a piece behind the others. `units`: its length in the stream.
+    /// Appends a piece. `units`: its length in the stream, in units of [`UNIT_BYTES`].
     pub(crate) fn push(&mut self, kind: PieceKind, file_offset: u64, units: u8) {
         if self.packed.len().is_multiple_of(STRIDE) {
             self.starts.push(self.end);
@@ -107,7 +107,7 @@ impl Pieces {
         None
     }
 
-    /// Where in the file the piece behind `number` begins; `None` for the last.
+    /// Offset in the file of the piece after `number`; `None` for the last.
     pub(crate) fn next_file_offset(&self, number: usize) -> Option<u64> {
         self.packed.get(number + 1).map(|packed| unpack(*packed, 0).file_offset)
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_of_the_stream_finds_its_piece() {
+    fn every_byte_of_the_stream_maps_to_its_piece() {
         let mut pieces = Pieces::default();
         let mut expected = Vec::new();
         for n in 0..2000u64 {

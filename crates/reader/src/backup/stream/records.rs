@@ -1,8 +1,8 @@
 //! Walks the records of a compressed backup by their headers. No payload is expanded, none is
 //! verified here.
 //!
-//! A header that is damaged does not end the walk: the next record whose checksum fits its payload
-//! is looked for. What lies between is one lost piece; its length in the stream is taken from the
+//! A damaged header does not end the walk: the next record whose checksum fits its payload is
+//! searched for. The bytes between are one lost piece; its length in the stream is taken from the
 //! header where that is possible.
 
 use std::path::PathBuf;
@@ -16,24 +16,24 @@ use extentdb_format::mtf::{Block, BlockHeader, BlockKind, Filemark, Tag};
 use extentdb_io::ReadAt;
 
 use crate::backup::error::Error;
-use crate::backup::finding::{Findings, What};
+use crate::backup::finding::{FindingKind, Findings};
 use crate::backup::stream::pieces::{FILE_BYTES_MAX, PieceKind, Pieces, UNIT_BYTES};
 use crate::backup::stream::window::Window;
 
-/// Bytes looked at to tell what a record is: a header, or the front of a filemark.
+/// Bytes that identify a record: a header, or the front of a filemark.
 const LOOK_BYTES: usize = 64;
 /// Longest seek index: an entry per VLF with log and a few more.
 const INDEX_BYTES_MAX: usize = 16 << 20;
 /// Damaged headers that are bridged in one file.
 const LOSSES_MAX: u32 = 64;
-/// Places that look like a header and are tried when bridging one gap.
+/// Header candidates that are tried, at most, in one gap.
 const CANDIDATES_MAX: usize = 2048;
-/// Units of a lost record whose header does not tell: an extent.
+/// Assumed units of a lost record: an extent.
 const LOST_UNITS: u8 = 128;
 /// Units of the longest piece in real files, an extent too.
 const UNITS_USUAL_MAX: u8 = 128;
 
-/// What a walk found.
+/// The pieces of a compressed file.
 pub(crate) struct Records {
     pub(crate) pieces: Pieces,
     pub(crate) seek_indexes: usize,
@@ -47,7 +47,7 @@ pub(crate) fn walk(
     findings: &mut Findings,
 ) -> Result<Records, Error> {
     let first = first_record(source, version, path, findings)?;
-    let mut walk = Walk {
+    let mut walk = RecordWalk {
         window: Window::new(source.clone()),
         source,
         version,
@@ -73,7 +73,7 @@ fn first_record(
     if version == ContainerVersion::V2 {
         return Ok(container::FIRST_RECORD_AT);
     }
-    findings.add(path, 0, What::UnverifiedVersion);
+    findings.add(path, 0, FindingKind::UnverifiedVersion);
     let mut front = vec![0; container::FIRST_RECORD_WITHIN + RECORD_BYTES_MAX];
     let read = source.read_at(0, &mut front)?;
     front.truncate(read);
@@ -81,7 +81,7 @@ fn first_record(
     found.map(|at| at as u64).ok_or_else(|| Error::NoFirstRecord { path: path.to_path_buf() })
 }
 
-struct Walk<'a> {
+struct RecordWalk<'a> {
     window: Window,
     source: &'a Arc<dyn ReadAt>,
     version: ContainerVersion,
@@ -95,7 +95,7 @@ struct Walk<'a> {
     found: Records,
 }
 
-impl Walk<'_> {
+impl RecordWalk<'_> {
     /// Takes the record at `self.at`; false at the end.
     fn step(&mut self) -> Result<bool, Error> {
         let front = self.window.at(self.at, LOOK_BYTES)?;
@@ -126,11 +126,15 @@ impl Walk<'_> {
         }
     }
 
-    /// True when the file holds `bytes` at `self.at`; otherwise says that it ends too early.
+    /// True when the file holds `bytes` at `self.at`; otherwise records a truncation.
     fn holds(&mut self, bytes: u64) -> bool {
         let left = self.source.len() - self.at;
         if bytes > left {
-            self.findings.add(self.path, self.at, What::TruncatedRecord { missing: bytes - left });
+            self.findings.add(
+                self.path,
+                self.at,
+                FindingKind::TruncatedRecord { missing: bytes - left },
+            );
         }
         bytes <= left
     }
@@ -148,7 +152,7 @@ impl Walk<'_> {
 
     fn data(&mut self, header: RecordHeader) -> Result<bool, Error> {
         let bytes = header.record_bytes(self.version) as u64;
-        // A length that leads behind the end of the file is damage when sound records follow.
+        // A length past the end of the file is damage when sound records follow.
         if bytes > self.source.len() - self.at && self.find_sound(self.at + 1)?.is_some() {
             return self.bridge(header);
         }
@@ -243,7 +247,7 @@ impl Walk<'_> {
     /// Passes over a damaged header to the next record that is sound.
     fn bridge(&mut self, header: RecordHeader) -> Result<bool, Error> {
         let mut lost_at = self.at;
-        // A wrong length leads to rubbish: then the damage is in the record before.
+        // No header at the next offset: the length of the previous record is damaged.
         if let Some(before) = self.last_data
             && !self.is_sound(before)?
         {
@@ -252,7 +256,7 @@ impl Walk<'_> {
         self.losses += 1;
         let next = if self.losses > LOSSES_MAX { None } else { self.find_sound(lost_at + 1)? };
         let Some(next) = next else {
-            self.findings.add(self.path, lost_at, What::Unreadable);
+            self.findings.add(self.path, lost_at, FindingKind::Unreadable);
             return Ok(false);
         };
         if lost_at == self.at {
@@ -266,7 +270,7 @@ impl Walk<'_> {
             self.found.pieces.lose_last();
         }
         let bytes = self.found.pieces.last_bytes() as u32;
-        self.findings.add(self.path, lost_at, What::LostRecord { bytes });
+        self.findings.add(self.path, lost_at, FindingKind::LostRecord { bytes });
         self.last_data = None;
         self.at = next;
         Ok(true)
@@ -279,7 +283,7 @@ impl Walk<'_> {
         Ok(is_sound_data(front, version))
     }
 
-    /// The next place from `from` on where a sound record or filemark begins.
+    /// The offset of the next sound record or filemark from `from` on.
     fn find_sound(&mut self, from: u64) -> Result<Option<u64>, Error> {
         let mut bytes = vec![0; 3 * RECORD_BYTES_MAX];
         let read = self.source.read_at(from, &mut bytes)?;

@@ -1,4 +1,4 @@
-//! Reading a file front to back through a window, looking at a few bytes here and there.
+//! Reads a few bytes here and there of a file, front to back, through a window.
 
 use extentdb_base::sync::Arc;
 use extentdb_io::ReadAt;

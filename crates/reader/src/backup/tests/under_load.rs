@@ -74,7 +74,7 @@ fn a_backup_taken_under_load_is_completed_by_the_log_it_carries() {
 }
 
 #[test]
-fn a_backup_without_its_log_says_so() {
+fn a_backup_without_its_log_reports_it() {
     let folder = tempfile::tempdir().unwrap();
     let extents = [0, 1].map(|index| builder::formatted(1, index, 3)).to_vec();
     let path = folder.path().join("nolog.bak");
