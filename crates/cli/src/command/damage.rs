@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use extentdb_synth::corrupt::damage_with_progress;
-use extentdb_synth::{Kind, Truth, applicable};
+use extentdb_faults::damage_with_progress;
+use extentdb_faults::{Kind, Truth, applicable};
 use serde_json::{Value, json};
 
 use super::make::NewFiles;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use extentdb_base::env::Clock;
-use extentdb_synth::{MakeOptions, MakeReport, SHAPES, Size, make};
+use extentdb_template::{MakeOptions, MakeReport, SHAPES, Size, make};
 use serde_json::{Value, json};
 
 use crate::context::Context;
