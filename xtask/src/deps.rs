@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// What a test may use beyond its crate's row.
-const FOR_TESTS: [&str; 4] = ["synth", "io", "reader", "check"];
+const FOR_TESTS: [&str; 5] = ["synth", "io", "reader", "check", "report"];
 
 /// A row of the floor table.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -40,7 +40,5 @@ pub use inflight::LogUse;
 pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
 pub use partial::PartialError;
 pub use parts::{check_part, merge_parts, part_of, resume};
-pub use report::{
-    Coverage, DataFile, Input, NotChecked, ObjectSummary, Report, Scope, TextOptions, Verdict,
-};
+pub use report::{Coverage, DataFile, NotChecked, ObjectSummary, Report, Scope, Verdict};
 pub use run::run;

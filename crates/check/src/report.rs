@@ -8,26 +8,11 @@ use extentdb_messages::RepairLevel;
 use crate::finding::{Finding, Totals};
 use crate::options::Options;
 
-mod causes;
-mod chart;
-mod escape;
-mod html;
-mod json;
-mod jsonl;
-mod junit;
-mod lines;
 mod map;
 mod places;
-mod sarif;
-mod tableresults;
-#[cfg(test)]
-mod tests;
-mod text;
 mod timeline;
 
-pub use causes::RootCause;
 pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
-pub use text::TextOptions;
 pub use timeline::{Sample, Timeline};
 
 pub(crate) use places::damaged_places;
@@ -130,17 +115,6 @@ pub struct ObjectSummary {
     pub totals: Totals,
 }
 
-/// A file that was checked, as the caller knows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Input {
-    /// Its path.
-    pub path: String,
-    /// Its length.
-    pub bytes: u64,
-    /// Its SHA-256, when it was asked for.
-    pub sha256: Option<String>,
-}
-
 /// A data file as the page source knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFile {
@@ -208,7 +182,7 @@ pub struct Report {
 
 impl Report {
     /// A report of nothing yet.
-    pub(crate) fn empty(options: &Options) -> Report {
+    pub fn empty(options: &Options) -> Report {
         Report {
             database: String::new(),
             database_id: 0,

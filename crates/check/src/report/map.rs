@@ -101,7 +101,7 @@ impl ExtentMap {
     }
 
     /// Counts findings in the cell of their page.
-    pub(crate) fn mark(&mut self, findings: &[Finding]) {
+    pub fn mark(&mut self, findings: &[Finding]) {
         let mut counts: BTreeMap<(FileId, u32), (u32, u32)> = BTreeMap::new();
         for finding in findings {
             let Some(PageId { file, page }) = finding.place.page else { continue };
