@@ -10,7 +10,9 @@ use anyhow::{Result, bail};
 
 use crate::house::{Complaint, House};
 
+mod cycles;
 mod doors;
+mod duplicates;
 mod format_pages;
 mod manifests;
 mod reachable;
@@ -20,7 +22,7 @@ mod words;
 /// Prints complaints and warnings; fails on complaints.
 pub fn run(root: &Path) -> Result<()> {
     let house = House::read(root)?;
-    for warning in shape::warnings(&house) {
+    for warning in shape::warnings(&house).into_iter().chain(cycles::warnings(&house)) {
         eprintln!("warning: {warning}");
     }
     let complaints = complaints(&house);
@@ -40,6 +42,7 @@ pub fn complaints(house: &House) -> Vec<Complaint> {
     shape::verify(house, &mut complaints);
     words::verify(house, &mut complaints);
     doors::verify(house, &mut complaints);
+    duplicates::verify(house, &mut complaints);
     reachable::verify(house, &mut complaints);
     manifests::verify(house, &mut complaints);
     format_pages::verify(house, &mut complaints);

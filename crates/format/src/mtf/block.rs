@@ -36,9 +36,8 @@ const SUMMED_BYTES: usize = 50;
 pub const ADDRESS_UNIT_BYTES: u64 = 1024;
 
 /// The header as it lies on disk; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct BlockHeader {

@@ -237,9 +237,8 @@ pub fn find_first_record(front: &[u8], version: ContainerVersion) -> Option<usiz
 }
 
 /// One entry of the seek index: a record that describes what follows it, not pages or log.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct IndexEntry {
     /// Offset in the stream of blocks, counted from the set's SSET.
@@ -249,9 +248,8 @@ pub struct IndexEntry {
 }
 
 /// What precedes the entries of an index, behind the common part of the record.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct IndexHeader {

@@ -32,9 +32,8 @@ use super::fault::{Fault, NoRoom};
 use super::layout::{DiskGuid, Filler, Span, put, read_front};
 
 /// Fixed part of TAPE; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct TapeFields {
@@ -136,9 +135,8 @@ impl Tape {
 
 /// RAID stream of TAPE: the media set and the place of this file in it; see the module for the
 /// picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct Raid {
@@ -183,9 +181,8 @@ impl Raid {
 const _: () = assert!(size_of::<Raid>() == Raid::BYTES);
 
 /// Fixed part of SFMB; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct FilemarkFields {

@@ -44,9 +44,8 @@ use super::layout::{Filler, Span, TextKind, put, read_front, u16_at, u32_at};
 const MAP_HEADER_BYTES: usize = 8;
 
 /// Fixed part of a set's entry; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct SetEntryFields {
@@ -77,9 +76,8 @@ pub struct SetEntryFields {
 }
 
 /// Fixed part of a volume's entry; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct VolumeEntryFields {

@@ -46,9 +46,8 @@ pub const COMPRESSED: u16 = 0x10;
 pub const APAD_ATTRIBUTE: u16 = 0x80;
 
 /// The header as it lies on disk; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct StreamHeader {

@@ -49,9 +49,8 @@ pub const NO_LIMIT: u64 = 0x1FFF_FFFF_E000;
 pub const GROWTH_IS_PERCENT: u32 = 8;
 
 /// Fixed part of SFIN; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct FileInfoFields {

@@ -19,9 +19,8 @@ use crate::mtf::fault::{Fault, NoRoom};
 use crate::mtf::layout::{Filler, Span, TextKind, read_front, utf16_text};
 
 /// Fixed part of SFGI; see the module for the picture.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the module head documents every field beside its offset")]
 pub struct FilegroupInfoFields {
