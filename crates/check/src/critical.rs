@@ -12,9 +12,9 @@
 use extentdb_base::ObjectId;
 use extentdb_messages::{Counts, RepairLevel};
 
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Place};
 use crate::plan::Plan;
-use crate::report::NotChecked;
 
 /// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
 const CRITICAL: [ObjectId; 6] =

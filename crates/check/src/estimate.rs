@@ -9,9 +9,9 @@ use std::num::NonZeroUsize;
 use extentdb_base::sync::thread;
 use extentdb_reader::PageSource;
 
+use crate::audit::part::UnitCounts;
 use crate::finding::Finding;
 use crate::options::Options;
-use crate::partial::UnitCounts;
 use crate::plan::{PlanOutcome, make};
 use crate::relation::UnitSums;
 use crate::scan::{Counters, Scan};

@@ -16,7 +16,7 @@ use std::fmt;
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
 use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
 
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 /// "Page %S_PGID could not be processed. See other errors for details."
 pub const UMBRELLA: u32 = 8928;
@@ -339,6 +339,11 @@ impl Findings {
     pub fn repair(&self) -> RepairLevel {
         self.repair
     }
+}
+
+/// A count as an argument of a message.
+pub(crate) fn int_arg(value: u64) -> Arg<'static> {
+    i64::try_from(value).unwrap_or(i64::MAX).into()
 }
 
 /// A page as an argument of a message.

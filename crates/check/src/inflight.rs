@@ -18,7 +18,6 @@
 //! - Nothing is taken back in a database that was closed cleanly.
 //! - Totals, objects and verdict are those of the findings that stay.
 
-use extentdb_base::sync::Arc;
 use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
@@ -29,24 +28,11 @@ use extentdb_messages::Arg;
 use extentdb_reader::source::is_zero;
 use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransaction};
 
+use crate::audit::part::UnitCounts;
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Place, page_arg};
-use crate::partial::UnitCounts;
+use crate::options::LogUse;
 use crate::plan::Plan;
-use crate::report::NotChecked;
-
-/// What is known of the log of a database.
-#[derive(Clone, Debug, Default)]
-pub enum LogUse {
-    /// None was needed, or nobody looked for one.
-    #[default]
-    None,
-    /// The database was not closed cleanly, and no log was given.
-    Missing,
-    /// It was given and is of no use: why.
-    Unusable(String),
-    /// The source is the database as of the end of its log.
-    Redone(Arc<RecoverySummary>),
-}
 
 /// What is left out without a log.
 const UNREPLAYED: &str = "changes in the log since the last checkpoint";

@@ -6,19 +6,24 @@
 )]
 
 pub mod audit;
+mod bad_regions;
 mod broker;
 mod catalog;
+mod coverage;
 mod critical;
 mod dive;
 mod estimate;
 mod expand;
+mod facts;
+mod families;
 pub mod finding;
 pub mod hash;
 pub mod inflight;
-mod logical;
 mod nulls;
 mod offrow;
 pub mod options;
+mod page_set;
+mod part;
 pub mod partial;
 mod parts;
 pub mod plan;
@@ -33,12 +38,13 @@ pub mod tree;
 pub mod unit;
 pub mod verify;
 mod wholesale;
+mod wire;
 
+pub use coverage::{Coverage, NotChecked};
 pub use estimate::{Estimate, estimate};
 pub use finding::{Cause, Finding, Owner, Place};
-pub use inflight::LogUse;
-pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
+pub use options::{Control, IoChoice, LogUse, Options, PageRange, Phase, Progress, ScopeChoice};
 pub use partial::PartialError;
 pub use parts::{check_part, merge_parts, part_of, resume};
-pub use report::{Coverage, DataFile, NotChecked, ObjectSummary, Report, Scope, Verdict};
+pub use report::{DataFile, ObjectSummary, Report, Scope, Verdict};
 pub use run::run;

@@ -26,12 +26,10 @@ use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
-use crate::audit::VERSIONS_IN_ROWS_SINCE;
+use crate::coverage::NotChecked;
 use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
-use crate::report::NotChecked;
-use crate::rows::RowPlans;
 use crate::unit::{Unit, UnitIndex, Units};
 
 mod chosen;
@@ -46,6 +44,11 @@ pub use chosen::Chosen;
 pub(crate) use chosen::leaves_out;
 pub use maps::FileMaps;
 pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
+
+/// The first version whose rows can carry older versions of themselves behind their versioning tag,
+/// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
+/// recovery.
+const VERSIONS_IN_ROWS_SINCE: u16 = 895;
 
 /// What is known before the first page is scanned.
 pub struct Plan {
@@ -80,8 +83,6 @@ pub struct Plan {
     pub is_clean: bool,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
-    /// What is known of the rows of each unit.
-    pub(crate) rows: RowPlans,
     /// The part of the database that is checked.
     pub chosen: Chosen,
     /// Its name, when it is not all.
@@ -442,11 +443,6 @@ impl Prelude<'_> {
             is_clean: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
-            rows: catalog
-                .as_ref()
-                .filter(|_| !self.is_fatal)
-                .map(|catalog| RowPlans::new(catalog, &units, options, &key))
-                .unwrap_or_default(),
             chosen: self.chosen,
             target: self.target,
             units,

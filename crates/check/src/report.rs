@@ -5,17 +5,15 @@ use std::time::Duration;
 use extentdb_base::{FileId, ObjectId};
 use extentdb_messages::RepairLevel;
 
+use crate::coverage::{Coverage, NotChecked};
 use crate::finding::{Finding, Totals};
 use crate::options::Options;
 
 mod map;
-mod places;
 mod timeline;
 
 pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
 pub use timeline::{Sample, Timeline};
-
-pub(crate) use places::damaged_places;
 
 /// How much of DBCC CHECKDB was run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,37 +63,6 @@ impl Verdict {
             Verdict::Incomplete => 3,
         }
     }
-}
-
-/// Something that was left out, and why.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct NotChecked {
-    /// What.
-    pub what: String,
-    /// Why.
-    pub why: String,
-    /// False for what is outside the scope of the run, or was left out by an option: it does not
-    /// make the run incomplete.
-    pub was_asked_for: bool,
-}
-
-/// What was covered.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Coverage {
-    /// Pages that had to be checked: allocated, of objects that were not left out.
-    pub pages_planned: u64,
-    /// Pages that were.
-    pub pages_checked: u64,
-    /// Objects with pages among them.
-    pub objects: u64,
-    /// Nonclustered indexes whose rows were compared with their tables.
-    pub indexes_compared: u64,
-    /// Entries of those indexes.
-    pub entries_compared: u64,
-    /// Rows of system tables that were compared with each other.
-    pub catalog_entries: u64,
-    /// What was left out.
-    pub not_checked: Vec<NotChecked>,
 }
 
 /// Rows and pages of a table as the scan counted them.

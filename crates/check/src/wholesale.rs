@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::{PageId, Slot};
 use extentdb_catalog::layout::Compression;
 
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, UMBRELLA};
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::report::NotChecked;
 use crate::unit::UnitIndex;
 
 /// Why records of a page could not be cracked.
@@ -70,7 +70,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
     };
     let mut by_unit: BTreeMap<UnitIndex, Cracked> = BTreeMap::new();
-    for page in sum.bad.iter().filter(|page| UNCRACKED.contains(&page.error)) {
+    for page in sum.audit.bad.iter().filter(|page| UNCRACKED.contains(&page.error)) {
         if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
             by_unit.entry(unit).or_default().failed.insert(page.page);
         }
@@ -80,7 +80,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
             by_unit.entry(unit).or_default().rows_failed += 1;
         }
     }
-    let counts = |unit: UnitIndex| sum.counts.get(unit as usize).copied().unwrap_or_default();
+    let counts = |unit: UnitIndex| sum.audit.counts.get(unit as usize).copied().unwrap_or_default();
     let all: u64 = by_unit.values().map(|cracked| cracked.failed.len() as u64).sum();
     let sound: u64 = plan
         .units
@@ -93,7 +93,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         let counts = counts(*unit);
         failed * 4 > counts.pages || all * 8 > sound || cracked.rows_failed * 16 > counts.rows
     });
-    sum.bad.retain(|page| {
+    sum.audit.bad.retain(|page| {
         !page
             .unit
             .and_then(|unit| by_unit.get(&unit))
@@ -107,7 +107,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         let is_of_page = UNCRACKED.contains(&finding.error) || finding.error == UMBRELLA;
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
-    sum.unexpanded.extend(by_unit.keys());
+    sum.audit.unexpanded.extend(by_unit.keys());
     let tell = |(unit, cracked): (UnitIndex, Cracked)| NotChecked {
         what: format!(
             "records of {} pages and {} more of {}",
@@ -146,7 +146,7 @@ fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         if *error == NULL && !is_user {
             return violations.rows >= SYSTEM_NULLS_MIN;
         }
-        let counts = sum.counts.get(*unit as usize).copied().unwrap_or_default();
+        let counts = sum.audit.counts.get(*unit as usize).copied().unwrap_or_default();
         let pages = violations.pages.len() as u64;
         let are_most_pages = pages >= PAGES_MIN && pages * 4 >= counts.pages;
         are_most_pages || (violations.rows >= ROWS_MIN && violations.rows * 2 > counts.rows)

@@ -24,8 +24,8 @@ use extentdb_catalog::system::SystemTables;
 use extentdb_messages::{Arg, lookup};
 use extentdb_reader::{CheckedPages, PageSource};
 
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Place};
-use crate::report::NotChecked;
 
 mod columns;
 mod forms;

@@ -18,8 +18,8 @@
 //!   idempotent.
 
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
 mod sketch;
 

@@ -11,7 +11,7 @@
 //! the list is complete; otherwise there were too many.
 
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 use super::Relation;
 

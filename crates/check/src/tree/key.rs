@@ -21,7 +21,7 @@ use extentdb_format::record::Record;
 use super::column::{Column, Extent, Missing, Order, Value};
 use super::lead::Lead;
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 /// The first bytes of a key, which never fall when the key rises, as far as its types allow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

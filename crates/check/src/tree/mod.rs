@@ -39,7 +39,7 @@ mod key;
 mod lead;
 mod look;
 mod order;
-mod part;
+pub(crate) mod part;
 mod plan;
 mod ranges;
 mod rising;

@@ -18,8 +18,8 @@ use std::ops::Range;
 use extentdb_base::PageId;
 
 use super::key::Prefix;
-use crate::partial::wire::{Input, Wire, WireError, wire_structs};
 use crate::unit::UnitIndex;
+use crate::wire::{Input, Wire, WireError, wire_structs};
 
 /// Neighbouring pages of one level of one unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

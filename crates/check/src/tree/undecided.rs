@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::partial::wire::wire_structs;
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
 /// Code points that are named of a unit.
 const NAMED_MAX: usize = 4;

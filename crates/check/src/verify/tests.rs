@@ -135,7 +135,6 @@ fn plan() -> Plan {
         chosen: crate::plan::Chosen::Database,
         target: None,
         names: BTreeMap::new(),
-        rows: crate::rows::RowPlans::default(),
         catalog: None,
         key: crate::hash::HashKey::new([1, 2]),
     }
