@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
-use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
+use extentdb_messages::{Arg, Class, Counts, Repair, RepairLevel, is_in, lookup};
 
 use crate::wire::wire_structs;
 
@@ -172,6 +172,11 @@ impl Finding {
     /// Which total it adds to.
     pub fn counts(&self) -> Counts {
         lookup(self.error).map_or(Counts::Neither, |message| message.counts)
+    }
+
+    /// True when its message is in the class.
+    pub(crate) fn is(&self, class: Class) -> bool {
+        is_in(self.error, class)
     }
 
     /// The order of the report.

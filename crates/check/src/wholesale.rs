@@ -20,18 +20,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::{PageId, Slot};
 use extentdb_catalog::layout::Compression;
 
+use extentdb_messages::{Class, is_in};
+
 use crate::coverage::NotChecked;
 use crate::finding::{Finding, UMBRELLA};
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::unit::UnitIndex;
 
-/// Why records of a page could not be cracked.
-const UNCRACKED: [u32; 5] = [5274, 8941, 8942, 8943, 8944];
 /// A row of a compressed page that could not be expanded.
 const UNEXPANDED: u32 = 2537;
-/// Rules about single pages and rows that could be misunderstood.
-const RULES: [u32; 9] = [2511, 2512, 2537, 2570, 7961, 8914, 8927, 8960, 8970];
 /// So many pages at least …
 const PAGES_MIN: u64 = 4;
 /// … or so many rows.
@@ -70,7 +68,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
     };
     let mut by_unit: BTreeMap<UnitIndex, Cracked> = BTreeMap::new();
-    for page in sum.audit.bad.iter().filter(|page| UNCRACKED.contains(&page.error)) {
+    for page in sum.audit.bad.iter().filter(|page| is_in(page.error, Class::Crack)) {
         if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
             by_unit.entry(unit).or_default().failed.insert(page.page);
         }
@@ -104,7 +102,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else {
             return false;
         };
-        let is_of_page = UNCRACKED.contains(&finding.error) || finding.error == UMBRELLA;
+        let is_of_page = finding.is(Class::Crack) || finding.error == UMBRELLA;
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
     sum.audit.unexpanded.extend(by_unit.keys());
@@ -132,7 +130,7 @@ struct Violations {
 
 fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let mut found: BTreeMap<(UnitIndex, u32), Violations> = BTreeMap::new();
-    for finding in sum.findings.iter_mut().filter(|finding| RULES.contains(&finding.error)) {
+    for finding in sum.findings.iter_mut().filter(|finding| finding.is(Class::Rule)) {
         if let Some(unit) = unit_of(plan, finding) {
             let violations = found.entry((unit, finding.error)).or_default();
             violations.pages.extend(finding.place.page);

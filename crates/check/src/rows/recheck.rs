@@ -15,6 +15,7 @@ use extentdb_catalog::model::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::{Record, RecordKind};
+use extentdb_messages::Class;
 use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
@@ -44,9 +45,6 @@ const COMPRESSED_DIFFERENCES_MAX: usize = 16;
 const WHOLESALE_MIN: u64 = 8;
 /// … or so many, when they are most of all.
 const MOST_MIN: u64 = 64;
-/// Findings that say an index or table lacks pages: its rows are not to be compared.
-const PAGES_ARE_LOST: [u32; 6] = [2533, 2534, 7965, 8976, 8980, 8981];
-
 /// What came of comparing indexes with their tables.
 #[derive(Default)]
 pub(crate) struct Compared {
@@ -147,7 +145,7 @@ fn damaged_units(plan: &Plan, sum: &Partial, findings: &mut Findings) -> BTreeSe
     damaged.extend(&sum.audit.strayed);
     damaged.extend(&plan.cut_units);
     damaged.extend(plan.owners.contested_units());
-    let lost = findings.iter_mut().filter(|finding| PAGES_ARE_LOST.contains(&finding.error));
+    let lost = findings.iter_mut().filter(|finding| finding.is(Class::LostPages));
     let owners = lost.filter_map(|finding| finding.place.owner);
     damaged.extend(owners.filter_map(|owner| plan.units.of_header(owner.unit, false)));
     damaged

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use extentdb_base::{ObjectId, PageId};
 use extentdb_catalog::model::AllocUnitKind;
+use extentdb_messages::Class;
 
 use super::extent_map::extent_map;
 use super::{Run, Scope};
@@ -85,7 +86,6 @@ impl Run<'_> {
 
 /// Findings about links that follow from a page that could not be used.
 fn mark_derived(plan: &Plan, bad: &[BadPage], findings: &mut Findings) {
-    const LINKS: [u32; 10] = [2531, 8931, 8935, 8936, 8976, 8977, 8978, 8979, 8980, 8981];
     let mut causes: HashMap<PageId, u32> = plan.bad.clone();
     let mut of_unit: BTreeMap<UnitIndex, Cause> = BTreeMap::new();
     for page in bad {
@@ -96,7 +96,7 @@ fn mark_derived(plan: &Plan, bad: &[BadPage], findings: &mut Findings) {
             *first = (*first).min(cause);
         }
     }
-    for finding in findings.iter_mut().filter(|finding| LINKS.contains(&finding.error)) {
+    for finding in findings.iter_mut().filter(|finding| finding.is(Class::Link)) {
         let named = finding.place.page.into_iter().chain(finding.related);
         let direct =
             named.filter_map(|page| Some(Cause { page, error: *causes.get(&page)? })).next();
