@@ -15,12 +15,12 @@ use extentdb_reader::RecoverySummary;
 use crate::hash::HashKey;
 
 /// Pages of a chunk unless told otherwise: 4 MiB.
-pub const CHUNK_PAGES: u32 = 512;
+pub(crate) const CHUNK_PAGES: u32 = 512;
 /// Bytes for runs of leaves, per worker, unless told otherwise: about 800,000 runs.
-pub const RUN_BUDGET: usize = 64 << 20;
+pub(crate) const RUN_BUDGET: usize = 64 << 20;
 /// Findings that a run keeps unless told otherwise. What comes after them in the order of the
 /// report is only counted.
-pub const FINDINGS_MAX: usize = 100_000;
+pub(crate) const FINDINGS_MAX: usize = 100_000;
 
 /// Which part of the database is checked.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -22,7 +22,7 @@ pub struct Overlap {
 
 /// An exact set of pages, as runs.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct PageSet {
+pub(crate) struct PageSet {
     runs: Vec<Run>,
     /// Number of runs that were in order when the set was last put in order.
     settled: usize,
@@ -30,7 +30,7 @@ pub struct PageSet {
 
 impl PageSet {
     /// Adds the pages from `start` on and before `end`.
-    pub fn add(&mut self, file: FileId, start: u32, end: u32) -> Result<(), Overlap> {
+    pub(crate) fn add(&mut self, file: FileId, start: u32, end: u32) -> Result<(), Overlap> {
         if start < end {
             self.push(Run { file, start, end });
         }
@@ -45,7 +45,7 @@ impl PageSet {
     }
 
     /// Adds another set.
-    pub fn merge(&mut self, other: PageSet) -> Result<(), Overlap> {
+    pub(crate) fn merge(&mut self, other: PageSet) -> Result<(), Overlap> {
         other.runs.into_iter().for_each(|run| self.push(run));
         self.settle_when_long()
     }
@@ -75,19 +75,9 @@ impl PageSet {
     }
 
     /// The runs in order: file, first page, first page behind.
-    pub fn runs(&mut self) -> Result<impl Iterator<Item = (FileId, u32, u32)>, Overlap> {
+    pub(crate) fn runs(&mut self) -> Result<impl Iterator<Item = (FileId, u32, u32)>, Overlap> {
         self.settle()?;
         Ok(self.runs.iter().map(|run| (run.file, run.start, run.end)))
-    }
-
-    /// Number of pages.
-    pub fn len(&self) -> u64 {
-        self.runs.iter().map(|run| u64::from(run.end - run.start)).sum()
-    }
-
-    /// True without pages.
-    pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
     }
 }
 
@@ -119,7 +109,6 @@ mod tests {
             let [mut set, other] = halves;
             set.merge(other).unwrap();
             assert_eq!(set.runs().unwrap().collect::<Vec<_>>(), [(FILE, 0, 4800)]);
-            assert_eq!(set.len(), 4800);
         }
     }
 }

@@ -38,7 +38,7 @@ use crate::wire::wire_structs;
 /// What is known about a part of the database: one part per family of checks, and what families
 /// share.
 #[derive(Clone, Debug)]
-pub struct Partial {
+pub(crate) struct Partial {
     /// The pages that were scanned.
     pub scan: ScanPart,
     /// What single pages say.
@@ -57,7 +57,7 @@ pub struct Partial {
 
 impl Partial {
     /// The empty part of a database with `units` units.
-    pub fn new(units: usize, findings_max: usize, key: HashKey) -> Partial {
+    pub(crate) fn new(units: usize, findings_max: usize, key: HashKey) -> Partial {
         Partial {
             scan: ScanPart::default(),
             audit: AuditPart::new(units),
@@ -73,7 +73,7 @@ impl Partial {
     ///
     /// # Errors
     /// Both cover the same page; the result then means nothing.
-    pub fn merge(&mut self, mut other: Partial) -> Result<(), Overlap> {
+    pub(crate) fn merge(&mut self, mut other: Partial) -> Result<(), Overlap> {
         self.scan.covered.merge(std::mem::take(&mut other.scan.covered))?;
         self.findings.merge(other.findings);
         self.sums.merge(other.sums);

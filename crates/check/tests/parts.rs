@@ -5,7 +5,7 @@ mod support;
 
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::atomic::AtomicBool;
-use extentdb_check::hash::HashKey;
+use extentdb_check::HashKey;
 use extentdb_check::{
     Control, Options, PartialError, Report, Verdict, check_part, merge_parts, part_of, resume,
 };

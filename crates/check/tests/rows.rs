@@ -67,7 +67,7 @@ fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
     let end = usize::from(demo.header(page).fixed_len.get()) - 1;
     demo.memory.edit(page, |bytes| bytes[at + end] ^= 0x40);
     let is_missed = |seed: u64| {
-        let key = extentdb_check::hash::HashKey::new([seed, 77]).with_bits(3);
+        let key = extentdb_check::HashKey::new([seed, 77]).with_bits(3);
         let options = Options {
             hash_key: Some(key),
             jobs: NonZeroUsize::new(1),

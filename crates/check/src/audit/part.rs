@@ -12,7 +12,7 @@ use crate::wire::wire_structs;
 
 /// A page that was planned and could not be used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct BadPage {
+pub(crate) struct BadPage {
     pub(crate) page: PageId,
     pub(crate) unit: Option<UnitIndex>,
     pub(crate) error: u32,
@@ -20,7 +20,7 @@ pub struct BadPage {
 
 /// What was counted in a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct UnitCounts {
+pub(crate) struct UnitCounts {
     /// Pages that were checked.
     pub pages: u64,
     /// Of those, data pages and leaf pages.
@@ -42,7 +42,7 @@ impl UnitCounts {
 
 /// What the audits of single pages found, besides findings.
 #[derive(Clone, Debug)]
-pub struct AuditPart {
+pub(crate) struct AuditPart {
     /// By unit.
     pub counts: Vec<UnitCounts>,
     /// Pages that could not be used.

@@ -10,7 +10,7 @@ use crate::wire::{Input, Wire, WireError, wire_structs};
 /// Why the nodes of a rowset cannot be matched with their references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
-pub enum Gap {
+pub(crate) enum Gap {
     /// A node of a kind whose links are not known.
     Node,
     /// A complex column whose form is not known.
@@ -33,7 +33,7 @@ impl Wire for Gap {
 
 /// What the scan found of off-row data, besides findings.
 #[derive(Clone, Default, Debug)]
-pub struct OffRowPart {
+pub(crate) struct OffRowPart {
     /// Units whose off-row data cannot be matched with its references, and why: each pair once.
     pub gaps: BTreeSet<(UnitIndex, Gap)>,
 }

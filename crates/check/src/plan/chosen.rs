@@ -33,7 +33,7 @@ const SYNONYM: &str = "SN";
 
 /// What is checked, found in the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Chosen {
+pub(crate) enum Chosen {
     /// Everything.
     Database,
     /// A table.
@@ -59,12 +59,12 @@ pub(super) struct Choice {
 
 impl Chosen {
     /// Is this a limited run?
-    pub fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         *self != Chosen::Database
     }
 
     /// Are pages of a file looked at that belong to no unit?
-    pub fn has_unowned(&self, file: FileId) -> bool {
+    pub(crate) fn has_unowned(&self, file: FileId) -> bool {
         match self {
             Chosen::Database => true,
             Chosen::Filegroup { files, .. } => files.contains(&file),

@@ -10,13 +10,13 @@ use crate::wire::wire_structs;
 
 /// Sums of the two sides of each index, by its number.
 #[derive(Clone, Default, Debug)]
-pub struct CrossSums {
+pub(crate) struct CrossSums {
     sums: Vec<Acc>,
 }
 
 impl CrossSums {
     /// The sum of an index.
-    pub fn get(&self, number: u32) -> Acc {
+    pub(crate) fn get(&self, number: u32) -> Acc {
         self.sums.get(number as usize).copied().unwrap_or_default()
     }
 
@@ -31,7 +31,7 @@ impl CrossSums {
     }
 
     /// Adds other sums.
-    pub fn merge(&mut self, other: CrossSums) {
+    pub(crate) fn merge(&mut self, other: CrossSums) {
         if self.sums.len() < other.sums.len() {
             self.sums.resize(other.sums.len(), Acc::default());
         }
@@ -55,7 +55,7 @@ pub(super) enum Standing {
 
 /// How the rows of a partition stand to its boundaries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Standings {
+pub(crate) struct Standings {
     /// Between them.
     pub inside: u64,
     /// Not between them.
@@ -81,7 +81,7 @@ impl Standings {
     }
 
     /// Adds other rows.
-    pub fn merge(&mut self, other: Standings) {
+    pub(crate) fn merge(&mut self, other: Standings) {
         self.inside += other.inside;
         self.outside += other.outside;
         self.on_own_edge += other.on_own_edge;
@@ -92,7 +92,7 @@ impl Standings {
 
 /// What the scan found of rows, besides findings.
 #[derive(Clone, Default, Debug)]
-pub struct RowPart {
+pub(crate) struct RowPart {
     /// Rows against indexes, as multiset hashes.
     pub crosses: CrossSums,
     /// Indexes with values that could not be read.

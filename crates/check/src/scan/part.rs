@@ -8,7 +8,7 @@ use crate::wire::wire_structs;
 /// The pages that were scanned. `covered` is merged by [`Partial`](crate::partial::Partial) first:
 /// two parts that cover the same page do not merge.
 #[derive(Clone, Default, Debug)]
-pub struct ScanPart {
+pub(crate) struct ScanPart {
     /// Pages read: those that had to be checked, and those between them that had not.
     pub covered: PageSet,
     /// Pages that had to be checked and were.

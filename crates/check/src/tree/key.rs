@@ -25,7 +25,7 @@ use crate::wire::wire_structs;
 
 /// The first bytes of a key, which never fall when the key rises, as far as its types allow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Prefix {
+pub(crate) struct Prefix {
     /// The bytes.
     pub bytes: [u8; 16],
     /// How many of them are certain.

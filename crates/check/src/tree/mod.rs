@@ -47,10 +47,7 @@ mod run;
 mod undecided;
 mod verify;
 
-pub use key::Prefix;
-pub use part::TreePart;
-pub use run::{Children, Ends, Keys, Run, Runs};
-pub use undecided::Undecided;
+pub(crate) use part::TreePart;
 
 pub(crate) use facts::TreeFacts;
 pub(crate) use plan::Trees;

@@ -272,7 +272,7 @@ impl Model {
         let unit = sum.sums.unit(self.unit).unwrap();
         let is_flagged = unit.unbalanced().count() > 0
             || sum.tree.upper.of_unit(self.unit).len() != LEVELS - 1
-            || !sum.tree.upper.of_unit(self.unit).iter().all(super::Run::is_level)
+            || !sum.tree.upper.of_unit(self.unit).iter().all(super::run::Run::is_level)
             || sum.tree.leaves.of_unit(self.unit).len() > 1
             || !sum.tree.unproven.is_empty()
             || sum.findings.count() > 0;

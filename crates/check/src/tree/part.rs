@@ -30,7 +30,7 @@ const _: () = assert!(size_of::<(UnitIndex, PageId)>() == 12);
 
 /// Runs of trees.
 #[derive(Clone, Default, Debug)]
-pub struct TreePart {
+pub(crate) struct TreePart {
     /// Pages above the leaves, joined to runs.
     pub upper: Runs<Children>,
     /// Leaves, joined to runs.
