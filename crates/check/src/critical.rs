@@ -1,5 +1,5 @@
-//! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and
-//! D.2).
+//! Damage in the tables that describe all others, found by the scan: 7995 (`docs/check.md` 1 and
+//! 14).
 //!
 //! SQL Server checks these tables first, and goes on only when they are sound. Here everything is
 //! checked in one pass, so the verdict comes afterwards: what was found in other tables is not

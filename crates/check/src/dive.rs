@@ -1,5 +1,5 @@
-//! The second look: pages of some units once more, for facts that are kept exactly (`checkdb.md`
-//! D.13).
+//! The second look: pages of some units once more, for facts that are kept exactly (`docs/check.md`
+//! 22).
 //!
 //! Goes through the same audit as the scan. What that finds is known already and is not reported
 //! again.

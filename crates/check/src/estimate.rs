@@ -1,4 +1,4 @@
-//! ESTIMATEONLY: what a check would need (`checkdb.md` C.4). The plan is made, and not a page more
+//! ESTIMATEONLY: what a check would need (`docs/check.md` 13). The plan is made, and not a page more
 //! is read.
 //!
 //! No tempdb is used, so its two figures are 0. The memory is what the plan holds, and what the

@@ -1,6 +1,6 @@
 //! Findings: a message number, a place, the sentence. And the bag that collects them.
 //!
-//! Order (`checkdb.md` C.1): system objects by object id, then user objects, then what belongs to
+//! Order (`docs/check.md` 13): system objects by object id, then user objects, then what belongs to
 //! no object; within an object by index, partition, allocation unit and page; on a page the
 //! umbrella 8928 comes first, as DBCC prints it.
 //!

@@ -1,5 +1,5 @@
-//! Changes in flight: findings that a restart of the server would make disappear (`checkdb.md`
-//! D.12, D.14 rows 17, 36, 37).
+//! Changes in flight: findings that a restart of the server would make disappear (`docs/check.md`
+//! 21, `docs/register.md` rows 17, 36, 37).
 //!
 //! ```text
 //! closed cleanly                       every finding counts

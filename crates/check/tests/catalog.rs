@@ -1,4 +1,4 @@
-//! The corruption catalog (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical:
+//! The corruption catalog (`docs/faults.md`), groups 1 to 4, 6 and 11, as far as they are physical:
 //! one fault each, in a database in memory. The number in a case is the row of the catalog.
 
 mod support;

@@ -1,4 +1,4 @@
-//! Copies of crashed databases, with their log and without (`checkdb.md` N9), and backups under
+//! Copies of crashed databases, with their log and without, and backups under
 //! load (N10: the same log and pages, from which a container takes nothing away).
 
 mod support;

@@ -1,4 +1,4 @@
-//! Forwarded rows and off-row data: the faults of `checkdb.md` E, groups 1, 4 and 5, in built
+//! Forwarded rows and off-row data: the faults of `docs/faults.md`, groups 1, 4 and 5, in built
 //! databases and in copies of real files. Every case is checked with sketches and without, by one
 //! thread and by several; the findings must be the same.
 

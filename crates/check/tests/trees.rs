@@ -1,4 +1,4 @@
-//! Trees (`checkdb.md` B.6): keys, separators, links and levels. Rows of the corruption catalog E
+//! Trees (`docs/check.md` 6): keys, separators, links and levels. Rows of the corruption catalog E
 //! by their numbers, and the negative controls N2, N3 and N6, on built databases in memory.
 
 mod support;

@@ -1,4 +1,4 @@
-//! What DBCC sends to its client, line by line and in its order (`checkdb.md` C.1): the source of
+//! What DBCC sends to its client, line by line and in its order (`docs/check.md` 13): the source of
 //! the text report and of TABLERESULTS.
 //!
 //! ```text
@@ -55,7 +55,7 @@ pub(crate) fn lines(report: &Report) -> Vec<Line<'_>> {
     lines.lines
 }
 
-/// The line that goes into the error log (`checkdb.md` C.2): 8957, or 5235 when the run had to
+/// The line that goes into the error log (`docs/check.md` 13): 8957, or 5235 when the run had to
 /// end before its time.
 pub(crate) fn log_line(report: &Report) -> String {
     let (database, separator, target) = target_parts(report);

@@ -1,4 +1,4 @@
-//! The report as DBCC's rowset `WITH TABLERESULTS` (`checkdb.md` C.5, the columns of 2012 and
+//! The report as DBCC's rowset `WITH TABLERESULTS` (`docs/check.md` 13, the columns of 2012 and
 //! later), as CSV.
 //!
 //! One row per message, information included, in the order of the text. NULL is an empty field:

@@ -1,4 +1,4 @@
-//! Forwarded rows and off-row data (`checkdb.md` B.7, B.8 and D.5).
+//! Forwarded rows and off-row data (`docs/check.md` 7, 8 and 17).
 //!
 //! ```text
 //! scan      read.rs      what a page says: stubs, forwarded records, references, nodes

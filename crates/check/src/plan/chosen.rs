@@ -1,5 +1,4 @@
-//! The part of the database that is checked: all of it, one table, or one filegroup (`checkdb.md`
-//! A.2).
+//! The part of the database that is checked: all of it, one table, or one filegroup.
 //!
 //! ```text
 //!                  pages read                      allocation findings kept

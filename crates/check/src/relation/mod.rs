@@ -1,5 +1,5 @@
-//! Relations: facts that two places of a database state, compared as sums (`checkdb.md` D.3 to
-//! D.5).
+//! Relations: facts that two places of a database state, compared as sums (`docs/check.md` 15 to
+//! 17).
 //!
 //! ```text
 //! one side adds its facts, the other takes them away; what both state cancels, in any order, on any thread or machine

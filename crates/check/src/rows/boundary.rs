@@ -1,4 +1,4 @@
-//! Rows against the boundaries of their partition (`checkdb.md` B.4), as the scan sees them: only
+//! Rows against the boundaries of their partition (`docs/check.md` 4), as the scan sees them: only
 //! counted.
 //!
 //! ```text

@@ -1,5 +1,5 @@
 //! Rows: records against the catalog, column values, and nonclustered indexes against their
-//! tables (`checkdb.md` B.4, B.5, B.9 and D.7).
+//! tables (`docs/check.md` 4, 5, 9 and 19).
 //!
 //! ```text
 //! rows of a table      8970, 7961, 2537, 2570, 5262 on the spot

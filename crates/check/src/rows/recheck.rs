@@ -1,4 +1,4 @@
-//! Indexes whose sums do not balance, looked at again (`checkdb.md` D.13): which rows, on which
+//! Indexes whose sums do not balance, looked at again (`docs/check.md` 22): which rows, on which
 //! side.
 //!
 //! ```text

@@ -1,5 +1,5 @@
 //! The shape of a row: how many columns its null bitmap knows, and where its fixed part ends
-//! (`checkdb.md` B.4).
+//! (`docs/check.md` 4).
 //!
 //! ```text
 //! table then     a b c            row written then    fixed part to the end of c    bitmap of 3 columns

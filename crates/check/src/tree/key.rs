@@ -9,7 +9,7 @@
 //!
 //! Which columns there are: an entry of a unique nonclustered index has its key columns, one of a
 //! non-unique index the locator behind them, a row of a clustered index its key and, where that is
-//! not unique, the uniquifier. The layout says so itself, by key ordinals (`ondisk.md` 6.2).
+//! not unique, the uniquifier. The layout says so itself, by key ordinals.
 
 use std::cmp::Ordering;
 

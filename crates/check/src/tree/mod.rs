@@ -1,4 +1,4 @@
-//! B-trees: links, levels, separators and the order of keys (`checkdb.md` B.6 and D.4 to D.6).
+//! B-trees: links, levels, separators and the order of keys (`docs/check.md` 6 and 16 to 18).
 //!
 //! ```text
 //! plan      key columns, root and size of each tree                         once

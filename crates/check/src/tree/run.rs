@@ -1,5 +1,5 @@
 //! Runs: neighbouring pages of one level, joined wherever both sides say that they are neighbours
-//! (`checkdb.md` D.6).
+//! (`docs/check.md` 18).
 //!
 //! ```text
 //! run of upper pages   first, its prev ‥ last, its next     first child ‥ last child
