@@ -5,7 +5,8 @@
 //! boot page (1:9)  ->  first page of sysallocunits (object 7), a chain of leaf pages
 //!     unit 5 << 16  ->  root of sysrowsets      every heap and index partition
 //!     unit 3 << 16  ->  root of sysrscols       their physical columns
-//! 2005 has, in place of sysrscols, sysrowsetcolumns (4) and syshobtcolumns (13), joined by rowset and hobt column.
+//! 2005 has, in place of sysrscols, sysrowsetcolumns (4) and syshobtcolumns (13), joined by rowset
+//!      and hobt column.
 //! ```
 //!
 //! Fixed offsets of these tables, from the record's first byte, are the same from version 655 on;

@@ -4,7 +4,7 @@
 //! A file is written beside its place as `NAME.partial` and renamed at the end, after its bytes are
 //! durable, so that nobody ever finds half a result under the real name. It replaces another file
 //! only when that was asked for (`--force`), and then takes its owner and mode. A result that was
-//! cut short on purpose gets `.incomplete` behind its name. An input file is never replaced, by
+//! cut short on purpose gets `.incomplete` after its name. An input file is never replaced, by
 //! whatever path it is reached. What is not a regular file is written through ([`destination`]).
 
 mod destination;

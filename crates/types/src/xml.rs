@@ -4,7 +4,8 @@
 //! ```text
 //! document  DF FF  version 01|02  B0 04 (code page 1200: UTF-16)  content
 //! F0 text                         a name; names are numbered from 1
-//! EF uri prefix local             a qualified name of three name numbers; numbered from 1, name 0 is empty
+//! EF uri prefix local             a qualified name of three name numbers; numbered from 1, name 0
+//!                                 is empty
 //! F8 qname                        element; its attributes follow
 //! F6 qname value                  attribute
 //! F5                              end of attributes
@@ -93,7 +94,7 @@ pub enum XmlError {
     /// A name, qualified name or value that does not exist or is not valid.
     #[error("binary XML: bad reference or value at byte {at}")]
     Value {
-        /// Offset behind the value.
+        /// Offset after the value.
         at: usize,
     },
     /// More open elements than any document has.

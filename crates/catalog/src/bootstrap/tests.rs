@@ -59,7 +59,7 @@ fn unit_row(unit: AllocUnitId, root: u32) -> [(usize, Vec<u8>); 4] {
 }
 
 /// A database as 2005 describes it: one table with an int key that is not unique, and an nvarchar
-/// column that lies behind a dropped one.
+/// column that lies after a dropped one.
 fn database_of_2005() -> Pages {
     let mut pages = Pages::default();
     let table: i64 = 72_057_594_037_927_936;

@@ -1,10 +1,13 @@
 //! Partition functions and schemes.
 //!
 //! ```text
-//! sysclsobjs        class 30: function (id, name, status 0x1 = RANGE RIGHT); class 31, type PS: scheme (id, name)
-//! systypedsubobjs   idmajor = function, subid 1: type of the parameter
-//! sysobjvalues      objid = function, one row per boundary, in order of (subobjid, valnum): value, a sql_variant
-//! syssingleobjrefs  depid = scheme, depsubid 0, indepid = function; depsubid 1 … n, indepid = filegroup
+//! sysclsobjs       class 30: function (id, name, status 0x1 = RANGE RIGHT); class 31, type PS:
+//!                  scheme (id, name)
+//! systypedsubobjs  idmajor = function, subid 1: type of the parameter
+//! sysobjvalues     objid = function, one row per boundary, in order of (subobjid, valnum): value,
+//!                  a sql_variant
+//! syssingleobjrefs depid = scheme, depsubid 0, indepid = function; depsubid 1 … n, indepid =
+//!                  filegroup
 //! ```
 //!
 //! Public: that these tables hold them, and the columns of the catalog views over them. Not

@@ -1,15 +1,16 @@
-//! Columns of a heap or clustered index come, go and change where rows are there already: what
+//! Columns that are added, dropped and altered in a heap or clustered index that has rows: what
 //! `sysrscols` says then.
 //!
 //! ```text
-//! column comes        behind all others: in the last byte of bits while it has room, behind the fixed part, or as the last
-//!                     variable column; with the next null bit. Rows of before end in front of it
-//! column goes         its place and its null bit stay, under a number of its own
-//! column gets longer  its place stays, too
+//! column added       after all others: in the last byte of bits while it has room, after the fixed
+//!                    part, or as the last
+//!                    variable column; with the next null bit. Rows of before end in front of it
+//! column goes        its place and its null bit stay, under a number of its own
+//! column gets longer its place stays, too
 //! ```
 //!
 //! Dropped columns were observed in files of versions 655 to 852. Where a bit column goes that
-//! comes later was not.
+//! is added later was not.
 
 use extentdb_types::SqlType;
 
@@ -29,7 +30,7 @@ pub struct LeafLengths {
 }
 
 impl RowLayout {
-    /// The same with a column behind all others. `None`: the place of a column there is not
+    /// The same with a column after all others. `None`: the place of a column there is not
     /// understood.
     pub fn with_column(&self, id: i32, ty: SqlType, nullable: bool) -> Option<RowLayout> {
         let draft = Draft {

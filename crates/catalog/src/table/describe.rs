@@ -1,7 +1,7 @@
 //! Rows of the base tables that describe tables, indexes, constraints and allocation units.
 //!
-//! From a [`TableDefinition`] to the values that the catalog keeps about it: for one who builds a
-//! database at once, and for one who inserts the rows one by one. Where each value comes from:
+//! From a [`TableDefinition`] to the values that the catalog keeps about it: for a builder of a
+//! whole database, and for one that inserts row by row. Where each value comes from:
 //! `docs/format/new-database.md`.
 
 use std::collections::BTreeMap;
@@ -362,7 +362,7 @@ pub fn add_rowsets(
     }
 }
 
-/// Rows of `sysrowsets` and `sysrscols` for one partition of an index with so many rows.
+/// Rows of `sysrowsets` and `sysrscols` for one partition of an index with `count` rows.
 pub fn add_rowset(
     table: &TableDefinition,
     index: &IndexDefinition,

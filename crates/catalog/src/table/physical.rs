@@ -2,13 +2,16 @@
 //! lie.
 //!
 //! ```text
-//! heap, clustered    uniquifier, when the key is not unique; key columns in key order (user tables); the rest by id,
-//!                    without computed columns that are not stored
-//!                    fixed columns from byte 4, null bit = ordinal
-//! nonclustered       key columns, included columns, then what is missing of the row locator (RID or clustered key)
-//!                    fixed columns from byte 1, null bits only when some column may be NULL
-//! non-leaf           the key columns in key order from byte 1, then the child page; null bits only when some key
-//!                    column may be NULL. A unique index leaves the locator out of its key
+//! heap, clustered uniquifier, when the key is not unique; key columns in key order (user tables);
+//!       the rest by id,
+//!                 without computed columns that are not stored
+//!                 fixed columns from byte 4, null bit = ordinal
+//! nonclustered    key columns, included columns, then what is missing of the row locator (RID or
+//!                 clustered key)
+//!                 fixed columns from byte 1, null bits only when some column may be NULL
+//! non-leaf        the key columns in key order from byte 1, then the child page; null bits only
+//!                 when some key
+//!                 column may be NULL. A unique index leaves the locator out of its key
 //! ```
 //!
 //! Observed in files of versions 655 and 661, whose `sysrscols` these rules reproduce.
@@ -218,7 +221,7 @@ impl Places {
         }
     }
 
-    /// Behind the columns that leaf records have. `None`: the place of one of them is not
+    /// After the columns that leaf records have. `None`: the place of one of them is not
     /// understood.
     pub(super) fn behind(layout: &RowLayout) -> Option<Places> {
         let mut places = Places::from(4);

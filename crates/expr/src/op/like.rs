@@ -142,7 +142,7 @@ enum Part {
     },
 }
 
-/// What stands behind `[`. Forms whose reading is not certain (no end, an empty set, a hyphen at an
+/// What stands after `[`. Forms whose reading is not certain (no end, an empty set, a hyphen at an
 /// edge) are open.
 fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<Part> {
     let mut inner: Vec<u8> = Vec::new();

@@ -236,7 +236,7 @@ impl From<&[u8]> for Residue {
 /// Defines a structure by its table; see the module's head.
 ///
 /// `from` names the offset of the first byte that belongs to the structure: 0, or 18 hex for the
-/// part of a record behind the common header.
+/// part of a record after the common header.
 macro_rules! fixed_part {
     ($(#[$doc:meta])* pub struct $name:ident from $start:literal {
         $($(#[$field_doc:meta])* $at:literal $field:ident: $ty:ty,)*

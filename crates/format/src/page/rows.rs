@@ -1,10 +1,11 @@
-//! Rows that come, go, grow and move on a page, with the accounting of the header and the slot
-//! array.
+//! Inserting, deleting, growing and moving rows on a page, with the accounting of the header and
+//! the slot array.
 //!
 //! ```text
-//! insert     behind the last record; when that does not fit, the page is made dense first
-//! remove     the slot goes (B-trees) or stays empty (heaps and text pages); free_offset stays
-//! replace    not longer: in place.  Longer: the only row grows in place, any other moves behind the last record
+//! insert  after the last record; when that does not fit, the page is made dense first
+//! remove  the slot goes (B-trees) or stays empty (heaps and text pages); free_offset stays
+//! replace not longer: in place.  Longer: the only row grows in place, any other moves after the
+//!                                last record
 //! ```
 //!
 //! This is how SQL Server lays rows out: replaying its log from the first record of a page gives
@@ -13,7 +14,7 @@
 //!
 //! Invariants
 //! - A call that fails may have moved records, but has lost none but the one it was to change;
-//!   whoever needs the page as it was works on a copy.
+//!   a caller that needs the page as it was works on a copy.
 //! - Rows of compressed pages are refused: their length is known from public descriptions only.
 
 use extentdb_base::AllocUnitId;
@@ -44,9 +45,9 @@ pub enum SlotRule {
 /// Where a row that outgrows its place goes when the page must be made dense for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Growth {
-    /// Behind the other rows.
+    /// After the other rows.
     Close,
-    /// Behind the other rows and the room of its old self, if the page has that much.
+    /// After the other rows and the room of its old self, if the page has that much.
     KeepsRoom,
 }
 
@@ -155,7 +156,7 @@ impl PageMut<'_> {
         header.ghost_count.set((ghosts + u16::from(came)).saturating_sub(u16::from(went)));
     }
 
-    /// Puts a row behind the last one and gives its place; the slot is the caller's.
+    /// Puts a row after the last one and gives its place; the slot is the caller's.
     fn append(&mut self, row: &[u8]) -> u16 {
         let start = self.free_offset();
         self.put(start, row);
@@ -259,7 +260,7 @@ impl PageMut<'_> {
         self.view().slot_offsets().filter(|offset| *offset != 0).count() == 1
     }
 
-    /// Makes the page dense without the row of `slot`, which is about to be written anew.
+    /// Makes the page dense without the row of `slot`, which is about to be rewritten.
     fn make_way(
         &mut self,
         slot: u16,

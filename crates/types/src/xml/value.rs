@@ -101,7 +101,7 @@ fn decimal<W: Write>(reader: &mut Reader<'_>, out: &mut W) -> Result<(), XmlErro
     Ok(write!(out, "{}", value.ok_or(bad)?)?)
 }
 
-/// Bytes behind the number of their code page.
+/// Bytes after the number of their code page.
 fn char_text<W: Write>(place: Place, reader: &mut Reader<'_>, out: &mut W) -> Result<(), XmlError> {
     let len = reader.number()?;
     let bytes = reader.take(len)?;

@@ -66,7 +66,7 @@ fn fields_ascend_and_do_not_overlap() {
     }
 }
 
-/// A record with the given fixed part behind the header, and elements of these lengths.
+/// A record with the given fixed part after the header, and elements of these lengths.
 fn record(op: Op, fixed: &[u8], elements: Option<&[&[u8]]>) -> Vec<u8> {
     let fixed_len = (RECORD_HEADER_BYTES + fixed.len()) as u16;
     let mut bytes = vec![0; RECORD_HEADER_BYTES];
