@@ -248,7 +248,7 @@ impl<W: Write + ?Sized> Decoder<'_, '_, W> {
             if let Some(token) = self.reader.next_token()?.filter(|token| is_value(*token)) {
                 let at = self.reader.at();
                 self.reader.byte()?;
-                self.value(token, at, value::Place::Attribute)?;
+                self.value(token, at, value::TextContext::Attribute)?;
             }
             self.out.write_char('"')?;
         }
@@ -314,11 +314,11 @@ impl<W: Write + ?Sized> Decoder<'_, '_, W> {
             return Err(XmlError::Token { token, at });
         }
         self.close_tag()?;
-        self.value(token, at, value::Place::Content)
+        self.value(token, at, value::TextContext::Content)
     }
 
-    fn value(&mut self, token: u8, at: usize, place: value::Place) -> Result<(), XmlError> {
-        value::write(token, at, place, &mut self.reader, &mut self.out)
+    fn value(&mut self, token: u8, at: usize, context: value::TextContext) -> Result<(), XmlError> {
+        value::write(token, at, context, &mut self.reader, &mut self.out)
     }
 }
 

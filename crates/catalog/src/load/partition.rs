@@ -45,7 +45,7 @@ impl Loader<'_> {
         self.parameter_types(&mut functions);
         let mut candidates = self.boundary_candidates(&functions);
         for function in functions.values_mut() {
-            settle(function, candidates.remove(&function.id).unwrap_or_default(), &schemes);
+            resolve(function, candidates.remove(&function.id).unwrap_or_default(), &schemes);
         }
         (functions.into_values().collect(), schemes)
     }
@@ -177,7 +177,7 @@ fn boundary(row: &SystemRow<'_>) -> Option<Datum<'static>> {
 }
 
 /// Takes the boundaries when exactly one class of values can be them.
-fn settle(
+fn resolve(
     function: &mut PartitionFunction,
     found: BTreeMap<u8, Vec<Found>>,
     schemes: &[PartitionScheme],

@@ -15,7 +15,7 @@
 use extentdb_types::SqlType;
 
 use super::definition::ColumnHistory;
-use super::physical::{Draft, Places, Source, draft_column};
+use super::physical::{Draft, LayoutCursor, Source, draft_column};
 use crate::layout::{PhysicalColumn, RowLayout, column_status};
 
 /// What `sysrowsets` keeps about the leaf records of a heap or clustered index.
@@ -42,7 +42,8 @@ impl RowLayout {
             history: ColumnHistory::default(),
         };
         let ordinal = self.columns.iter().map(|column| column.ordinal).max().unwrap_or(0) + 1;
-        let mut column = draft_column(ordinal, &draft, true, Places::behind(self)?.take(&draft));
+        let mut column =
+            draft_column(ordinal, &draft, true, LayoutCursor::after(self)?.take(&draft));
         column.leaf.null_bit = self.max_null_bit() + 1;
         let mut layout = self.clone();
         layout.columns.push(column);
@@ -90,15 +91,15 @@ impl RowLayout {
     /// Lengths of the leaf records of a heap or clustered index. `None`: the place of a column is
     /// not understood.
     pub fn leaf_lengths(&self, is_heap: bool) -> Option<LeafLengths> {
-        let mut places = Places::behind(self)?;
+        let mut cursor = LayoutCursor::after(self)?;
         let max_null_bit = self.max_null_bit();
-        let min_leaf = places.fixed_end();
+        let min_leaf = cursor.fixed_end();
         if is_heap {
-            places.leave_room_to_move();
+            cursor.leave_room_to_move();
         }
         Some(LeafLengths {
             min_leaf,
-            max_leaf: places.max_len(max_null_bit),
+            max_leaf: cursor.max_len(max_null_bit),
             max_null_bit,
         })
     }
@@ -107,7 +108,7 @@ impl RowLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Place;
+    use crate::layout::ColumnOffset;
 
     fn layout(types: &[SqlType]) -> RowLayout {
         let empty = RowLayout { columns: Vec::new(), compression: Default::default() };
@@ -120,11 +121,11 @@ mod tests {
     };
 
     #[test]
-    fn columns_come_behind_all_others() {
+    fn columns_are_added_after_all_others() {
         let layout =
             layout(&[SqlType::Int, TEXT, SqlType::Bit, SqlType::BigInt, SqlType::Bit, TEXT]);
-        let places: Vec<Place> = layout.columns.iter().map(|column| column.leaf).collect();
-        let place = |offset, null_bit, bit| Place { offset, null_bit, bit };
+        let places: Vec<ColumnOffset> = layout.columns.iter().map(|column| column.leaf).collect();
+        let place = |offset, null_bit, bit| ColumnOffset { offset, null_bit, bit };
         let expected = [
             place(4, 1, 0),
             place(-1, 2, 0),
@@ -151,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_column_keeps_its_place() {
+    fn a_dropped_column_keeps_its_offset() {
         let before = layout(&[SqlType::Int, TEXT, SqlType::Int]);
         let after = before.with_dropped(2).with_dropped(1);
         let ids: Vec<i32> = after.columns.iter().map(|column| column.column_id).collect();
         assert_eq!(ids, [column_status::DROPPED_ID + 2, column_status::DROPPED_ID + 1, 3]);
         assert!(after.columns[1].is_dropped());
         let next = after.with_column(4, TEXT, false).unwrap();
-        assert_eq!(next.columns[3].leaf, Place { offset: -2, null_bit: 4, bit: 0 });
+        assert_eq!(next.columns[3].leaf, ColumnOffset { offset: -2, null_bit: 4, bit: 0 });
         assert_eq!(next.leaf_lengths(false).unwrap().min_leaf, 12);
     }
 }

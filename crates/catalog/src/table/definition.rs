@@ -66,7 +66,7 @@ impl ColumnDefinition {
     }
 
     /// The column of an id that is used no more: nothing is left of it but that.
-    pub fn gone() -> ColumnDefinition {
+    pub fn dropped() -> ColumnDefinition {
         ColumnDefinition {
             name: String::new(),
             ty: SqlType::Int,

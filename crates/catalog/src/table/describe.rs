@@ -14,7 +14,7 @@ use super::definition::{
     is_ansi_padded, max_in_row,
 };
 use super::values::RowValues;
-use crate::layout::{Compression, PhysicalColumn, Place};
+use crate::layout::{ColumnOffset, Compression, PhysicalColumn};
 use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction};
 
 /// Rows of the base tables by name.
@@ -410,7 +410,7 @@ pub fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowV
     let pack = |leaf: [u8; 2], interior: [u8; 2]| {
         i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]])
     };
-    let Place { offset, null_bit, bit } = column.leaf;
+    let ColumnOffset { offset, null_bit, bit } = column.leaf;
     let interior = column.interior;
     let mut row = RowValues::new();
     row.bigint(rowset.0).int(column.column_id).int(column.ordinal).bigint(count);

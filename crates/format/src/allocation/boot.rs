@@ -60,7 +60,7 @@ pub const RECORD_BYTES_MIN: u16 = 732;
 
 /// Name and place of a field, for listings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FieldPlace {
+pub struct FieldLayout {
     /// Name of the field.
     pub name: &'static str,
     /// Offset from the start of the record.
@@ -83,8 +83,8 @@ macro_rules! boot_record {
 
         impl BootRecord {
             /// All fields in the order of their places.
-            pub const FIELDS: &'static [FieldPlace] = &[
-                $(FieldPlace { name: stringify!($name), offset: $offset, bytes: <$ty as Field>::BYTES },)*
+            pub const FIELDS: &'static [FieldLayout] = &[
+                $(FieldLayout { name: stringify!($name), offset: $offset, bytes: <$ty as Field>::BYTES },)*
             ];
 
             fn read_fields(record: &[u8], len: u16) -> Option<BootRecord> {

@@ -165,7 +165,7 @@ impl PageMut<'_> {
         start as u16
     }
 
-    fn fits_behind(&self, needed: usize) -> bool {
+    fn fits_after_rows(&self, needed: usize) -> bool {
         self.free_offset() + needed <= self.view().slot_array_start()
     }
 
@@ -182,10 +182,10 @@ impl PageMut<'_> {
             return Err(EditError::Slot { slot, count });
         }
         let needed = self.room(row.len()) + if refills { 0 } else { 2 };
-        if !self.fits_behind(needed) {
+        if !self.fits_after_rows(needed) {
             self.compact()?;
         }
-        if !self.fits_behind(needed) {
+        if !self.fits_after_rows(needed) {
             return Err(EditError::Full { needed });
         }
         let offset = self.append(row);
@@ -240,13 +240,13 @@ impl PageMut<'_> {
             self.put(offset, row);
         } else if self.is_only_row()
             && offset + before == self.free_offset()
-            && self.fits_behind(after - before)
+            && self.fits_after_rows(after - before)
         {
             self.put(offset, row);
             self.header_mut().free_offset.set((offset + after) as u16);
         } else {
-            if !self.fits_behind(after) {
-                self.make_way(slot, before, after, growth)?;
+            if !self.fits_after_rows(after) {
+                self.make_room(slot, before, after, growth)?;
             }
             let offset = self.append(row);
             self.set_slot_offset(slot, offset);
@@ -261,7 +261,7 @@ impl PageMut<'_> {
     }
 
     /// Makes the page dense without the row of `slot`, which is about to be rewritten.
-    fn make_way(
+    fn make_room(
         &mut self,
         slot: u16,
         before: usize,
@@ -270,11 +270,11 @@ impl PageMut<'_> {
     ) -> Result<(), EditError> {
         self.set_slot_offset(slot, 0);
         self.compact()?;
-        if growth == Growth::KeepsRoom && self.fits_behind(before + after) {
+        if growth == Growth::KeepsRoom && self.fits_after_rows(before + after) {
             let end = self.free_offset() + before;
             self.header_mut().free_offset.set(end as u16);
         }
-        if self.fits_behind(after) { Ok(()) } else { Err(EditError::Full { needed: after }) }
+        if self.fits_after_rows(after) { Ok(()) } else { Err(EditError::Full { needed: after }) }
     }
 
     /// Moves the records together, in the order in which they lie.

@@ -33,7 +33,7 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    fn add(&mut self, vlf: &Vlf, found: &Found<'_>) {
+    fn add(&mut self, vlf: &Vlf, found: &FoundBlock<'_>) {
         let lsn = found.lsn;
         let is_current =
             found.parity == vlf.header.block_parity() && lsn.vlf == vlf.header.sequence;
@@ -51,7 +51,7 @@ impl Leftovers {
 }
 
 /// A whole block past the end of the log.
-struct Found<'a> {
+struct FoundBlock<'a> {
     disk: &'a [u8],
     lsn: Lsn,
     /// Of its first stamp.
@@ -93,7 +93,7 @@ pub(super) fn find<S: LogBytes>(
         position = match probe {
             Probe::Block { disk, lsn } => {
                 let parity = first_stamp.parity();
-                found.add(vlf, &Found { disk: &disk, lsn, parity, end: end.lsn });
+                found.add(vlf, &FoundBlock { disk: &disk, lsn, parity, end: end.lsn });
                 position + disk.len() as u64
             }
             Probe::None(NoBlock::NeverWritten) => skip_hole(source, vlf, position),
