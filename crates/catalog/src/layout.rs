@@ -27,7 +27,7 @@ pub mod column_status {
     pub const UNIQUIFIER: u32 = 0x10;
     /// Anti-matter column of an online index build (public documentation).
     pub const ANTI_MATTER: u32 = 0x40;
-    /// NOT NULL.
+    /// The column does not take NULL.
     pub const NOT_NULL: u32 = 0x80;
     /// Sparse column (public documentation).
     pub const SPARSE: u32 = 0x100;
@@ -116,7 +116,7 @@ impl PhysicalColumn {
 /// How the rows of a rowset are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compression {
-    /// As written.
+    /// Rows are stored uncompressed.
     #[default]
     None,
     /// Each row by itself.
@@ -154,7 +154,7 @@ impl Compression {
 /// A column of one record, as stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cell<'a> {
-    /// NULL.
+    /// The value is NULL.
     Null,
     /// The row was written before the column was added.
     Missing,
@@ -172,7 +172,7 @@ pub enum Cell<'a> {
     "the fixed part of the row ends at byte {fixed_end}, within column {column_id} at byte {offset}"
 )]
 pub struct CellFault {
-    /// The column.
+    /// Column id within the table, `sysrscols.rscolid`.
     pub column_id: i32,
     /// Its first byte.
     pub offset: usize,

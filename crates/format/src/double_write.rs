@@ -131,7 +131,7 @@ pub struct Directory {
 /// An image of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// The page.
+    /// Page whose image the segment holds.
     pub page: PageId,
     /// CRC-32C of the image.
     pub checksum: u32,

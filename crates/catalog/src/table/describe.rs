@@ -33,13 +33,13 @@ mod column {
 
 /// An object that belongs to a table.
 pub struct Child {
-    /// Its id.
+    /// Object id, `sysschobjs.id`.
     pub id: ObjectId,
-    /// Its name.
+    /// Name, `sysschobjs.name`.
     pub name: String,
     /// What it is.
     pub kind: ChildKind,
-    /// The table.
+    /// Object id of the table it belongs to, `sysschobjs.pid`.
     pub table: ObjectId,
     /// The schema of the table.
     pub schema_id: i32,
@@ -47,19 +47,19 @@ pub struct Child {
 
 /// What it is.
 pub enum ChildKind {
-    /// PRIMARY KEY.
+    /// PRIMARY KEY, `sysschobjs` type PK.
     PrimaryKey,
-    /// UNIQUE.
+    /// UNIQUE constraint, `sysschobjs` type UQ.
     Unique,
     /// DEFAULT: column and expression.
     Default(i32, String),
     /// CHECK: the columns that it is about, and the expression.
     Check(Vec<i32>, String),
-    /// FOREIGN KEY.
+    /// FOREIGN KEY, `sysschobjs` type F.
     ForeignKey {
-        /// Referenced table.
+        /// Object id of the referenced table.
         table: ObjectId,
-        /// Referenced index.
+        /// Index id of the referenced key.
         index: i32,
         /// Pairs of referencing and referenced column.
         columns: Vec<(i32, i32)>,

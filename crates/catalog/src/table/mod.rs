@@ -39,7 +39,7 @@ pub const DEFAULT_COLLATION: u32 = 0x3400_d008;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: {what}")]
 pub struct DefinitionError {
-    /// The file.
+    /// Name of the embedded file.
     pub file: &'static str,
     /// Line, from 1.
     pub line: usize,

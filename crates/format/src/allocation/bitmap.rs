@@ -69,7 +69,7 @@ pub enum MapKind {
 }
 
 impl MapKind {
-    /// All four.
+    /// GAM, SGAM, DIFF and ML, in page order.
     pub const ALL: [MapKind; 4] = [MapKind::Gam, MapKind::Sgam, MapKind::Diff, MapKind::Ml];
 
     /// The page type.
@@ -355,12 +355,12 @@ impl<'a> MapView<'a> {
         MapView { page, kind }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }
 
-    /// The bits.
+    /// The bits of slot 1, one per extent of the interval.
     pub fn bitmap(self) -> AllocationBitmap<'a> {
         AllocationBitmap::of(self.page)
     }

@@ -65,7 +65,7 @@ pub struct FieldLayout {
     pub name: &'static str,
     /// Offset from the start of the record.
     pub offset: usize,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
@@ -288,7 +288,7 @@ impl<'a> BootView<'a> {
         BootView { page }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }

@@ -238,7 +238,7 @@ impl FileHeader {
         (header, record.fault())
     }
 
-    /// The record.
+    /// The record of slot 0, all columns in order.
     pub fn to_record(&self) -> Vec<u8> {
         let mut record = RecordBuilder::data(RecordKind::Primary, FIXED_END);
         record.fixed(4, &self.fixed.to_le_bytes()).columns(self.column_count);
@@ -306,7 +306,7 @@ pub enum FileHeaderFault {
     ColumnLength {
         /// Index of the column.
         index: u16,
-        /// Its bytes.
+        /// Size of the column as stored, in bytes.
         found: usize,
     },
     /// The file id is not the one in the page header.
@@ -357,7 +357,7 @@ impl<'a> FileHeaderView<'a> {
         Some(start..start + bytes.len())
     }
 
-    /// The fields.
+    /// All fields that the record has.
     pub fn header(self) -> FileHeader {
         FileHeader::parse(self.record_bytes()).0
     }
@@ -432,7 +432,7 @@ impl<'a> FileHeaderView<'a> {
 pub struct FileHeaderPage<'a> {
     /// Its page id: page 0 of a file.
     pub id: PageId,
-    /// The fields.
+    /// All fields that the record has.
     pub header: &'a FileHeader,
     /// Where the record goes, from [`PAGE_HEADER_BYTES`] on. New pages have it right there.
     pub offset: u16,

@@ -127,7 +127,7 @@ impl<'a> IamView<'a> {
         IamView { page }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }

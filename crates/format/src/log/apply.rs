@@ -68,7 +68,7 @@ pub enum Stop {
     /// The page does not hold what the record says was there.
     #[error("byte {offset} of slot {slot} is not what the record changes")]
     Before {
-        /// The slot.
+        /// Slot that the record names.
         slot: u16,
         /// First byte of the change in the row, or in the page header.
         offset: u16,

@@ -18,7 +18,7 @@ use super::block::BlockFormat;
 pub enum VariablePart {
     /// A count, the lengths and the elements.
     Elements,
-    /// Nothing.
+    /// The operation has no variable part.
     Absent,
     /// Not observed; a reader tries elements and takes them when they fit exactly.
     Unknown,

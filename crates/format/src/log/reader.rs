@@ -76,7 +76,7 @@ impl<S: LogBytes> LogReader<S> {
         self
     }
 
-    /// The VLFs.
+    /// The VLFs found, in sequence order.
     pub fn map(&self) -> &VlfMap {
         &self.map
     }
@@ -165,7 +165,7 @@ pub struct LogBlock {
     pub lsn: Lsn,
     /// Where it lies in the log file.
     pub file_offset: u64,
-    /// Its bytes.
+    /// Bytes of the block, from its header on.
     pub buf: BlockBuf,
     /// The size of the block before it, when the block's own `previous_size` says something else.
     pub previous_size_should_be: Option<u16>,
@@ -355,7 +355,7 @@ pub struct LogSummary {
     pub blocks: u64,
     /// Bytes of the blocks.
     pub block_bytes: u64,
-    /// Records.
+    /// Number of records read.
     pub records: u64,
     /// Blocks with a fault.
     pub faulty_blocks: u64,

@@ -47,7 +47,7 @@ pub enum Inverse<'a> {
     RowsFrom {
         /// The page that has them.
         page: PageId,
-        /// How many.
+        /// Number of rows.
         count: u16,
         /// First slot on the record's page.
         slot: u16,
@@ -69,7 +69,7 @@ pub struct Change<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{op} cannot be undone")]
 pub struct NotUndone {
-    /// The operation.
+    /// Operation of the compensation record.
     pub op: Op,
 }
 

@@ -68,7 +68,7 @@ fixed_part! {
         0x4 sequence: u32,
         /// Uses since creation or restore.
         0xc uses: u32,
-        /// Bytes.
+        /// Size of the VLF in bytes.
         0x10 size: u64,
         /// Offset in the file.
         0x18 offset: u64,
@@ -137,7 +137,7 @@ impl VlfHeader {
 pub struct Vlf {
     /// Where it lies. The header's own `offset` should say the same.
     pub offset: u64,
-    /// Its header.
+    /// Header of the VLF, as read.
     pub header: VlfHeader,
 }
 

@@ -173,7 +173,7 @@ impl<'a> Block<'a> {
         Block { bytes: bytes.get(..len).unwrap_or(bytes), header }
     }
 
-    /// The header.
+    /// The common block header, 52 bytes.
     pub fn header(&self) -> &BlockHeader {
         &self.header
     }

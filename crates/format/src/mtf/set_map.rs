@@ -124,7 +124,7 @@ pub struct SetMapEntry {
 pub struct SetMapVolume {
     /// Numbers and dates. Sizes and spans are computed again when writing.
     pub fields: VolumeEntryFields,
-    /// Drive.
+    /// Drive of the volume, such as `C:`.
     pub device: String,
     /// Name of the volume.
     pub volume: String,
@@ -139,7 +139,7 @@ pub struct SetMap {
     pub family_id: u32,
     /// Fills the header.
     pub residue_6: u16,
-    /// The sets.
+    /// Entries of the sets, in order of their numbers.
     pub sets: Vec<SetMapEntry>,
 }
 

@@ -58,7 +58,7 @@ pub enum EditError {
     /// The slot is not there, is empty, or is in use when it must not be.
     #[error("slot {slot} of {count} cannot be used so")]
     Slot {
-        /// The slot.
+        /// Slot that does not exist or has no row.
         slot: u16,
         /// Slots of the page.
         count: u16,
@@ -66,7 +66,7 @@ pub enum EditError {
     /// The record in a slot does not add up.
     #[error("the record in slot {slot} does not add up")]
     Record {
-        /// The slot.
+        /// Slot that does not exist or has no row.
         slot: u16,
     },
     /// The rows of the page are compressed.

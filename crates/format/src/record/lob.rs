@@ -75,7 +75,7 @@ pub enum LobPointer<'a> {
     BackPointer(Rid),
     /// Sparse columns, see [`sparse`](super::sparse).
     SparseVector(&'a [u8]),
-    /// Something else.
+    /// A structure that is none of these.
     Unknown(&'a [u8]),
 }
 
@@ -190,7 +190,7 @@ impl<'a> LobNode<'a> {
         self.entries.is_empty()
     }
 
-    /// One link.
+    /// The link at `index`; `None` past the last.
     pub fn link(self, index: usize) -> Option<LobLink> {
         if self.internal {
             let entry = self.entries.get(index.checked_mul(INTERNAL_ENTRY_BYTES)?..)?;
@@ -217,7 +217,7 @@ pub enum LobFault {
     Status(u8),
     /// The record does not reach its own header, or reaches past the page.
     Length {
-        /// As stored.
+        /// Length as stored, in bytes.
         len: usize,
         /// Bytes to the end of the page's body.
         limit: usize,

@@ -39,7 +39,7 @@ pub enum VarDecimalError {
     /// Only the exponent, or more bytes than the longest value.
     #[error("a variable decimal takes no or 2 to 18 bytes, {found} found")]
     Length {
-        /// Bytes given.
+        /// Bytes of the stored value.
         found: usize,
     },
     /// Ten bits that are more than 999.
@@ -47,7 +47,7 @@ pub enum VarDecimalError {
     Group {
         /// The group, from 0.
         group: usize,
-        /// Its value.
+        /// Value of the group of ten bits, 0 to 1,023.
         value: u16,
     },
     /// More digits before the decimal point, or after it, than the column has.
@@ -55,7 +55,7 @@ pub enum VarDecimalError {
     OutOfRange {
         /// Precision of the column.
         precision: u8,
-        /// Its scale.
+        /// Scale of the column.
         scale: u8,
     },
 }

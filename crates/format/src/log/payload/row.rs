@@ -121,9 +121,9 @@ impl<'a> Body<'a> for DeleteRows<'a> {
 pub struct ModifyRow<'a> {
     /// The fixed part.
     pub fixed: RowPart,
-    /// Bytes before.
+    /// Bytes that the change replaces: undo image.
     pub before: &'a [u8],
-    /// Bytes after.
+    /// Bytes that the change writes: redo image.
     pub after: &'a [u8],
     /// Key of the row; records with fewer than four elements have none.
     pub key: Option<&'a [u8]>,
@@ -175,9 +175,9 @@ impl<'a> Body<'a> for ModifyRow<'a> {
 pub struct ModifyHeader<'a> {
     /// The fixed part.
     pub fixed: RowPart,
-    /// Bytes before.
+    /// Bytes that the change replaces: undo image.
     pub before: &'a [u8],
-    /// Bytes after.
+    /// Bytes that the change writes: redo image.
     pub after: &'a [u8],
     /// Elements of unknown meaning.
     pub more: Slices<'a>,
@@ -214,9 +214,9 @@ pub struct Chunk<'a> {
     pub new_offset: u16,
     /// Length before the change as the record's second element states it.
     pub old_len: u16,
-    /// Bytes before.
+    /// Bytes that the change replaces: undo image.
     pub before: &'a [u8],
-    /// Bytes after.
+    /// Bytes that the change writes: redo image.
     pub after: &'a [u8],
 }
 
@@ -295,9 +295,9 @@ impl<'a> Body<'a> for ModifyColumns<'a> {
 pub struct FileHeaderModify<'a> {
     /// The fixed part.
     pub fixed: RowPart,
-    /// Record before.
+    /// The whole record before the change.
     pub before: &'a [u8],
-    /// Record after.
+    /// The whole record after the change.
     pub after: &'a [u8],
     /// Further elements; their meaning is not certain.
     pub more: Slices<'a>,

@@ -48,7 +48,7 @@ pub struct LogTail {
 /// A block that was written when the log had been durable past its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailProof {
-    /// The block.
+    /// LSN of the block that says so.
     pub by: Lsn,
     /// LSN up to which the log was durable then.
     pub durable: Lsn,

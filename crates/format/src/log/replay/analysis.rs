@@ -47,7 +47,7 @@ pub struct Unfinished {
     pub units: BTreeSet<AllocUnitId>,
     /// Pages that it changed, and pages that maps it changed are about.
     pub pages: BTreeSet<PageId>,
-    /// Its changes.
+    /// Number of its records that change pages.
     pub records: u64,
 }
 
@@ -99,7 +99,7 @@ impl Analysis {
         self.open
     }
 
-    /// Records read.
+    /// Number of records read.
     pub fn records(&self) -> u64 {
         self.records
     }

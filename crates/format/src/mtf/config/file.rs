@@ -98,7 +98,7 @@ const _: () = assert!(std::mem::offset_of!(FileInfoFields, unique_id) == 186);
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// Pages.
+    /// A data file: pages.
     Data,
     /// Transaction log.
     Log,

@@ -14,7 +14,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder.
+    /// A decoder with empty tables; reusable for any number of payloads.
     pub fn new() -> Self {
         Decoder { table: CodeTable::new() }
     }

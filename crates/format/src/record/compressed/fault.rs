@@ -39,7 +39,7 @@ pub enum CdFault {
     ShortCluster {
         /// The cluster, from 0.
         cluster: u16,
-        /// As stored.
+        /// Value as stored.
         stored: u8,
         /// By the descriptors.
         computed: u16,
@@ -63,7 +63,7 @@ pub enum CdFault {
     },
     /// There are fewer or more long values than descriptors say.
     LongCount {
-        /// As stored.
+        /// Value as stored.
         stored: u16,
         /// By the descriptors.
         computed: u16,
@@ -72,7 +72,7 @@ pub enum CdFault {
     LongCluster {
         /// The cluster, from 0.
         cluster: u16,
-        /// As stored.
+        /// Value as stored.
         stored: u8,
         /// By the descriptors.
         computed: u16,
@@ -102,7 +102,7 @@ pub enum CdFault {
 pub enum CiFault {
     /// The page header promises compression information, but the flag byte is none of those known.
     Flags {
-        /// The byte.
+        /// Byte as stored.
         found: u8,
     },
     /// Its end, or that of its anchor record, lies past the page or before its beginning.
@@ -111,7 +111,7 @@ pub enum CiFault {
         found: u16,
         /// The smallest there could be.
         start: usize,
-        /// The largest.
+        /// Largest value that the page allows.
         limit: usize,
     },
     /// The anchor record does not add up.

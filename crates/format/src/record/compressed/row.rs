@@ -96,13 +96,13 @@ impl CdKind {
 /// A column as a CD record stores it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CdColumn<'a> {
-    /// NULL.
+    /// The column is NULL.
     Null,
     /// Zero, the empty string, a bit of value 0; on a page with anchors: exactly the anchor.
     Empty,
     /// One to eight bytes.
     Short(&'a [u8]),
-    /// More bytes.
+    /// More than eight bytes, in the long data region.
     Long {
         /// The bytes; a pointer structure when `complex`.
         bytes: &'a [u8],

@@ -34,7 +34,7 @@ pub enum ScsuError {
     Reserved {
         /// Where it is.
         at: usize,
-        /// The byte.
+        /// Byte of the SCSU stream.
         byte: u8,
     },
 }

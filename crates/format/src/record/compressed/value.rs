@@ -31,7 +31,7 @@ use crate::record::vardecimal::{VarDecimalError, expand_vardecimal};
 /// A value of a compressed row before its type is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CompressedValue<'a> {
-    /// NULL.
+    /// The column is NULL.
     Null,
     /// A bit of value 1.
     BitTrue,
@@ -51,13 +51,13 @@ pub enum CompressedError {
     /// A symbol on a page that has no dictionary.
     #[error("dictionary symbol {symbol} on a page without dictionary")]
     NoDictionary {
-        /// The symbol.
+        /// Page dictionary symbol.
         symbol: u8,
     },
     /// A symbol that the dictionary does not have.
     #[error("dictionary symbol {symbol}, but there are {entries} entries")]
     Symbol {
-        /// The symbol.
+        /// Page dictionary symbol.
         symbol: u8,
         /// Entries that can be read.
         entries: u16,
@@ -98,7 +98,7 @@ pub enum CompressedError {
         ty: SqlType,
         /// Bytes of the type.
         expected: usize,
-        /// Bytes found.
+        /// Bytes of the stored value.
         found: usize,
     },
     /// Compressed text that is none.
