@@ -84,7 +84,11 @@ macro_rules! boot_record {
         impl BootRecord {
             /// All fields in the order of their places.
             pub const FIELDS: &'static [FieldLayout] = &[
-                $(FieldLayout { name: stringify!($name), offset: $offset, bytes: <$ty as Field>::BYTES },)*
+                $(FieldLayout {
+                    name: stringify!($name),
+                    offset: $offset,
+                    bytes: <$ty as Field>::BYTES,
+                },)*
             ];
 
             fn read_fields(record: &[u8], len: u16) -> Option<BootRecord> {

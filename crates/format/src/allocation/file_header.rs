@@ -97,7 +97,8 @@ macro_rules! file_header {
                     })*
                     LOGICAL_NAME if bytes.len() % 2 == 0 => {
                         let (units, _) = bytes.as_chunks::<2>();
-                        self.logical_name = Some(units.iter().map(|unit| u16::from_le_bytes(*unit)).collect());
+                        let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+                        self.logical_name = Some(units.collect());
                     }
                     _ => return false,
                 }
@@ -112,7 +113,8 @@ macro_rules! file_header {
                 match index {
                     $($index => self.$name.as_ref().map(disk_form).unwrap_or_default(),)*
                     LOGICAL_NAME => {
-                        self.logical_name.iter().flatten().flat_map(|unit| unit.to_le_bytes()).collect()
+                        let units = self.logical_name.iter().flatten();
+                        units.flat_map(|unit| unit.to_le_bytes()).collect()
                     }
                     _ => Vec::new(),
                 }

@@ -40,7 +40,9 @@ macro_rules! operations {
             &[$(($number, concat!("LOP_", stringify!($name)), VariablePart::$variable),)*];
     };
     (@constant $number:literal $name:ident) => { pub const $name: Op = Op($number); };
-    (@constant $number:literal $name:ident $constant:ident) => { pub const $constant: Op = Op($number); };
+    (@constant $number:literal $name:ident $constant:ident) => {
+        pub const $constant: Op = Op($number);
+    };
 }
 
 operations! {

@@ -84,7 +84,9 @@ macro_rules! payloads {
             /// How many bytes of the record are of unknown meaning.
             pub fn unknown_bytes(&self) -> usize {
                 match self {
-                    $(Payload::$variant(payload) => payload.fixed().residue().len() + payload.unknown_elements(),)*
+                    $(Payload::$variant(payload) => {
+                        payload.fixed().residue().len() + payload.unknown_elements()
+                    })*
                     Payload::Opaque(payload) => payload.unknown_bytes(),
                 }
             }
@@ -93,7 +95,9 @@ macro_rules! payloads {
             pub(crate) fn write_fixed(&self, fixed: &mut [u8]) {
                 match self {
                     $(Payload::$variant(payload) => payload.fixed().write(fixed),)*
-                    Payload::Opaque(payload) => payload.residue.spread(fixed, RECORD_HEADER_BYTES, &[]),
+                    Payload::Opaque(payload) => {
+                        payload.residue.spread(fixed, RECORD_HEADER_BYTES, &[]);
+                    }
                 }
             }
 
@@ -102,7 +106,8 @@ macro_rules! payloads {
                 match self {
                     $(Payload::$variant(payload) => payload.elements(),)*
                     Payload::Opaque(payload) => {
-                        payload.elements.as_ref().map(|all| all.iter().map(|e| (*e).into()).collect())
+                        let elements = payload.elements.as_ref();
+                        elements.map(|all| all.iter().map(|e| (*e).into()).collect())
                     }
                 }
             }
