@@ -105,7 +105,7 @@ fn every_peer_that_is_installed_works_on_trees_and_builds_indexes() {
 }
 
 #[test]
-fn a_peer_that_is_not_installed_is_left_out_by_name() {
+fn a_peer_that_is_not_installed_is_skipped_by_name() {
     let folder = TempDir::new().unwrap();
     let database = sales(&folder, 100);
     let rows = Rows::new(&database, 100);

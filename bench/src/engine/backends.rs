@@ -35,7 +35,7 @@ impl BackendFile {
     /// A log: zeros that were written and are durable.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn log(parent: &Path, mode: DurabilityMode, backend: Backend) -> Result<BackendFile> {
         Self::create(parent, mode, backend, LOG_BYTES, Fill::Zeros)
     }
@@ -43,7 +43,7 @@ impl BackendFile {
     /// A data file, of zeros that were written or of a hole.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn data(
         parent: &Path,
         mode: DurabilityMode,

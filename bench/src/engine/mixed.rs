@@ -1,4 +1,4 @@
-//! Rows of all lengths that come, change and go: does the heap stay dense?
+//! Inserts, updates and deletes of rows of all lengths: does the heap stay dense?
 
 use anyhow::Result;
 use extentdb_base::env::{Rng, SplitMix64};
@@ -12,14 +12,14 @@ const PAGE_ROOM: u64 = 8096;
 const TEXT_BYTES_MAX: u64 = 1000;
 const PER_COMMIT: usize = 100;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixed {
     /// Rows that are left.
     pub rows: u64,
     /// Pages of the heap.
     pub pages: u64,
-    /// Pages when all bytes in use, slots included, lay one behind the other.
+    /// Pages if all bytes in use, slots included, were contiguous.
     pub ideal: u64,
 }
 

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! database   a database in a folder of its own, and its threads      heap      pages, fill and log records of a heap
-//! device     one small durable write after the other                 extents   extents that come to a unit
+//! device     one small durable write after the other                 extents   allocation of extents
 //! work       what is inserted, by us and by peers                   backends  durable writes and checkpoints by each backend
 //! tree_work  what is done to a table with indexes                   trees     that table, and clients that do it
 //! together   clients that begin at the same moment                  sales     a heap with the rows of a data file, and its indexes
-//! ddl        tables that are made and dropped
+//! ddl        CREATE TABLE and DROP TABLE
 //! ```
 
 mod backends;

@@ -1,21 +1,21 @@
-//! Other programs on the same machine, in the same run. Each is left out, and said so, where it is
+//! Other programs on the same machine, in the same run. Each is skipped, with a line, where it is
 //! not installed.
 //!
 //! ```text
-//! rows      the rows of a data file, as the loader of a peer takes them     schema    its tables and indexes in a peer's SQL
+//! rows      the rows of a data file, in the form of a peer's loader     schema    its tables and indexes in a peer's SQL
 //! postgres  pg_amcheck and pg_checksums      sqlite  integrity_check        mariadb   CHECK TABLE … EXTENDED
-//! account   the user that a server runs as   fio     reads of the device    inserts   rows that come, by many clients
-//! trees     tables with indexes: rows come, are found, change; indexes are built
+//! account   the user that a server runs as   fio     reads of the device    inserts   inserts by many clients
+//! trees     tables with indexes: inserts, reads, updates; index builds
 //! ```
 //!
 //! Rules
 //! - A peer gets the same rows in the same order and the same indexes, built after the rows: its
 //!   pages are as full as it makes them.
-//! - It gets what makes it fast: buffers for everything, texts compared byte by byte, no vacuum
+//! - It gets its fastest settings: buffers for everything, texts compared byte by byte, no vacuum
 //!   while it is measured.
 //! - Its rate is that of its own files, which it writes as compactly as it likes; hence rows per
-//!   second stand beside it.
-//! - It works in a folder of its own, which is deleted when it is done or has failed.
+//!   second are shown with it.
+//! - It works in its own folder, which is deleted at the end.
 
 mod account;
 mod fio;
@@ -37,13 +37,13 @@ use crate::workload::{InsertWork, TreeWork};
 pub use fio::fio_read;
 use inserts::Inserts;
 pub use outcome::Outcome;
-use outcome::told;
+use outcome::measured_or_reported;
 use rows::Rows;
 pub use setting::{Depth, PeerCheck, Places, Setting};
 use trees::{Builds, Trees};
 
-/// A database program of somebody else, by what it can be asked to do. Folders are where it makes
-/// its own; the shortest of the given number of runs counts.
+/// Another database program, by its measurements. Each works below the given folder; the shortest
+/// of the given number of runs counts.
 pub struct Peer {
     /// Its name.
     pub name: &'static str,
@@ -102,5 +102,8 @@ pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> 
 
 fn of_each<T>(measure: impl Fn(&Peer, &Places) -> Result<Outcome<T>>) -> Vec<T> {
     let places = Places::of_machine();
-    PEERS.iter().filter_map(|peer| told(peer.name, measure(peer, &places))).collect()
+    PEERS
+        .iter()
+        .filter_map(|peer| measured_or_reported(peer.name, measure(peer, &places)))
+        .collect()
 }

@@ -28,7 +28,7 @@ pub struct Rows<'d> {
 }
 
 impl<'d> Rows<'d> {
-    /// The first `most` rows of each table that users made.
+    /// The first `most` rows of each user table.
     pub fn new(database: &'d Database, most: u64) -> Rows<'d> {
         Rows { database, tables: database.catalog().user_tables(), most }
     }
@@ -187,7 +187,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A small database in a folder that goes with it.
+    /// A small database in a folder that is deleted with it.
     pub(in super::super) struct Sales {
         pub(in super::super) database: Database,
         _folder: TempDir,
@@ -212,7 +212,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn values_are_escaped_as_their_loader_wants_it() {
+    fn values_are_escaped_for_their_loader() {
         let cases: [(Datum<'_>, &str, &str); 5] = [
             (Datum::Null, "\\N", "NULL"),
             (Datum::SmallInt(-7), "-7", "-7"),
@@ -262,7 +262,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_first_rows_are_enough_when_so_many_are_wanted() {
+    fn only_the_first_rows_are_read_up_to_the_limit() {
         let sales = sales("sales", 250);
         assert_eq!(Rows::new(&sales.database, u64::MAX).count(), 250 + 12);
         assert_eq!(Rows::new(&sales.database, 100).count(), 100 + 12);

@@ -22,15 +22,15 @@ pub struct Setting<'s> {
 /// A check by a peer, measured.
 #[derive(Clone, Debug)]
 pub struct PeerCheck {
-    /// What it looks at.
+    /// Its depth.
     pub depth: Depth,
-    /// How long it took.
+    /// Its time.
     pub measured: Measured,
-    /// Our rate by bytes beside its own, the median of turns, where the two took turns.
+    /// Our rate by bytes divided by its own, the median of turns, if the two took turns.
     pub beside: Option<f64>,
 }
 
-/// What a check looks at.
+/// The depth of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
     /// Rows and indexes, against each other.
@@ -39,7 +39,7 @@ pub enum Depth {
     Checksums,
 }
 
-/// Folders in which programs are looked for.
+/// Folders in which programs are searched.
 pub struct Places(Vec<PathBuf>);
 
 impl Places {
@@ -78,7 +78,7 @@ fn version_of(path: &Path) -> u32 {
     path.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(0)
 }
 
-/// A folder that goes when it is dropped.
+/// A folder that is deleted on drop.
 pub(super) fn new_folder(parent: &Path, name: &str) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix(&format!("extentdb-{name}-")).tempdir_in(parent);
     made.with_context(|| format!("a folder in {}", parent.display()))

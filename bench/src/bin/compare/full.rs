@@ -1,4 +1,4 @@
-//! The full check beside its peers, and beside itself: threads, indexes, computed columns, memory.
+//! The full check compared with peers and with itself: threads, indexes, computed columns, memory.
 //!
 //! ```text
 //! FILE                      cached reads, full and physical check with one and two threads, memory
@@ -7,7 +7,7 @@
 //! sales-plain, -computed    time of the same rows with an index on plain and on computed columns
 //! ```
 //!
-//! Nothing stays behind: every file that this makes lies in a folder that goes at the end.
+//! Every file lies in a folder that is deleted at the end.
 
 use std::path::{Path, PathBuf};
 
@@ -42,14 +42,14 @@ pub(crate) struct PeersArgs {
     /// Runs of each peer; the shortest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: u32,
-    /// How often two of our own runs take turns; the shortest of each, and the median of their
+    /// Turns of two of our own runs; the shortest of each, and the median of their
     /// ratios count
     #[arg(long, value_name = "N", default_value_t = 9)]
     turns: u32,
-    /// Where temporary databases are made: room for twice the rows, on no slow device
+    /// Where temporary databases are created: room for twice the rows, not on a slow device
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The program; by default the one built beside this
+    /// The program; by default the one built with this
     #[arg(long, value_name = "PROGRAM")]
     extentdb: Option<PathBuf>,
 }
@@ -105,7 +105,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Runs the two in turns, and tells what came out.
+    /// Runs the two in turns and prints the result.
     fn take(turns: u32, mut run: impl FnMut(usize) -> Result<Measured>) -> Result<Turns> {
         let mut best = [run(0)?, run(1)?];
         let mut ratios = vec![ratio(&best)];
@@ -182,7 +182,7 @@ impl Bench {
         })
     }
 
-    /// Every peer that is there. One that fails is told and left out, so that the others are not
+    /// Every installed peer. One that fails is reported and skipped, so that the others are not
     /// lost.
     fn peers(&self, file: &Path) -> Result<Vec<PeerCheck>> {
         let database = open(file)?;
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_of_checksums_are_no_rivals_of_the_full_check() {
+    fn checksum_checks_are_not_compared_with_the_full_check() {
         let checksums = PeerCheck {
             depth: Depth::Checksums,
             beside: Some(1.25),
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_peer_is_said_loudly() {
+    fn a_missing_peer_is_reported() {
         assert_eq!(
             skipped("MariaDB", "mariadbd"),
             "SKIPPED: MariaDB is not installed: mariadbd not found"

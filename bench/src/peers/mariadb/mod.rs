@@ -91,7 +91,7 @@ pub(super) fn inserts(
     Ok(Outcome::Measured(done))
 }
 
-/// A server over an empty folder of its own; both go when it is dropped.
+/// A server over its own empty folder; both are deleted on drop.
 struct Server<'p> {
     programs: &'p Programs,
     child: Child,
@@ -100,7 +100,7 @@ struct Server<'p> {
 
 impl<'p> Server<'p> {
     /// Starts a server that is reached through a socket in its folder, with `memory` for its
-    /// buffers. `flush` says when the log is flushed: `0` now and then, `1` with every commit; `2`
+    /// buffers. `flush` is the time of log flushes: `0` now and then, `1` with every commit; `2`
     /// writes it with every commit and flushes it now and then.
     fn start(
         programs: &'p Programs,
@@ -193,7 +193,7 @@ impl<'p> Server<'p> {
         Ok(())
     }
 
-    /// All clients wait for a moment that the server named; the last one ends the time.
+    /// All clients wait for a time that the server named; the last one ends the measurement.
     fn insert(&self, work: InsertWork) -> Result<Inserted> {
         self.sql(DATABASE, "drop table if exists t")?;
         // CHAR has at most 255 characters here.
@@ -241,7 +241,7 @@ impl<'p> Server<'p> {
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        // What it has not written yet is deleted with the rest.
+        // Unwritten pages are deleted with the rest.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -265,7 +265,7 @@ fn options(programs: &Programs, folder: &Path) -> Vec<String> {
     options
 }
 
-/// `bench.sales check status OK`, and nothing else: warnings and errors come in rows of their own.
+/// `bench.sales check status OK`, and nothing else: warnings and errors are separate rows.
 fn is_sound(said: &str) -> bool {
     let is_ok = |line: &str| line.split('\t').skip(1).eq(["check", "status", "OK"]);
     said.lines().count() > 0 && said.lines().all(is_ok)

@@ -121,7 +121,7 @@ impl Server<'_> {
     }
 }
 
-/// What one client does.
+/// The procedure of one client.
 fn procedure(work: TreeWork) -> String {
     let number = match work.action {
         Action::Insert(KeyOrder::Ascending) => "nextval(s)".to_owned(),

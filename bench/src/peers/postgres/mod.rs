@@ -1,10 +1,10 @@
-//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` looks at every row, every key and
+//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` checks every row, every key and
 //! whether each row is in each index; `pg_checksums --check` at the checksum of each page.
 //!
 //! ```text
 //! folder      owned by the user of the server, and its socket: no port
-//!   data      the cluster, made with checksums
-//!   log       what the server says
+//!   data      the cluster, with checksums
+//!   log       the output of the server
 //! ```
 
 mod trees;
@@ -41,7 +41,7 @@ pub fn programs(places: &Places) -> Option<&Path> {
     places.folder_with(&PROGRAMS)
 }
 
-/// What is said where they are not there.
+/// The programs named when they are not installed.
 pub const MISSING: &str =
     "initdb, postgres, psql, pg_isready, pg_amcheck and pg_checksums in one folder";
 
@@ -93,7 +93,7 @@ pub fn checksums_of_size(bin: &Path, parent: &Path, bytes: u64, runs: u32) -> Re
     cluster.checksums(runs)
 }
 
-/// What must outlive a power cut.
+/// The durability of commits.
 #[derive(Clone, Copy)]
 enum Safety {
     None,
@@ -125,7 +125,7 @@ pub(super) fn inserts(
     Ok(Outcome::Measured(done))
 }
 
-/// A cluster in a folder of its own; both go when it is dropped.
+/// A cluster in its own folder; both are deleted on drop.
 struct Cluster<'b> {
     bin: &'b Path,
     account: Account,
@@ -173,7 +173,7 @@ impl<'b> Cluster<'b> {
         Ok(version_in(&text).to_owned())
     }
 
-    /// Starts the server, with `memory` for its buffers. It is no safer than a bench needs.
+    /// Starts the server, with `memory` for its buffers. Its durability is what the bench needs.
     fn start(&self, memory: u64, safety: Safety) -> Result<Server<'_>> {
         let log = File::create(self.log())?;
         let mut command = self.account.server("INT", &self.bin.join("postgres"));
@@ -267,7 +267,7 @@ impl Server<'_> {
         command
     }
 
-    /// Statements in the database that is always there.
+    /// Statements in the default database.
     fn sql(&self, text: &str) -> Result<String> {
         child::run(self.psql("postgres").args(["-c", text]))
     }
@@ -302,7 +302,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// All clients wait for a moment that the server named, so that connecting is not measured; the
+    /// All clients wait for a time that the server named, so that connecting is not measured; the
     /// last one ends the time.
     fn insert(&self, work: InsertWork) -> Result<Inserted> {
         self.sql("drop table if exists t")?;

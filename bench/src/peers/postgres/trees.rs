@@ -94,7 +94,7 @@ impl Server<'_> {
         ))?;
         self.sql("drop procedure if exists work(bigint, int)")?;
         self.sql(&procedure(work))?;
-        // An index is used only by who knows that it pays.
+        // Statistics, so that the planner uses the index.
         self.sql("vacuum analyze t")?;
         self.sql("checkpoint").map(drop)
     }
@@ -114,7 +114,7 @@ impl Server<'_> {
     }
 }
 
-/// What one client does.
+/// The procedure of one client.
 fn procedure(work: TreeWork) -> String {
     let number = match work.action {
         Action::Insert(KeyOrder::Ascending) => "nextval('s')".to_owned(),

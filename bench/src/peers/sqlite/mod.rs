@@ -94,7 +94,7 @@ fn insert(program: &Path, folder: &Path, work: InsertWork) -> Result<Inserted> {
     Ok(Inserted { time, bytes: std::fs::metadata(&file)?.len() })
 }
 
-/// Rows first, then indexes; without a journal, for nobody needs the file after a crash.
+/// Rows first, then indexes; without a journal, for the file is not needed after a crash.
 fn load(program: &Path, file: &Path, rows: &Rows<'_>) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["-batch", "-bail"]).arg(file);

@@ -1,4 +1,4 @@
-//! Pages that were allocated in advance, as a run, and never formatted: a restart gives them back.
+//! Pages that were allocated in advance, as a run, and never formatted: a restart frees them.
 //!
 //! ```text
 //! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) → FORMAT_PAGE, page by page, later
@@ -58,7 +58,7 @@ impl AllocatedAhead {
         }
     }
 
-    /// Gives back what nobody formatted. A page whose map cannot be read stays as it is.
+    /// Frees the pages that were never formatted. A page whose map cannot be read stays as it is.
     pub(super) fn settle(&self, redo: &mut Redo<'_>) {
         for (first, count, unit) in &self.runs {
             for number in 0..*count {
@@ -71,7 +71,7 @@ impl AllocatedAhead {
     }
 }
 
-/// Does the page say that it belongs to the unit?
+/// True when the page header has the id of the unit.
 fn names(redo: &Redo<'_>, page: PageId, unit: AllocUnitId) -> bool {
     redo.look(page).is_some_and(|page| PageHeader::of(&page).belongs_to(unit))
 }

@@ -1,7 +1,7 @@
 //! The pages under replay.
 //!
 //! A page is read from disk at its first record and kept when a record changed it. Of the others
-//! only the LSN is kept, which says that older records have nothing to do with them.
+//! only the LSN is kept: records with a lower LSN are already contained.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -48,7 +48,7 @@ pub(super) struct Redo<'s> {
     protect: Protect,
     pages_max: usize,
     bytes_max: u64,
-    /// Changed pages, with displaced bits in their places.
+    /// Changed pages, with displaced torn-page bits restored.
     changed: HashMap<PageId, PageBuf>,
     /// LSNs of pages that have not changed.
     unchanged: HashMap<PageId, Lsn>,
@@ -88,7 +88,7 @@ impl<'s> Redo<'s> {
     /// Replays a record, when it changes a page.
     ///
     /// # Errors
-    /// There is no memory for one more page.
+    /// No memory for one more page.
     pub(super) fn apply(
         &mut self,
         lsn: Lsn,
@@ -101,7 +101,7 @@ impl<'s> Redo<'s> {
         let begins = record.header().op == Op::FORMAT_PAGE;
         let is_anew = begins && format == FormatPage::Anew;
         if is_anew {
-            // Whatever is known of the page that was there says nothing about the new one.
+            // The state of the old page does not apply to the new one.
             self.unchanged.remove(&id);
             self.changed.remove(&id);
         }
@@ -150,7 +150,7 @@ impl<'s> Redo<'s> {
     /// A page as of the end of the log, to be changed further.
     ///
     /// # Errors
-    /// It cannot be read, was not brought up to date, or there is no memory for it.
+    /// The page cannot be read, redo stopped on it, or no memory is left for it.
     pub(super) fn page(&mut self, id: PageId) -> Result<&mut PageBuf, String> {
         if let Some(stopped) = self.stopped.get(&id) {
             return Err(format!("page {id} is not up to date: {}", stopped.why));

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! record ── inverse ──▶ change of its page     the row lies where the record found it
-//!                └────▶ the same on a page      a split has taken the row to a page further right
+//!                └────▶ the same on a page      a split has moved the row to a page further right
 //!                       further right
 //! ```
 //!
 //! Nothing is logged and no page gets another LSN: this is a picture of what a restart would leave.
-//! Counters are not taken back: a restart counts in memory. A transaction of which one record
-//! cannot be taken back stays as it is from there on, and says why.
+//! Counters are not undone: a restart counts in memory. When one record of a transaction cannot be
+//! undone, the transaction stays as it is from there on, with the reason.
 //!
 //! Invariants
-//! - A row is taken back only where it is found, byte for byte; nothing is guessed.
+//! - A row is undone only where it is found, byte for byte; nothing is guessed.
 //! - Work is bounded by the records of open transactions, and by [`CHAIN_MAX`] pages for each.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,9 +32,9 @@ use extentdb_format::page::{PageHeader, PageRef, PageType};
 
 use super::redo::Redo;
 
-/// Pages looked at to the right of the one where a row was.
+/// Pages searched to the right of the one where a row was.
 const CHAIN_MAX: usize = 256;
-/// Units whose rows change behind the back of the transaction that made them.
+/// Units whose rows are changed by system transactions after the transaction that inserted them.
 const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 const SYSROWSETS: AllocUnitId = AllocUnitId(5 << 16);
 /// Where the id of the unit or rowset is in their rows, and the first IAM page in one of
@@ -43,7 +43,7 @@ const ID_AT: Range<usize> = 4..12;
 const FIRST_IAM_AT: usize = 0x27;
 /// Where the byte of the first page is in the record of a PFS page.
 const PFS_BYTES_AT: u32 = 4;
-/// Bit of a status byte that tells a ghost from a row, in either kind of record (kinds 0 and 6, 3
+/// Bit of a status byte that distinguishes a ghost from a row, in either kind of record (kinds 0 and 6, 3
 /// and 5).
 const KIND_BITS: u8 = 0x0e;
 
@@ -56,7 +56,7 @@ pub(super) struct OpenRecords {
 }
 
 impl OpenRecords {
-    /// Keeps a record; false when there are more bytes of them than may be kept.
+    /// Keeps a record; false when the kept records would exceed their memory.
     pub(super) fn add(&mut self, lsn: Lsn, record: &RecordRef<'_>, bytes_max: u64) -> bool {
         self.bytes += record.bytes().len() as u64;
         if self.bytes > bytes_max {
@@ -67,7 +67,7 @@ impl OpenRecords {
         true
     }
 
-    /// Takes everything back but what those in `stay` did. The transactions that are still there,
+    /// Undoes all transactions except those in `stay`. Returns the transactions that remain,
     /// and why.
     pub(super) fn undo(
         &self,
@@ -101,7 +101,7 @@ impl OpenRecords {
         let header = *record.header();
         match header.op {
             Op::BEGIN_XACT => return Ok(None),
-            // Those that others count on, and those that need nothing.
+            // Changes that other transactions depend on, and records without undo.
             Op::MARK_SAVEPOINT
             | Op::LOCK_XACT
             | Op::HOBT_DDL
@@ -148,7 +148,7 @@ fn take_back(
     }
 }
 
-/// Single pages that a transaction had claimed are free again: SGAM leads to them. A surplus bit
+/// Single pages that a transaction had allocated are free again: SGAM marks their extent. A surplus bit
 /// does not disturb.
 fn set_hints(
     header: &RecordHeader,
@@ -215,8 +215,8 @@ fn place_of(
         Payload::DeleteRows(delete) if header.context == Context::MARK_AS_GHOST => {
             (delete.rows.first().copied(), true)
         }
-        // Rows of heaps stay where they are, and so do maps and headers; other changes say what
-        // must be there themselves.
+        // Rows of heaps stay where they are, and so do maps and headers; other records contain the
+        // expected bytes.
         _ => (None, false),
     };
     let Some(row) = row else { return Ok(here) };
@@ -254,14 +254,14 @@ fn is_same(found: &[u8], row: &[u8], is_ghost: bool) -> bool {
 }
 
 /// Rows of `sysallocunits` and `sysrowsets` change by records of others: pointers by system
-/// transactions, counters by none. Their id is in front, and never comes twice.
+/// transactions, counters by none. Their id is first, and is unique.
 fn has_same_id(found: &[u8], row: &[u8], _is_ghost: bool) -> bool {
     let id = |row: &[u8]| row.get(ID_AT).map(<[u8]>::to_vec);
     id(found).is_some() && id(found) == id(row)
 }
 
-/// The allocation unit whose row is about to go owns pages, by system transactions that stay: they
-/// go with it.
+/// The allocation unit whose row is about to be deleted owns pages, allocated by committed system
+/// transactions: they are freed with it.
 fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String> {
     let view = PageRef::new(redo.page(page)?);
     let row = view.row(slot).map_err(|error| error.to_string())?;

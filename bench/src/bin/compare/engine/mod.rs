@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
-//! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
+//! commits   1 and 64 committers and the device; one client's writes      bulk      one long transaction and its checkpoint
 //! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
 //! ddl       create, insert and drop, with 0, 100 and 900 tables
 //! torn-pages  checkpoints and evictions with pages written twice and once
@@ -38,7 +38,7 @@ pub(crate) struct EngineArgs {
     /// Leave the peers out
     #[arg(long)]
     alone: bool,
-    /// Where databases are made: on the device that is to be measured
+    /// Where databases are created: on the device to be measured
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Runs of what is timed; the shortest counts
@@ -67,7 +67,7 @@ enum Part {
     TreesBuild,
 }
 
-/// What all parts know.
+/// The setting of all parts.
 struct Setting {
     folder: PathBuf,
     runs: u32,
@@ -78,7 +78,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// What each peer did with this work, by name.
+    /// The result of each peer for this work, by name.
     fn of_peers(
         &self,
         work: InsertWork,

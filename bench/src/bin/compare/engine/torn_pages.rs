@@ -1,4 +1,4 @@
-//! What surviving torn pages costs: the same work with pages written twice and once, in turns.
+//! The cost of torn-page protection: the same work with pages written twice and once, in turns.
 //!
 //! ```text
 //! small     a few rows on as many pages change, checkpoint          flushes decide
@@ -30,7 +30,7 @@ const UPDATES: usize = 3_000;
 const SMALL_POOL: usize = 2_048;
 const MODES: [TornPages; 2] = [TornPages::Repaired, TornPages::Lost];
 
-/// A database and a table in it whose rows are known.
+/// A database with one table.
 struct Bench {
     lab: Lab,
     table: Arc<Table>,
@@ -63,7 +63,7 @@ impl Bench {
         Ok(Bench { lab, table, rows })
     }
 
-    /// Changes every row that `step` leads to, in one transaction.
+    /// Updates every `step`-th row, in one transaction.
     fn change(&mut self, step: usize, turn: i32) -> Result<()> {
         let mut session = self.lab.db.session();
         session.begin();
