@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
+use extentdb_format::page::edit::footprint;
 use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType};
 use extentdb_format::record::row::COMPLEX_COLUMN;
 use extentdb_format::record::{Record, VarColumn};
@@ -12,10 +13,7 @@ use extentdb_types::{Datum, json};
 
 use crate::candidates::{CandidatePage, Candidates, offset_of, record_at};
 
-/// A record on a data page never counts less than a forwarding stub.
-const DATA_FOOTPRINT_MIN: usize = 9;
-
-/// Where `inner`, which is a partition of `outer`, lies in it.
+/// Where `inner`, which is a part of `outer`, lies in it.
 fn span_in(outer: &[u8], inner: &[u8]) -> Range<usize> {
     let start = inner.as_ptr().addr().wrapping_sub(outer.as_ptr().addr());
     start..start + inner.len()
@@ -123,18 +121,11 @@ pub(crate) fn with_var(
     Some(out)
 }
 
-fn footprint(page: &PageBuf, len: usize) -> usize {
-    match PageHeader::of(page).kind() {
-        PageType::Data => len.max(DATA_FOOTPRINT_MIN),
-        _ => len,
-    }
-}
-
 /// Puts another record into a slot, with all accounting; `None` when there is no room for it.
 pub(crate) fn replace(page: &mut PageBuf, slot: u16, new: &[u8]) -> Option<()> {
     let old_len = record_at(page, slot)?.len();
-    let old = footprint(page, old_len);
-    let wanted = footprint(page, new.len());
+    let old = footprint(PageHeader::of(page).kind(), old_len);
+    let wanted = footprint(PageHeader::of(page).kind(), new.len());
     let mut at = offset_of(page, slot)?;
     let header = PageHeader::of(page);
     if wanted > old {
@@ -154,7 +145,7 @@ pub(crate) fn replace(page: &mut PageBuf, slot: u16, new: &[u8]) -> Option<()> {
 /// Removes a record and its slot from a page and updates the header; later slots move up.
 pub(crate) fn remove(page: &mut PageBuf, slot: u16) -> Option<()> {
     let len = record_at(page, slot)?.len();
-    let freed = footprint(page, len) + 2;
+    let freed = footprint(PageHeader::of(page).kind(), len) + 2;
     let slots = PageRef::new(page).slot_count();
     for at in slot..slots.checked_sub(1)? {
         let next = PageRef::new(page).slot_offset(at + 1)?;

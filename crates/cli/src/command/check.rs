@@ -30,9 +30,9 @@ use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, FindingKind, Findings};
 use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
 
-use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::CommonOptions;
 use crate::output::Output;
 use format::{ReportFormat, ReportFormatArgs, TextStyle};
 use options::CheckOptions;
@@ -52,7 +52,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(super) format: ReportFormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 impl CheckArgs {

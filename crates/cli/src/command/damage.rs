@@ -11,9 +11,9 @@ use extentdb_faults::{Kind, Truth, applicable};
 use serde_json::{Value, json};
 
 use super::make::NewFiles;
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::{CommonOptions, FormatArgs};
 use crate::output::Output;
 
 /// Options of `damage`.
@@ -40,7 +40,7 @@ pub(crate) struct DamageArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

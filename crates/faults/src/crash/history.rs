@@ -2,24 +2,18 @@
 
 use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_format::allocation::iam::{IamForm, IamView};
+use extentdb_format::allocation::bitmap::BITS_IN_RECORD;
+use extentdb_format::allocation::iam::{IamForm, IamView, SINGLE_PAGES_IN_RECORD};
+use extentdb_format::allocation::pfs::BYTES_IN_RECORD;
 use extentdb_format::log::payload::page::{FormatPage, PagePart, SetBits};
 use extentdb_format::log::payload::row::{
     DeleteRows, InsertRows, ModifyHeader, ModifyRow, RowPart,
 };
 use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::header::NEXT_AT;
 use extentdb_format::page::{Growth, PageHeader, PageMut, PageRef, PageType, SlotRule};
 use extentdb_format::record::Record;
 use extentdb_format::{PageBuf, PageBytes};
-
-/// Offset of the next page's id in a page header.
-const NEXT_AT: u16 = 16;
-/// Offset of the interval's bits in the second record of an IAM page.
-const BITS_AT: u16 = 32;
-/// Offset of the first single page in the first record of an IAM page.
-const SINGLES_AT: u16 = 46;
-/// Bytes before the first page's byte in the record of a PFS page.
-const PFS_BYTES_AT: u16 = 4;
 
 /// One change.
 #[derive(Clone, Debug)]
@@ -239,14 +233,14 @@ fn of_iam(page: &PageBytes) -> Option<History> {
     }
     let mut steps = vec![Step::Format { interval: Some(head.interval) }];
     for (place, single) in (0u16..).zip(head.single_pages).filter(|(_, page)| !page.is_none()) {
-        let offset = SINGLES_AT + 6 * place;
+        let offset = SINGLE_PAGES_IN_RECORD + 6 * place;
         let before = vec![0; 6];
         let after = single.to_bytes().to_vec();
         steps.push(Step::Bytes { slot: 0, offset, before, after });
     }
     let bits = view.bitmap().ones().map(|bit| Step::Bits {
         slot: 1,
-        first: BITS_AT + bit as u16,
+        first: BITS_IN_RECORD + bit as u16,
         count: 1,
     });
     steps.extend(bits);
@@ -263,13 +257,13 @@ fn of_pfs(page: &PageBytes, rng: &mut SplitMix64) -> History {
     let mut steps = Vec::new();
     for _ in 0..10 {
         let place = 16 + rng.below(200) as u16;
-        let at = 96 + usize::from(PFS_BYTES_AT + place);
+        let at = 96 + usize::from(BYTES_IN_RECORD + place);
         let (Some(byte), Some(new)) = (old.get_mut(at), page.get(at)) else { continue };
         if *byte == *new && *new & 0x40 != 0 {
             *byte = 0;
             let before = vec![0];
             let after = vec![*new];
-            steps.push(Step::Bytes { slot: 0, offset: PFS_BYTES_AT + place, before, after });
+            steps.push(Step::Bytes { slot: 0, offset: BYTES_IN_RECORD + place, before, after });
         }
     }
     History { kind: "PFS bytes", old, steps }

@@ -9,6 +9,7 @@ use extentdb_catalog::table::{RowsetLayout, Source};
 use extentdb_format::record::build::forwarding_stub;
 use extentdb_format::record::compressed::{CdKind, CdParts};
 use extentdb_format::record::row::STUB_BYTES;
+use extentdb_format::record::status::KIND_BITS;
 use extentdb_format::record::{RecordBuilder, RecordKind};
 
 use crate::record::compress::{CompressedRow, with_child};
@@ -301,9 +302,6 @@ impl RecordWriter {
         self.is_base
     }
 }
-
-/// Bits of the status byte that name the kind.
-const KIND_BITS: u8 = 0x0e;
 
 /// Puts the values into a record: those of the first columns, and of the variable ones in their
 /// order.

@@ -55,19 +55,17 @@ pub(crate) struct UnitPages {
 /// What the catalog keeps of a unit.
 pub(crate) use extentdb_catalog::table::describe::UnitPlace as UnitResult;
 
-/// System units whose first pages have fixed addresses.
-const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
-const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
-
 impl UnitPages {
     pub(crate) fn new(id: AllocUnitId) -> UnitPages {
         let (reserved, reserved_iam, form) = match id {
-            SYSFILES1 => (
+            AllocUnitId::SYSFILES1 => (
                 VecDeque::from([place::SYSFILES_PAGE]),
                 Some(place::SYSFILES_IAM),
                 IamForm::SysFiles,
             ),
-            SYSALLOCUNITS => (VecDeque::from([place::SYSALLOCUNITS_FIRST]), None, IamForm::Usual),
+            AllocUnitId::SYSALLOCUNITS => {
+                (VecDeque::from([place::SYSALLOCUNITS_FIRST]), None, IamForm::Usual)
+            }
             _ => (VecDeque::new(), None, IamForm::Usual),
         };
         UnitPages {
