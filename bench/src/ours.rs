@@ -11,9 +11,9 @@ use crate::report::{Measured, best_of};
 /// The depth of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Everything.
+    /// The full check, without options.
     Full,
-    /// `--physical-only`.
+    /// The check with `--physical-only`.
     Physical,
 }
 
@@ -28,7 +28,7 @@ pub struct Data<'f> {
     pub rows: u64,
 }
 
-/// The program.
+/// Path of the `extentdb` binary to be measured.
 pub struct Checker(PathBuf);
 
 impl Checker {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A limit.
+/// The limit of a measured value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Limit {
     /// As much, or more.

@@ -42,7 +42,7 @@ pub struct Form {
 
 /// A database that is deleted with its folder on drop.
 pub struct Lab {
-    /// The database.
+    /// The open database.
     pub db: Database,
     options: Options,
     folder: TempDir,
@@ -105,7 +105,7 @@ impl Lab {
         Ok(Lab { db, options, folder })
     }
 
-    /// Its folder.
+    /// The folder of its files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -19,7 +19,7 @@ const SLOT_BYTES: u64 = 2;
 /// Facts of a loaded heap.
 #[derive(Clone, Copy, Debug)]
 pub struct HeapFacts {
-    /// Formatted pages.
+    /// Formatted pages of the heap.
     pub pages: u64,
     /// Bytes in use of what they hold, in percent.
     pub fill: f64,

@@ -12,7 +12,7 @@ const PAGE_ROOM: u64 = 8096;
 const TEXT_BYTES_MAX: u64 = 1000;
 const PER_COMMIT: usize = 100;
 
-/// The result.
+/// The density of the heap after the work.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixed {
     /// Rows that are left.

@@ -48,7 +48,7 @@ pub struct TreeLab {
 /// Leaves of the tree that has the key.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafFacts {
-    /// How many.
+    /// Leaf pages of the index.
     pub leaves: u64,
     /// Bytes in use of what they hold, in percent, without the last leaf, which is on its way when
     /// keys ascend.

@@ -45,7 +45,7 @@ use trees::{Builds, Trees};
 /// Another database program, by its measurements. Each works below the given folder; the shortest
 /// of the given number of runs counts.
 pub struct Peer {
-    /// Its name.
+    /// Name in tables and messages.
     pub name: &'static str,
     /// Loads the rows and measures its checks, the fullest first.
     pub measure: fn(&Setting<'_>, &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>>,

@@ -21,7 +21,7 @@ const ROWS_PER_INSERT: u64 = 100;
 /// The rows of the tables of a data file, or the first of them.
 pub struct Rows<'d> {
     database: &'d Database,
-    /// The tables.
+    /// The user tables of the data file.
     pub tables: Vec<&'d Table>,
     /// Rows of each table at most.
     most: u64,
@@ -91,7 +91,6 @@ impl<'d> Rows<'d> {
         })
     }
 
-    /// INSERT statements.
     pub(super) fn write_inserts(
         &self,
         dialect: Dialect,

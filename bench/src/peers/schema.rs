@@ -16,14 +16,10 @@ use extentdb_catalog::model::{Index, IndexKind};
 use extentdb_catalog::{Column, Table};
 use extentdb_types::SqlType;
 
-/// Whose SQL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dialect {
-    /// PostgreSQL.
     Postgres,
-    /// SQLite.
     Sqlite,
-    /// MariaDB.
     MariaDb,
 }
 

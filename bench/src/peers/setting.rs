@@ -22,9 +22,9 @@ pub struct Setting<'s> {
 /// A check by a peer, measured.
 #[derive(Clone, Debug)]
 pub struct PeerCheck {
-    /// Its depth.
+    /// Depth of the check.
     pub depth: Depth,
-    /// Its time.
+    /// Time, bytes and rows of the check.
     pub measured: Measured,
     /// Our rate by bytes divided by its own, the median of turns, if the two took turns.
     pub beside: Option<f64>,
@@ -55,7 +55,7 @@ impl Places {
         Places(folders)
     }
 
-    /// These folders.
+    /// Searches only these folders.
     pub fn new(folders: Vec<PathBuf>) -> Places {
         Places(folders)
     }

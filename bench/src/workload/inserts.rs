@@ -14,7 +14,7 @@ pub struct InsertWork {
 }
 
 impl InsertWork {
-    /// All rows.
+    /// Rows of all clients.
     pub fn all_rows(self) -> u64 {
         u64::from(self.clients) * u64::from(self.rows)
     }

@@ -22,14 +22,14 @@ pub enum TableKind {
 pub enum KeyOrder {
     /// Each larger than all before it: all clients take the next number of one counter.
     Ascending,
-    /// Scattered.
+    /// Scattered, as if random.
     Random,
 }
 
 /// The operation on each row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
-    /// Inserts it.
+    /// Inserts it, in this key order.
     Insert(KeyOrder),
     /// Reads it by its key.
     Select,
@@ -44,7 +44,7 @@ pub enum Action {
 pub struct TreeWork {
     /// Where the rows are.
     pub kind: TableKind,
-    /// The operation.
+    /// The operation on each row.
     pub action: Action,
     /// Number of clients.
     pub clients: u32,
@@ -52,7 +52,7 @@ pub struct TreeWork {
     pub count: u32,
     /// Operations of a transaction.
     pub per_commit: u32,
-    /// Initial rows.
+    /// Rows of the table before the work.
     pub rows: u32,
 }
 

@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 8;
 /// Progress of the copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied {
-    /// Bytes copied.
+    /// Bytes copied so far, of all files.
     pub bytes: u64,
     /// Bytes that are stored in the inputs.
     pub bytes_total: u64,

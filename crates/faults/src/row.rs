@@ -71,7 +71,6 @@ pub(crate) fn null_bit(page: &PageBuf, slot: u16, column: &PhysicalColumn) -> Op
 
 /// The first bytes of the parts of a record, on the page.
 pub(crate) struct Anatomy {
-    /// Column count.
     pub(crate) column_count: usize,
     /// Count of variable columns; 0 without any.
     pub(crate) var_count: usize,

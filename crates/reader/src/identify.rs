@@ -25,11 +25,11 @@ use crate::open::{Kind, recognize};
 /// A file and its kind.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Its kind.
+    /// Kind by the first pages or blocks.
     pub kind: IdentityKind,
 }
 
@@ -58,7 +58,7 @@ pub struct FileOfDatabase {
     pub file_guid: Option<Guid>,
     /// Where the file was last backed up.
     pub backup_lsn: Option<Lsn>,
-    /// Logical name.
+    /// Logical name from the header page.
     pub name: Option<String>,
 }
 

@@ -57,13 +57,13 @@ pub enum ScanError {
     /// The table stores no rows.
     #[error("{table}: no heap or clustered index in the catalog")]
     NoBase {
-        /// Its name.
+        /// Name of the table.
         table: String,
     },
     /// Rows are stored in a way this program does not read.
     #[error("not supported: {table} is stored as {storage}")]
     Storage {
-        /// Its name.
+        /// Name of the table.
         table: String,
         /// How it is stored.
         storage: String,

@@ -77,7 +77,7 @@ pub enum ReadError {
     /// The file is not among those given.
     #[error("file {file} of the database is not there")]
     NoFile {
-        /// Its id.
+        /// The missing file id.
         file: FileId,
     },
     /// The file is shorter.

@@ -142,9 +142,9 @@ impl RunConfig {
 /// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
-    /// Steps done.
+    /// Steps of all openings together.
     pub steps: u64,
-    /// Commits acknowledged.
+    /// Acknowledged commits that changed something.
     pub commits: u64,
     /// Transactions rolled back.
     pub rollbacks: u64,

@@ -35,7 +35,7 @@ impl Harmless {
     pub const ALL: [Harmless; 4] =
         [Harmless::Garbage, Harmless::FirstRowsDeleted, Harmless::CaseChanged, Harmless::Ghosts];
 
-    /// Its name.
+    /// The name in test output.
     pub const fn name(self) -> &'static str {
         match self {
             Harmless::Garbage => "garbage",

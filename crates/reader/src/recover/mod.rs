@@ -83,7 +83,7 @@ pub enum Recovery<'s> {
 
 /// A database as of the end of its log.
 pub struct Recovered<'s> {
-    /// Its pages.
+    /// The pages after redo and undo.
     pub source: OverlaySource<&'s dyn PageSource>,
     /// Counts and findings of the passes.
     pub summary: RecoverySummary,
@@ -122,9 +122,9 @@ pub struct RecoverySummary {
 /// A transaction that was open at the end of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedTransaction {
-    /// Its id.
+    /// Transaction id in the log.
     pub id: XactId,
-    /// Its name.
+    /// Name in its BEGIN record.
     pub name: String,
     /// When it began, by the server's clock.
     pub begin_time: Option<LogTime>,
@@ -143,17 +143,17 @@ pub struct UnfinishedTransaction {
 /// A page that a record could not be replayed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedPage {
-    /// The page.
+    /// The page on which redo stopped.
     pub page: PageId,
     /// Its unit, as the record names it.
     pub unit: AllocUnitId,
     /// The state in which it stays; `None` when it could not be read.
     pub page_lsn: Option<Lsn>,
-    /// The record.
+    /// LSN of the record that could not be redone.
     pub lsn: Lsn,
     /// Operation of the record.
     pub operation: Op,
-    /// Why not.
+    /// Why the record could not be redone.
     pub why: String,
 }
 
@@ -168,7 +168,7 @@ pub enum RecoverError {
     OverlayFull {
         /// Pages that were changed.
         pages: usize,
-        /// The limit.
+        /// The memory limit in bytes.
         bytes: u64,
     },
     /// The log cannot be read.

@@ -53,7 +53,6 @@ pub(super) struct Redo<'s> {
     /// LSNs of pages that have not changed.
     unchanged: HashMap<PageId, Lsn>,
     stopped: BTreeMap<PageId, StoppedPage>,
-    /// Changes made.
     pub(super) changes: u64,
     /// Allocation units that the records name, as page headers do.
     pub(super) units: BTreeSet<AllocUnitId>,

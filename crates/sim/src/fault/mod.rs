@@ -72,9 +72,9 @@ impl Fault {
 /// Where a file of a closed database was damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
-    /// The file.
+    /// Path of the damaged file.
     pub path: std::path::PathBuf,
-    /// The page.
+    /// Number of the damaged page in the file.
     pub page: u32,
     /// What was done to it.
     pub what: String,

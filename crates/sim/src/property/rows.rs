@@ -15,7 +15,6 @@ pub(crate) type Found = BTreeMap<String, FoundTable>;
 
 /// What a table holds.
 pub(crate) struct FoundTable {
-    /// By id.
     pub(crate) rows: BTreeMap<i32, (Address, Row)>,
     /// Names and types.
     columns: Vec<(String, SqlType)>,

@@ -229,7 +229,6 @@ fn shown(error: Error) -> String {
 struct TextRun {
     rng: SplitMix64,
     forms: Vec<Form>,
-    /// By form.
     rows: Vec<Rows>,
     report: TextReport,
     /// The next id.

@@ -49,7 +49,6 @@ pub(crate) const PRIMARY: i16 = 1;
 #[derive(Clone)]
 pub(crate) struct FileSpace {
     pub(crate) id: FileId,
-    /// Its filegroup.
     pub(crate) group: i16,
     /// PFS bytes by page; pages past the end are free.
     pfs: Vec<PfsByte>,
@@ -66,14 +65,11 @@ pub(crate) struct FileSpace {
 /// What an extent is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ExtentUse {
-    /// Free.
     #[default]
     Free,
-    /// Fixed pages.
     Fixed,
     /// Pages of several units.
     Mixed,
-    /// One unit.
     Uniform,
 }
 

@@ -49,7 +49,6 @@ pub(crate) struct Identity {
     pub(crate) binding: Guid,
     pub(crate) family: Guid,
     pub(crate) broker: Guid,
-    /// By file.
     pub(crate) files: Vec<FileIdentity>,
     /// Of the log file that the catalog names.
     pub(crate) log: FileIdentity,
@@ -58,7 +57,7 @@ pub(crate) struct Identity {
 /// How a data file may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileGrowth {
-    /// The increment.
+    /// Pages or percent of each growth.
     pub by: Growth,
     /// Largest size in pages; `None` = unlimited.
     pub pages_max: Option<u32>,
@@ -83,17 +82,17 @@ impl FileGrowth {
 /// A file as catalog and header describe it.
 #[derive(Clone, Debug)]
 pub struct FileIdentity {
-    /// File id.
+    /// File id: 1, then 3 and up; 2 is the log.
     pub id: FileId,
-    /// Its filegroup.
+    /// Filegroup id, 0 for a log file.
     pub group: i16,
-    /// Logical name.
+    /// Logical name in the catalog.
     pub name: String,
-    /// Physical path.
+    /// Physical path in the catalog.
     pub path: String,
     /// GUID of the file.
     pub guid: Guid,
-    /// Its growth.
+    /// Autogrowth of the file.
     pub growth: FileGrowth,
     /// The GUID of the opening for writing in its header; zero before the first one.
     pub first_update_lsn: Lsn,

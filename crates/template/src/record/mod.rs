@@ -20,7 +20,6 @@ use extentdb_catalog::table::values::{Cell, RowValues};
 /// The values of one entry of a heap or index: a row, and its locator.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    /// The row.
     pub(crate) row: &'a RowValues,
     /// The number among rows with the same clustered key.
     pub(crate) uniquifier: [u8; 4],

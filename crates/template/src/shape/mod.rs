@@ -26,7 +26,7 @@ use crate::{Built, BuiltTable, DatabaseBuilder, Progress};
 /// A kind of database.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Name.
+    /// Name on the command line.
     pub name: &'static str,
     /// One line on what is in it.
     pub description: &'static str,
@@ -36,7 +36,7 @@ pub struct Shape {
     add: fn(DatabaseBuilder, u64, Size) -> Result<DatabaseBuilder, Error>,
 }
 
-/// All shapes.
+/// All shapes, in the order `make --list` prints them.
 pub const SHAPES: &[Shape] = &[
     Shape {
         name: "heap",
@@ -156,7 +156,7 @@ pub enum Size {
 pub struct MakeOptions {
     /// Name of a shape.
     pub shape: String,
-    /// How large.
+    /// Size in bytes or rows.
     pub size: Size,
     /// Seed of all random values.
     pub seed: u64,

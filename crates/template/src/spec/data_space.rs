@@ -31,7 +31,6 @@ const CLASS_DATA_SPACE: u8 = 31;
 const STATUS_RANGE_RIGHT: i32 = 0x1;
 /// `sysguidrefs`: the GUID of a filegroup (public text of `sys.filegroups`).
 const GUID_OF_FILEGROUP: u8 = 3;
-/// Chosen.
 const CLASS_PARAMETER: u8 = 12;
 const CLASS_BOUNDARY: u8 = 30;
 const CLASS_SCHEME_FUNCTION: u8 = 31;
@@ -40,7 +39,7 @@ const CLASS_SCHEME_FILEGROUP: u8 = 32;
 /// A filegroup other than PRIMARY.
 #[derive(Clone, Debug)]
 pub struct FilegroupSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// The number of its data files.
     pub files: usize,
@@ -49,11 +48,11 @@ pub struct FilegroupSpec {
 /// A partition function.
 #[derive(Clone, Debug)]
 pub struct PartitionFunctionSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// Type of its parameter.
     pub ty: SqlType,
-    /// RANGE RIGHT.
+    /// RANGE RIGHT: a boundary value belongs to the partition on its right.
     pub range_right: bool,
     /// Boundary values, ascending.
     pub boundaries: RowValues,
@@ -81,9 +80,9 @@ impl PartitionFunctionSpec {
 /// A partition scheme.
 #[derive(Clone, Debug)]
 pub struct PartitionSchemeSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
-    /// Its function.
+    /// Name of its partition function.
     pub function: String,
     /// One filegroup for each partition.
     pub filegroups: Vec<String>,
@@ -96,7 +95,7 @@ pub enum Placement {
     Filegroup(String),
     /// In the partitions of a scheme, by the value of a column.
     Scheme {
-        /// The scheme.
+        /// Name of the partition scheme.
         scheme: String,
         /// The partitioning column.
         column: String,

@@ -110,7 +110,6 @@ impl UnitPages {
         (self.used - self.iams.len() as i64) as u64
     }
 
-    /// The unit.
     pub(crate) fn id(&self) -> AllocUnitId {
         self.id
     }

@@ -30,7 +30,6 @@ pub(crate) enum EntryError {
     Order,
     /// The record is longer than a page can hold.
     TooLong(usize),
-    /// Something else.
     Other(Error),
 }
 

@@ -142,7 +142,6 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds.
 fn ms(time: std::time::Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

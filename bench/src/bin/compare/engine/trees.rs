@@ -22,9 +22,7 @@ const CORES_MAX: usize = 16;
 
 /// Operations at scale 1, by all clients together.
 struct Amount {
-    /// Initial rows.
     rows: u32,
-    /// The operation.
     total: u32,
     per_commit: u32,
 }

@@ -60,7 +60,6 @@ pub(crate) struct Placement {
 pub(crate) enum StoredExtents {
     /// Exactly those that the GAM calls allocated.
     Allocated,
-    /// Changed extents.
     Changed,
     /// A part of them: stripes are missing.
     Part,
