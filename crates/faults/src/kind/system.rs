@@ -46,17 +46,23 @@ fn int(found: &CandidatePage, slot: u16, column: &PhysicalColumn) -> Option<i64>
     Some(i64::from_le_bytes(wide))
 }
 
+/// A row of a system table.
+struct SystemRow {
+    found: CandidatePage,
+    slot: u16,
+}
+
 /// The first row of a system table that suits.
 fn row(
     candidates: &Candidates<'_>,
     object: ObjectId,
     suits: impl Fn(&CandidatePage, u16) -> bool,
-) -> Option<(CandidatePage, u16)> {
+) -> Option<SystemRow> {
     let partition = candidates.system_part(object, CLUSTERED)?;
     candidates.leaf_pages(&partition).into_iter().find_map(|id| {
         let found = candidates.found(id, &partition)?;
         let slot = (0..found.slots()).find(|slot| suits(&found, *slot))?;
-        Some((found, slot))
+        Some(SystemRow { found, slot })
     })
 }
 
@@ -66,7 +72,7 @@ fn row_with(
     object: ObjectId,
     id: i32,
     wanted: i64,
-) -> Option<(CandidatePage, u16)> {
+) -> Option<SystemRow> {
     let partition = candidates.system_part(object, CLUSTERED)?;
     let column = column(candidates, &partition, id)?;
     row(candidates, object, |found, slot| int(found, slot, column) == Some(wanted))
@@ -75,12 +81,13 @@ fn row_with(
 /// Writes a column of a system row; the fault is about a user table.
 fn set(
     candidates: &Candidates<'_>,
-    (found, slot): (CandidatePage, u16),
+    row: SystemRow,
     id: i32,
     bytes: &[u8],
     about: (PageId, &Partition),
     expected: &[u32],
 ) -> Option<Fault> {
+    let SystemRow { found, slot } = row;
     let place = span(&found.page, slot, column(candidates, &found.partition, id)?)?;
     let fault = changed(
         candidates,
@@ -125,7 +132,7 @@ pub(crate) fn row_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Op
     let partition = candidates
         .pick_partition(rng, |partition| (partition.index.0 <= 1).then(|| partition.clone()))?;
     let entry = row_with(candidates, SYSROWSETS, ROWSETID, partition.rowset.0)?;
-    let page = entry.0.id;
+    let page = entry.found.id;
     set(candidates, entry, RCROWS, &(-1i64).to_le_bytes(), (page, &partition), &[2508])
 }
 
@@ -189,12 +196,9 @@ pub(crate) fn columns_disorder(candidates: &Candidates<'_>, rng: &mut SplitMix64
     disorder(candidates, &found, rng).map(|fault| fault.and(&[7995]))
 }
 
-/// A row of a system table with its entries, taken away.
-fn removed(
-    candidates: &Candidates<'_>,
-    (found, slot): (CandidatePage, u16),
-    about: ObjectId,
-) -> Option<Fault> {
+/// A row of a system table is removed with its entries.
+fn removed(candidates: &Candidates<'_>, row: SystemRow, about: ObjectId) -> Option<Fault> {
+    let SystemRow { found, slot } = row;
     let mut edit = Edit::new(candidates);
     candidates.remove_row(&mut edit, &found, slot)?;
     let fault = edit.fault(&found, &[8992])?.at_slot(slot);
@@ -207,8 +211,8 @@ fn user_table(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Parti
     candidates.pick_partition(rng, |partition| (partition.index.0 <= 1).then(|| partition.clone()))
 }
 
-/// Row 160: the columns of a table without the table. Views and procedures come first: nobody looks
-/// for their pages.
+/// Row 160: the columns of a table without the table. Views and functions are preferred: they
+/// have no pages that a check would miss.
 pub(crate) fn object_removed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let has_columns = |kind: ObjectType| matches!(kind.code(), "V" | "TF" | "IF");
     let view = candidates

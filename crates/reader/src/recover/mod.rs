@@ -472,8 +472,12 @@ impl<'s> Pass<'s> {
         left: &BTreeMap<XactId, String>,
     ) -> Recovered<'s> {
         let left_out = self.analysis.left_out().iter().map(|(op, count)| (*op, *count)).collect();
-        let unfinished =
-            self.analysis.into_unfinished().into_iter().map(|open| named(open, left)).collect();
+        let unfinished = self
+            .analysis
+            .into_unfinished()
+            .into_iter()
+            .map(|(id, open)| named(id, open, left))
+            .collect();
         let changes = self.redo.changes;
         let units = std::mem::take(&mut self.redo.units);
         let (pages, stopped) = self.redo.finish();
@@ -496,10 +500,7 @@ impl<'s> Pass<'s> {
     }
 }
 
-fn named(
-    (id, open): (XactId, Unfinished),
-    left: &BTreeMap<XactId, String>,
-) -> UnfinishedTransaction {
+fn named(id: XactId, open: Unfinished, left: &BTreeMap<XactId, String>) -> UnfinishedTransaction {
     UnfinishedTransaction {
         id,
         name: open.name,

@@ -65,10 +65,12 @@ impl<'s> Redo<'s> {
         options: &RecoverOptions,
     ) -> Self {
         let has = |bit| boot.is_some_and(|boot| boot.status.has(bit));
-        let protect = match () {
-            () if has(DatabaseStatus::CHECKSUM) => Protect::Checksum,
-            () if has(DatabaseStatus::TORN_PAGE_DETECTION) => Protect::TornBits,
-            () => Protect::Nothing,
+        let protect = if has(DatabaseStatus::CHECKSUM) {
+            Protect::Checksum
+        } else if has(DatabaseStatus::TORN_PAGE_DETECTION) {
+            Protect::TornBits
+        } else {
+            Protect::Nothing
         };
         Redo {
             source,

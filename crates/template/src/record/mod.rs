@@ -193,7 +193,7 @@ impl RecordWriter {
             return self.write_compressed(at, entry, home, out);
         }
         let Generation { columns, record, .. } = &mut self.generations[at];
-        fill(record, &self.layout, entry, (&self.leaf_variable, *columns), Level::Leaf);
+        fill(record, &self.layout, entry, &self.leaf_variable, *columns, Level::Leaf);
         if let Some(home) = home {
             record.back_pointer(home);
         }
@@ -262,7 +262,8 @@ impl RecordWriter {
             &mut self.interior,
             &self.layout,
             entry,
-            (&self.interior_variable, columns),
+            &self.interior_variable,
+            columns,
             Level::Interior,
         );
         self.interior.child(child);
@@ -308,7 +309,8 @@ fn fill(
     record: &mut RecordBuilder,
     layout: &RowsetLayout,
     entry: &Entry<'_>,
-    (variable, columns): (&[usize], u16),
+    variable: &[usize],
+    columns: u16,
     level: Level,
 ) {
     record.clear();

@@ -173,16 +173,13 @@ impl DataSpaces<'_> {
         match placement {
             Placement::Filegroup(name) => self.filegroup(name).map(ResolvedPlacement::Filegroup),
             Placement::Scheme { scheme, column: name } => {
-                self.partitioning(scheme, column(name)?).map(ResolvedPlacement::Partitions)
+                let (column, ty) = column(name)?;
+                self.partitioning(scheme, column, ty).map(ResolvedPlacement::Partitions)
             }
         }
     }
 
-    fn partitioning(
-        &self,
-        name: &str,
-        (column, ty): (i32, SqlType),
-    ) -> Result<Partitioning, Error> {
+    fn partitioning(&self, name: &str, column: i32, ty: SqlType) -> Result<Partitioning, Error> {
         let missing = |name: &str| Error::NoDataSpace { name: name.to_owned() };
         let at = self.schemes.iter().position(|scheme| scheme.name == name);
         let (at, scheme) =
