@@ -22,6 +22,7 @@ use crate::kept_files::KeptFiles;
 use crate::kind::Kind;
 use crate::model::{Model, with};
 use crate::property::detected::{Witness, witness};
+use crate::property::rows::Addresses;
 use crate::property::{counters, rows, sound};
 use crate::trace::Trace;
 use crate::workload::{RunState, Stop, Workload};
@@ -292,7 +293,7 @@ impl Simulation {
     fn end(&mut self) -> Result<(), String> {
         self.state.disk.memory().set_capacity(None);
         let db = self.open()?;
-        self.compare(&db, true)?;
+        self.compare(&db, "after opening")?;
         db.close().map_err(|error| format!("the last close: {error:?}"))?;
         self.sound(&self.state.disk.memory().clone(), "at the end")
     }
@@ -303,7 +304,7 @@ impl Simulation {
         if was_closed && !db.recovered().was_clean() {
             return Err(format!("closed, and not clean: {:?}", db.recovered()));
         }
-        self.compare(&db, true)?;
+        self.compare(&db, "after opening")?;
         fault.arm(&self.state.disk.clone(), &mut self.state.rng);
         let steps = 20 + self.state.rng.below(400);
         let mut work = Workload::new(&db, &mut self.state);
@@ -386,13 +387,13 @@ impl Simulation {
             Database::open(&self.state.environment.paths(), self.state.environment.options(&disk));
         let db = opened.map_err(|error| format!("recovery: {error:?}"))?;
         self.state.trace.note(format!("recovered: {:?}", db.recovered()));
-        self.compare(&db, false)?;
+        self.compare(&db, "after recovery")?;
         db.close().map_err(|error| format!("close after recovery: {error:?}"))?;
         self.sound(&memory, "after recovery")
     }
 
     /// Compares rows and counters with the model; decides the transactions in doubt.
-    fn compare(&mut self, db: &Database, is_second: bool) -> Result<(), String> {
+    fn compare(&mut self, db: &Database, when: &str) -> Result<(), String> {
         let found = rows::read(db).map_err(|error| format!("scan: {error:?}"))?;
         let state = &mut self.state;
         let in_doubt = std::mem::take(&mut state.in_doubt);
@@ -401,7 +402,7 @@ impl Simulation {
             let chosen = in_doubt.iter().enumerate().filter(|(at, _)| subset >> at & 1 == 1);
             let doubtful =
                 chosen.fold(state.committed.clone(), |model, (_, changes)| with(&model, changes));
-            if rows::difference(&doubtful, &found, false).is_none() {
+            if rows::difference(&doubtful, &found, Addresses::Ignored).is_none() {
                 state.committed = doubtful;
                 for (name, table) in &mut state.committed {
                     for (id, stored) in &mut table.rows {
@@ -411,8 +412,7 @@ impl Simulation {
                 break;
             }
         }
-        let when = if is_second { "after opening" } else { "after recovery" };
-        match rows::difference(&state.committed, &found, true)
+        match rows::difference(&state.committed, &found, Addresses::Compared)
             .or_else(|| counters::difference(db, &found))
         {
             Some(what) => Err(format!("{what}, {when}")),
