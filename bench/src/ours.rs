@@ -37,11 +37,11 @@ impl Checker {
     /// # Errors
     /// The program does not exist.
     pub fn find(given: Option<PathBuf>) -> Result<Checker> {
-        let beside = || -> Result<PathBuf> {
+        let built = || -> Result<PathBuf> {
             let name = format!("extentdb{}", std::env::consts::EXE_SUFFIX);
             Ok(std::env::current_exe()?.with_file_name(name))
         };
-        let path = given.map_or_else(beside, Ok)?;
+        let path = given.map_or_else(built, Ok)?;
         ensure!(
             path.is_file(),
             "{}: build it with the same profile: cargo build --release -p extentdb",

@@ -94,11 +94,11 @@ impl BackendFile {
     /// # Errors
     /// The disk refuses.
     pub fn checkpoint_time(&mut self, seed: u64) -> Result<Duration> {
-        let places = random_pages(seed);
+        let pages = random_pages(seed);
         let mut memory = AlignedBuf::zeroed(BATCH_PAGES * PAGE_BYTES);
         memory.fill(seed as u8);
         let (time, done) = timed(|| -> Result<()> {
-            for batch in places.chunks(BATCH_PAGES) {
+            for batch in pages.chunks(BATCH_PAGES) {
                 let copies = memory.chunks(PAGE_BYTES);
                 let writes: Vec<(u64, &[u8])> = batch.iter().copied().zip(copies).collect();
                 self.file.write_many(&writes)?;

@@ -39,7 +39,7 @@ use inserts::Inserts;
 pub use outcome::Outcome;
 use outcome::measured_or_reported;
 use rows::Rows;
-pub use setting::{Depth, PeerCheck, Places, Setting};
+pub use setting::{Depth, PeerCheck, ProgramFolders, Setting};
 use trees::{Builds, Trees};
 
 /// Another database program, by its measurements. Each works below the given folder; the shortest
@@ -49,9 +49,9 @@ pub struct Peer {
     pub name: &'static str,
     /// Loads the rows and measures its checks, the fullest first.
     pub measure: fn(&Setting<'_>, &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>>,
-    inserts: fn(&Places, &Path, &[InsertWork], u32) -> Result<Outcome<Inserts>>,
-    trees: fn(&Places, &Path, &[TreeWork], u32) -> Result<Outcome<Trees>>,
-    builds: fn(&Places, &Path, &Rows<'_>, u32) -> Result<Outcome<Builds>>,
+    inserts: fn(&ProgramFolders, &Path, &[InsertWork], u32) -> Result<Outcome<Inserts>>,
+    trees: fn(&ProgramFolders, &Path, &[TreeWork], u32) -> Result<Outcome<Trees>>,
+    builds: fn(&ProgramFolders, &Path, &Rows<'_>, u32) -> Result<Outcome<Builds>>,
 }
 
 /// All of them.
@@ -84,7 +84,7 @@ pub fn measure_inserts(folder: &Path, works: &[InsertWork], runs: u32) -> Vec<In
     if works.is_empty() {
         return Vec::new();
     }
-    of_each(|peer, places| (peer.inserts)(places, folder, works, runs))
+    of_each(|peer, folders| (peer.inserts)(folders, folder, works, runs))
 }
 
 /// The same for work on tables with indexes.
@@ -92,18 +92,18 @@ pub fn measure_trees(folder: &Path, works: &[TreeWork], runs: u32) -> Vec<Trees>
     if works.is_empty() {
         return Vec::new();
     }
-    of_each(|peer, places| (peer.trees)(places, folder, works, runs))
+    of_each(|peer, folders| (peer.trees)(folders, folder, works, runs))
 }
 
 /// The same for building the nonclustered indexes of the tables.
 pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> {
-    of_each(|peer, places| (peer.builds)(places, folder, rows, runs))
+    of_each(|peer, folders| (peer.builds)(folders, folder, rows, runs))
 }
 
-fn of_each<T>(measure: impl Fn(&Peer, &Places) -> Result<Outcome<T>>) -> Vec<T> {
-    let places = Places::of_machine();
+fn of_each<T>(measure: impl Fn(&Peer, &ProgramFolders) -> Result<Outcome<T>>) -> Vec<T> {
+    let folders = ProgramFolders::of_machine();
     PEERS
         .iter()
-        .filter_map(|peer| measured_or_reported(peer.name, measure(peer, &places)))
+        .filter_map(|peer| measured_or_reported(peer.name, measure(peer, &folders)))
         .collect()
 }

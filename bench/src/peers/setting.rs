@@ -10,13 +10,13 @@ use crate::report::Measured;
 /// Where and how often peers are measured.
 pub struct Setting<'s> {
     /// Where programs are.
-    pub places: &'s Places,
+    pub folders: &'s ProgramFolders,
     /// Where each peer gets its folder.
     pub folder: &'s Path,
     /// Runs of each check; the shortest counts.
     pub runs: u32,
     /// One physical check of ours, for checks that take turns with it, and how many turns.
-    pub beside: (&'s dyn Fn() -> Result<Measured>, u32),
+    pub interleaved: (&'s dyn Fn() -> Result<Measured>, u32),
 }
 
 /// A check by a peer, measured.
@@ -27,7 +27,7 @@ pub struct PeerCheck {
     /// Time, bytes and rows of the check.
     pub measured: Measured,
     /// Our rate by bytes divided by its own, the median of turns, if the two took turns.
-    pub beside: Option<f64>,
+    pub ratio: Option<f64>,
 }
 
 /// The depth of a check.
@@ -40,11 +40,11 @@ pub enum Depth {
 }
 
 /// Folders in which programs are searched.
-pub struct Places(Vec<PathBuf>);
+pub struct ProgramFolders(Vec<PathBuf>);
 
-impl Places {
+impl ProgramFolders {
     /// The path, the folders of servers, and Debian's folders of PostgreSQL, the newest first.
-    pub fn of_machine() -> Places {
+    pub fn of_machine() -> ProgramFolders {
         let mut folders: Vec<PathBuf> =
             std::env::var_os("PATH").iter().flat_map(std::env::split_paths).collect();
         folders.extend(["/usr/sbin", "/usr/local/sbin", "/usr/libexec"].map(PathBuf::from));
@@ -52,12 +52,12 @@ impl Places {
         let mut versions: Vec<PathBuf> = versions.map(|entry| entry.path()).collect();
         versions.sort_by_key(|path| std::cmp::Reverse(version_of(path)));
         folders.extend(versions.iter().map(|path| path.join("bin")));
-        Places(folders)
+        ProgramFolders(folders)
     }
 
     /// Searches only these folders.
-    pub fn new(folders: Vec<PathBuf>) -> Places {
-        Places(folders)
+    pub fn new(folders: Vec<PathBuf>) -> ProgramFolders {
+        ProgramFolders(folders)
     }
 
     /// Where a program is.
@@ -106,11 +106,11 @@ mod tests {
             std::fs::create_dir_all(root.path().join(folder)).unwrap();
             std::fs::write(root.path().join(folder).join(program), "").unwrap();
         }
-        let places = Places::new(vec![root.path().join("a"), root.path().join("b")]);
-        assert_eq!(places.find("initdb"), Some(root.path().join("a/initdb")));
-        assert_eq!(places.folder_with(&["initdb", "psql"]), Some(&*root.path().join("b")));
-        assert_eq!(places.folder_with(&["initdb", "postgres"]), None);
-        assert_eq!(places.find("postgres"), None);
+        let folders = ProgramFolders::new(vec![root.path().join("a"), root.path().join("b")]);
+        assert_eq!(folders.find("initdb"), Some(root.path().join("a/initdb")));
+        assert_eq!(folders.folder_with(&["initdb", "psql"]), Some(&*root.path().join("b")));
+        assert_eq!(folders.folder_with(&["initdb", "postgres"]), None);
+        assert_eq!(folders.find("postgres"), None);
     }
 
     #[test]

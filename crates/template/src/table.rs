@@ -63,7 +63,7 @@ enum Locators {
 impl Locators {
     fn entry<'r>(&self, state: RowState, row: &'r RowValues) -> Entry<'r> {
         let at = state.number as usize;
-        let mut entry = Entry::with_fate(row, state);
+        let mut entry = Entry::with_state(row, state);
         match self {
             Locators::Key => {}
             Locators::Uniquifiers(numbers) => entry.uniquifier = numbers[at].to_le_bytes(),
@@ -258,7 +258,7 @@ impl<'a> TableBuild<'a> {
             if standing != Membership::Live {
                 continue;
             }
-            let placed = heap.push(&Entry::with_fate(&self.row, state), self.space, self.sink);
+            let placed = heap.push(&Entry::with_state(&self.row, state), self.space, self.sink);
             let rid = placed.map_err(|error| self.explain(error, index, number))?;
             if let Locators::Rids(rids) = locators {
                 rids[number as usize] = rid;
@@ -359,7 +359,7 @@ impl<'a> TableBuild<'a> {
             if standing == Membership::Foreign {
                 continue;
             }
-            let mut entry = Entry::with_fate(&self.row, state);
+            let mut entry = Entry::with_state(&self.row, state);
             if let Some(keys) = &numbers {
                 keys.sort_key(&entry, &mut key);
                 uniquifier = if key == previous { uniquifier + 1 } else { 0 };

@@ -105,12 +105,12 @@ fn physical(file: &Path, pg_dir: Option<&Path>) -> Result<()> {
     }
     println!("scaling 1 → 2: check {:.2}, loop {:.2}", checks[1] / checks[0], loops[1] / loops[0]);
     phases(file, bytes)?;
-    beside_checksums(pg_dir, bytes, checks[1], plain)
+    against_checksums(pg_dir, bytes, checks[1], plain)
 }
 
-fn beside_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -> Result<()> {
-    let places = peers::Places::of_machine();
-    match (peers::postgres::programs(&places), pg_dir) {
+fn against_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -> Result<()> {
+    let folders = peers::ProgramFolders::of_machine();
+    match (peers::postgres::programs(&folders), pg_dir) {
         (Some(bin), Some(dir)) => {
             let measured = peers::postgres::checksums_of_size(bin, dir, bytes, 3)?;
             let pg = line(&measured.what, measured.bytes, measured.time, Some(plain));

@@ -16,7 +16,7 @@ use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, Places, Setting, folder_bytes, new_folder};
+use crate::peers::setting::{Depth, PeerCheck, ProgramFolders, Setting, folder_bytes, new_folder};
 use crate::report::{Measured, best_of};
 use crate::workload::InsertWork;
 
@@ -34,8 +34,8 @@ struct Programs {
 }
 
 impl Programs {
-    fn find(places: &Places) -> Result<Programs, &'static str> {
-        let find = |new, old, what| places.find(new).or_else(|| places.find(old)).ok_or(what);
+    fn find(folders: &ProgramFolders) -> Result<Programs, &'static str> {
+        let find = |new, old, what| folders.find(new).or_else(|| folders.find(old)).ok_or(what);
         Ok(Programs {
             server: find("mariadbd", "mysqld", "mariadbd")?,
             install: find("mariadb-install-db", "mysql_install_db", "mariadb-install-db")?,
@@ -46,7 +46,7 @@ impl Programs {
 
 /// Loads the rows and measures the check.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
-    let programs = match Programs::find(setting.places) {
+    let programs = match Programs::find(setting.folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
@@ -59,7 +59,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
     let version = version.split('-').next().unwrap_or_default().trim();
     let what = format!("MariaDB {version} CHECK TABLE EXTENDED");
     let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
-    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, beside: None }]))
+    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, ratio: None }]))
 }
 
 /// Buffers for everything that is inserted.
@@ -69,12 +69,12 @@ const NOW: &str = "unix_timestamp(sysdate(6))";
 
 /// Inserts rows, each with a statement of its own in a procedure.
 pub(super) fn inserts(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     works: &[InsertWork],
     runs: u32,
 ) -> Result<Outcome<Inserts>> {
-    let programs = match Programs::find(places) {
+    let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };

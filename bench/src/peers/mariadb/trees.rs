@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use super::{DATABASE, Dialect, NOW, Places, Programs, Rows, Server, child, seconds};
+use super::{DATABASE, Dialect, NOW, ProgramFolders, Programs, Rows, Server, child, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::nonclustered;
 use crate::peers::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
@@ -15,12 +15,12 @@ use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TableKind, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     works: &[TreeWork],
     runs: u32,
 ) -> Result<Outcome<Trees>> {
-    let programs = match Programs::find(places) {
+    let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
@@ -39,12 +39,12 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables.
 pub(in crate::peers) fn builds(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     rows: &Rows<'_>,
     runs: u32,
 ) -> Result<Outcome<Builds>> {
-    let programs = match Programs::find(places) {
+    let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };

@@ -24,7 +24,7 @@ use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, Places, Setting, folder_bytes, new_folder};
+use crate::peers::setting::{Depth, PeerCheck, ProgramFolders, Setting, folder_bytes, new_folder};
 use crate::report::{Measured, best_of, median};
 use crate::workload::InsertWork;
 
@@ -37,8 +37,8 @@ const DATABASE: &str = "bench";
 const LOOKS: u32 = 600;
 
 /// PostgreSQL's programs, all of one version.
-pub fn programs(places: &Places) -> Option<&Path> {
-    places.folder_with(&PROGRAMS)
+pub fn programs(folders: &ProgramFolders) -> Option<&Path> {
+    folders.folder_with(&PROGRAMS)
 }
 
 /// The programs named when they are not installed.
@@ -47,7 +47,7 @@ pub const MISSING: &str =
 
 /// Loads the rows and measures the checks.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
-    let Some(bin) = programs(setting.places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Some(bin) = programs(setting.folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, setting.folder)?;
     let version = cluster.version()?;
     let server = cluster.start(rows.buffer_bytes(), Safety::None)?;
@@ -60,10 +60,10 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
         let what =
             format!("PostgreSQL {version} pg_amcheck --heapallindexed --parent-check -j {jobs}");
         let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
-        checks.push(PeerCheck { depth: Depth::Full, measured, beside: None });
+        checks.push(PeerCheck { depth: Depth::Full, measured, ratio: None });
     }
     server.stop()?;
-    let (ours, turns) = setting.beside;
+    let (ours, turns) = setting.interleaved;
     let mut ratios = Vec::new();
     let mut measured = cluster.checksums(1)?;
     for _ in 0..turns {
@@ -72,7 +72,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
         ratios.push(ours.gb_per_s() / theirs.gb_per_s());
         measured = if theirs.time < measured.time { theirs } else { measured };
     }
-    checks.push(PeerCheck { depth: Depth::Checksums, measured, beside: median(ratios) });
+    checks.push(PeerCheck { depth: Depth::Checksums, measured, ratio: median(ratios) });
     Ok(Outcome::Measured(checks))
 }
 
@@ -107,12 +107,12 @@ const EPOCH: &str = "extract(epoch from clock_timestamp())";
 
 /// Inserts rows, each with a statement of its own in a procedure.
 pub(super) fn inserts(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     works: &[InsertWork],
     runs: u32,
 ) -> Result<Outcome<Inserts>> {
-    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(INSERT_MEMORY, Safety::DurableCommits)?;

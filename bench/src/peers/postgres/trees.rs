@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::{
-    Cluster, Dialect, EPOCH, MISSING, Places, Rows, Safety, Server, child, programs, seconds,
+    Cluster, Dialect, EPOCH, MISSING, ProgramFolders, Rows, Safety, Server, child, programs,
+    seconds,
 };
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::nonclustered;
@@ -16,12 +17,12 @@ use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     works: &[TreeWork],
     runs: u32,
 ) -> Result<Outcome<Trees>> {
-    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(MEMORY, Safety::None)?;
@@ -33,12 +34,12 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables; with as many processes as it takes by itself.
 pub(in crate::peers) fn builds(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     rows: &Rows<'_>,
     runs: u32,
 ) -> Result<Outcome<Builds>> {
-    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(MEMORY, Safety::None)?;

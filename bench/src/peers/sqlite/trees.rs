@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{Dialect, NOW, Places, Rows, child, new_folder};
+use super::{Dialect, NOW, ProgramFolders, Rows, child, new_folder};
 use crate::peers::inserts::seconds;
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::{create_table, nonclustered};
@@ -20,12 +20,12 @@ const SETTINGS: &str = "pragma journal_mode=wal; pragma synchronous=off; pragma 
 
 /// Does the work of one client.
 pub(in crate::peers) fn trees(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     works: &[TreeWork],
     runs: u32,
 ) -> Result<Outcome<Trees>> {
-    let Some(program) = places.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
+    let Some(program) = folders.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
     let works = works.iter().copied().filter(|work| work.clients == 1);
     let run = |work: TreeWork| {
         let folder = new_folder(folder, "sqlite")?;
@@ -37,12 +37,12 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables.
 pub(in crate::peers) fn builds(
-    places: &Places,
+    folders: &ProgramFolders,
     folder: &Path,
     rows: &Rows<'_>,
     runs: u32,
 ) -> Result<Outcome<Builds>> {
-    let Some(program) = places.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
+    let Some(program) = folders.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
     let mut time = Duration::MAX;
     for _ in 0..runs.max(1) {
         let folder = new_folder(folder, "sqlite")?;

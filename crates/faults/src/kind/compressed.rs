@@ -120,7 +120,7 @@ pub(crate) fn descriptor(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> O
 
 /// Row 154: a value that begins with more bytes of its anchor than the anchor has.
 pub(crate) fn anchor_prefix(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, place)) = page(candidates, rng, |found| {
+    let (found, (slot, range)) = page(candidates, rng, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let anchors = ci.anchors();
         let view = PageRef::new(&found.page);
@@ -146,7 +146,7 @@ pub(crate) fn anchor_prefix(candidates: &Candidates<'_>, rng: &mut SplitMix64) -
         candidates,
         &found,
         |page| {
-            *page.get_mut(place.start)? = 0x7f;
+            *page.get_mut(range.start)? = 0x7f;
             Some(())
         },
         &[],

@@ -125,9 +125,9 @@ fn case_changed(
         });
         collation.is_some_and(|collation| !collation.is_binary() && collation.ignores_case())
     };
-    let spots = candidates.base_pages();
+    let pages = candidates.base_pages();
     let mut pick = |indexed: bool| {
-        candidates.pick_row(rng, &spots, |found, slot, _| {
+        candidates.pick_row(rng, &pages, |found, slot, _| {
             let table = candidates.table(&found.partition)?;
             if table.columns.iter().any(|column| column.computed.is_some())
                 || table.indexes.iter().any(|index| index.filter.is_some())
@@ -138,22 +138,22 @@ fn case_changed(
                 |column| {
                     let is_it =
                         candidates.is_indexed(&found.partition, column.column_id) == indexed;
-                    let place = span(&found.page, slot, column).filter(|_| is_it)?;
+                    let offset = span(&found.page, slot, column).filter(|_| is_it)?;
                     let at =
-                        found.page.get(place.clone())?.iter().position(u8::is_ascii_alphabetic)?;
-                    Some((column.column_id, place.start + at, at))
+                        found.page.get(offset.clone())?.iter().position(u8::is_ascii_alphabetic)?;
+                    Some((column.column_id, offset.start + at, at))
                 },
             )
         })
     };
-    let (found, slot, (id, place, at)) = pick(true).or_else(|| pick(false))?;
+    let (found, slot, (id, offset, at)) = pick(true).or_else(|| pick(false))?;
     let mut edit = Edit::new(candidates);
-    *edit.page(found.id)?.get_mut(place)? ^= 0x20;
+    *edit.page(found.id)?.get_mut(offset)? ^= 0x20;
     for (entry, slot) in candidates.entries_of(&found, slot)? {
         let copies = candidates.sources(&entry.partition);
         if let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(id)) {
-            let place = span(&entry.page, slot, copy)?.start + at;
-            *edit.page(entry.id)?.get_mut(place)? ^= 0x20;
+            let offset = span(&entry.page, slot, copy)?.start + at;
+            *edit.page(entry.id)?.get_mut(offset)? ^= 0x20;
         }
     }
     edit.images()

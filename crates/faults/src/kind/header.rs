@@ -198,8 +198,8 @@ pub(crate) fn diff_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Opt
         // A boot page without a base is that of a rebuilt log: a check reports nothing about such a database.
         Some(boot.backup_lsn).filter(|base| !base.is_zero()).map(|base| base.max(own))
     };
-    let spots: Vec<_> = candidates.base_pages();
-    let (found, map) = candidates.pick(rng, &spots, |found, _| {
+    let pages: Vec<_> = candidates.base_pages();
+    let (found, map) = candidates.pick(rng, &pages, |found, _| {
         let map = MapKind::Diff.page_of(found.id);
         let page = candidates.page(map)?;
         let is_marked = AllocationBitmap::of(&page).get(extent_bit(found.id));

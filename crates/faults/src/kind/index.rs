@@ -25,7 +25,7 @@ const NEIGHBOURS: u16 = 16;
 const DISORDER: &[u32] = &[2511, 2512, 8933, 8934];
 
 /// The byte of a value whose lowest bit can be flipped so that the result is another legal value.
-fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
+fn byte_of(column: &PhysicalColumn, range: &Range<usize>) -> Option<usize> {
     let skip = match column.ty? {
         // The first byte is the sign.
         SqlType::Decimal { .. } | SqlType::Numeric { .. } => 1,
@@ -33,7 +33,7 @@ fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
         SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. } => return None,
         _ => 0,
     };
-    Some(place.start + skip).filter(|at| *at < place.end)
+    Some(range.start + skip).filter(|at| *at < range.end)
 }
 
 /// Flips a bit of a value.
@@ -106,7 +106,7 @@ pub(crate) fn partition_index_byte(
 
 /// Row 126: the entry refers to another row, which has an entry of its own.
 pub(crate) fn locator(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, places) = candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
+    let (found, slot, ranges) = candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
         let sources = candidates.sources(&found.partition);
         let index = candidates.table(&found.partition)?.indexes.iter().find(|index| index.id == found.partition.index)?;
         let is_own = |source: &Source| {
@@ -114,21 +114,21 @@ pub(crate) fn locator(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
         };
         let other = (0..found.slots()).find(|other| *other != slot && found.record(*other).is_some())?;
         let partition = |column: &PhysicalColumn| {
-            let place = span(&found.page, slot, column)?;
+            let range = span(&found.page, slot, column)?;
             let bytes = value(&found.page, other, column)?;
-            (place.len() == bytes.len()).then_some((place, bytes))
+            (range.len() == bytes.len()).then_some((range, bytes))
         };
         let locator = sources.iter().filter(|(_, source)| !is_own(source));
-        let places: Option<Vec<_>> = locator.map(|(column, _)| partition(column)).collect();
-        places.filter(|places| places.iter().any(|(place, bytes)| found.page.get(place.clone()) != Some(bytes)))
+        let ranges: Option<Vec<_>> = locator.map(|(column, _)| partition(column)).collect();
+        ranges.filter(|ranges| ranges.iter().any(|(range, bytes)| found.page.get(range.clone()) != Some(bytes)))
     })?;
-    let fault = changed(candidates, &found, |page| put_all(page, &places), PAIR)?;
+    let fault = changed(candidates, &found, |page| put_all(page, &ranges), PAIR)?;
     Some(fault.permit(DISORDER).at_slot(slot))
 }
 
-fn put_all(page: &mut PageBuf, places: &[(Range<usize>, Vec<u8>)]) -> Option<()> {
-    for (place, bytes) in places {
-        page.get_mut(place.clone())?.copy_from_slice(bytes);
+fn put_all(page: &mut PageBuf, ranges: &[(Range<usize>, Vec<u8>)]) -> Option<()> {
+    for (range, bytes) in ranges {
+        page.get_mut(range.clone())?.copy_from_slice(bytes);
     }
     Some(())
 }
@@ -177,8 +177,8 @@ fn copied(
             |column| {
                 let is_it = candidates.is_indexed(&found.partition, column.column_id)
                     && suits(found, column);
-                let place = span(&found.page, slot, column).filter(|_| is_it)?;
-                byte_of(column, &place)
+                let range = span(&found.page, slot, column).filter(|_| is_it)?;
+                byte_of(column, &range)
             },
         )
     })
@@ -267,13 +267,13 @@ pub(crate) fn wrong_partition(candidates: &Candidates<'_>, rng: &mut SplitMix64)
     let found = candidates.found(*candidates.leaf_pages(&partition).last()?, &partition)?;
     let slot = found.slots().checked_sub(1)?;
     let mut edit = Edit::new(candidates);
-    let place = span(&found.page, slot, &column)?;
-    put_int(edit.page(found.id)?, &place, high)?;
+    let range = span(&found.page, slot, &column)?;
+    put_int(edit.page(found.id)?, &range, high)?;
     for (entry, at) in candidates.entries_of(&found, slot)? {
         let copies = candidates.sources(&entry.partition);
         let copy = copies.iter().find(|(_, source)| *source == Source::Column(column.column_id))?;
-        let place = span(&entry.page, at, copy.0)?;
-        put_int(edit.page(entry.id)?, &place, high)?;
+        let range = span(&entry.page, at, copy.0)?;
+        put_int(edit.page(entry.id)?, &range, high)?;
     }
     let fault = edit.fault(&found, &[8984])?.permit(DISORDER).permit(&[8988]).permit(PAIR);
     Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
@@ -289,9 +289,9 @@ fn high_key(
     integer(column, &value(&found.page, found.slots().checked_sub(1)?, column)?)
 }
 
-fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
+fn put_int(page: &mut PageBuf, range: &Range<usize>, value: i64) -> Option<()> {
     let bytes = value.to_le_bytes();
-    page.get_mut(place.clone())?.copy_from_slice(bytes.get(..place.len())?);
+    page.get_mut(range.clone())?.copy_from_slice(bytes.get(..range.len())?);
     Some(())
 }
 
@@ -320,17 +320,17 @@ pub(crate) fn filtered_row(candidates: &Candidates<'_>, rng: &mut SplitMix64) ->
         candidates.find_entry(&found.partition, index, &locator).is_none().then_some(wanted)
     })?;
     let at = |found: &CandidatePage, slot: u16| integer(key, &value(&found.page, slot, key)?);
-    let (entry, place) = candidates.leaf_pages(&partition).into_iter().find_map(|id| {
+    let (entry, gap) = candidates.leaf_pages(&partition).into_iter().find_map(|id| {
         let found = candidates.found(id, &partition)?;
         let is_gap =
             |slot: &u16| at(&found, *slot - 1) < Some(wanted) && at(&found, *slot) > Some(wanted);
-        let place = (1..found.slots()).find(is_gap)?;
-        Some((found, place))
+        let gap = (1..found.slots()).find(is_gap)?;
+        Some((found, gap))
     })?;
     let record = entry_for(candidates, &base, slot, &entry)?;
-    let insert = |page: &mut PageBuf| PageMut::new(page).insert(place, &record).then_some(());
+    let insert = |page: &mut PageBuf| PageMut::new(page).insert(gap, &record).then_some(());
     // A check reports this only where it evaluates the predicate.
-    changed(candidates, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(place))
+    changed(candidates, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(gap))
 }
 
 fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {

@@ -39,17 +39,17 @@ fn copy_key(
     let mut is_other = false;
     for column in key {
         match (span(page, slot, column), value(source, from, column)) {
-            (Some(place), Some(bytes)) if place.len() == bytes.len() => {
-                is_other |= page.get(place.clone())? != bytes;
-                partitions.push((place, bytes));
+            (Some(range), Some(bytes)) if range.len() == bytes.len() => {
+                is_other |= page.get(range.clone())? != bytes;
+                partitions.push((range, bytes));
             }
             // An uniquifier that is not stored on both sides.
             (None, Some(bytes)) if bytes.is_empty() => {}
             _ => return None,
         }
     }
-    for (place, bytes) in partitions {
-        page.get_mut(place)?.copy_from_slice(&bytes);
+    for (range, bytes) in partitions {
+        page.get_mut(range)?.copy_from_slice(&bytes);
     }
     is_other.then_some(())
 }
@@ -158,10 +158,10 @@ fn lower_child(
     let high = integer(first, &before.page, before.slots().checked_sub(1)?)?;
     let separator = integer(first, &upper.page, slot)?;
     let wanted = high.checked_add(1).filter(|wanted| *wanted < separator)?;
-    let place = span(&found.page, 0, first).filter(|_| !is_ghost(&found.page, 0))?;
+    let range = span(&found.page, 0, first).filter(|_| !is_ghost(&found.page, 0))?;
     let mut page = found.page.clone();
     let bytes = wanted.to_le_bytes();
-    page.get_mut(place.clone())?.copy_from_slice(bytes.get(..place.len())?);
+    page.get_mut(range.clone())?.copy_from_slice(bytes.get(..range.len())?);
     Some((found, page))
 }
 

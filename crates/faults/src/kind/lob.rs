@@ -34,7 +34,7 @@ struct Site<'t> {
     slot: u16,
     column: &'t PhysicalColumn,
     /// The pointer or inline root on the row's page.
-    place: Range<usize>,
+    range: Range<usize>,
     is_inline: bool,
     is_overflow: bool,
     /// The first node.
@@ -55,7 +55,7 @@ struct Link {
 impl Site<'_> {
     /// The references stored in the row.
     fn own_links(&self) -> Vec<Link> {
-        let at = self.place.start;
+        let at = self.range.start;
         let link = |(index, target): (usize, &Rid)| {
             if self.is_inline {
                 let entry = at + 12 + 12 * index;
@@ -120,12 +120,12 @@ fn site<'t, T>(
     rng: &mut SplitMix64,
     mut choose: impl FnMut(&Site<'t>) -> Option<T>,
 ) -> Option<(Site<'t>, T)> {
-    let spots = candidates.base_pages();
-    let (_, _, chosen) = candidates.pick_row(rng, &spots, |found, slot, record| {
+    let pages = candidates.base_pages();
+    let (_, _, chosen) = candidates.pick_row(rng, &pages, |found, slot, record| {
         let columns = &candidates.catalog.rowsets.get(&found.partition.rowset)?.layout.columns;
         columns.iter().filter(|column| !column.is_dropped()).find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };
-            let place = pointer_span(&found.page, slot, column)?;
+            let range = pointer_span(&found.page, slot, column)?;
             let (is_inline, is_overflow, links) =
                 match LobPointer::parse(&bytes, column.ty?.may_have_text_pointer()) {
                     LobPointer::Text { root, .. } => (false, false, vec![root]),
@@ -140,7 +140,7 @@ fn site<'t, T>(
             let found = candidates
                 .found(found.id, &found.partition)
                 .filter(|_| is_sound && !links.is_empty())?;
-            let site = Site { found, slot, column, place, is_inline, is_overflow, links };
+            let site = Site { found, slot, column, range, is_inline, is_overflow, links };
             let chosen = choose(&site)?;
             Some((site, chosen))
         })
@@ -237,7 +237,7 @@ pub(crate) fn slot_unused(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> 
 /// Row 93: the id of the value in the row.
 pub(crate) fn text_id(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (site, ()) = site(candidates, rng, |_| Some(()))?;
-    let at = site.place.start + if site.is_inline { 8 } else { 4 };
+    let at = site.range.start + if site.is_inline { 8 } else { 4 };
     let fault = changed(
         candidates,
         &site.found,

@@ -204,8 +204,8 @@ pub(crate) fn file_header_file_id(
     let id = PageId { file, page: 0 };
     let mut page = candidates.page(id)?;
     let wrong = FileId(file.0 + 1 + rng.below(9) as u16);
-    let place = FileHeaderView::new(&page).file_id_place()?;
-    page.get_mut(place)?.copy_from_slice(&wrong.0.to_le_bytes());
+    let range = FileHeaderView::new(&page).file_id_place()?;
+    page.get_mut(range)?.copy_from_slice(&wrong.0.to_le_bytes());
     reseal(candidates.image, id, &mut page)?;
     Some(nobodys(id, page, &[5250]))
 }
@@ -304,11 +304,11 @@ pub(crate) fn cancelling_flips(candidates: &Candidates<'_>, rng: &mut SplitMix64
         if !has_checksum(candidates, found.id) {
             return None;
         }
-        let places = indexed_bytes(candidates, found);
+        let offsets = indexed_bytes(candidates, found);
         let same = |one: &usize, other: &usize| {
             one / SECTOR_BYTES == other / SECTOR_BYTES && one % WORD == other % WORD && one < other
         };
-        places.iter().find_map(|one| Some((*one, *places.iter().find(|other| same(one, other))?)))
+        offsets.iter().find_map(|one| Some((*one, *offsets.iter().find(|other| same(one, other))?)))
     })?;
     let mut page = candidates.stored(found.id)?;
     page[one] ^= 1;
@@ -336,16 +336,16 @@ fn indexed_bytes(candidates: &Candidates<'_>, found: &CandidatePage) -> Vec<usiz
         .filter(|column| column.key_ordinal == 0 && column.ty.as_ref().is_some_and(is_plain))
         .filter(|column| candidates.is_indexed(&found.partition, column.column_id))
         .collect();
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for slot in 0..found.slots() {
         let Some(record) = found.record(slot) else { continue };
         if record.kind() == extentdb_format::record::RecordKind::Primary {
-            places.extend(
+            offsets.extend(
                 columns.iter().filter_map(|column| span(&found.page, slot, column)).flatten(),
             );
         }
     }
-    places
+    offsets
 }
 
 /// The unit of LOB or row-overflow data in a header.

@@ -325,8 +325,8 @@ pub(crate) fn in_row_too_long(candidates: &Candidates<'_>, rng: &mut SplitMix64)
 /// Row 85: the sparse vector counts one value too many. The message of a server is not known; the
 /// count and the bytes contradict each other.
 pub(crate) fn sparse_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let spots: Vec<PartitionPage> = candidates.base_pages();
-    let (found, slot, at) = candidates.pick_row(rng, &spots, |found, slot, record| {
+    let pages: Vec<PartitionPage> = candidates.base_pages();
+    let (found, slot, at) = candidates.pick_row(rng, &pages, |found, slot, record| {
         let columns = candidates.rowset(&found.partition)?.layout.columns.iter();
         columns.into_iter().find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };

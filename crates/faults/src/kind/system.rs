@@ -88,12 +88,12 @@ fn set(
     expected: &[u32],
 ) -> Option<Fault> {
     let SystemRow { found, slot } = row;
-    let place = span(&found.page, slot, column(candidates, &found.partition, id)?)?;
+    let range = span(&found.page, slot, column(candidates, &found.partition, id)?)?;
     let fault = changed(
         candidates,
         &found,
         |page| {
-            page.get_mut(place).filter(|old| old.len() == bytes.len())?.copy_from_slice(bytes);
+            page.get_mut(range).filter(|old| old.len() == bytes.len())?.copy_from_slice(bytes);
             Some(())
         },
         expected,
@@ -278,10 +278,10 @@ pub(crate) fn column_orphan(candidates: &Candidates<'_>, _: &mut SplitMix64) -> 
 /// A copy of a record with another object id.
 fn renamed(found: &CandidatePage, slot: u16, column: &PhysicalColumn, id: i32) -> Option<Vec<u8>> {
     let at = offset_of(&found.page, slot)?;
-    let place = span(&found.page, slot, column)?;
+    let range = span(&found.page, slot, column)?;
     let mut record = found.record(slot)?.bytes().to_vec();
     record
-        .get_mut(place.start.checked_sub(at)?..place.end.checked_sub(at)?)?
+        .get_mut(range.start.checked_sub(at)?..range.end.checked_sub(at)?)?
         .copy_from_slice(&id.to_le_bytes());
     Some(record)
 }
@@ -293,7 +293,7 @@ fn append(edit: &mut Edit<'_>, found: &CandidatePage, record: &[u8]) -> Option<(
 /// Row 164: an entry of a unique index of the catalog names another row.
 pub(crate) fn entry_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let table = candidates.catalog.tables.get(&object::SYSSCHOBJS)?;
-    let (found, slot, place) =
+    let (found, slot, range) =
         table.indexes.iter().filter(|index| index.id.0 >= 2 && index.unique).find_map(|index| {
             let partition = candidates.system_part(table.id, index.id)?;
             let pages = candidates.leaf_pages(&partition);
@@ -303,11 +303,11 @@ pub(crate) fn entry_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> O
             let is_locator = |column: &&PhysicalColumn| {
                 column.key_ordinal == 0 && column.ty == Some(SqlType::Int)
             };
-            let place = span(&found.page, slot, candidates.columns(&partition).find(is_locator)?)?;
-            Some((found, slot, place))
+            let range = span(&found.page, slot, candidates.columns(&partition).find(is_locator)?)?;
+            Some((found, slot, range))
         })?;
     let flip = |page: &mut PageBuf| {
-        *page.get_mut(place.start)? ^= 1;
+        *page.get_mut(range.start)? ^= 1;
         Some(())
     };
     changed(candidates, &found, flip, &[8951, 8952]).map(|fault| fault.at_slot(slot))

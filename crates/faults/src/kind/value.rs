@@ -38,18 +38,18 @@ fn set(
                 let id = column.column_id;
                 let suits = candidates.is_free(&found.partition, id)
                     && candidates.is_indexed(&found.partition, id) == is_included;
-                let place =
+                let range =
                     span(&found.page, slot, column).filter(|_| suits && column.key_ordinal == 0)?;
-                let old = found.page.get(place.clone())?;
+                let old = found.page.get(range.clone())?;
                 let new =
                     wrong(&column.ty?, old).filter(|new| new.len() == old.len() && new != old)?;
-                Some((column, place, new))
+                Some((column, range, new))
             })
         })
     };
-    let (found, slot, (column, place, new)) = pick(false).or_else(|| pick(true))?;
+    let (found, slot, (column, range, new)) = pick(false).or_else(|| pick(true))?;
     let mut edit = Edit::new(candidates);
-    edit.page(found.id)?.get_mut(place)?.copy_from_slice(&new);
+    edit.page(found.id)?.get_mut(range)?.copy_from_slice(&new);
     if candidates.is_indexed(&found.partition, column.column_id) {
         set_copies(candidates, &mut edit, &found, slot, column, &new)?;
     }
@@ -73,9 +73,9 @@ fn set_copies(
         else {
             continue;
         };
-        let place = span(&entry.page, at, copy)?;
+        let range = span(&entry.page, at, copy)?;
         edit.page(entry.id)?
-            .get_mut(place)
+            .get_mut(range)
             .filter(|old| old.len() == new.len())?
             .copy_from_slice(new);
     }
@@ -223,7 +223,7 @@ pub(crate) fn unicode_odd(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> 
 /// Row 150: in an index alone. Ranges are checked in the table; here the entry does not match its
 /// row.
 pub(crate) fn index_datetime(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, place) =
+    let (found, slot, range) =
         candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
             let sources = candidates.sources(&found.partition);
             let key = sources.iter().find(|(column, source)| {
@@ -234,7 +234,7 @@ pub(crate) fn index_datetime(candidates: &Candidates<'_>, rng: &mut SplitMix64) 
         })?;
     let mut edit = Edit::new(candidates);
     edit.page(found.id)?
-        .get_mut(place.start..place.start + 4)?
+        .get_mut(range.start..range.start + 4)?
         .copy_from_slice(&TICKS_PER_DAY.to_le_bytes());
     let fault = edit.fault(&found, &[8951, 8952])?.permit(&[2511, 2512, 8933, 8934]);
     Some(fault.at_slot(slot))

@@ -56,7 +56,7 @@ impl AllocatedAhead {
             for number in 0..*count {
                 let page = PageId { file: first.file, page: first.page.saturating_add(number) };
                 if !names(redo, page, *unit) {
-                    give_back(redo, page);
+                    free_page(redo, page);
                 }
             }
         }
@@ -68,7 +68,7 @@ fn names(redo: &Redo<'_>, page: PageId, unit: AllocUnitId) -> bool {
     redo.look(page).is_some_and(|page| PageHeader::of(&page).belongs_to(unit))
 }
 
-fn give_back(redo: &mut Redo<'_>, page: PageId) {
+fn free_page(redo: &mut Redo<'_>, page: PageId) {
     let Ok(map) = redo.page(page.pfs_page()) else { return };
     if PfsView::new(map).entry(page.page).is_allocated() {
         PfsMut::of(map).set(page.page, PfsByte::default());

@@ -97,14 +97,14 @@ impl OpenRecords {
             | Op::IDENT_NEWVAL
             | Op::IDENT_SENTVAL => {}
             _ if header.flags.is_compensation() => {}
-            _ => take_back(&header, &record.payload(), redo)?,
+            _ => undo_change(&header, &record.payload(), redo)?,
         }
         Ok(Some(header.previous))
     }
 }
 
 /// Takes one change back.
-fn take_back(
+fn undo_change(
     header: &RecordHeader,
     payload: &Payload<'_>,
     redo: &mut Redo<'_>,
@@ -118,7 +118,7 @@ fn take_back(
     match inverse(header, payload, kind).map_err(|error| error.to_string())? {
         Inverse::Nothing => Ok(()),
         Inverse::Change(change) => {
-            let (page, slot) = place_of(header, payload, redo)?;
+            let (page, slot) = location_of(header, payload, redo)?;
             if change.op == Op::DELETE_ROWS && part.alloc_unit() == AllocUnitId::SYSALLOCUNITS {
                 free_unit(redo, page, slot)?;
             }
@@ -177,7 +177,7 @@ fn put(redo: &mut Redo<'_>, id: PageId, slot: u16, change: &Change<'_>) -> Resul
 
 /// Where the row of a record lies now: on its page, or on one that splits have put to the right of
 /// it.
-fn place_of(
+fn location_of(
     header: &RecordHeader,
     payload: &Payload<'_>,
     redo: &mut Redo<'_>,
@@ -253,12 +253,12 @@ fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String>
             let map = redo.page(MapKind::Gam.page_of(interval))?;
             AllocationBitmapMut::of(map).set(bit, true);
             for page in extent.pages() {
-                give_back(redo, page)?;
+                free_page(redo, page)?;
             }
         }
         for single in view.single_pages().chain([next]) {
             set_hint(redo, single)?;
-            give_back(redo, single)?;
+            free_page(redo, single)?;
         }
         next = view.header().next();
     }
@@ -266,7 +266,7 @@ fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String>
 }
 
 /// The page is no longer allocated.
-fn give_back(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
+fn free_page(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
     let map = redo.page(page.pfs_page())?;
     let state = PfsView::new(map).entry(page.page);
     PfsMut::of(map).set(page.page, state.with_allocated(false));

@@ -24,9 +24,9 @@ pub(crate) fn add_stored_defaults(
     let Some(base) = table.indexes.first() else { return };
     let layout = table.layout(base);
     for (column, value) in history.stored_defaults() {
-        let Some(place) = layout.row.column(column) else { continue };
-        if let Some(ty) = &place.ty {
-            let row = stored_default_row(base.rowset.0, place.ordinal, ty, value);
+        let Some(physical) = layout.row.column(column) else { continue };
+        if let Some(ty) = &physical.ty {
+            let row = stored_default_row(base.rowset.0, physical.ordinal, ty, value);
             rows_of(rows, "sysseobjvalues").push(row);
         }
     }

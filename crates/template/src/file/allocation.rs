@@ -32,15 +32,19 @@ use crate::Error;
 const FIRST_MIXED_EXTENTS: u32 = 24;
 /// Pages of file 1 at the same address in every database of this version: boot page, IAM and
 /// page of sysfiles1, first page of sysallocunits.
-pub(crate) mod place {
+pub(crate) mod fixed_address {
     use extentdb_base::PageId;
 
     pub(crate) const SYSFILES_IAM: PageId = PageId::new(1, 12);
     pub(crate) const SYSALLOCUNITS_FIRST: PageId = PageId::new(1, 16);
     pub(crate) const SYSFILES_PAGE: PageId = PageId::new(1, 32);
 }
-const RESERVED: [PageId; 4] =
-    [PageId::BOOT, place::SYSFILES_IAM, place::SYSALLOCUNITS_FIRST, place::SYSFILES_PAGE];
+const RESERVED: [PageId; 4] = [
+    PageId::BOOT,
+    fixed_address::SYSFILES_IAM,
+    fixed_address::SYSALLOCUNITS_FIRST,
+    fixed_address::SYSFILES_PAGE,
+];
 
 /// The filegroup of the catalog.
 pub(crate) const PRIMARY: i16 = 1;

@@ -17,7 +17,7 @@ use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::Guid;
 
 use crate::Error;
-use crate::file::allocation::{ExtentUse, FileSpace, Space, place};
+use crate::file::allocation::{ExtentUse, FileSpace, Space, fixed_address};
 use crate::file::sink::PageSink;
 
 /// Version of the databases made here: SQL Server 2008 R2.
@@ -227,7 +227,7 @@ fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {
     boot.unknown_400 = CREATED_BY_2008;
     boot.family_guid = identity.family;
     boot.recovery_fork.guid = identity.family;
-    boot.first_sys_indexes = place::SYSALLOCUNITS_FIRST;
+    boot.first_sys_indexes = fixed_address::SYSALLOCUNITS_FIRST;
     boot.template_version = VERSION;
     boot.engine_build = EngineBuild::new(10, 50, 1600);
     boot.broker_guid = identity.broker;

@@ -41,7 +41,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The same of a row with a history.
-    pub(crate) fn with_fate(row: &'a RowValues, state: RowState) -> Self {
+    pub(crate) fn with_state(row: &'a RowValues, state: RowState) -> Self {
         Entry { state, ..Entry::new(row) }
     }
 
@@ -326,19 +326,19 @@ fn fill(
         });
     }
     for (column, source) in layout.row.columns.iter().zip(&layout.sources).take(columns_there) {
-        let place = match level {
+        let position = match level {
             Level::Leaf => column.leaf,
             Level::Interior => column.interior,
         };
         match entry.cell(*source) {
             Cell::Null => {
-                record.null(place.null_bit);
+                record.null(position.null_bit);
             }
-            Cell::Bit(value) if place.offset > 0 => {
-                record.fixed_bit(place.offset as usize, place.bit, value);
+            Cell::Bit(value) if position.offset > 0 => {
+                record.fixed_bit(position.offset as usize, position.bit, value);
             }
-            Cell::Bytes(bytes) if place.offset > 0 => {
-                record.fixed(place.offset as usize, bytes);
+            Cell::Bytes(bytes) if position.offset > 0 => {
+                record.fixed(position.offset as usize, bytes);
             }
             _ => {}
         }
