@@ -134,7 +134,7 @@ impl TreeLab {
             Action::Select => {
                 ensure!(
                     self.look(session, work.key_of(number), TEXT_COLUMN)? == 1,
-                    "row {number} is gone"
+                    "row {number} is missing"
                 );
             }
             Action::Range => {

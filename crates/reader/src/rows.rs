@@ -439,7 +439,7 @@ impl<'s> Row<'s> {
     fn sparse_cell(&self, column: &Column) -> Result<Cell<'s>, Fault> {
         if !column.sparse {
             return Err(Fault::Catalog(format!(
-                "column {} has no place in rowset {}",
+                "column {} is not stored in rowset {}",
                 column.name, self.rowset.id
             )));
         }

@@ -336,7 +336,7 @@ impl<'s> Pass<'s> {
                 }
                 ChainItem::Gap(_) if self.has_begun => {
                     return Ok(Outcome::Done(Some(format!(
-                        "the log has a gap behind {}",
+                        "the log has a gap after {}",
                         self.end
                     ))));
                 }

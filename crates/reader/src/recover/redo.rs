@@ -160,11 +160,11 @@ impl<'s> Redo<'s> {
             let mut page = PageBuf::zeroed();
             self.load(id, &mut page)?;
             if self.changed.len() >= self.pages_max {
-                return Err("there is no memory for one more page".to_owned());
+                return Err("no memory for one more page".to_owned());
             }
             self.changed.insert(id, page);
         }
-        self.changed.get_mut(&id).ok_or_else(|| "there is no such page".to_owned())
+        self.changed.get_mut(&id).ok_or_else(|| "the page is not cached".to_owned())
     }
 
     /// A page as of the end of the log, if it can be read.
