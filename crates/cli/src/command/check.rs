@@ -29,6 +29,7 @@ use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, FindingKind, Findings};
 use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
+use extentdb_report::{estimate_to_json, estimate_to_text};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -145,8 +146,8 @@ fn write_estimate(
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
     match format {
-        ReportFormat::Text => output.write_all(estimate.to_text().as_bytes())?,
-        ReportFormat::Json => output.write_json(&estimate.to_json())?,
+        ReportFormat::Text => output.write_all(estimate_to_text(&estimate).as_bytes())?,
+        ReportFormat::Json => output.write_json(&estimate_to_json(&estimate))?,
         _ => bail!("an estimate is printed as text or json"),
     }
     output.finish()?;

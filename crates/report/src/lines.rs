@@ -1,4 +1,4 @@
-//! What DBCC sends to its client, line by line and in its order (`checkdb.md` C.1): the source of
+//! What DBCC sends to its client, line by line and in its order (`docs/check.md` 13): the source of
 //! the text report and of TABLERESULTS.
 //!
 //! ```text
@@ -18,25 +18,24 @@
 use std::borrow::Cow;
 
 use extentdb_base::ObjectId;
+use extentdb_check::finding::Totals;
+use extentdb_check::{Finding, ObjectSummary, Report, Verdict};
 use extentdb_messages::{Arg, Counts, RepairLevel, lookup};
 
-use super::{ObjectSummary, Report, Verdict};
-use crate::finding::{Finding, Totals};
-
 /// One line.
-pub(super) struct Line<'r> {
+pub(crate) struct Line<'r> {
     /// Number of the message.
-    pub(super) error: u32,
+    pub(crate) error: u32,
     /// Its severity.
-    pub(super) level: u8,
+    pub(crate) level: u8,
     /// Its state.
-    pub(super) state: u8,
+    pub(crate) state: u8,
     /// Its sentence.
-    pub(super) text: Cow<'r, str>,
+    pub(crate) text: Cow<'r, str>,
     /// The object it is about.
-    pub(super) object: Option<ObjectId>,
+    pub(crate) object: Option<ObjectId>,
     /// What it says, when it is more than information.
-    pub(super) finding: Option<&'r Finding>,
+    pub(crate) finding: Option<&'r Finding>,
 }
 
 /// Collects the lines of a report.
@@ -45,63 +44,61 @@ struct Lines<'r> {
     lines: Vec<Line<'r>>,
 }
 
-impl Report {
-    /// All lines. With NO_INFOMSGS and nothing wrong there are none.
-    pub(super) fn lines(&self) -> Vec<Line<'_>> {
-        let mut lines = Lines { report: self, lines: Vec::new() };
-        if let Some(refused) = &self.refused {
-            lines.finding(refused);
-        } else if !self.no_infomsgs || self.verdict != Verdict::Clean {
-            lines.everything();
+/// All lines. With NO_INFOMSGS and nothing wrong there are none.
+pub(crate) fn lines(report: &Report) -> Vec<Line<'_>> {
+    let mut lines = Lines { report: report, lines: Vec::new() };
+    if let Some(refused) = &report.refused {
+        lines.finding(refused);
+    } else if !report.no_infomsgs || report.verdict != Verdict::Clean {
+        lines.everything();
+    }
+    lines.lines
+}
+
+/// The line that goes into the error log (`docs/check.md` 13): 8957, or 5235 when the run had to
+/// end before its time.
+pub(crate) fn log_line(report: &Report) -> String {
+    let (database, separator, target) = target_parts(report);
+    let options = match report.options.as_slice() {
+        [] => String::new(),
+        names => format!(" WITH {}", names.join(", ")),
+    };
+    let mut args: Vec<Arg<'_>> =
+        vec!["".into(), report.command.into(), database.into(), separator.into()];
+    args.extend([target.into(), options.into(), "extentdb".into()]);
+    let seconds = report.elapsed.as_secs();
+    let elapsed = [seconds / 3600, seconds / 60 % 60, seconds % 60].map(int);
+    let number = match termination_state(report) {
+        Some(state) => {
+            args.push(state.into());
+            args.extend(elapsed);
+            5235
         }
-        lines.lines
-    }
-
-    /// The line that goes into the error log (`checkdb.md` C.2): 8957, or 5235 when the run had to
-    /// end before its time.
-    pub(super) fn log_line(&self) -> String {
-        let (database, separator, target) = self.target_parts();
-        let options = match self.options.as_slice() {
-            [] => String::new(),
-            names => format!(" WITH {}", names.join(", ")),
-        };
-        let mut args: Vec<Arg<'_>> =
-            vec!["".into(), self.command.into(), database.into(), separator.into()];
-        args.extend([target.into(), options.into(), "extentdb".into()]);
-        let seconds = self.elapsed.as_secs();
-        let elapsed = [seconds / 3600, seconds / 60 % 60, seconds % 60].map(int);
-        let number = match self.termination_state() {
-            Some(state) => {
-                args.push(state.into());
-                args.extend(elapsed);
-                5235
-            }
-            None => {
-                args.extend([int(self.totals.sum()), 0.into()]);
-                args.extend(elapsed);
-                args.push("".into());
-                8957
-            }
-        };
-        text(number, &args).trim_end().to_owned()
-    }
-
-    /// Why DBCC would have ended before its time.
-    fn termination_state(&self) -> Option<u32> {
-        self.findings.iter().find_map(|finding| match finding.error {
-            8930 => Some(0),
-            8967 => Some(1),
-            7984..=7988 | 7995 => Some(3),
-            _ => None,
-        })
-    }
-
-    /// Database, separator and table, as 8957 and 8958 print them.
-    fn target_parts(&self) -> (&str, &'static str, &str) {
-        match &self.target {
-            Some(table) if self.command == "CHECKTABLE" => (&self.database, ".", table),
-            _ => (&self.database, "", ""),
+        None => {
+            args.extend([int(report.totals.sum()), 0.into()]);
+            args.extend(elapsed);
+            args.push("".into());
+            8957
         }
+    };
+    sentence(number, &args).trim_end().to_owned()
+}
+
+/// Why DBCC would have ended before its time.
+fn termination_state(report: &Report) -> Option<u32> {
+    report.findings.iter().find_map(|finding| match finding.error {
+        8930 => Some(0),
+        8967 => Some(1),
+        7984..=7988 | 7995 => Some(3),
+        _ => None,
+    })
+}
+
+/// Database, separator and table, as 8957 and 8958 print them.
+fn target_parts(report: &Report) -> (&str, &'static str, &str) {
+    match &report.target {
+        Some(table) if report.command == "CHECKTABLE" => (&report.database, ".", table),
+        _ => (&report.database, "", ""),
     }
 }
 
@@ -144,7 +141,7 @@ impl<'r> Lines<'r> {
     fn broker_count(&mut self, number: u32, count: u64) {
         let text = format!(
             "Service Broker Msg {number}, Level 10, State 1: {}",
-            text(number, &[int(count)])
+            sentence(number, &[int(count)])
         );
         self.push(number, None, text);
     }
@@ -212,7 +209,7 @@ impl<'r> Lines<'r> {
         let report = self.report;
         if report.repair > RepairLevel::None {
             let level = report.repair.to_string();
-            let (database, separator, target) = report.target_parts();
+            let (database, separator, target) = target_parts(report);
             let args = [
                 level.into(),
                 report.command.into(),
@@ -241,7 +238,7 @@ impl<'r> Lines<'r> {
 
     /// An information line from the table of messages.
     fn line(&mut self, number: u32, object: Option<ObjectId>, args: &[Arg<'_>]) {
-        self.push(number, object, text(number, args));
+        self.push(number, object, sentence(number, args));
     }
 
     fn push(&mut self, error: u32, object: Option<ObjectId>, text: String) {
@@ -258,7 +255,7 @@ impl<'r> Lines<'r> {
 }
 
 /// The sentence of a message. Arguments that do not fit are a mistake of ours and show in it.
-pub(super) fn text(number: u32, args: &[Arg<'_>]) -> String {
+pub(crate) fn sentence(number: u32, args: &[Arg<'_>]) -> String {
     match lookup(number).map(|message| message.format(args)) {
         Some(Ok(text)) => text,
         other => {
@@ -289,6 +286,6 @@ fn count(findings: &[Finding]) -> Totals {
     }
 }
 
-pub(super) fn int(value: u64) -> Arg<'static> {
+pub(crate) fn int(value: u64) -> Arg<'static> {
     i64::try_from(value).unwrap_or(i64::MAX).into()
 }

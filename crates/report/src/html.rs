@@ -15,12 +15,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use extentdb_check::report::{CellOwner, ExtentMap, FileExtents};
+use extentdb_check::{Finding, Report};
 use extentdb_messages::RepairLevel;
 use serde_json::{Value, json};
 
-use super::escape::escaped;
-use super::{CellOwner, ExtentMap, Input, Report, chart};
-use crate::finding::Finding;
+use crate::causes::{derived_count, root_causes};
+use crate::escape::escaped;
+use crate::input::Input;
+
+mod chart;
 
 /// Findings that the table holds.
 const FINDINGS_MAX: usize = 5_000;
@@ -32,22 +36,20 @@ const CAUSES_MAX: usize = 50;
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-impl Report {
-    /// The report as an HTML page.
-    pub fn to_html(&self, inputs: &[Input]) -> String {
-        let mut page = Page { report: self, out: String::new() };
-        page.head();
-        page.summary(inputs);
-        page.causes();
-        page.map();
-        page.time();
-        page.findings();
-        page.objects();
-        page.not_checked();
-        page.notes();
-        page.end();
-        page.out
-    }
+/// The report as an HTML page.
+pub fn to_html(report: &Report, inputs: &[Input]) -> String {
+    let mut page = Page { report: report, out: String::new() };
+    page.head();
+    page.summary(inputs);
+    page.causes();
+    page.map();
+    page.time();
+    page.findings();
+    page.objects();
+    page.not_checked();
+    page.notes();
+    page.end();
+    page.out
 }
 
 /// The page while it is written. Writing to a string does not fail.
@@ -121,12 +123,12 @@ impl Page<'_> {
     }
 
     fn causes(&mut self) {
-        let causes = self.report.root_causes();
+        let causes = root_causes(self.report);
         if causes.is_empty() {
             return;
         }
         put!(self, "<section aria-labelledby=\"causes\"><h2 id=\"causes\">Root causes</h2>");
-        let derived = self.report.derived_count();
+        let derived = derived_count(self.report);
         let all = self.report.findings.len();
         put!(self, "<p>{derived} of {all} findings follow from {} others.</p>", causes.len());
         put!(self, "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Object</th>");
@@ -409,7 +411,7 @@ impl Page<'_> {
 fn map_json(map: &ExtentMap, owners: &[Shown]) -> Value {
     let place: BTreeMap<CellOwner, usize> =
         owners.iter().zip(0..).map(|(it, at)| (it.owner, at)).collect();
-    let file = |file: &super::FileExtents| {
+    let file = |file: &FileExtents| {
         let runs = file.runs.iter().map(|run| json!([run.first, run.count, place.get(&run.owner)]));
         let faults = file.faults.iter().map(|it| json!([it.first, it.root, it.derived]));
         json!({

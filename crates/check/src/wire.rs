@@ -99,16 +99,16 @@ integers!(u8 u16 u32 u64 i16 i32 i64);
 /// Implements [`Wire`] for structs field by field; a field that is missing here does not compile.
 macro_rules! wire_structs {
     ($($name:path { $($field:ident),* $(,)? })*) => {$(
-        impl $crate::partial::wire::Wire for $name {
+        impl $crate::wire::Wire for $name {
             fn write(&self, out: &mut Vec<u8>) {
                 let Self { $($field),* } = self;
-                $($crate::partial::wire::Wire::write($field, out);)*
+                $($crate::wire::Wire::write($field, out);)*
             }
 
             fn read(
-                input: &mut $crate::partial::wire::Input<'_>,
-            ) -> Result<Self, $crate::partial::wire::WireError> {
-                $(let $field = $crate::partial::wire::Wire::read(input)?;)*
+                input: &mut $crate::wire::Input<'_>,
+            ) -> Result<Self, $crate::wire::WireError> {
+                $(let $field = $crate::wire::Wire::read(input)?;)*
                 Ok(Self { $($field),* })
             }
         }

@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use extentdb_base::FileId;
 use extentdb_base::size::PAGE_BYTES;
 
-use super::DataFile;
+use crate::audit::part::BadPage;
 use crate::finding::{Finding, Place, page_arg};
-use crate::partial::BadPage;
+use crate::report::DataFile;
 
 /// Pages no further apart than an extent are near each other.
 const NEAR: u32 = 8;
@@ -22,7 +22,7 @@ const NEAR: u32 = 8;
 const PAGES_MIN: usize = 4;
 
 /// A note for each place of several bad pages of several objects.
-pub(crate) fn damaged_places(bad: &[BadPage], files: &[DataFile]) -> Vec<Finding> {
+pub(crate) fn bad_regions(bad: &[BadPage], files: &[DataFile]) -> Vec<Finding> {
     let mut pages: Vec<&BadPage> = bad.iter().collect();
     pages.sort_unstable_by_key(|bad| bad.page);
     pages.dedup_by_key(|bad| bad.page);
@@ -65,7 +65,7 @@ mod tests {
 
     fn notes(bad: &[BadPage]) -> Vec<String> {
         let file = |id| DataFile { id: FileId(id), path: format!("f{id}.mdf"), is_plain: true };
-        damaged_places(bad, &[file(1), file(3)]).into_iter().map(|note| note.message).collect()
+        bad_regions(bad, &[file(1), file(3)]).into_iter().map(|note| note.message).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Sample;
+use extentdb_check::report::Sample;
 
 /// Small enough that the scale can still be read on a screen of 400 pixels.
 const WIDTH: f64 = 480.0;
@@ -17,7 +17,7 @@ const MARKS_MAX: u64 = 6;
 const ROUND: [u64; 3] = [1, 2, 5];
 
 /// The picture; nothing when the run took less than a millisecond.
-pub(super) fn svg(samples: &[Sample]) -> Option<String> {
+pub(crate) fn svg(samples: &[Sample]) -> Option<String> {
     let end = samples.last().filter(|last| last.elapsed_ms > 0)?;
     // A short run may have no other sample than its end.
     let samples = &[&[Sample::default()], samples].concat();

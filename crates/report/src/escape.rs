@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Text for an XML document. What XML cannot hold, not even escaped, becomes U+FFFD.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -15,129 +15,128 @@ use std::collections::BTreeMap;
 
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
+use extentdb_check::{DataFile, Finding, Report, Verdict};
 use extentdb_messages::{explain, lookup};
 use serde_json::{Map, Value, json};
 
-use super::{DataFile, Input, Report, Verdict};
-use crate::finding::Finding;
+use crate::input::Input;
+use crate::json::{coverage_json, finding_json, options_json};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-impl Report {
-    /// The report as a SARIF log with one run.
-    pub fn to_sarif(&self, inputs: &[Input]) -> Value {
-        let numbers = self.findings.iter().chain(&self.notes).map(|finding| finding.error);
-        let mut rules: BTreeMap<u32, usize> = numbers.map(|number| (number, 0)).collect();
-        rules.values_mut().zip(0..).for_each(|(place, index)| *place = index);
-        let artifacts = Artifacts::new(self, inputs);
-        let results: Vec<Value> = (self.findings.iter().chain(&self.notes))
-            .map(|finding| self.result(finding, &rules, &artifacts))
-            .collect();
+/// The report as a SARIF log with one run.
+pub fn to_sarif(report: &Report, inputs: &[Input]) -> Value {
+    let numbers = report.findings.iter().chain(&report.notes).map(|finding| finding.error);
+    let mut rules: BTreeMap<u32, usize> = numbers.map(|number| (number, 0)).collect();
+    rules.values_mut().zip(0..).for_each(|(place, index)| *place = index);
+    let artifacts = Artifacts::new(report, inputs);
+    let results: Vec<Value> = (report.findings.iter().chain(&report.notes))
+        .map(|finding| result(report, finding, &rules, &artifacts))
+        .collect();
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "extentdb",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.keys().map(|number| rule(*number)).collect::<Value>(),
+            }},
+            "invocations": [invocation(report)],
+            "artifacts": artifacts.to_json(),
+            "results": results,
+            "properties": {
+                "database": report.database,
+                "scope": report.scope.name(),
+                "options": options_json(report),
+                "verdict": report.verdict.name(),
+                "allocation_errors": report.totals.allocation,
+                "consistency_errors": report.totals.consistency,
+                "findings_omitted": report.findings_omitted,
+                "minimum_repair_level": report.repair.to_string(),
+                "coverage": coverage_json(report),
+            },
+        }],
+    })
+}
+
+fn invocation(report: &Report) -> Value {
+    let notifications = report.coverage.not_checked.iter().map(|it| {
         json!({
-            "$schema": SCHEMA,
-            "version": "2.1.0",
-            "runs": [{
-                "tool": {"driver": {
-                    "name": "extentdb",
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "semanticVersion": env!("CARGO_PKG_VERSION"),
-                    "rules": rules.keys().map(|number| rule(*number)).collect::<Value>(),
-                }},
-                "invocations": [self.invocation()],
-                "artifacts": artifacts.to_json(),
-                "results": results,
-                "properties": {
-                    "database": self.database,
-                    "scope": self.scope.name(),
-                    "options": self.options_json(),
-                    "verdict": self.verdict.name(),
-                    "allocation_errors": self.totals.allocation,
-                    "consistency_errors": self.totals.consistency,
-                    "findings_omitted": self.findings_omitted,
-                    "minimum_repair_level": self.repair.to_string(),
-                    "coverage": self.coverage_json(),
-                },
-            }],
+            "level": if it.was_asked_for { "warning" } else { "note" },
+            "message": {"text": format!("Not checked: {}: {}.", it.what, it.why)},
         })
-    }
+    });
+    json!({
+        "executionSuccessful": report.verdict != Verdict::Incomplete,
+        "toolExecutionNotifications": notifications.collect::<Value>(),
+    })
+}
 
-    fn invocation(&self) -> Value {
-        let notifications = self.coverage.not_checked.iter().map(|it| {
-            json!({
-                "level": if it.was_asked_for { "warning" } else { "note" },
-                "message": {"text": format!("Not checked: {}: {}.", it.what, it.why)},
-            })
-        });
-        json!({
-            "executionSuccessful": self.verdict != Verdict::Incomplete,
-            "toolExecutionNotifications": notifications.collect::<Value>(),
-        })
+fn result(
+    report: &Report,
+    finding: &Finding,
+    rules: &BTreeMap<u32, usize>,
+    artifacts: &Artifacts,
+) -> Value {
+    let sentences =
+        std::iter::once(finding).chain(&finding.companions).map(|it| it.message.as_str());
+    let mut result = json!({
+        "ruleId": rule_id(finding.error),
+        "ruleIndex": rules.get(&finding.error),
+        "level": if finding.severity > 10 { "error" } else { "note" },
+        "kind": if finding.severity > 10 { "fail" } else { "informational" },
+        "message": {"text": sentences.collect::<Vec<_>>().join("\n")},
+        "locations": [location(report, finding, artifacts)],
+        "partialFingerprints": {"place/v1": fingerprint(finding)},
+        "properties": finding_json(report, finding),
+    });
+    // A result that is no failure has no level but none.
+    if let (true, Some(fields)) = (finding.severity <= 10, result.as_object_mut()) {
+        fields.insert("level".to_owned(), "none".into());
     }
+    let related: Vec<Value> = (finding.related.iter())
+        .filter(|page| !page.is_none())
+        .filter_map(|page| artifacts.physical(*page, None))
+        .map(|physical| json!({"physicalLocation": physical}))
+        .collect();
+    if let (false, Some(fields)) = (related.is_empty(), result.as_object_mut()) {
+        fields.insert("relatedLocations".to_owned(), related.into());
+    }
+    result
+}
 
-    fn result(
-        &self,
-        finding: &Finding,
-        rules: &BTreeMap<u32, usize>,
-        artifacts: &Artifacts,
-    ) -> Value {
-        let sentences =
-            std::iter::once(finding).chain(&finding.companions).map(|it| it.message.as_str());
-        let mut result = json!({
-            "ruleId": rule_id(finding.error),
-            "ruleIndex": rules.get(&finding.error),
-            "level": if finding.severity > 10 { "error" } else { "note" },
-            "kind": if finding.severity > 10 { "fail" } else { "informational" },
-            "message": {"text": sentences.collect::<Vec<_>>().join("\n")},
-            "locations": [self.location(finding, artifacts)],
-            "partialFingerprints": {"place/v1": fingerprint(finding)},
-            "properties": self.finding(finding),
-        });
-        // A result that is no failure has no level but none.
-        if let (true, Some(fields)) = (finding.severity <= 10, result.as_object_mut()) {
-            fields.insert("level".to_owned(), "none".into());
-        }
-        let related: Vec<Value> = (finding.related.iter())
-            .filter(|page| !page.is_none())
-            .filter_map(|page| artifacts.physical(*page, None))
-            .map(|physical| json!({"physicalLocation": physical}))
-            .collect();
-        if let (false, Some(fields)) = (related.is_empty(), result.as_object_mut()) {
-            fields.insert("relatedLocations".to_owned(), related.into());
-        }
-        result
+fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value {
+    let mut location = Map::new();
+    let physical =
+        finding.place.page.and_then(|page| artifacts.physical(page, finding.place.byte_offset));
+    if let Some(physical) = physical {
+        location.insert("physicalLocation".to_owned(), physical);
     }
-
-    fn location(&self, finding: &Finding, artifacts: &Artifacts) -> Value {
-        let mut location = Map::new();
-        let physical =
-            finding.place.page.and_then(|page| artifacts.physical(page, finding.place.byte_offset));
-        if let Some(physical) = physical {
-            location.insert("physicalLocation".to_owned(), physical);
-        }
-        let mut logical = vec![
-            json!({"name": self.database, "fullyQualifiedName": self.database, "kind": "database"}),
-        ];
-        if let Some(owner) = finding.place.owner {
-            let id = owner.object.to_string();
-            let name = self.object_name(owner.object).unwrap_or(&id);
-            let table = format!("{}/{name}", self.database);
-            let index = format!("{table}/{}", owner.index.0);
-            logical.push(json!({"name": name, "fullyQualifiedName": table, "kind": "object"}));
-            logical.push(
-                json!({"name": owner.index.0.to_string(), "fullyQualifiedName": index, "kind": "member"}),
-            );
-        }
-        if let Some(page) = finding.place.page {
-            let name = match finding.place.slot {
-                Some(slot) => format!("({}:{}:{})", page.file.0, page.page, slot.0),
-                None => page.to_string(),
-            };
-            logical.push(json!({"name": name, "fullyQualifiedName": format!("{}/{name}", self.database), "kind": "element"}));
-        }
-        location.insert("logicalLocations".to_owned(), logical.into());
-        Value::Object(location)
+    let mut logical = vec![
+        json!({"name": report.database, "fullyQualifiedName": report.database, "kind": "database"}),
+    ];
+    if let Some(owner) = finding.place.owner {
+        let id = owner.object.to_string();
+        let name = report.object_name(owner.object).unwrap_or(&id);
+        let table = format!("{}/{name}", report.database);
+        let index = format!("{table}/{}", owner.index.0);
+        logical.push(json!({"name": name, "fullyQualifiedName": table, "kind": "object"}));
+        logical.push(
+            json!({"name": owner.index.0.to_string(), "fullyQualifiedName": index, "kind": "member"}),
+        );
     }
+    if let Some(page) = finding.place.page {
+        let name = match finding.place.slot {
+            Some(slot) => format!("({}:{}:{})", page.file.0, page.page, slot.0),
+            None => page.to_string(),
+        };
+        logical.push(json!({"name": name, "fullyQualifiedName": format!("{}/{name}", report.database), "kind": "element"}));
+    }
+    location.insert("logicalLocations".to_owned(), logical.into());
+    Value::Object(location)
 }
 
 /// The files, each once.

@@ -3,11 +3,18 @@
 use std::time::Duration;
 
 use extentdb_base::{AllocUnitId, FileId, HobtId, IndexId, ObjectId, PageId};
+use extentdb_check::finding::{Findings, Totals, page_arg};
+use extentdb_check::report::{CellOwner, ExtentMap, ExtentRun, FileExtents, Sample};
+use extentdb_check::{
+    Cause, Coverage, DataFile, Finding, NotChecked, ObjectSummary, Options, Owner, Place, Report,
+    Verdict,
+};
 use extentdb_messages::{Arg, RepairLevel, lookup};
 use serde_json::Value;
 
 use super::*;
-use crate::finding::{Cause, Findings, Owner, Place, page_arg};
+use crate::causes::{derived_count, root_causes};
+use crate::lines::{lines, log_line};
 
 const ORDERS: i32 = 245_575_913;
 /// A name that must not get through anywhere.
@@ -182,12 +189,12 @@ fn inputs() -> Vec<Input> {
 
 #[test]
 fn text_has_verdict_and_root_causes_before_the_order_of_dbcc() {
-    insta::assert_snapshot!(report().to_text());
+    insta::assert_snapshot!(to_text(&report()));
 }
 
 #[test]
 fn a_clean_text_has_only_information() {
-    insta::assert_snapshot!(clean().to_text());
+    insta::assert_snapshot!(to_text(&clean()));
 }
 
 #[test]
@@ -202,10 +209,10 @@ fn a_number_is_printed_ten_times_unless_all_messages_are_asked_for() {
         report.findings.iter().rposition(|finding| finding.place.owner == Some(table)).unwrap();
     report.findings.splice(at..at, (400..425).map(wrong));
     let lines = |text: &str| text.lines().filter(|line| line.starts_with("Msg 8928,")).count();
-    let brief = report.to_text();
+    let brief = to_text(&report);
     assert_eq!(lines(&brief), 10, "{brief}");
     assert!(brief.contains(" of Msg 8928. --all-errormsgs prints them.)"), "{brief}");
-    let whole = report.to_text_with(TextOptions { all_errormsgs: true, verbose: false });
+    let whole = to_text_with(&report, TextOptions { all_errormsgs: true, verbose: false });
     assert!(lines(&whole) > 25 && !whole.contains("--all-errormsgs"), "{whole}");
 }
 
@@ -218,8 +225,8 @@ fn what_no_run_checks_is_named_on_request_only() {
         why: "not supported".to_owned(),
         was_asked_for: false,
     });
-    let brief = report.to_text();
-    let verbose = report.to_text_with(TextOptions { verbose: true, all_errormsgs: false });
+    let brief = to_text(&report);
+    let verbose = to_text_with(&report, TextOptions { verbose: true, all_errormsgs: false });
     assert!(brief.contains("Not checked: file 3: ") && !brief.contains(&what), "{brief}");
     assert!(verbose.contains(&format!("Not checked: {what}: not supported.")), "{verbose}");
 }
@@ -229,7 +236,7 @@ fn damage_of_the_medium_comes_before_what_follows_from_it() {
     let mut report = report();
     let args = ["shop.bak".into()];
     report.findings.push(Finding::new(3241, Place::default(), &args));
-    let text = report.to_text();
+    let text = to_text(&report);
     let medium = text.find("Msg 3241: ").unwrap();
     assert!(medium < text.find("Root causes: ").unwrap(), "{text}");
     assert!(medium < text.find("DBCC results for 'Shop'").unwrap(), "{text}");
@@ -239,8 +246,8 @@ fn damage_of_the_medium_comes_before_what_follows_from_it() {
 fn without_information_a_clean_report_says_only_what_was_covered() {
     let mut report = clean();
     report.no_infomsgs = true;
-    assert!(report.to_text().starts_with("clean: 500 of 500 allocated pages checked"));
-    assert_eq!(report.to_tableresults().lines().count(), 1);
+    assert!(to_text(&report).starts_with("clean: 500 of 500 allocated pages checked"));
+    assert_eq!(to_tableresults(&report).lines().count(), 1);
 }
 
 #[test]
@@ -250,7 +257,7 @@ fn a_check_of_one_table_prints_the_lines_of_checktable() {
     report.target = Some("dbo.Orders".to_owned());
     report.objects.remove(0);
     report.broker_counts.clear();
-    let text = report.to_text();
+    let text = to_text(&report);
     assert!(text.contains("\nDBCC results for 'Orders'.\n"), "{text}");
     let repair = "repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKTABLE \
                   (Shop.dbo.Orders).\n";
@@ -259,7 +266,7 @@ fn a_check_of_one_table_prints_the_lines_of_checktable() {
         text.contains("DBCC CHECKTABLE (Shop.dbo.Orders) executed by extentdb found 6 errors"),
         "{text}"
     );
-    assert_eq!(report.to_json(&[])["options"]["table"], "dbo.Orders");
+    assert_eq!(to_json(&report, &[])["options"]["table"], "dbo.Orders");
 }
 
 #[test]
@@ -269,7 +276,7 @@ fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
     let finding =
         Finding::new(8901, Place { owner: Some(unlisted), ..Place::default() }, &[99.into()]);
     report.findings.insert(0, finding);
-    let text = report.to_text();
+    let text = to_text(&report);
     let expected = [
         "for object \"sys.sysrscols\".",
         "DBCC results for 'object ID 99'.\nMsg 8901,",
@@ -285,7 +292,7 @@ fn a_run_that_had_to_end_says_so_in_the_line_of_the_log() {
     let mut report = report();
     report.findings.push(Finding::new(8930, Place::default(), &[7.into()]));
     assert_eq!(
-        report.log_line(),
+        log_line(&report),
         "DBCC CHECKDB (Shop) executed by extentdb terminated abnormally due to error state 0. Elapsed time: 0 hours 0 \
          minutes 2 seconds."
     );
@@ -294,16 +301,16 @@ fn a_run_that_had_to_end_says_so_in_the_line_of_the_log() {
 #[test]
 fn root_causes_are_ordered_by_what_follows_from_them() {
     let report = report();
-    let causes = report.root_causes();
+    let causes = root_causes(&report);
     assert_eq!(causes.len(), 1);
     assert_eq!((causes[0].cause.to_string(), causes[0].derived), ("8939 (1:312)".to_owned(), 2));
     assert_eq!(causes[0].finding.map(|finding| finding.state), Some(98));
-    assert_eq!(report.derived_count(), 2);
+    assert_eq!(derived_count(&report), 2);
 }
 
 #[test]
 fn json_carries_key_and_companions() {
-    let json = report().to_json(&inputs());
+    let json = to_json(&report(), &inputs());
     let row = json["findings"].as_array().unwrap().iter().find(|it| it["error"] == 8951).unwrap();
     assert_eq!(row["key"], "[OrderID] = 10248");
     assert_eq!(row["companions"][0]["error"], 8955);
@@ -313,7 +320,7 @@ fn json_carries_key_and_companions() {
 
 #[test]
 fn json_lines_begin_with_a_header_and_end_with_a_summary() {
-    let text = report().to_jsonl(&inputs());
+    let text = to_jsonl(&report(), &inputs());
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     assert_eq!((types[0], types[7], types[8]), ("report", "note", "summary"));
@@ -323,15 +330,15 @@ fn json_lines_begin_with_a_header_and_end_with_a_summary() {
 
 #[test]
 fn tableresults_have_one_row_per_message() {
-    let text = report().to_tableresults();
-    let lines = report().lines().len();
+    let text = to_tableresults(&report());
+    let lines = lines(&report()).len();
     assert_eq!(text.lines().count(), lines + 1);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn sarif_has_rules_locations_and_byte_offsets() {
-    let log = report().to_sarif(&inputs());
+    let log = to_sarif(&report(), &inputs());
     let log: Value = serde_json::from_str(&log.to_string()).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
@@ -375,7 +382,7 @@ fn sarif_has_rules_locations_and_byte_offsets() {
 fn a_page_of_a_backup_has_no_place_in_its_file() {
     let mut report = report();
     report.files[0].is_plain = false;
-    let log = report.to_sarif(&inputs());
+    let log = to_sarif(&report, &inputs());
     let physical = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert!(
         physical["artifactLocation"]["uri"].is_string() && physical.get("region").is_none(),
@@ -385,7 +392,7 @@ fn a_page_of_a_backup_has_no_place_in_its_file() {
 
 #[test]
 fn junit_counts_cases_failures_and_what_was_skipped() {
-    let xml = report().to_junit();
+    let xml = to_junit(&report());
     let tags = well_formed(&xml);
     let count = |name: &str| tags.iter().filter(|tag| *tag == name).count();
     assert_eq!((count("testcase"), count("failure"), count("skipped")), (5, 2, 2));
@@ -399,7 +406,7 @@ fn junit_counts_cases_failures_and_what_was_skipped() {
 
 #[test]
 fn html_is_one_file_with_map_chart_and_list() {
-    let html = report().to_html(&inputs());
+    let html = to_html(&report(), &inputs());
     for part in
         ["id=\"map-1\"", "class=\"chart\"", "id=\"findings\"", "Root causes", "Not checked", "8955"]
     {
@@ -436,18 +443,18 @@ fn names_cannot_leave_their_place_in_any_form() {
     report.files[0].path = WICKED.to_owned();
     report.coverage.not_checked[0].what = WICKED.to_owned();
     let inputs = [Input { path: WICKED.to_owned(), bytes: 1, sha256: None }];
-    well_formed(&report.to_junit());
-    let html = report.to_html(&inputs);
+    well_formed(&to_junit(&report));
+    let html = to_html(&report, &inputs);
     assert!(!html.contains("<b a="), "{html}");
     assert_eq!(html.matches("</script>").count(), 2);
-    let sarif = report.to_sarif(&inputs);
+    let sarif = to_sarif(&report, &inputs);
     let uri = &sarif["runs"][0]["artifacts"][0]["location"]["uri"];
     assert!(
         uri.as_str().unwrap().bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<'),
         "{uri}"
     );
     assert!(
-        report.to_jsonl(&inputs).lines().all(|line| serde_json::from_str::<Value>(line).is_ok())
+        to_jsonl(&report, &inputs).lines().all(|line| serde_json::from_str::<Value>(line).is_ok())
     );
 }
 
@@ -472,18 +479,18 @@ fn every_number_that_can_be_told_has_a_rule() {
             )
         })
         .collect();
-    let log = report.to_sarif(&[]);
+    let log = to_sarif(&report, &[]);
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
     assert_eq!(rules.len(), extentdb_messages::all().len());
     assert!(rules.iter().all(|rule| rule["help"].is_object()));
-    well_formed(&report.to_junit());
+    well_formed(&to_junit(&report));
 }
 
 #[test]
 fn a_report_without_repairable_errors_names_no_level() {
     let mut report = report();
     report.repair = RepairLevel::None;
-    assert!(!report.to_text().contains("minimum repair level"));
+    assert!(!to_text(&report).contains("minimum repair level"));
 }
 
 /// Reads XML as far as we write it: tags balance, attributes are quoted and differ, references are
