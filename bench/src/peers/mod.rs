@@ -39,6 +39,7 @@ use inserts::Inserts;
 pub use outcome::Outcome;
 use outcome::measured_or_reported;
 use rows::Rows;
+use setting::Workplace;
 pub use setting::{Depth, PeerCheck, ProgramFolders, Setting};
 use trees::{Builds, Trees};
 
@@ -49,9 +50,9 @@ pub struct Peer {
     pub name: &'static str,
     /// Loads the rows and measures its checks, the fullest first.
     pub measure: fn(&Setting<'_>, &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>>,
-    inserts: fn(&ProgramFolders, &Path, &[InsertWork], u32) -> Result<Outcome<Inserts>>,
-    trees: fn(&ProgramFolders, &Path, &[TreeWork], u32) -> Result<Outcome<Trees>>,
-    builds: fn(&ProgramFolders, &Path, &Rows<'_>, u32) -> Result<Outcome<Builds>>,
+    inserts: fn(Workplace<'_>, &[InsertWork]) -> Result<Outcome<Inserts>>,
+    trees: fn(Workplace<'_>, &[TreeWork]) -> Result<Outcome<Trees>>,
+    builds: fn(Workplace<'_>, &Rows<'_>) -> Result<Outcome<Builds>>,
 }
 
 /// All of them.
@@ -84,7 +85,7 @@ pub fn measure_inserts(folder: &Path, works: &[InsertWork], runs: u32) -> Vec<In
     if works.is_empty() {
         return Vec::new();
     }
-    of_each(|peer, folders| (peer.inserts)(folders, folder, works, runs))
+    of_each(folder, runs, |peer, workplace| (peer.inserts)(workplace, works))
 }
 
 /// The same for work on tables with indexes.
@@ -92,18 +93,21 @@ pub fn measure_trees(folder: &Path, works: &[TreeWork], runs: u32) -> Vec<Trees>
     if works.is_empty() {
         return Vec::new();
     }
-    of_each(|peer, folders| (peer.trees)(folders, folder, works, runs))
+    of_each(folder, runs, |peer, workplace| (peer.trees)(workplace, works))
 }
 
 /// The same for building the nonclustered indexes of the tables.
 pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> {
-    of_each(|peer, folders| (peer.builds)(folders, folder, rows, runs))
+    of_each(folder, runs, |peer, workplace| (peer.builds)(workplace, rows))
 }
 
-fn of_each<T>(measure: impl Fn(&Peer, &ProgramFolders) -> Result<Outcome<T>>) -> Vec<T> {
+fn of_each<T>(
+    folder: &Path,
+    runs: u32,
+    measure: impl Fn(&Peer, Workplace<'_>) -> Result<Outcome<T>>,
+) -> Vec<T> {
     let folders = ProgramFolders::of_machine();
-    PEERS
-        .iter()
-        .filter_map(|peer| measured_or_reported(peer.name, measure(peer, &folders)))
-        .collect()
+    let workplace = Workplace { folders: &folders, folder, runs };
+    let measured = PEERS.iter().map(|peer| (peer.name, measure(peer, workplace)));
+    measured.filter_map(|(name, outcome)| measured_or_reported(name, outcome)).collect()
 }

@@ -7,7 +7,18 @@ use tempfile::TempDir;
 
 use crate::report::Measured;
 
-/// Where and how often peers are measured.
+/// Where and how often peers work.
+#[derive(Clone, Copy)]
+pub(super) struct Workplace<'s> {
+    /// Where programs are.
+    pub(super) folders: &'s ProgramFolders,
+    /// Where each peer creates its folder.
+    pub(super) folder: &'s Path,
+    /// Runs of each measurement; the shortest counts.
+    pub(super) runs: u32,
+}
+
+/// Where and how often checks of peers are measured.
 pub struct Setting<'s> {
     /// Where programs are.
     pub folders: &'s ProgramFolders,

@@ -16,7 +16,9 @@ use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, ProgramFolders, Setting, folder_bytes, new_folder};
+use crate::peers::setting::{
+    Depth, PeerCheck, ProgramFolders, Setting, Workplace, folder_bytes, new_folder,
+};
 use crate::report::{Measured, best_of};
 use crate::workload::InsertWork;
 
@@ -68,12 +70,8 @@ const INSERT_MEMORY: u64 = 256 << 20;
 const NOW: &str = "unix_timestamp(sysdate(6))";
 
 /// Inserts rows, each with a statement of its own in a procedure.
-pub(super) fn inserts(
-    folders: &ProgramFolders,
-    folder: &Path,
-    works: &[InsertWork],
-    runs: u32,
-) -> Result<Outcome<Inserts>> {
+pub(super) fn inserts(workplace: Workplace<'_>, works: &[InsertWork]) -> Result<Outcome<Inserts>> {
+    let Workplace { folders, folder, runs } = workplace;
     let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),

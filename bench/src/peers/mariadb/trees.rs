@@ -2,24 +2,23 @@
 //! of a hidden one, and a unique index over columns that take no NULL would become the primary key.
 //! So the key of such a table takes NULL.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use super::{DATABASE, Dialect, NOW, ProgramFolders, Programs, Rows, Server, child, seconds};
+use super::{DATABASE, Dialect, NOW, Programs, Rows, Server, child, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::nonclustered;
+use crate::peers::setting::Workplace;
 use crate::peers::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
 use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TableKind, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
-    folders: &ProgramFolders,
-    folder: &Path,
+    workplace: Workplace<'_>,
     works: &[TreeWork],
-    runs: u32,
 ) -> Result<Outcome<Trees>> {
+    let Workplace { folders, folder, runs } = workplace;
     let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
@@ -39,11 +38,10 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables.
 pub(in crate::peers) fn builds(
-    folders: &ProgramFolders,
-    folder: &Path,
+    workplace: Workplace<'_>,
     rows: &Rows<'_>,
-    runs: u32,
 ) -> Result<Outcome<Builds>> {
+    let Workplace { folders, folder, runs } = workplace;
     let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),

@@ -24,7 +24,9 @@ use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, ProgramFolders, Setting, folder_bytes, new_folder};
+use crate::peers::setting::{
+    Depth, PeerCheck, ProgramFolders, Setting, Workplace, folder_bytes, new_folder,
+};
 use crate::report::{Measured, best_of, median};
 use crate::workload::InsertWork;
 
@@ -106,12 +108,8 @@ const INSERT_MEMORY: u64 = 256 << 20;
 const EPOCH: &str = "extract(epoch from clock_timestamp())";
 
 /// Inserts rows, each with a statement of its own in a procedure.
-pub(super) fn inserts(
-    folders: &ProgramFolders,
-    folder: &Path,
-    works: &[InsertWork],
-    runs: u32,
-) -> Result<Outcome<Inserts>> {
+pub(super) fn inserts(workplace: Workplace<'_>, works: &[InsertWork]) -> Result<Outcome<Inserts>> {
+    let Workplace { folders, folder, runs } = workplace;
     let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);

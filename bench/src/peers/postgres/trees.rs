@@ -1,27 +1,23 @@
 //! PostgreSQL's tables with indexes. Its rows always lie in a heap: a primary key is an index like
 //! others.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::{
-    Cluster, Dialect, EPOCH, MISSING, ProgramFolders, Rows, Safety, Server, child, programs,
-    seconds,
-};
+use super::{Cluster, Dialect, EPOCH, MISSING, Rows, Safety, Server, child, programs, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::nonclustered;
+use crate::peers::setting::Workplace;
 use crate::peers::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
 use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
-    folders: &ProgramFolders,
-    folder: &Path,
+    workplace: Workplace<'_>,
     works: &[TreeWork],
-    runs: u32,
 ) -> Result<Outcome<Trees>> {
+    let Workplace { folders, folder, runs } = workplace;
     let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
@@ -34,11 +30,10 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables; with as many processes as it takes by itself.
 pub(in crate::peers) fn builds(
-    folders: &ProgramFolders,
-    folder: &Path,
+    workplace: Workplace<'_>,
     rows: &Rows<'_>,
-    runs: u32,
 ) -> Result<Outcome<Builds>> {
+    let Workplace { folders, folder, runs } = workplace;
     let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);

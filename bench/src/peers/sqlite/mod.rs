@@ -12,7 +12,7 @@ use crate::peers::inserts::{Inserted, Inserts, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, ProgramFolders, Setting, new_folder};
+use crate::peers::setting::{Depth, PeerCheck, Setting, Workplace, new_folder};
 use crate::report::{Measured, best_of};
 use crate::workload::InsertWork;
 
@@ -45,12 +45,8 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
 
 /// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work
 /// of one client is done.
-pub(super) fn inserts(
-    folders: &ProgramFolders,
-    folder: &Path,
-    works: &[InsertWork],
-    runs: u32,
-) -> Result<Outcome<Inserts>> {
+pub(super) fn inserts(workplace: Workplace<'_>, works: &[InsertWork]) -> Result<Outcome<Inserts>> {
+    let Workplace { folders, folder, runs } = workplace;
     let Some(program) = folders.find("sqlite3") else {
         return Ok(Outcome::Missing("sqlite3"));
     };
