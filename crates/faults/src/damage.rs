@@ -56,9 +56,9 @@ pub fn damage_with_progress(
     progress: &mut dyn FnMut(Copied),
 ) -> Result<Truth, Error> {
     let image = open(inputs, outputs)?;
-    let candidates = Candidates::new(&image)?;
+    let db = Candidates::new(&image)?;
     let not_applicable = Error::NotApplicable { kind: kind.name(), needs: kind.needs() };
-    let fault = attempt(&candidates, kind, seed).ok_or(not_applicable)?;
+    let fault = attempt(&db, kind, seed).ok_or(not_applicable)?;
     let truth = truth::of(&image, kind, seed, &fault)?;
     let changes = Changes { images: &fault.images, truncate: fault.truncate };
     write(&image, inputs, outputs, changes, progress)?;
@@ -77,10 +77,10 @@ pub fn harmless(
     seed: u64,
 ) -> Result<Vec<Change>, Error> {
     let image = open(inputs, outputs)?;
-    let candidates = Candidates::new(&image)?;
+    let db = Candidates::new(&image)?;
     let not_applicable =
         Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
-    let images = kind.make(&candidates, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
+    let images = kind.make(&db, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
     let changes = truth::changes(&image, &images)?;
     let written = Changes { images: &images, truncate: None };
     write(&image, inputs, outputs, written, &mut |_| {})?;
@@ -93,13 +93,13 @@ pub fn harmless(
 /// The database cannot be read.
 pub fn applicable(inputs: &[&Path]) -> Result<Vec<Kind>, Error> {
     let image = Image::open(inputs)?;
-    let candidates = Candidates::new(&image)?;
-    Ok(Kind::ALL.iter().filter(|kind| attempt(&candidates, **kind, 0).is_some()).copied().collect())
+    let db = Candidates::new(&image)?;
+    Ok(Kind::ALL.iter().filter(|kind| attempt(&db, **kind, 0).is_some()).copied().collect())
 }
 
-fn attempt(candidates: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
+fn attempt(db: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
     let mut rng = rng(seed, kind.name());
-    (0..ATTEMPTS).find_map(|_| kind.make(candidates, &mut rng))
+    (0..ATTEMPTS).find_map(|_| kind.make(db, &mut rng))
 }
 
 fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {

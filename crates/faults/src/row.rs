@@ -194,13 +194,9 @@ pub(crate) fn has_pointers(record: &Record<'_>) -> bool {
 }
 
 /// The clustered key of a row as `name = value and …`.
-pub(crate) fn key_text(
-    candidates: &Candidates<'_>,
-    found: &CandidatePage,
-    slot: u16,
-) -> Option<String> {
-    let rowset = candidates.rowset(&found.partition)?;
-    let table = candidates.table(&found.partition)?;
+pub(crate) fn key_text(db: &Candidates<'_>, found: &CandidatePage, slot: u16) -> Option<String> {
+    let rowset = db.rowset(&found.partition)?;
+    let table = db.table(&found.partition)?;
     if found.partition.index.0 != 1 {
         return None;
     }

@@ -69,47 +69,6 @@ impl RunConfig {
         RunConfig { kind, is_tight, ..RunConfig::altered(seed) }
     }
 
-    /// The device writes sectors of 512 or 4,096 bytes, so that power cuts tear pages.
-    pub fn torn(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Torn, seed)
-    }
-
-    /// The process is killed where other runs lose power.
-    pub fn killed(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Killed, seed)
-    }
-
-    /// The disk is full, at openings and during statements.
-    pub fn full_disk(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::FullDisk, seed)
-    }
-
-    /// DDL in explicit transactions, rolled back for the most part, and checkpoints between any two
-    /// statements.
-    pub fn ddl(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Ddl, seed)
-    }
-
-    /// Used sectors of the log are damaged after each crash.
-    pub fn log_damage(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::LogDamage, seed)
-    }
-
-    /// Files are swapped with those of another database, or of an earlier time.
-    pub fn swapped(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Swapped, seed)
-    }
-
-    /// One allocated page is bad, in closed databases and in crashed ones.
-    pub fn bad_page(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::BadPage, seed)
-    }
-
-    /// After each close, SGAM marks every mixed extent with a free page.
-    pub fn mixed_extents(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::MixedExtents, seed)
-    }
-
     /// Five openings, statements of both generations; every second seed is tight.
     pub fn rich(seed: u64) -> RunConfig {
         RunConfig {

@@ -13,7 +13,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_types::SqlType;
 
 use super::sales::{varchar, year_of};
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{Cell, ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
@@ -36,10 +36,7 @@ pub(super) fn add(
     seed: u64,
     size: Size,
 ) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     let columns = vec![
         ColumnSpec::new("line_id", SqlType::Int).identity(1, 1),
         ColumnSpec::new("quantity", SqlType::SmallInt),

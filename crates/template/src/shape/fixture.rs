@@ -20,7 +20,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::Size;
+use super::size::Size;
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 

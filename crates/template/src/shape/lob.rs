@@ -12,7 +12,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::{Size, letters, rows_for};
+use super::size::{Size, letters, rows_for};
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, LobStream, RowValues, TableSpec};
 

@@ -18,7 +18,7 @@ use extentdb_types::SqlType;
 
 use super::permutation::Permutation;
 use super::sales::varchar;
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{
@@ -46,10 +46,7 @@ pub(super) fn add(
         Size::Bytes(bytes) => Size::Bytes(bytes.saturating_sub(UNUSED_BYTES)),
         rows @ Size::Rows(_) => rows,
     };
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     // The boundaries are the times of three of the orders.
     let by_time = PartitionFunctionSpec::right("by_time", SqlType::DateTime, |row| {
         for quarter in 1..4 {
