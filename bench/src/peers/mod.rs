@@ -2,10 +2,14 @@
 //! not installed.
 //!
 //! ```text
-//! rows      the rows of a data file, in the form of a peer's loader     schema    its tables and indexes in a peer's SQL
-//! postgres  pg_amcheck and pg_checksums      sqlite  integrity_check        mariadb   CHECK TABLE … EXTENDED
-//! account   the user that a server runs as   fio     reads of the device    inserts   inserts by many clients
-//! trees     tables with indexes: inserts, reads, updates; index builds
+//! setting    where peers are found and work     outcome    measured, or not installed
+//! rows       the rows of a data file, in the form of a peer's loader
+//! schema     its tables and indexes in a peer's SQL
+//! postgres   pg_amcheck and pg_checksums        sqlite     integrity_check
+//! mariadb    CHECK TABLE … EXTENDED             fio        reads of the device
+//! account    the user that a server runs as
+//! inserts    inserts by many clients
+//! trees      tables with indexes: inserts, reads, updates; index builds
 //! ```
 //!
 //! Rules

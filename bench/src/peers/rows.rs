@@ -1,8 +1,8 @@
 //! The rows of a data file, read by our own reader, as text that loaders take.
 //!
 //! ```text
-//! tabbed     1 TAB P000000012 TAB \N LF       COPY … FROM STDIN of PostgreSQL, LOAD DATA of MariaDB
-//! inserts    INSERT INTO t VALUES (…),(…);    SQLite, whose import knows no NULL
+//! tabbed    1 TAB P000000012 TAB \N LF       COPY … FROM STDIN of PostgreSQL, LOAD DATA of MariaDB
+//! inserts   INSERT INTO t VALUES (…),(…);    SQLite, whose import knows no NULL
 //! ```
 
 use std::io::Write;

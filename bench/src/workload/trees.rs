@@ -5,7 +5,8 @@
 //!     g int         its group: number / 100
 //!     k int         something to change; indexed where it is changed
 //!
-//! Insert, Select, Update    unique key (id)              Range    unique key (g, id)              Update    index (k), too
+//! Insert, Select, Update    unique key (id)     Update    index (k), too
+//! Range                     unique key (g, id)
 //! ```
 
 /// Where the rows of a table are.

@@ -1,9 +1,10 @@
 //! Identifies one file by its own bytes, to group files that belong together.
 //!
 //! ```text
-//! data file   file header page      ─▶ binding id, file id, fork
-//! log file    file header page      ─▶ binding id, file id, fork
-//! backup      media header, MSCI    ─▶ media set, family; each set: kind, database, binding id, forks, LSNs
+//! data file  file header page    ─▶ binding id, file id, fork
+//! log file   file header page    ─▶ binding id, file id, fork
+//! backup     media header, MSCI  ─▶ media set, family; each set: kind, database, binding id,
+//!                                forks, LSNs
 //! ```
 //!
 //! Data and log files belong together when their binding ids are equal; backup files are stripes of

@@ -1,7 +1,7 @@
 //! A simulation run: a database is created, used, damaged, recovered and checked, again and again.
 //!
 //! ```text
-//! create ─▶ ┌ recovery of a copy without faults: rows, counters, full check; decides what was in doubt
+//! create ─▶ ┌ recovery of a copy without faults: rows, counters, full check; decides the doubts
 //!           │ up to three power cuts during recovery
 //!           │ open, compare; a fault is armed; statements          (workload.rs)
 //!           │ closed: full check; copies are damaged and opened    (fault/, damaged_copies.rs)
@@ -36,7 +36,8 @@ pub struct RunConfig {
     pub openings: u64,
     /// Files of the smallest size, which do not grow.
     pub is_tight: bool,
-    /// With the statements of the second generation. Without them, seeds give the runs of the first.
+    /// With the statements of the second generation. Without them, seeds give the runs of the
+    /// first.
     pub is_rich: bool,
     /// With CREATE INDEX and DROP INDEX.
     pub is_indexed: bool,

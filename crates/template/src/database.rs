@@ -87,8 +87,10 @@ pub struct FileName {
 /// let rows = FnRows::new(1000, |number, row| {
 ///     row.int(number as i32 + 1).money(number as i64 * 100);
 /// });
-/// let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("price", SqlType::Money)];
-/// let table = TableSpec::heap("item", columns, rows).clustered(IndexSpec::primary_key("PK_item", &["id"]));
+/// let columns =
+///     vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("price", SqlType::Money)];
+/// let key = IndexSpec::primary_key("PK_item", &["id"]);
+/// let table = TableSpec::heap("item", columns, rows).clustered(key);
 /// DatabaseBuilder::new("shop").seed(7).table(table).build(&["shop.mdf".as_ref()], &mut |_| {})?;
 /// # Ok::<(), extentdb_template::Error>(())
 /// ```

@@ -1,9 +1,10 @@
 //! A table with all its indexes, from rows that are generated.
 //!
 //! ```text
-//! heap or clustered index   row after row in its order; the RID or uniquifier of each row is kept (8 or 4 bytes)
-//!                           when an index needs it
-//! each nonclustered index   the rows once more, in the order of the index
+//! heap or clustered index  row after row in its order; the RID or uniquifier of each row is kept
+//!                          (8 or 4 bytes)
+//!                          when an index needs it
+//! each nonclustered index  the rows once more, in the order of the index
 //! ```
 //!
 //! An index in several partitions is built as several, each of its own rows. A fragmented index is

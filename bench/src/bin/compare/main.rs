@@ -37,8 +37,8 @@ enum Run {
     /// Full check of a cached file compared with PostgreSQL, SQLite and MariaDB with the same rows;
     /// indexes; memory.
     Peers(full::PeersArgs),
-    /// Storage engine: rows, clients, commits and extents compared with the device, PostgreSQL, SQLite and
-    /// MariaDB.
+    /// Storage engine: rows, clients, commits and extents compared with the device, PostgreSQL,
+    /// SQLite and MariaDB.
     Engine(engine::EngineArgs),
     /// Physical check with direct reads compared with fio.
     Device {

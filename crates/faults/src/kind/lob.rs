@@ -1,7 +1,8 @@
 //! Group 5: values off the row.
 //!
 //! ```text
-//! row: pointer or inline root -> node -> … -> data        a Site is a row with such a column, a Link one step down
+//! row: pointer or inline root -> node -> … -> data  a Site is a row with such a column, a Link one
+//!                                                   step down
 //! ```
 
 use std::ops::Range;

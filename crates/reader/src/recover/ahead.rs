@@ -1,7 +1,8 @@
 //! Pages that were allocated in advance, as a run, and never formatted: a restart frees them.
 //!
 //! ```text
-//! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) → FORMAT_PAGE, page by page, later
+//! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) →
+//! FORMAT_PAGE, page by page, later
 //! ```
 //!
 //! The engine allocates the pages of an extent at once when a session begins to fill it, and

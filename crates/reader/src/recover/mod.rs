@@ -6,9 +6,9 @@
 //! boot page or backup header ── checkpoint LSN ──┐
 //! .ldf, or log part of the backup ── records ────┤
 //!                                                ▼
-//!              analysis: transactions that were open        redo: pages as of the end of the log, undo
+//!         analysis: transactions that were open      redo: pages as of the end of the log, undo
 //!                                                                   │
-//!              RecoverySummary ◀────────────────────────────────────┴──▶ OverlaySource
+//!         RecoverySummary ◀─────────────────────────────────────────┴──▶ OverlaySource
 //! ```
 //!
 //! Then open transactions are rolled back, as by a restart; what cannot be undone is reported.

@@ -137,8 +137,8 @@ fn undo_change(
     }
 }
 
-/// Single pages that a transaction had allocated are free again: SGAM marks their extent. A surplus bit
-/// does not disturb.
+/// Single pages that a transaction had allocated are free again: SGAM marks their extent. A surplus
+/// bit does not disturb.
 fn set_hints(
     header: &RecordHeader,
     payload: &Payload<'_>,

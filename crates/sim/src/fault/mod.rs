@@ -1,10 +1,11 @@
-//! The catalog of faults: one file each, with its symptom in production and what the engine must guarantee.
+//! The catalog of faults: one file each, with its symptom in production and what the engine must
+//! guarantee.
 //!
 //! ```text
-//! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,
-//!                                                                      failed sync, disk full, full disk
-//! detect    an error or a finding names the page; never wrong rows    bit rot, misdirected write, lost write, log damage,
-//!                                                                      swapped files, bad page
+//! survive   no acknowledged change is lost, no other one is seen:
+//!           power cut, torn page, process death, read error, failed sync, disk full, full disk
+//! detect    an error or a finding names the page; never wrong rows:
+//!           bit rot, misdirected write, lost write, log damage, swapped files, bad page
 //! ```
 
 pub mod bad_page;

@@ -1,17 +1,17 @@
 //! Page allocation: which extents and pages of the files are in use.
 //!
 //! ```text
-//! file 1   extent 0        1 … 24                         25 …
-//!          fixed pages     mixed: catalog, IAM pages,   uniform extents, in the order of allocation
-//!                          first eight pages of a unit
-//! others   extent 0        1 …
-//!          fixed pages     uniform extents; mixed ones, when a filegroup needs its first
+//! file 1   extent 0       1 … 24                         25 …
+//!          fixed pages    mixed: catalog, IAM pages,   uniform extents, in the order of allocation
+//!                         first eight pages of a unit
+//! others   extent 0       1 …
+//!          fixed pages    uniform extents; mixed ones, when a filegroup needs its first
 //! ```
 //!
 //! An extent comes from the file of its filegroup that is filled least: files of equal size fill
-//! proportionally that way. A file can be filled from several positions at once, one per GAM interval,
-//! so that every unit spans all of them. Extents that hold a PFS page or the maps of an interval
-//! are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
+//! proportionally that way. A file can be filled from several positions at once, one per GAM
+//! interval, so that every unit spans all of them. Extents that hold a PFS page or the maps of an
+//! interval are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
 //!
 //! Invariants
 //! - An extent is allocated once; a page of a mixed extent is allocated once.

@@ -1,12 +1,13 @@
 //! `computed`: columns whose values follow from others, and indexes that leave rows out.
 //!
 //! ```text
-//! lines    PK line_id
-//!          total     ([quantity]*[price])            not stored     IX include (order_year)
-//!          net       ([price]-[discount])            not stored     IX; NULL when the discount is
-//!          order_year (datepart(year,[ordered_at]))  stored         IX include (name_upper)
-//!          name_upper (upper([name]))                stored         IX
-//!          filtered   ([status]=(1))    ([note] IS NOT NULL)    ([quantity]>=(10) AND [quantity]<=(15))
+//! lines  PK line_id
+//!        total     ([quantity]*[price])            not stored     IX include (order_year)
+//!        net       ([price]-[discount])            not stored     IX; NULL when the discount is
+//!        order_year (datepart(year,[ordered_at]))  stored         IX include (name_upper)
+//!        name_upper (upper([name]))                stored         IX
+//!        filtered   ([status]=(1))    ([note] IS NOT NULL)
+//!                   ([quantity]>=(10) AND [quantity]<=(15))
 //! ```
 
 use extentdb_base::env::{Rng, SplitMix64};

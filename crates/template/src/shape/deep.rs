@@ -1,9 +1,11 @@
 //! `deep`: wide keys, so that trees of few rows are deep.
 //!
 //! ```text
-//! deep_unique       PK label (600 to 900 bytes)         IX number        IX tag (up to 900 bytes)
-//! deep_duplicates   CX branch (400 bytes), not unique   IX alias (600 to 900 bytes, one in eight is NULL)
-//! deep_heap         heap                                IX label, descending        UX number include (label)
+//! deep_unique      PK label (600 to 900 bytes)        IX number        IX tag (up to 900 bytes)
+//! deep_duplicates  CX branch (400 bytes), not unique  IX alias (600 to 900 bytes, one in eight is
+//!                                                     NULL)
+//! deep_heap        heap                               IX label, descending        UX number
+//!                                                     include (label)
 //! ```
 //!
 //! A page above the leaves has four to twelve children.

@@ -1,8 +1,10 @@
 //! `history`: tables that were altered and changed after their creation.
 //!
 //! ```text
-//! accounts   clustered, not unique   ghosts (whole pages of them), versions, columns added and dropped     3 indexes
-//! events     heap                    the same, and forwarded rows, empty slots                               3 indexes
+//! accounts  clustered, not unique: ghosts (whole pages), versions, columns added and dropped
+//!           3 indexes
+//! events    heap: the same, and forwarded rows, empty slots
+//!           3 indexes
 //! ```
 //!
 //! Of *n* rows, columns were added after a quarter, a half and three quarters of them, and one was

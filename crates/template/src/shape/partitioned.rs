@@ -5,8 +5,10 @@
 //! by_time     datetime, RIGHT, 4 partitions    ARCHIVE, ARCHIVE, RECENT, RECENT
 //! by_sensor   int, LEFT, 4 partitions          PRIMARY, ARCHIVE, RECENT, ARCHIVE
 //!
-//! orders      by_time     PK order_id, ordered_at     IX customer_id aligned     UX order_id on PRIMARY
-//! readings    by_sensor   CX sensor_id, day           IX value aligned           IX note_id on RECENT
+//! orders      by_time     PK order_id, ordered_at     IX customer_id aligned     UX order_id on
+//!                                                     PRIMARY
+//! readings    by_sensor   CX sensor_id, day           IX value aligned           IX note_id on
+//!                                                     RECENT
 //! events      by_sensor   heap                        UX event_id, sensor_id aligned
 //! archive     ARCHIVE     PK archive_id               IX code on PRIMARY
 //! ```

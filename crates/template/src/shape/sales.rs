@@ -1,17 +1,17 @@
 //! `sales`: a narrow clustered table of many rows with two nonclustered indexes, and a small table.
 //!
 //! ```text
-//! customers   PK customer_id            UQ code          checks, defaults
-//! sales       PK sale_id (identity)     IX customer_id include (unit_price)      IX product_code, sold_at
+//! customers   PK customer_id         UQ code          checks, defaults
+//! sales       PK sale_id (identity)  IX customer_id include (unit_price)  IX product_code, sold_at
 //! ```
 //!
 //! `sales1` has the first nonclustered index only, `sales8` eight on the same rows.
 //! `sales-computed` has a third one on two computed columns that are not stored, and `sales-plain`,
 //! its twin, one of the same size on plain columns.
 //!
-//! Customers and products of the sales are visited in steps that reach each of them before the first
-//! one again. So the order of both indexes is known without sorting: the rows of customer *c* are
-//! *r*, *r* + C, *r* + 2 C …
+//! Customers and products of the sales are visited in steps that reach each of them before the
+//! first one again. So the order of both indexes is known without sorting: the rows of customer *c*
+//! are *r*, *r* + C, *r* + 2 C …
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;

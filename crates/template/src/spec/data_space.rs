@@ -1,9 +1,10 @@
 //! Where tables and indexes lie: filegroups, partition functions and schemes.
 //!
 //! ```text
-//! filegroup ids   1 PRIMARY, then 2, 3 …        files: first those of PRIMARY, then those of each filegroup
-//! function ids    65536 …
-//! scheme ids      65601 …                       one filegroup per partition
+//! filegroup ids  1 PRIMARY, then 2, 3 …  files: first those of PRIMARY, then those of each
+//!                                        filegroup
+//! function ids   65536 …
+//! scheme ids     65601 …                 one filegroup per partition
 //! ```
 //!
 //! The ids are the first ones that SQL Server assigns. Which rows of the base tables hold what: see

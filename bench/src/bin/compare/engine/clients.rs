@@ -1,5 +1,5 @@
-//! 1 … 64 threads insert short rows into one heap: in one file and in four, compared with PostgreSQL with
-//! as many clients.
+//! 1 … 64 threads insert short rows into one heap: in one file and in four, compared with
+//! PostgreSQL with as many clients.
 
 use std::time::Duration;
 
@@ -38,8 +38,8 @@ fn rate(work: InsertWork, time: Duration) -> f64 {
     work.all_rows() as f64 / time.as_secs_f64()
 }
 
-/// Turns of all numbers of clients over one file and four: a single pair is not significant on a machine
-/// that changes its pace.
+/// Turns of all numbers of clients over one file and four: a single pair is not significant on a
+/// machine that changes its pace.
 const TURNS: u32 = 11;
 
 /// The result for one number of clients.

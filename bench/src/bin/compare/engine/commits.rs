@@ -1,5 +1,5 @@
-//! 1 and 64 committers compared with the device, in turns, so that a disturbance meets both; and what one
-//! client's commits cost.
+//! 1 and 64 committers compared with the device, in turns, so that a disturbance meets both; and
+//! what one client's commits cost.
 
 use std::time::Duration;
 

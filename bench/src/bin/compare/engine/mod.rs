@@ -1,12 +1,16 @@
 //! The storage engine: every part makes databases of its own and prints its table and its targets.
 //!
 //! ```text
-//! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
-//! commits   1 and 64 committers and the device; one client's writes      bulk      one long transaction and its checkpoint
-//! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
-//! ddl       create, insert and drop, with 0, 100 and 900 tables
+//! lengths     10,000 rows of seven lengths: pages, PFS records, time
+//! clients     1 … 64 threads into one heap
+//! commits     1 and 64 committers and the device; one client's writes
+//! bulk        one long transaction and its checkpoint
+//! extents     extents per second, equal and unequal files
+//! backends    commits and checkpoints by plain calls and by io_uring
+//! ddl         create, insert and drop, with 0, 100 and 900 tables
 //! torn-pages  checkpoints and evictions with pages written twice and once
-//! trees     tables with indexes: inserts, point selects, ranges, updates of indexed columns, index builds; five parts
+//! trees       tables with indexes: inserts, point selects, ranges, updates of indexed columns,
+//!             index builds; five parts
 //! ```
 
 mod backends;

@@ -1,10 +1,11 @@
 //! The cost of torn-page protection: the same work with pages written twice and once, in turns.
 //!
 //! ```text
-//! small     a few rows on as many pages change, checkpoint          flushes decide
-//! large     a row on every page changes, checkpoint                 bandwidth decides
-//! new       rows fill new pages, checkpoint                         no copies are made
-//! evicting  updates here and there in a pool that is too small      copies are made while sessions wait
+//! small     a few rows on as many pages change, checkpoint      flushes decide
+//! large     a row on every page changes, checkpoint             bandwidth decides
+//! new       rows fill new pages, checkpoint                     no copies are made
+//! evicting  updates here and there in a pool that is too small  copies are made while sessions
+//!                                                               wait
 //! ```
 
 use std::ops::ControlFlow;
