@@ -57,7 +57,7 @@ impl LogFile {
         self.file.path()
     }
 
-    /// The bytes.
+    /// The open log file.
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -2,9 +2,10 @@
 //! readers.
 //!
 //! ```text
-//! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf      closed; after a failure as they were
-//!            life.mdf.dw                           and other files of the engine
-//!            rows/dbo.t3.jsonl                      as `extentdb export --format jsonl` writes them, by the first column
+//! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf   closed; after a failure as they were
+//!            life.mdf.dw                        and other files of the engine
+//!            rows/dbo.t3.jsonl                   as `extentdb export --format jsonl` writes them,
+//!                                                by the first column
 //! ```
 
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! The pages of one rowset that hold its rows, and what is left of them when others cannot be read.
 //!
 //! ```text
-//! heap             IAM chain ────────────────────────┐ an IAM page cannot be read
-//! clustered index  root, upper levels, leaves ─┐     ├──▶ all pages of all files whose header has the unit id
-//!                       a page cannot be read  └──▶ IAM chain
+//! heap             IAM chain ───────────────────┐ an IAM page cannot be read
+//! clustered index  root, levels, leaves ─┐      ├──▶ all pages of all files with the unit id
+//!                a page cannot be read   └──▶ IAM chain
 //! ```
 //!
 //! Each step returns only pages that the previous steps did not. Invariants

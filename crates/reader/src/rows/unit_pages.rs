@@ -48,7 +48,7 @@ impl Map {
         if PageHeader::of(&self.page).kind() != kind {
             return Err(Fault::Misplaced {
                 page: id,
-                what: "not the map page of its place",
+                what: "not the map page of this address",
                 from: id,
             });
         }

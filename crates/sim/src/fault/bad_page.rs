@@ -35,9 +35,9 @@ pub enum Role {
 /// A damaged page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPage {
-    /// The page.
+    /// Id of the damaged page.
     pub page: PageId,
-    /// Its role.
+    /// What depends on the page.
     pub role: Role,
     /// What was done to it.
     pub what: &'static str,

@@ -21,9 +21,9 @@ pub fn damage(
 ) -> Option<Damaged> {
     let mut bytes = memory.contents(path)?;
     let old = older.contents(path)?;
-    let place = page as usize * PAGE_BYTES..(page as usize + 1) * PAGE_BYTES;
-    let now = bytes.get_mut(place.clone())?;
-    let before = old.get(place)?;
+    let range = page as usize * PAGE_BYTES..(page as usize + 1) * PAGE_BYTES;
+    let now = bytes.get_mut(range.clone())?;
+    let before = old.get(range)?;
     if now == before {
         return None;
     }

@@ -2,12 +2,14 @@
 //! and changed.
 //!
 //! ```text
-//! column added     older rows end earlier and count fewer columns: NULL, or the value in sysseobjvalues
-//! column dropped   older rows keep its bytes, later ones have NULL there; sysrscols keeps its offset
-//! ghost            deleted, but the record is still there, in the table and in every index
-//! vacated          deleted from a heap: its slot is empty, its index entries are ghosts
-//! versioned        row and index entries end with a versioning tag
-//! forwarded        moved to another page of the heap: a forwarding stub is left in its slot
+//! column added    older rows end earlier and count fewer columns: NULL, or the value in
+//!                 sysseobjvalues
+//! column dropped  older rows keep its bytes, later ones have NULL there; sysrscols keeps its
+//!                 offset
+//! ghost           deleted, but the record is still there, in the table and in every index
+//! vacated         deleted from a heap: its slot is empty, its index entries are ghosts
+//! versioned       row and index entries end with a versioning tag
+//! forwarded       moved to another page of the heap: a forwarding stub is left in its slot
 //! ```
 //!
 //! All of it is a function of the row number, like the rows themselves.

@@ -14,7 +14,6 @@ const EXTENTS_PER_SHARD: usize = 8;
 
 type Shard = Vec<(Extent, Arc<[u8]>)>;
 
-/// The cache.
 #[derive(Default)]
 pub(crate) struct ExtentCache {
     shards: [Mutex<Shard>; SHARDS],

@@ -173,7 +173,7 @@ impl BackupSet {
     }
 
     /// File and offset of an extent: of its first byte, or of the compressed record that holds it.
-    pub fn place_of(&self, extent: Extent) -> Option<(&std::path::Path, u64)> {
+    pub fn location_of(&self, extent: Extent) -> Option<(&std::path::Path, u64)> {
         let (stream, at) = self.locate(extent)?;
         Some((stream.path(), stream.file_offset(at)))
     }
