@@ -40,17 +40,17 @@ use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_format::record::status::HAS_VERSION_TAG;
 use extentdb_messages::Arg;
 
+use crate::collector::Collector;
 use crate::expand::Expander;
-use crate::facts::Facts;
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 use crate::offrow::is_tree_page_in_disguise;
 use crate::options::Options;
 use crate::part::keep_first;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::maps::is_damaged;
-use crate::sound::{Linked, Records, Sound};
-use crate::spots::{Spot, Spots};
+use crate::sound::{LinkedPage, Records, SoundPage};
+use crate::spans::{RecordSpan, RecordSpans};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod failure;
@@ -94,10 +94,10 @@ struct Context<'p> {
 }
 
 impl Context<'_> {
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> Location {
+        Location {
             owner: self.unit.map(|(_, unit)| unit.owner),
-            ..Place::page(self.id)
+            ..Location::page(self.id)
         }
     }
 
@@ -119,7 +119,7 @@ pub(crate) struct Auditor<'p, F> {
     restored: Option<Box<PageBytes>>,
 }
 
-impl<'p, F: Facts> Auditor<'p, F> {
+impl<'p, F: Collector> Auditor<'p, F> {
     pub(crate) fn new(plan: &'p Plan, options: &Options, facts: F) -> Self {
         Auditor {
             plan,
@@ -274,7 +274,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                     (rules.is_compressed && context.is_owned, context.unit)
                     && unit.structure.is_tree()
                 {
-                    let page = Linked { id: context.id, index, header, is_leaf: rules.is_leaf };
+                    let page = LinkedPage { id: context.id, index, header, is_leaf: rules.is_leaf };
                     self.facts.linked(&page, &mut self.partial);
                 }
             }
@@ -287,7 +287,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     #[cold]
     fn is_explained(&self, view: PageRef<'_>, body: &Body) -> bool {
         let places: Vec<(usize, usize)> = match body.even {
-            Some(even) => even.iter().map(|spot| (spot.start(), spot.end())).collect(),
+            Some(even) => even.iter().map(|span| (span.start(), span.end())).collect(),
             None => self.scratch.spans.iter().map(|span| (span.start(), span.end())).collect(),
         };
         let exact: usize = places.iter().map(|(start, end)| end - start).sum();
@@ -339,7 +339,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
             Some(even) => Records::Even(view.bytes(), even),
             None => Records::OnPage(view.bytes(), &self.scratch.spans),
         };
-        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, body.traits, records);
+        let sound = SoundPage::new(whose, view, rules.is_leaf, rules.form, body.traits, records);
         self.facts.sound(&sound, &mut self.partial);
     }
 
@@ -358,7 +358,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
             return;
         }
         let records = Records::OnPage(view.bytes(), &self.scratch.spans);
-        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, traits, records);
+        let sound = SoundPage::new(whose, view, rules.is_leaf, rules.form, traits, records);
         let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
         let Some(layout) = layout else {
             if rules.is_leaf && !self.physical_only {
@@ -457,7 +457,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
             counts.newer += 1;
         }
         if is_newer
-            && self.partial.audit.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page)
+            && self.partial.audit.newer.as_ref().is_none_or(|newer| Some(id) < newer.location.page)
         {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
@@ -481,7 +481,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 .audit
                 .diff_missed
                 .as_ref()
-                .is_none_or(|missed| Some(id) < missed.place.page)
+                .is_none_or(|missed| Some(id) < missed.location.page)
         {
             let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
             keep_first(
@@ -499,7 +499,7 @@ pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
 }
 
 /// A page of a tree whose records are not understood still has its links.
-fn link(sound: &Sound<'_>, facts: &mut impl Facts, partial: &mut Partial) {
+fn link(sound: &SoundPage<'_>, facts: &mut impl Collector, partial: &mut Partial) {
     if sound.unit.structure.is_tree() {
         facts.linked(&sound.linked(), partial);
     }

@@ -13,7 +13,7 @@ use extentdb_base::FileId;
 use extentdb_base::size::PAGE_BYTES;
 
 use crate::audit::part::BadPage;
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 use crate::report::DataFile;
 
 /// Pages no further apart than an extent are near each other.
@@ -50,7 +50,7 @@ fn note(place: &[&BadPage], files: &[DataFile]) -> Option<Finding> {
         bytes(first.page).into(),
         bytes(last.page - first.page + 1).into(),
     ];
-    Some(Finding::new(59024, Place::page(first), &args))
+    Some(Finding::new(59024, Location::page(first), &args))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use extentdb_base::ObjectId;
 use extentdb_messages::{Counts, RepairLevel};
 
 use crate::coverage::NotChecked;
-use crate::finding::{Finding, Findings, Place};
+use crate::finding::{Finding, Findings, Location};
 use crate::plan::Plan;
 
 /// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
@@ -31,7 +31,7 @@ pub(crate) fn verify_critical(
     findings: &mut Findings,
 ) -> Option<NotChecked> {
     let is_critical = |finding: &Finding| {
-        let object = finding.place.owner.map(|owner| owner.object);
+        let object = finding.location.owner.map(|owner| owner.object);
         finding.counts() == Counts::Consistency
             && object.is_some_and(|object| CRITICAL.contains(&object))
     };
@@ -41,7 +41,7 @@ pub(crate) fn verify_critical(
         return None;
     }
     let follows = |finding: &Finding| {
-        let is_owned = finding.place.owner.is_some();
+        let is_owned = finding.location.owner.is_some();
         let is_counted = finding.counts() == Counts::Consistency;
         let is_told = is_critical(finding) || finding.error == INCONSISTENT;
         finding.error == CATALOG || (is_owned && is_counted && !is_told)
@@ -53,7 +53,7 @@ pub(crate) fn verify_critical(
     }
     if is_damaged {
         let args = [plan.database.as_str().into(), command.into()];
-        findings.push(Finding::new(7995, Place::default(), &args));
+        findings.push(Finding::new(7995, Location::default(), &args));
     }
     Some(NotChecked {
         what: format!(

@@ -21,7 +21,7 @@ use extentdb_format::record::row::{COMPLEX_COLUMN, DATA_HEADER_BYTES, INDEX_HEAD
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE};
 use extentdb_types::SqlType;
 
-use crate::spots::Span;
+use crate::spans::Span;
 
 /// Rows of a page that cannot be undone and still count as damage of single rows: one in so many.
 const DAMAGED_ROWS_SHARE: usize = 4;

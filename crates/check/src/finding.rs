@@ -38,7 +38,7 @@ pub struct Owner {
 
 /// Where a finding is. What is not known is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Place {
+pub struct Location {
     /// Whose it is.
     pub owner: Option<Owner>,
     /// The page.
@@ -49,28 +49,28 @@ pub struct Place {
     pub byte_offset: Option<u32>,
 }
 
-impl Place {
+impl Location {
     /// A page that belongs to nobody.
-    pub fn page(page: PageId) -> Place {
-        Place { page: Some(page), ..Place::default() }
+    pub fn page(page: PageId) -> Location {
+        Location { page: Some(page), ..Location::default() }
     }
 
     /// The same place, owned.
     #[must_use]
-    pub fn owned_by(self, owner: Owner) -> Place {
-        Place { owner: Some(owner), ..self }
+    pub fn owned_by(self, owner: Owner) -> Location {
+        Location { owner: Some(owner), ..self }
     }
 
     /// A slot of the page.
     #[must_use]
-    pub fn slot(self, slot: u16) -> Place {
-        Place { slot: Some(Slot(slot)), ..self }
+    pub fn slot(self, slot: u16) -> Location {
+        Location { slot: Some(Slot(slot)), ..self }
     }
 
     /// A byte of the page.
     #[must_use]
-    pub fn at(self, byte_offset: usize) -> Place {
-        Place { byte_offset: u32::try_from(byte_offset).ok(), ..self }
+    pub fn at(self, byte_offset: usize) -> Location {
+        Location { byte_offset: u32::try_from(byte_offset).ok(), ..self }
     }
 }
 
@@ -99,7 +99,7 @@ pub struct Finding {
     /// Tells the conditions of one number apart, where they are known.
     pub state: u8,
     /// Where it is.
-    pub place: Place,
+    pub location: Location,
     /// The mildest repair that removes it.
     pub repair: RepairLevel,
     /// The finding of which this is a consequence.
@@ -118,8 +118,8 @@ pub struct Finding {
 impl Finding {
     /// A finding with its sentence. Arguments that do not fit the message are a mistake of the
     /// caller and show in it.
-    pub fn new(error: u32, place: Place, args: &[Arg<'_>]) -> Finding {
-        let index = place.owner.map_or(-1, |owner| owner.index.0);
+    pub fn new(error: u32, location: Location, args: &[Arg<'_>]) -> Finding {
+        let index = location.owner.map_or(-1, |owner| owner.index.0);
         let (severity, repair, message) = match lookup(error) {
             Some(message) => {
                 let text = message.format(args);
@@ -133,7 +133,7 @@ impl Finding {
             error,
             severity,
             state: 1,
-            place,
+            location,
             repair: repair.level(index),
             derived_from: None,
             related: [PageId::NONE; 2],
@@ -191,7 +191,7 @@ impl Finding {
     }
 
     fn sort_key(&self) -> impl Ord + use<> {
-        let Place { owner, page, slot, byte_offset } = self.place;
+        let Location { owner, page, slot, byte_offset } = self.location;
         let rank = if self.error == UMBRELLA { 0 } else { self.error };
         (owner.is_none(), owner, page, rank, slot, byte_offset, self.state)
     }
@@ -244,7 +244,7 @@ impl Findings {
 
     /// Puts a finding in.
     pub fn push(&mut self, finding: Finding) {
-        let object = finding.place.owner.map(|owner| owner.object);
+        let object = finding.location.owner.map(|owner| owner.object);
         let totals = self.totals.entry(object).or_default();
         match finding.counts() {
             Counts::Allocation => totals.allocation += 1,
@@ -280,18 +280,18 @@ impl Findings {
     /// Sorting is put off until the bag holds twice what it may.
     fn shrink(&mut self) {
         if self.kept.len() > self.limit.saturating_mul(2) {
-            self.settle();
+            self.sort_and_truncate();
         }
     }
 
-    fn settle(&mut self) {
+    fn sort_and_truncate(&mut self) {
         self.kept.sort_by(Finding::order);
         self.kept.truncate(self.limit);
     }
 
     /// The findings that are kept, in order.
     pub fn into_sorted(mut self) -> Vec<Finding> {
-        self.settle();
+        self.sort_and_truncate();
         self.kept
     }
 
@@ -300,7 +300,7 @@ impl Findings {
         let (taken, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
         for finding in &taken {
-            let object = finding.place.owner.map(|owner| owner.object);
+            let object = finding.location.owner.map(|owner| owner.object);
             let totals = self.totals.entry(object).or_default();
             match finding.counts() {
                 Counts::Allocation => totals.allocation = totals.allocation.saturating_sub(1),
@@ -358,9 +358,9 @@ pub fn page_arg(page: PageId) -> Arg<'static> {
 
 wire_structs! {
     Owner { is_user, object, index, partition, unit }
-    Place { owner, page, slot, byte_offset }
+    Location { owner, page, slot, byte_offset }
     Cause { page, error }
-    Finding { error, severity, state, place, repair, derived_from, related, key, companions, message }
+    Finding { error, severity, state, location, repair, derived_from, related, key, companions, message }
     Totals { allocation, consistency }
     Findings { kept, limit, count, totals, repair }
 }
@@ -389,12 +389,12 @@ mod tests {
             "In-row data".into(),
             page_arg(page),
         ];
-        Finding::new(UMBRELLA, Place::page(page).owned_by(owner), &args)
+        Finding::new(UMBRELLA, Location::page(page).owned_by(owner), &args)
     }
 
     fn leaked(page: u32) -> Finding {
         let page = PageId::new(1, page);
-        Finding::new(8905, Place::page(page), &[page_arg(page), 7.into()])
+        Finding::new(8905, Location::page(page), &[page_arg(page), 7.into()])
     }
 
     #[test]
@@ -405,7 +405,8 @@ mod tests {
         for finding in [leaked(8), umbrella(user, 9), umbrella(system, 70), umbrella(system, 60)] {
             bag.push(finding);
         }
-        let pages: Vec<_> = bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+        let pages: Vec<_> =
+            bag.into_sorted().iter().map(|f| f.location.page.unwrap().page).collect();
         assert_eq!(pages, [60, 70, 9, 8]);
     }
 
@@ -422,7 +423,7 @@ mod tests {
         for bag in [bag(&pages), halves] {
             assert_eq!((bag.count(), bag.totals().allocation), (9, 9));
             let kept: Vec<_> =
-                bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+                bag.into_sorted().iter().map(|f| f.location.page.unwrap().page).collect();
             assert_eq!(kept, [1, 2, 3]);
         }
     }
@@ -432,10 +433,10 @@ mod tests {
         let of_table = owner(5, true);
         let page = PageId::new(1, 77);
         let line = [1.into(), 77.into(), 3.into(), "a = 1".into(), "b = 2".into()];
-        let place = Place::page(page).slot(3).owned_by(of_table);
-        let row = Finding::new(8951, place, &["t".into(), 5.into(), "i".into(), 2.into()]);
+        let location = Location::page(page).slot(3).owned_by(of_table);
+        let row = Finding::new(8951, location, &["t".into(), 5.into(), "i".into(), 2.into()]);
         let mut bag = Findings::new(10);
-        bag.push(row.key("[a] = 1").with(Finding::new(8955, place, &line)));
+        bag.push(row.key("[a] = 1").with(Finding::new(8955, location, &line)));
         assert_eq!((bag.count(), bag.totals().consistency), (1, 1));
         let kept = bag.into_sorted();
         assert_eq!((kept[0].companions[0].error, kept[0].key.as_deref()), (8955, Some("[a] = 1")));
@@ -446,7 +447,7 @@ mod tests {
         let mut bag = Findings::new(10);
         (1..6).for_each(|page| bag.push(leaked(page)));
         let (bag, is_exact) =
-            bag.narrow(|finding| finding.place.page.is_some_and(|page| page.page > 3));
+            bag.narrow(|finding| finding.location.page.is_some_and(|page| page.page > 3));
         assert_eq!((bag.count(), bag.totals().allocation, is_exact), (2, 2, true));
     }
 

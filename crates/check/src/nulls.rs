@@ -4,7 +4,7 @@
 //! fixed part | columns u16 | bits 1-8 | bits 9-16 | …        one word of eight bytes holds the number and 48 bits
 //! ```
 
-use crate::spots::Spots;
+use crate::spans::RecordSpans;
 
 /// Columns whose bits are read with their number.
 const BITS: u16 = 48;
@@ -32,8 +32,8 @@ impl NullBits {
     /// True when the bitmaps at `at` of records that have one know the same number of columns,
     /// these among them, and none of these is NULL. False also where that cannot be read so easily.
     #[inline(always)]
-    pub(crate) fn are_clear(self, bytes: &[u8], spots: impl Spots, at: usize) -> bool {
-        let Some(known) = spots.words(bytes, at).next().flatten().map(|word| word as u16) else {
+    pub(crate) fn are_clear(self, bytes: &[u8], spans: impl RecordSpans, at: usize) -> bool {
+        let Some(known) = spans.words(bytes, at).next().flatten().map(|word| word as u16) else {
             return false;
         };
         if self.0.unbounded_shr(known.into()) != 0 {
@@ -42,11 +42,11 @@ impl NullBits {
         let mask = self.0 << 16 | u64::from(u16::MAX);
         let mut others = 0;
         let mut count = 0;
-        for word in spots.words(bytes, at) {
+        for word in spans.words(bytes, at) {
             others |= word.map_or(u64::MAX, |word| (word ^ u64::from(known)) & mask);
             count += 1;
         }
-        others == 0 && count == spots.len()
+        others == 0 && count == spans.len()
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
     use super::*;
-    use crate::spots::Span;
+    use crate::spans::Span;
 
     #[test]
     fn bits_are_clear_only_where_each_record_says_so() {

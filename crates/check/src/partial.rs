@@ -29,7 +29,7 @@ use crate::hash::HashKey;
 use crate::offrow::part::OffRowPart;
 use crate::page_set::Overlap;
 use crate::part::FamilyPart;
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::rows::part::RowPart;
 use crate::scan::part::ScanPart;
 use crate::tree::TreePart;
@@ -46,7 +46,7 @@ pub(crate) struct Partial {
     /// What is wrong.
     pub findings: Findings,
     /// Relations between pages, as multiset hashes: shared by trees and off-row data.
-    pub sums: Sums,
+    pub sums: RelationHashes,
     /// Rows, indexes and partitions.
     pub rows: RowPart,
     /// Pages of B-trees.
@@ -62,7 +62,7 @@ impl Partial {
             scan: ScanPart::default(),
             audit: AuditPart::new(units),
             findings: Findings::new(findings_max),
-            sums: Sums::new(units, key),
+            sums: RelationHashes::new(units, key),
             rows: RowPart::default(),
             tree: TreePart::default(),
             off_row: OffRowPart::default(),

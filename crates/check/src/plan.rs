@@ -27,7 +27,7 @@ use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
 use crate::coverage::NotChecked;
-use crate::finding::{Cause, Finding, Findings, Place};
+use crate::finding::{Cause, Finding, Findings, Location};
 use crate::hash::HashKey;
 use crate::options::Options;
 use crate::unit::{Unit, UnitIndex, Units};
@@ -300,7 +300,7 @@ impl Prelude<'_> {
         let version = DatabaseVersion(boot.version);
         if version > DatabaseVersion::NEWEST_NAMED {
             let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
-            self.notes.push(Finding::new(59010, Place::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59010, Location::page(PageId::BOOT), &args));
             let what = format!("what is new in database version {}", boot.version);
             self.leave_out(&what, "it is newer than the newest version this program knows");
         }
@@ -309,7 +309,7 @@ impl Prelude<'_> {
                 self.database.clone().into(),
                 "the boot page lacks the mark of a clean shutdown".into(),
             ];
-            self.notes.push(Finding::new(59009, Place::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59009, Location::page(PageId::BOOT), &args));
         }
     }
 
@@ -366,7 +366,7 @@ impl Prelude<'_> {
                 let cut = PageId { file, page: pages };
                 let args =
                     [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
-                self.notes.push(Finding::new(59012, Place::page(cut), &args));
+                self.notes.push(Finding::new(59012, Location::page(cut), &args));
             }
         }
         self.name_missing_files(catalog);

@@ -29,8 +29,8 @@ use extentdb_io::{Chunk, ChunkReader, Error as IoError, Op, Piece, Pieces, ReadA
 use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 use crate::audit::{Auditor, Subject};
-use crate::facts::Facts;
-use crate::finding::{Finding, Place, page_arg};
+use crate::collector::Collector;
+use crate::finding::{Finding, Location, page_arg};
 use crate::options::{Control, Options, PageRange};
 use crate::page_set::Overlap;
 use crate::partial::{Partial, whole_extents};
@@ -252,7 +252,7 @@ impl<'s> Scan<'s> {
     ///
     /// # Errors
     /// A page was scanned twice: a mistake of this program.
-    pub(crate) fn run<F: Facts>(
+    pub(crate) fn run<F: Collector>(
         &self,
         scan_plan: &ScanPlan,
         jobs: usize,
@@ -303,7 +303,11 @@ impl<'s> Scan<'s> {
     }
 
     /// What one worker does.
-    fn work<F: Facts>(&self, pieces: &mut Pieces<'_>, facts: F) -> Result<(Partial, F), Overlap> {
+    fn work<F: Collector>(
+        &self,
+        pieces: &mut Pieces<'_>,
+        facts: F,
+    ) -> Result<(Partial, F), Overlap> {
         let mut worker = Worker {
             scan: self,
             auditor: Auditor::new(self.plan, self.options, facts),
@@ -318,14 +322,14 @@ impl<'s> Scan<'s> {
 }
 
 /// Looks at single pages, each as the scan would.
-pub(crate) struct Look<'w, F> {
+pub(crate) struct PageVisitor<'w, F> {
     worker: Worker<'w, F>,
 }
 
-impl<'w, F: Facts> Look<'w, F> {
+impl<'w, F: Collector> PageVisitor<'w, F> {
     /// With a collector for what is sound.
-    pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> Look<'w, F> {
-        Look {
+    pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> PageVisitor<'w, F> {
+        PageVisitor {
             worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) },
         }
     }
@@ -355,7 +359,7 @@ struct Worker<'w, F> {
     auditor: Auditor<'w, F>,
 }
 
-impl<F: Facts> Worker<'_, F> {
+impl<F: Collector> Worker<'_, F> {
     fn piece(&mut self, piece: &Piece<'_>) -> Result<(), Overlap> {
         let Some(maps) = self.scan.plan.maps.get(piece.file) else { return Ok(()) };
         let first = (piece.offset / PAGE_BYTES as u64) as u32;
@@ -551,7 +555,7 @@ struct Expected {
 }
 
 /// PFS against the owners: 8948, 8906.
-impl<F: Facts> Worker<'_, F> {
+impl<F: Collector> Worker<'_, F> {
     #[inline]
     fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: Expected) {
         let Some(state) = state else { return };
@@ -573,7 +577,7 @@ impl<F: Facts> Worker<'_, F> {
     #[cold]
     fn report_state(&mut self, id: PageId, state: PfsByte, expected: PfsByte) {
         let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-        self.auditor.partial.findings.push(Finding::new(8948, Place::page(id), &args));
+        self.auditor.partial.findings.push(Finding::new(8948, Location::page(id), &args));
     }
 
     /// An allocated page that no IAM page lists.
@@ -601,7 +605,7 @@ impl<F: Facts> Worker<'_, F> {
                 page_arg(id.pfs_page()),
                 state.to_string().into(),
             ];
-            self.auditor.partial.findings.push(Finding::new(8906, Place::page(id), &args));
+            self.auditor.partial.findings.push(Finding::new(8906, Location::page(id), &args));
         }
     }
 }

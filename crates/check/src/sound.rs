@@ -8,12 +8,12 @@ use extentdb_format::record::{Record, RecordKind};
 
 use crate::audit::{Form, Traits};
 use crate::expand::{Expanded, WideSpan};
-use crate::spots::{Even, Span, Spot, Spots};
+use crate::spans::{EvenSpans, RecordSpan, RecordSpans, Span};
 use crate::unit::{Unit, UnitIndex};
 
 /// A sound page of a tree, as its header describes it.
 #[derive(Clone, Copy)]
-pub(crate) struct Linked<'a> {
+pub(crate) struct LinkedPage<'a> {
     pub(crate) id: PageId,
     pub(crate) index: UnitIndex,
     pub(crate) header: &'a PageHeader,
@@ -22,7 +22,7 @@ pub(crate) struct Linked<'a> {
 
 /// A sound page of a unit that owns it.
 #[derive(Clone, Copy)]
-pub(crate) struct Sound<'a> {
+pub(crate) struct SoundPage<'a> {
     pub(crate) id: PageId,
     pub(crate) index: UnitIndex,
     pub(crate) unit: &'a Unit,
@@ -41,11 +41,11 @@ pub(crate) struct Sound<'a> {
 pub(crate) enum Records<'a> {
     OnPage(&'a [u8], &'a [Span]),
     /// All of one length, one behind the other.
-    Even(&'a [u8], Even),
+    Even(&'a [u8], EvenSpans),
     Expanded(&'a [u8], &'a [WideSpan]),
 }
 
-impl<'a> Sound<'a> {
+impl<'a> SoundPage<'a> {
     pub(crate) fn new(
         (id, index, unit): (PageId, UnitIndex, &'a Unit),
         view: PageRef<'a>,
@@ -53,9 +53,9 @@ impl<'a> Sound<'a> {
         form: Form,
         traits: Traits,
         records: Records<'a>,
-    ) -> Sound<'a> {
+    ) -> SoundPage<'a> {
         let pminlen = view.header().fixed_len.get();
-        Sound {
+        SoundPage {
             id,
             index,
             unit,
@@ -69,9 +69,9 @@ impl<'a> Sound<'a> {
     }
 
     /// The same page with its records expanded.
-    pub(crate) fn expanded(self, expanded: &Expanded<'a>) -> Sound<'a> {
+    pub(crate) fn expanded(self, expanded: &Expanded<'a>) -> SoundPage<'a> {
         let records = Records::Expanded(expanded.bytes, expanded.spans);
-        Sound { pminlen: expanded.fixed_end, records, ..self }
+        SoundPage { pminlen: expanded.fixed_end, records, ..self }
     }
 
     /// Its header.
@@ -132,8 +132,8 @@ impl<'a> Sound<'a> {
 
     /// The same page without its records.
     #[inline]
-    pub(crate) fn linked(&self) -> Linked<'a> {
-        Linked {
+    pub(crate) fn linked(&self) -> LinkedPage<'a> {
+        LinkedPage {
             id: self.id,
             index: self.index,
             header: self.header(),
@@ -169,8 +169,8 @@ impl<'a> Sound<'a> {
 
 /// Slot and bytes of a record.
 #[inline(always)]
-fn record_of<'a>(bytes: &'a [u8], spot: &impl Spot) -> Option<(u16, &'a [u8])> {
-    Some((spot.slot(), bytes.get(spot.start()..spot.end())?))
+fn record_of<'a>(bytes: &'a [u8], span: &impl RecordSpan) -> Option<(u16, &'a [u8])> {
+    Some((span.slot(), bytes.get(span.start()..span.end())?))
 }
 
 /// A record of a sound page.

@@ -252,8 +252,8 @@ fn group_4_forwarded_rows() {
         edit(memory, stub, |row| row[7..9].copy_from_slice(&900u16.to_le_bytes()));
     });
     let lost = of(&report, 8993)[0];
-    assert_eq!((lost.place.page, lost.place.slot), (Some(stub.page), Some(stub.slot)));
-    let id = lost.place.owner.unwrap().object;
+    assert_eq!((lost.location.page, lost.location.slot), (Some(stub.page), Some(stub.slot)));
+    let id = lost.location.owner.unwrap().object;
     assert_eq!(
         lost.message,
         format!(
@@ -263,13 +263,16 @@ fn group_4_forwarded_rows() {
         )
     );
     let orphan = of(&report, 8994)[0];
-    assert_eq!((orphan.place.page, orphan.place.slot), (Some(target.page), Some(target.slot)));
+    assert_eq!(
+        (orphan.location.page, orphan.location.slot),
+        (Some(target.page), Some(target.slot))
+    );
 
     let report = subject.case("87", &[8972, 8994], &[], |memory| {
         edit(memory, stub, |row| row[1..9].copy_from_slice(&others.to_bytes()));
     });
     assert_eq!((of(&report, 8972).len(), of(&report, 8994).len()), (1, 1));
-    assert_eq!(of(&report, 8972)[0].place.slot, Some(stub.slot));
+    assert_eq!(of(&report, 8972)[0].location.slot, Some(stub.slot));
 
     let back = |memory: &mut Memory, to: Rid| {
         memory.edit(target.page.page, |page| {
@@ -312,10 +315,10 @@ fn group_5_values_below_a_root_in_the_row() {
         "{}",
         owner.message
     );
-    assert_eq!((owner.place.page, owner.place.slot), (Some(row.page), Some(row.slot)));
+    assert_eq!((owner.location.page, owner.location.slot), (Some(row.page), Some(row.slot)));
     assert!(owner.message.contains("(type In-row data)"), "{}", owner.message);
     assert!(of(&report, 8965)[0].message.contains("(type LOB data)"));
-    assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
+    assert_eq!(of(&report, 8964)[0].location.page, Some(node.page));
 
     let links = (pointer.len - 12) / 12;
     let report = subject.case("93", &[8961, 8929], &[], |memory| {
@@ -328,7 +331,7 @@ fn group_5_values_below_a_root_in_the_row() {
         let report = subject
             .case("94", &[8961, 8929], &[], |memory| edit(memory, node, |bytes| bytes[byte] ^= 1));
         assert_eq!(
-            (of(&report, 8961).len(), of(&report, 8961)[0].place.slot),
+            (of(&report, 8961).len(), of(&report, 8961)[0].location.slot),
             (1, Some(node.slot))
         );
     }
@@ -454,7 +457,7 @@ fn row_65_a_complex_bit_on_a_plain_value_is_no_pointer() {
     });
     let found = of(&report, 8960);
     assert_eq!(
-        (found.len(), found[0].place.page, found[0].place.slot),
+        (found.len(), found[0].location.page, found[0].location.slot),
         (1, Some(row.page), Some(row.slot))
     );
 }
@@ -546,18 +549,20 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
         (of(&report, 8974).len(), of(&report, 8964).len(), of(&report, 8929).len()),
         (1, 1, 1)
     );
-    assert_eq!(of(&report, 8964)[0].place.slot, Some(children[2].target.slot));
+    assert_eq!(of(&report, 8964)[0].location.slot, Some(children[2].target.slot));
 
     let report = subject
         .case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[entry(3)] ^= 1));
     let states: BTreeSet<(u8, Option<PageId>)> =
-        of(&report, 8961).iter().map(|it| (it.state, it.place.page)).collect();
+        of(&report, 8961).iter().map(|it| (it.state, it.location.page)).collect();
     assert!(states.contains(&(2, Some(children[3].target.page))), "{states:?}");
     assert_eq!(of(&report, 8929).len(), 1);
 
     let report =
         subject.case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[18] = 7));
-    assert!(of(&report, 8961).iter().any(|it| it.state == 4 && it.place.page == Some(inner.page)));
+    assert!(
+        of(&report, 8961).iter().any(|it| it.state == 4 && it.location.page == Some(inner.page))
+    );
 
     subject.case("94", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[7] ^= 1));
     // The links of a node that cannot be read lead anywhere: its children are not called
@@ -587,7 +592,7 @@ fn text_pointers_in_copies_of_real_files() {
                 bytes[14..16].copy_from_slice(&900u16.to_le_bytes())
             });
         });
-        assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
+        assert_eq!(of(&report, 8964)[0].location.page, Some(node.page));
         let others = first_target(&subject.memory, other);
         subject.case("97", &[8961, 8964, 8929], &[], |memory| {
             edit_pointer(memory, pointer, |bytes| bytes[8..16].copy_from_slice(&others.to_bytes()));
@@ -617,7 +622,7 @@ fn text_pointers_in_copies_of_real_files() {
         });
         let linkage = of(&report, 8925)[0];
         assert_eq!(
-            (linkage.place.page, linkage.place.slot.unwrap().0),
+            (linkage.location.page, linkage.location.slot.unwrap().0),
             (Some(PageId::new(1, pointer.page)), pointer.slot)
         );
         assert!(linkage.related.contains(&foreign.page));
@@ -716,7 +721,7 @@ fn a_reference_from_a_table_without_faults_is_found() {
             header.free_bytes.set(header.free_bytes.get() + 84);
         });
     });
-    assert_eq!(of(&report, 8929)[0].place.page, Some(PageId::new(1, pointer.page)));
+    assert_eq!(of(&report, 8929)[0].location.page, Some(PageId::new(1, pointer.page)));
 }
 
 /// Without its log, a file that was in use says nothing certain about what changed after the last

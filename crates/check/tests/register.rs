@@ -311,7 +311,7 @@ fn damage_of_the_critical_tables_silences_findings_in_other_tables() {
     let report = demo.memory.check();
     assert!(errors(&report).is_superset(&BTreeSet::from([2511, 7995])), "{}", to_text(&report));
     assert!(
-        report.findings.iter().all(|it| it.place.page != Some(PageId::new(1, leaf))),
+        report.findings.iter().all(|it| it.location.page != Some(PageId::new(1, leaf))),
         "{}",
         to_text(&report)
     );

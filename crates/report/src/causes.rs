@@ -26,7 +26,7 @@ pub(crate) fn root_causes(report: &Report) -> Vec<RootCause<'_>> {
     }
     let mut own: BTreeMap<Cause, &Finding> = BTreeMap::new();
     for finding in report.findings.iter().filter(|finding| finding.derived_from.is_none()) {
-        if let Some(page) = finding.place.page {
+        if let Some(page) = finding.location.page {
             own.entry(Cause { page, error: finding.error }).or_insert(finding);
         }
     }

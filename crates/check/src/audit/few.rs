@@ -98,8 +98,8 @@ fn ends_of_few(word: u64, count: usize, at: usize) -> Option<(usize, u64)> {
     let begins = ends << 16 | at as u64;
     let last = ends >> ((16 * count as u32).wrapping_sub(16) & 63) & u64::from(!COMPLEX_COLUMN);
     let last = if count == 0 { at as u64 } else { last };
-    let rises = (ends | TOPS).wrapping_sub(begins) & TOPS == TOPS;
-    rises.then_some((last as usize, word & !unused & TOPS))
+    let ascends = (ends | TOPS).wrapping_sub(begins) & TOPS == TOPS;
+    ascends.then_some((last as usize, word & !unused & TOPS))
 }
 
 #[cfg(test)]

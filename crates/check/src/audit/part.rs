@@ -6,7 +6,7 @@ use extentdb_base::PageId;
 
 use crate::finding::Finding;
 use crate::part::{FamilyPart, append, keep_first};
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::unit::UnitIndex;
 use crate::wire::wire_structs;
 
@@ -84,7 +84,7 @@ impl AuditPart {
 }
 
 impl FamilyPart for AuditPart {
-    fn merge(&mut self, other: AuditPart, _: &mut Sums) {
+    fn merge(&mut self, other: AuditPart, _: &mut RelationHashes) {
         for (own, others) in self.counts.iter_mut().zip(other.counts) {
             own.add(others);
         }

@@ -14,9 +14,9 @@ use extentdb_format::record::RecordKind;
 
 use super::few::Few;
 use super::length::{Alike, Length};
-use super::records::{Body, Scratch, Taken, Traits};
+use super::records::{Body, ByteSet, Scratch, Traits};
 use super::rules::{Form, Rules};
-use crate::spots::{Even, Span, Spots};
+use crate::spans::{EvenSpans, RecordSpans, Span};
 
 /// Kinds of records that are rows, one bit each.
 const ROWS: u8 = 1 << RecordKind::Primary as u8
@@ -40,7 +40,7 @@ pub(super) fn walk_even(
     let (status, length) = sound(first)?;
     let alike =
         Alike::new(first, rules.form == Form::Data, (status, length)).filter(Alike::is_even)?;
-    let (even, records) = Even::of(view, body, length.bytes)?;
+    let (even, records) = EvenSpans::of(view, body, length.bytes)?;
     are_all_like(&alike, records, length.bytes).then_some(())?;
     let records = even.len() as u32;
     let kind = status >> 1 & 7;
@@ -121,7 +121,7 @@ pub(super) fn walk(
     if found.is_ascending {
         return (found.end_before <= body.len()).then(|| found.body());
     }
-    scratch.taken = Taken::default();
+    scratch.taken = ByteSet::default();
     let taken = &mut scratch.taken;
     let is_inside = |span: &Span| {
         usize::from(span.start) >= PAGE_HEADER_BYTES && usize::from(span.end) <= body.len()

@@ -25,7 +25,7 @@ use extentdb_messages::{Arg, lookup};
 use extentdb_reader::{CheckedPages, PageSource};
 
 use crate::coverage::NotChecked;
-use crate::finding::{Finding, Findings, Place};
+use crate::finding::{Finding, Findings, Location};
 
 mod columns;
 mod forms;
@@ -134,14 +134,15 @@ fn left_out(what: String, gap: &Gap) -> NotChecked {
 /// Something was found in the table, or on the page.
 fn is_reported(gap: &Gap, findings: &mut Findings) -> bool {
     findings.iter_mut().any(|finding| {
-        let owner = finding.place.owner.map(|owner| owner.object);
-        owner == Some(gap.table.object()) || (gap.page.is_some() && finding.place.page == gap.page)
+        let owner = finding.location.owner.map(|owner| owner.object);
+        owner == Some(gap.table.object())
+            || (gap.page.is_some() && finding.location.page == gap.page)
     })
 }
 
 fn report_gap(gap: &Gap, findings: &mut Findings) {
     let args = [gap.what.as_str().into(), gap.table.base_name().into(), "".into()];
-    let place = gap.page.map_or_else(Place::default, Place::page);
+    let place = gap.page.map_or_else(Location::default, Location::page);
     findings.push(finding(INVALID_ROW, place, &args));
 }
 
@@ -160,7 +161,7 @@ fn report_missing_row(
         target.view().into(),
         "".into(),
     ];
-    findings.push(finding(NO_ROW, Place::default(), &args));
+    findings.push(finding(NO_ROW, Location::default(), &args));
 }
 
 /// 3853: a row names another that is not there. `called` is the name of the attribute, where it is
@@ -185,19 +186,19 @@ fn report_unmatched(
         target.view().into(),
         "".into(),
     ];
-    findings.push(finding(NO_NAMED_ROW, Place::default(), &args));
+    findings.push(finding(NO_NAMED_ROW, Location::default(), &args));
 }
 
 /// 3857: a row lacks what it must say.
 fn report_missing_attribute(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
     let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
-    findings.push(finding(NO_ATTRIBUTE, Place::default(), &args));
+    findings.push(finding(NO_ATTRIBUTE, Location::default(), &args));
 }
 
 /// 3858: a row says what cannot be.
 fn report_value(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
     let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
-    findings.push(finding(INVALID_VALUE, Place::default(), &args));
+    findings.push(finding(INVALID_VALUE, Location::default(), &args));
 }
 
 /// A filegroup that exists, holds pages and has no file any more: 3852.
@@ -206,11 +207,11 @@ pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
     let table = Table::Filegroups.view();
     let target = Table::Files.view();
     let args = [key.clone().into(), table.into(), "".into(), key.into(), target.into(), "".into()];
-    finding(NO_ROW, Place::default(), &args)
+    finding(NO_ROW, Location::default(), &args)
 }
 
 /// 8992 around one of the messages of CHECKCATALOG.
-fn finding(inner: u32, place: Place, args: &[Arg<'_>]) -> Finding {
+fn finding(inner: u32, place: Location, args: &[Arg<'_>]) -> Finding {
     let text = lookup(inner).and_then(|message| message.format(args).ok()).unwrap_or_default();
     let args = [i64::from(inner).try_into().unwrap_or(0i32).into(), 1.into(), text.into()];
     Finding::new(8992, place, &args)

@@ -103,7 +103,7 @@ mod tests {
     use super::super::read::{Referrer, Stated};
     use super::*;
     use crate::hash::HashKey;
-    use crate::relation::Sums;
+    use crate::relation::RelationHashes;
 
     const TARGET: Rid = Rid::new(PageId::new(1, 77), 3);
     const ROW: Rid = Rid::new(PageId::new(1, 9), 0);
@@ -138,7 +138,7 @@ mod tests {
 
     /// Relations that do not balance.
     fn open(reference: Reference, node: Node) -> Vec<Relation> {
-        let mut sums = Sums::new(1, HashKey::new([3, 4]));
+        let mut sums = RelationHashes::new(1, HashKey::new([3, 4]));
         for fact in of_reference(&reference).chain(of_node(&node, u64::MAX)) {
             sums.state(fact.unit, fact.relation, fact.side, fact.words, true);
         }

@@ -17,23 +17,23 @@ use std::collections::BTreeSet;
 use extentdb_base::{PageId, Rid};
 use extentdb_messages::Arg;
 
-use super::look::Seen;
+use super::exact::ExactFacts;
 use super::read::{Forwarded, Stub};
 use super::report::Reporter;
-use crate::finding::{Place, page_arg};
+use crate::finding::{Location, page_arg};
 use crate::unit::{Unit, UnitIndex};
 
 /// Reports everything that is wrong about the forwarded records at some places, of units whose
 /// facts are all known.
 pub(super) fn verify_forwarding(
     places: &[Rid],
-    seen: &Seen,
+    facts: &ExactFacts,
     certain: &BTreeSet<UnitIndex>,
     reporter: &mut Reporter<'_>,
 ) {
     for place in places {
-        let record = seen.forwarded.get(place).filter(|record| certain.contains(&record.unit));
-        let stubs = seen.stubs.get(place).map_or(&[][..], Vec::as_slice);
+        let record = facts.forwarded.get(place).filter(|record| certain.contains(&record.unit));
+        let stubs = facts.stubs.get(place).map_or(&[][..], Vec::as_slice);
         for stub in stubs.iter().filter(|stub| certain.contains(&stub.unit)) {
             verify_stub(stub, record, stubs, reporter);
         }
@@ -95,6 +95,6 @@ pub(super) fn rid_args(rid: Rid) -> [Arg<'static>; 2] {
 }
 
 /// A slot as a place.
-pub(super) fn at(rid: Rid) -> Place {
-    Place::page(rid.page).slot(rid.slot.0)
+pub(super) fn at(rid: Rid) -> Location {
+    Location::page(rid.page).slot(rid.slot.0)
 }

@@ -30,16 +30,16 @@ use extentdb_base::ObjectId;
 
 use crate::audit::part::BadPage;
 use crate::coverage::NotChecked;
-use crate::dive::Dive;
-use crate::finding::{Finding, Findings, Place};
+use crate::finding::{Finding, Findings, Location};
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::relation::Relation;
+use crate::second_pass::SecondPass;
 use crate::unit::{Structure, UnitIndex};
 
+mod exact;
 mod facts;
 mod forward;
-mod look;
 mod node;
 pub(crate) mod part;
 mod pass;
@@ -54,9 +54,9 @@ mod value;
 mod tests;
 
 pub(crate) use node::is_tree_page_in_disguise;
-pub(crate) use pass::OffRow;
+pub(crate) use pass::OffRowCollector;
 
-use look::{Accs, Eyes, FACTS_PER_PASS, SUSPECTS_MAX, Seen, places};
+use exact::{ExactFacts, ExactHashes, ExactReader, FACTS_PER_PASS, SUSPECTS_MAX, places};
 use report::Reporter;
 use rowset::Rowsets;
 use value::Values;
@@ -77,15 +77,19 @@ impl Outcome {
 }
 
 /// Looks again at what does not balance.
-pub(crate) fn verify_off_row(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Outcome {
-    let mut rowsets = Rowsets::new(dive.plan, sum);
-    rowsets.close_gaps(|rowset| roots::has_none(dive, rowset).unwrap_or(false));
+pub(crate) fn verify_off_row(
+    pass: &SecondPass<'_>,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> Outcome {
+    let mut rowsets = Rowsets::new(pass.plan, sum);
+    rowsets.close_gaps(|rowset| roots::has_none(pass, rowset).unwrap_or(false));
     let mut outcome = Outcome::default();
-    list_left_out(dive.plan, &rowsets, &mut outcome);
-    let open = open_units(dive.plan, sum, &rowsets);
+    list_left_out(pass.plan, &rowsets, &mut outcome);
+    let open = open_units(pass.plan, sum, &rowsets);
     if !open.is_empty() {
-        Look {
-            dive,
+        Verification {
+            pass,
             sum,
             rowsets: &rowsets,
             open,
@@ -140,8 +144,8 @@ fn list_left_out(plan: &Plan, rowsets: &Rowsets, outcome: &mut Outcome) {
     }
 }
 
-struct Look<'l> {
-    dive: &'l Dive<'l>,
+struct Verification<'l> {
+    pass: &'l SecondPass<'l>,
     sum: &'l Partial,
     rowsets: &'l Rowsets,
     open: BTreeSet<UnitIndex>,
@@ -149,7 +153,7 @@ struct Look<'l> {
     outcome: &'l mut Outcome,
 }
 
-impl Look<'_> {
+impl Verification<'_> {
     /// First at the rowsets that are concerned; at all, when others have part in the sums.
     fn run(mut self) {
         let near = self.open.iter().filter_map(|unit| self.rowsets.of(*unit));
@@ -164,47 +168,50 @@ impl Look<'_> {
         let all: BTreeSet<UnitIndex> = all.flat_map(rowset::Rowset::units).collect();
         let open = self.open.clone();
         for visit in [near, &all] {
-            let eyes = Eyes {
-                dive: self.dive,
+            let reader = ExactReader {
+                pass: self.pass,
                 open: &open,
                 visit,
-                id_max: pass::id_max(self.dive.plan),
+                id_max: pass::id_max(self.pass.plan),
             };
-            let (suspects, seen) = self.look(&eyes)?;
-            let of_scan = Accs::of(&self.sum.sums, &open);
-            let certain: BTreeSet<UnitIndex> =
-                open.iter().copied().filter(|unit| of_scan.agree(&seen.accs, *unit)).collect();
+            let (suspects, seen) = self.look(&reader)?;
+            let of_scan = ExactHashes::of(&self.sum.sums, &open);
+            let certain: BTreeSet<UnitIndex> = open
+                .iter()
+                .copied()
+                .filter(|unit| of_scan.agree(&seen.hashes_of_units, *unit))
+                .collect();
             let is_last = visit.len() == all.len();
             if certain.len() == open.len() || is_last {
-                if self.is_wholesale(&suspects) {
+                if self.is_implausible(&suspects) {
                     let why =
                         "most of them disagree: more likely they have a form that is not known";
                     self.outcome.leave_out(format!("{WHAT} of {}", self.names(&open)), why, true);
                     return Some(());
                 }
                 self.report_uncertain(&certain);
-                return self.judge(&eyes, &certain, &suspects, seen);
+                return self.judge(&reader, &certain, &suspects, seen);
             }
         }
         Some(())
     }
 
     /// The places that disagree, and what is said about them.
-    fn look(&self, eyes: &Eyes<'_>) -> Option<(BTreeSet<u64>, Seen)> {
-        let facts = Accs::of(&self.sum.sums, eyes.open).facts();
+    fn look(&self, reader: &ExactReader<'_>) -> Option<(BTreeSet<u64>, ExactFacts)> {
+        let facts = ExactHashes::of(&self.sum.sums, reader.open).facts();
         let decoded =
-            if self.dive.options.force_rescan { None } else { eyes.decode(&self.sum.sums) };
+            if self.pass.options.force_rescan { None } else { reader.decode(&self.sum.sums) };
         let suspects = match decoded {
             Some(suspects) => suspects,
-            None => eyes.search(facts.div_ceil(FACTS_PER_PASS).max(1))?,
+            None => reader.search(facts.div_ceil(FACTS_PER_PASS).max(1))?,
         };
         let wanted: HashSet<u64> = suspects.iter().copied().collect();
-        let seen = eyes.look(&wanted)?;
+        let seen = reader.look(&wanted)?;
         Some((suspects, seen))
     }
 
     /// True when so many places of sound units disagree that it cannot be damage.
-    fn is_wholesale(&self, suspects: &BTreeSet<u64>) -> bool {
+    fn is_implausible(&self, suspects: &BTreeSet<u64>) -> bool {
         const PLACES_MIN: u64 = 32;
         let is_damaged = |unit: UnitIndex| {
             let rowset =
@@ -230,17 +237,17 @@ impl Look<'_> {
 
     fn names(&self, units: &BTreeSet<UnitIndex>) -> String {
         let objects =
-            units.iter().filter_map(|unit| Some(self.dive.plan.units.get(*unit)?.owner.object));
+            units.iter().filter_map(|unit| Some(self.pass.plan.units.get(*unit)?.owner.object));
         let objects: BTreeSet<ObjectId> = objects.collect();
         objects.into_iter().map(|object| self.name(object)).collect::<Vec<_>>().join(", ")
     }
 
     fn judge(
         &mut self,
-        eyes: &Eyes<'_>,
+        reader: &ExactReader<'_>,
         certain: &BTreeSet<UnitIndex>,
         suspects: &BTreeSet<u64>,
-        seen: Seen,
+        seen: ExactFacts,
     ) -> Option<()> {
         if seen.is_cut || suspects.len() >= SUSPECTS_MAX {
             let why = "more places disagree than are followed up; the first of them were";
@@ -249,14 +256,14 @@ impl Look<'_> {
         let places = places(suspects);
         let in_flight = seen.in_flight.clone();
         let mut reporter = Reporter::new(
-            self.dive.plan,
+            self.pass.plan,
             self.rowsets,
             &self.sum.audit.bad,
             in_flight,
             self.findings,
         );
         forward::verify_forwarding(&places, &seen, certain, &mut reporter);
-        Values::new(&seen, certain, &mut reporter).verify(&places, eyes)?;
+        Values::new(&seen, certain, &mut reporter).verify(&places, reader)?;
         let doubtful = std::mem::take(&mut reporter.doubtful);
         for (object, count) in doubtful {
             self.note_doubtful(object, count);
@@ -266,12 +273,12 @@ impl Look<'_> {
 
     /// Sums that the second look could not make again.
     fn report_uncertain(&mut self, certain: &BTreeSet<UnitIndex>) {
-        for unit in self.open.difference(certain).filter_map(|unit| self.dive.plan.units.get(*unit))
+        for unit in self.open.difference(certain).filter_map(|unit| self.pass.plan.units.get(*unit))
         {
             let name = self.name(unit.owner.object);
             let why = "the second look did not see what the scan had seen";
             let args = [unit.owner.object.0.into(), name.clone().into(), WHAT.into(), why.into()];
-            let place = Place::default().owned_by(unit.owner);
+            let place = Location::default().owned_by(unit.owner);
             self.outcome.notes.push(Finding::new(59022, place, &args));
             self.outcome.leave_out(format!("{WHAT} of {name}"), why, true);
         }
@@ -282,11 +289,11 @@ impl Look<'_> {
         let why = "pages of the object changed after the last checkpoint";
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let args = [object.0.into(), name.clone().into(), count.into(), why.into()];
-        self.outcome.notes.push(Finding::new(59023, Place::default(), &args));
+        self.outcome.notes.push(Finding::new(59023, Location::default(), &args));
         self.outcome.leave_out(format!("{count} findings about {WHAT} of {name}"), why, true);
     }
 
     fn name(&self, object: ObjectId) -> String {
-        self.dive.plan.names.get(&object).cloned().unwrap_or_default()
+        self.pass.plan.names.get(&object).cloned().unwrap_or_default()
     }
 }

@@ -31,7 +31,7 @@ use extentdb_format::record::lob::{LobContent, LobFault, LobNode, LobRecord};
 use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_format::record::status::HAS_VERSION_TAG;
 
-use crate::sound::{Entry, Sound};
+use crate::sound::{Entry, SoundPage};
 use crate::unit::UnitIndex;
 
 /// Kinds by their numbers, as far as they are asked for.
@@ -79,7 +79,7 @@ pub(super) struct Node {
 
 /// The nodes of a text page with their links, ghosts left out.
 pub(super) fn nodes<'a>(
-    page: &Sound<'a>,
+    page: &SoundPage<'a>,
     state: Option<PfsByte>,
 ) -> impl Iterator<Item = (Node, Option<LobNode<'a>>)> + use<'a> {
     let header = page.header();
@@ -122,7 +122,7 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
         (_, _, kind::OLD_ROOT | kind::SUPER_ROOT | kind::UNUSED) => (Role::Older, 0, 0),
         (Some(LobFault::Kind(_)), _, _) => (Role::NoKind, 0, 0),
         (Some(_), _, _) => (Role::Broken, 0, 0),
-        (None, LobContent::Links(links), _) if !rises(&links) => (Role::Broken, links.level, 0),
+        (None, LobContent::Links(links), _) if !ascends(&links) => (Role::Broken, links.level, 0),
         (None, LobContent::Data(data), _) => {
             (Role::Data, 0, (data.len() as u64).saturating_sub(tag_bytes))
         }
@@ -142,13 +142,13 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
 }
 
 /// True when the parts of a value end one behind the other: every link says where its part does.
-fn rises(links: &LobNode<'_>) -> bool {
+fn ascends(links: &LobNode<'_>) -> bool {
     links.links().map(|link| link.end).is_sorted()
 }
 
 /// True when the length of tagged fragments counts the tag: then the records fill the page to the
 /// byte without it.
-fn counts_tags(page: &Sound<'_>) -> bool {
+fn counts_tags(page: &SoundPage<'_>) -> bool {
     let is_tagged =
         |entry: &Entry<'_>| entry.bytes.first().is_some_and(|s| s & HAS_VERSION_TAG != 0);
     if !page.entries().any(|entry| is_tagged(&entry)) {
@@ -167,7 +167,7 @@ fn contradicts(state: PfsByte, header: &PageHeader) -> bool {
 }
 
 /// True for a page with nodes of several values.
-fn is_shared(page: &Sound<'_>) -> bool {
+fn is_shared(page: &SoundPage<'_>) -> bool {
     let mut ids = page.entries().map(|entry| LobRecord::parse(entry.bytes).blob_id());
     let first = ids.next();
     ids.any(|id| Some(id) != first)

@@ -17,7 +17,7 @@ use super::node::{Node, Role, nodes};
 use super::part::Gap;
 use super::pointer::{Class, Complex, resembles_pointer};
 use crate::plan::Plan;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 use crate::unit::{Structure, UnitIndex};
 
 /// Bit 0 of the second status byte: a ghost of a forwarded record (public documentation).
@@ -151,7 +151,7 @@ impl<'p> PageReader<'p> {
 
     /// Hands everything that the page says to `sink`.
     #[inline]
-    pub(super) fn read(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
+    pub(super) fn read(&mut self, page: &SoundPage<'_>, sink: &mut impl Sink) {
         if page.unit.compression != Compression::None {
             return;
         }
@@ -169,7 +169,7 @@ impl<'p> PageReader<'p> {
         }
     }
 
-    fn text_page(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
+    fn text_page(&mut self, page: &SoundPage<'_>, sink: &mut impl Sink) {
         if !matches!(page.header().kind(), PageType::TextMix | PageType::TextTree) {
             return;
         }
@@ -198,7 +198,7 @@ impl<'p> PageReader<'p> {
     }
 
     #[cold]
-    fn row_page(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
+    fn row_page(&mut self, page: &SoundPage<'_>, sink: &mut impl Sink) {
         let plan = self.plan;
         let columns =
             self.columns.entry(page.index).or_insert_with(|| Columns::of(plan, page.index));
@@ -271,13 +271,13 @@ fn filed_under(plan: &Plan, target: PageId, expected: UnitIndex) -> UnitIndex {
 
 /// Stubs and forwarded records.
 #[inline]
-fn heap_page(page: &Sound<'_>, sink: &mut impl Sink) {
+fn heap_page(page: &SoundPage<'_>, sink: &mut impl Sink) {
     if page.traits.has(RecordKind::ForwardingStub) || page.traits.has(RecordKind::Forwarded) {
         forwarding(page, sink);
     }
 }
 
-fn forwarding(page: &Sound<'_>, sink: &mut impl Sink) {
+fn forwarding(page: &SoundPage<'_>, sink: &mut impl Sink) {
     let unit = page.index;
     for entry in page.entries() {
         let rid = page.rid(entry.slot);
@@ -313,7 +313,7 @@ fn is_back_pointer(bytes: &[u8]) -> bool {
 /// A row with a complex column.
 struct Row<'r> {
     plan: &'r Plan,
-    page: &'r Sound<'r>,
+    page: &'r SoundPage<'r>,
     columns: &'r Columns,
     rid: Rid,
     record: Record<'r>,

@@ -7,14 +7,14 @@ use extentdb_base::{ObjectId, PageId};
 use extentdb_messages::Arg;
 
 use crate::audit::part::BadPage;
-use crate::finding::{Cause, Finding, Findings, Place};
+use crate::finding::{Cause, Finding, Findings, Location};
 use crate::plan::Plan;
 use crate::unit::{Unit, UnitIndex};
 
 use super::rowset::Rowsets;
 
 /// A finding before its owner is known: number, arguments, place, other pages.
-pub(super) type Draft = (u32, Vec<Arg<'static>>, Place, [PageId; 2]);
+pub(super) type Draft = (u32, Vec<Arg<'static>>, Location, [PageId; 2]);
 
 /// Takes findings.
 pub(super) struct Reporter<'r> {
@@ -95,7 +95,7 @@ impl<'r> Reporter<'r> {
         let rowset = self.rowsets.of(unit);
         let is_moving =
             rowset.is_some_and(|rowset| rowset.units().any(|unit| self.in_flight.contains(&unit)));
-        match finding.place.owner {
+        match finding.location.owner {
             Some(owner) if is_moving => *self.doubtful.entry(owner.object).or_default() += 1,
             _ => self.findings.push(finding),
         }

@@ -23,7 +23,7 @@ use extentdb_reader::PageSource;
 use extentdb_types::Collation;
 
 use super::OwnerMap;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Location};
 use crate::options::ScopeChoice;
 use crate::unit::{Unit, UnitIndex, Units};
 
@@ -83,8 +83,8 @@ impl Chosen {
 
     /// Is a finding about what was chosen? Findings that concern the whole database always are.
     pub(super) fn keeps(&self, finding: &Finding, units: &Units, owners: &OwnerMap) -> bool {
-        let owner = finding.place.owner;
-        let page = finding.place.page;
+        let owner = finding.location.owner;
+        let page = finding.location.page;
         match (self, owner, page) {
             (Chosen::Database, ..) | (_, None, None) => true,
             (Chosen::Unknown, ..) => finding.is(Class::Database),
@@ -145,7 +145,7 @@ pub(super) fn choose(
 }
 
 fn refuse(error: u32, args: &[Arg<'_>]) -> Box<Finding> {
-    Box::new(Finding::new(error, Place::default(), args))
+    Box::new(Finding::new(error, Location::default(), args))
 }
 
 /// The table of this name. Of several schemas, `dbo` is the one that is meant.
@@ -241,7 +241,7 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
             let args: [Arg<'_>; 2] = [table.name.as_str().into(), filegroup.into()];
             notes.push(Finding::new(
                 2595,
-                Place { owner: Some(unit.owner), ..Place::default() },
+                Location { owner: Some(unit.owner), ..Location::default() },
                 &args,
             ));
         }
@@ -268,7 +268,7 @@ fn rowset_elsewhere(catalog: &Catalog, table: &Table, unit: &Unit) -> Finding {
         filegroup_name(catalog, unit.filegroup).into(),
         unit.filegroup.into(),
     ];
-    Finding::new(2594, Place { owner: Some(unit.owner), ..Place::default() }, &args)
+    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, &args)
 }
 
 fn filegroup_name(catalog: &Catalog, id: i16) -> String {

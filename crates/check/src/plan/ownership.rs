@@ -37,7 +37,7 @@ use extentdb_messages::Arg;
 
 use super::pages::load;
 use super::{Chosen, FileMaps, Prelude};
-use crate::finding::{Finding, Owner, Place, page_arg};
+use crate::finding::{Finding, Location, Owner, page_arg};
 use crate::unit::{Unit, UnitIndex, Units};
 
 /// Owner of a single page.
@@ -280,7 +280,7 @@ impl Prelude<'_> {
             let Some(state) = state.filter(|state| !state.is_allocated()) else { continue };
             let expected = state.with_allocated(true).with_mixed(true);
             let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-            self.findings.push(Finding::new(8948, Place::page(id).owned_by(unit.owner), &args));
+            self.findings.push(Finding::new(8948, Location::page(id).owned_by(unit.owner), &args));
         }
     }
 
@@ -357,7 +357,7 @@ impl Prelude<'_> {
             names.join(", ").into(),
             page_arg(MapKind::Sgam.page_of(first)),
         ];
-        self.notes.push(Finding::new(59031, Place::page(first), &args));
+        self.notes.push(Finding::new(59031, Location::page(first), &args));
     }
 
     fn verify_extent(
@@ -380,13 +380,13 @@ impl Prelude<'_> {
             (false, false, ExtentOwner::Nobody) if self.has_cut_chains => return,
             (false, false, ExtentOwner::Nobody) => {
                 let args = [page_arg(page), self.database_id.into()];
-                return self.findings.push(Finding::new(8905, Place::page(page), &args));
+                return self.findings.push(Finding::new(8905, Location::page(page), &args));
             }
             (true, true, _) => {
                 let maps = [MapKind::Gam, MapKind::Sgam].map(|map| page_arg(map.page_of(page)));
                 let [gam, sgam] = maps;
                 let args = [page_arg(page), self.database_id.into(), gam, sgam];
-                self.findings.push(Finding::new(8903, Place::page(page), &args));
+                self.findings.push(Finding::new(8903, Location::page(page), &args));
                 if matches!(owner, ExtentOwner::Nobody | ExtentOwner::Singles) {
                     return;
                 }
@@ -416,7 +416,7 @@ impl Prelude<'_> {
         maps: impl Iterator<Item = &'static str>,
         units: impl Iterator<Item = &'u Unit>,
     ) {
-        let place = Place::page(page);
+        let place = Location::page(page);
         self.findings.push(Finding::new(8904, place, &[page_arg(page), self.database_id.into()]));
         for map in maps {
             self.findings.push(Finding::new(8913, place, &[page_arg(page), map.into()]));

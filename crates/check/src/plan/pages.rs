@@ -10,7 +10,7 @@ use extentdb_reader::PageSource;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PageState {
     /// It is the page asked for, and its protection holds.
-    Sound,
+    SoundPage,
     /// The file or the backup does not have it, or the system refused.
     Unreadable,
     /// Its protection says that these are not the bytes that were written.
@@ -21,7 +21,7 @@ pub(crate) enum PageState {
 
 impl PageState {
     pub(crate) fn is_sound(self) -> bool {
-        self == PageState::Sound
+        self == PageState::SoundPage
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn examine(id: PageId, page: &mut PageBytes) -> PageState {
     }
     restore_torn(page);
     match PageHeader::of(page).page_id() {
-        found if found == id => PageState::Sound,
+        found if found == id => PageState::SoundPage,
         found => PageState::Other(found),
     }
 }

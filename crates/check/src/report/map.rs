@@ -83,7 +83,7 @@ impl ExtentMap {
     pub fn mark(&mut self, findings: &[Finding]) {
         let mut counts: BTreeMap<(FileId, u32), (u32, u32)> = BTreeMap::new();
         for finding in findings {
-            let Some(PageId { file, page }) = finding.place.page else { continue };
+            let Some(PageId { file, page }) = finding.location.page else { continue };
             let first = page / 8 / self.extents_per_cell * self.extents_per_cell;
             let (root, derived) = counts.entry((file, first)).or_default();
             *(if finding.derived_from.is_some() { derived } else { root }) += 1;

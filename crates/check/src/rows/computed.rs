@@ -17,7 +17,7 @@ use super::column::Content;
 use super::hasher::RowHasher;
 use super::page::{PageRows, Visit};
 use super::plan::RowPlan;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 
 /// An expression with the columns that it reads.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl Placed {
         &self,
         plan: &RowPlan,
         hasher: &RowHasher<'_>,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         rows: &PageRows<'_>,
         batch: &mut Batch,
     ) {
@@ -234,7 +234,7 @@ impl Batches {
         &mut self,
         plan: &RowPlan,
         hasher: &RowHasher<'_>,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         rows: &PageRows<'_>,
     ) {
         let Batches { batches, words } = self;

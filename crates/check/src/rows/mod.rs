@@ -22,7 +22,7 @@ use extentdb_reader::PageSource;
 
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 
 mod boundary;
 mod cells;
@@ -54,21 +54,21 @@ pub(crate) use shape::SYSFILES1;
 pub(crate) use value::resembles_ciphertext;
 
 /// What one worker needs to look at rows.
-pub(crate) struct RowFacts<'p> {
+pub(crate) struct RowCollector<'p> {
     plans: &'p RowPlans,
     hasher: RowHasher<'p>,
     is_physical: bool,
     memory: Vec<Row>,
 }
 
-impl<'p> RowFacts<'p> {
+impl<'p> RowCollector<'p> {
     pub(crate) fn new(
         plan: &'p Plan,
         plans: &'p RowPlans,
         source: &'p dyn PageSource,
         is_physical: bool,
-    ) -> RowFacts<'p> {
-        RowFacts {
+    ) -> RowCollector<'p> {
+        RowCollector {
             plans,
             hasher: RowHasher::new(plan, source),
             is_physical,
@@ -78,7 +78,7 @@ impl<'p> RowFacts<'p> {
 
     /// The rows of a page.
     #[inline]
-    pub(crate) fn page(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+    pub(crate) fn page(&mut self, page: &SoundPage<'_>, partial: &mut Partial) {
         if self.is_physical || !page.is_leaf {
             return;
         }

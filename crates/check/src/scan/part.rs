@@ -2,7 +2,7 @@
 
 use crate::page_set::PageSet;
 use crate::part::FamilyPart;
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::wire::wire_structs;
 
 /// The pages that were scanned. `covered` is merged by [`Partial`](crate::partial::Partial) first:
@@ -22,7 +22,7 @@ pub(crate) struct ScanPart {
 }
 
 impl FamilyPart for ScanPart {
-    fn merge(&mut self, other: ScanPart, _: &mut Sums) {
+    fn merge(&mut self, other: ScanPart, _: &mut RelationHashes) {
         self.pages_checked += other.pages_checked;
         self.bytes += other.bytes;
         self.pages_unknown += other.pages_unknown;

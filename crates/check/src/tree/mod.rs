@@ -32,24 +32,24 @@
 //!   ignore both.
 //! - Uniquifiers that are not stored: the first row of its key.
 
+mod ascending;
+mod collector;
 mod column;
-mod facts;
 mod gather;
 mod key;
 mod lead;
-mod look;
 mod order;
+mod page;
 pub(crate) mod part;
 mod plan;
 mod ranges;
-mod rising;
 mod run;
 mod undecided;
 mod verify;
 
 pub(crate) use part::TreePart;
 
-pub(crate) use facts::TreeFacts;
+pub(crate) use collector::TreeCollector;
 pub(crate) use plan::Trees;
 pub(crate) use verify::verify_trees;
 

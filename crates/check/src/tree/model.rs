@@ -21,15 +21,15 @@ use extentdb_reader::{PageSource, ReadError, SourceFile};
 use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::SqlType;
 
-use super::TreeFacts;
+use super::TreeCollector;
 use super::plan::Trees;
 use super::verify::verify_trees;
-use crate::dive::Dive;
 use crate::finding::{Finding, Findings};
 use crate::options::{Control, Options};
 use crate::partial::Partial;
 use crate::plan::{Plan, make};
-use crate::scan::{Counters, Look, Scan};
+use crate::scan::{Counters, PageVisitor, Scan};
+use crate::second_pass::SecondPass;
 use crate::unit::UnitIndex;
 
 const FAN_OUT: usize = 3;
@@ -241,20 +241,21 @@ impl Model {
             }
         }
         let parts = 1 + rng.below(3) as usize;
-        let mut looks: Vec<_> =
-            (0..parts).map(|_| Look::new(&scan, TreeFacts::new(trees, 1 << 20))).collect();
+        let mut looks: Vec<_> = (0..parts)
+            .map(|_| PageVisitor::new(&scan, TreeCollector::new(trees, 1 << 20)))
+            .collect();
         let cut = order.len().div_ceil(parts);
         for (at, page) in order.into_iter().enumerate() {
             looks[at / cut].page(PageId::new(1, page));
         }
         let mut sum = Partial::new(self.plan.units.len(), 1000, self.plan.key);
-        for look in looks {
-            sum.merge(look.finish()).unwrap();
+        for visitor in looks {
+            sum.merge(visitor.finish()).unwrap();
         }
         let clock = SystemClock::new();
         let stop = AtomicBool::new(false);
         let control = Control::new(&clock, &stop);
-        let dive = Dive {
+        let pass = SecondPass {
             source: &self.image,
             plan: &self.plan,
             options: &options,
@@ -267,12 +268,12 @@ impl Model {
         sum.tree
             .rooted
             .extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
-        assert!(verify_trees(&dive, trees, &mut sum, &mut findings).is_empty());
+        assert!(verify_trees(&pass, trees, &mut sum, &mut findings).is_empty());
         assert_eq!(sum.tree.undecided.contains(self.unit), way == Way::StructureOnly);
         let unit = sum.sums.unit(self.unit).unwrap();
         let is_flagged = unit.unbalanced().count() > 0
             || sum.tree.upper.of_unit(self.unit).len() != LEVELS - 1
-            || !sum.tree.upper.of_unit(self.unit).iter().all(super::run::Run::is_level)
+            || !sum.tree.upper.of_unit(self.unit).iter().all(super::run::PageRun::is_level)
             || sum.tree.leaves.of_unit(self.unit).len() > 1
             || !sum.tree.unproven.is_empty()
             || sum.findings.count() > 0;
@@ -626,7 +627,7 @@ fn a_root_that_the_index_does_not_have_is_reported() {
         model.trees[at].tree_mut(unit).unwrap().root = nowhere;
         let (_, findings) = model.check(way, false, &mut rng);
         let lost = findings.iter().find(|finding| finding.error == 8980).unwrap();
-        assert_eq!(lost.place.page, Some(nowhere), "{way:?}");
+        assert_eq!(lost.location.page, Some(nowhere), "{way:?}");
         assert!(
             lost.message.contains("Index node page (0:0), slot 0 refers to child page"),
             "{}",

@@ -24,7 +24,7 @@ use extentdb_messages::{Arg, RepairLevel};
 use super::index::LinkIndex;
 use super::{ChildFact, PageFact};
 use crate::audit::has_unverified_parents;
-use crate::finding::{Finding, Findings, Place, page_arg};
+use crate::finding::{Finding, Findings, Location, page_arg};
 use crate::plan::Plan;
 use crate::unit::{Structure, Unit, UnitIndex};
 
@@ -223,7 +223,7 @@ impl<'l> Links<'l> {
         let (Some(unit), Some(other)) = (self.unit(fact.unit), self.unit(other)) else { return };
         let args = [page_arg(fact.id())].into_iter().chain(unit.args()).chain([page_arg(next)]);
         let args: Vec<Arg<'_>> = args.chain(other.args()).collect();
-        let place = Place::page(fact.id()).owned_by(unit.owner);
+        let place = Location::page(fact.id()).owned_by(unit.owner);
         self.findings.push(Finding::new(8982, place, &args).related([next, PageId::NONE]));
     }
 
@@ -445,6 +445,6 @@ impl<'l> Links<'l> {
     ) -> Option<Finding> {
         let unit = self.unit(unit)?;
         let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        Some(Finding::new(error, Place::page(page).owned_by(unit.owner), &args).related(related))
+        Some(Finding::new(error, Location::page(page).owned_by(unit.owner), &args).related(related))
     }
 }

@@ -235,7 +235,7 @@ fn every_lost_page_is_named_by_its_parent_and_its_neighbours() {
         assert!(
             findings
                 .iter()
-                .any(|it| it.error == 8976 && it.place.page == Some(PageId::new(1, lost)))
+                .any(|it| it.error == 8976 && it.location.page == Some(PageId::new(1, lost)))
         );
     }
 }

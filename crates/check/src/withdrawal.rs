@@ -40,14 +40,14 @@ const NULL: u32 = 8970;
 const SYSTEM_NULLS_MIN: u64 = 4;
 
 /// Takes back what cannot be believed after a scan, and says what is not checked for it.
-pub(crate) fn take_back(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
-    let mut not_checked = take_back_compressed(plan, sum);
-    not_checked.extend(take_back_rules(plan, sum));
+pub(crate) fn withdraw(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+    let mut not_checked = withdraw_compressed(plan, sum);
+    not_checked.extend(withdraw_rules(plan, sum));
     not_checked
 }
 
 fn unit_of(plan: &Plan, finding: &Finding) -> Option<UnitIndex> {
-    plan.units.of_header(finding.place.owner?.unit, false)
+    plan.units.of_header(finding.location.owner?.unit, false)
 }
 
 fn name(plan: &Plan, unit: UnitIndex) -> String {
@@ -63,7 +63,7 @@ struct Cracked {
     rows_failed: u64,
 }
 
-fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let is_compressed = |unit: UnitIndex| {
         plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
     };
@@ -98,7 +98,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
             .is_some_and(|it| it.failed.contains(&page.page))
     });
     sum.findings.extract(|finding| {
-        let page = finding.place.page.unwrap_or_default();
+        let page = finding.location.page.unwrap_or_default();
         let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else {
             return false;
         };
@@ -128,13 +128,13 @@ struct Violations {
     last: Option<(PageId, Option<Slot>)>,
 }
 
-fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+fn withdraw_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let mut found: BTreeMap<(UnitIndex, u32), Violations> = BTreeMap::new();
     for finding in sum.findings.iter_mut().filter(|finding| finding.is(Class::Rule)) {
         if let Some(unit) = unit_of(plan, finding) {
             let violations = found.entry((unit, finding.error)).or_default();
-            violations.pages.extend(finding.place.page);
-            let row = finding.place.page.map(|page| (page, finding.place.slot));
+            violations.pages.extend(finding.location.page);
+            let row = finding.location.page.map(|page| (page, finding.location.slot));
             violations.rows += u64::from(row.is_none() || row != violations.last);
             violations.last = row;
         }
