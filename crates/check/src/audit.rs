@@ -22,8 +22,8 @@
 //!   compared.
 //! - A page whose slots are all empty is 0_PCT_FULL by PFS, although the slots themselves take
 //!   bytes.
-//! - Pages of types 19 and 20, left behind by an index build or bulk load that was on its way when
-//!   the file was copied.
+//! - Pages of types 19 and 20, left by an index build or bulk load that was on its way when the
+//!   file was copied.
 //! - Pages without any protection bits: (1:7), (1:12), and all that were not written since
 //!   protection was switched on.
 
@@ -77,7 +77,7 @@ const TRANSIENT_TYPES: [u8; 2] = [19, 20];
 pub(crate) enum Subject {
     /// The owner by the allocation maps.
     Owned(UnitIndex),
-    /// Nobody that the maps know: whoever the page's header names.
+    /// No owner by the maps: the unit that the page's header names.
     Unowned,
 }
 
@@ -268,7 +268,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
             (Ok(None), Some(body)) => self.accept(context, view, rules, body),
             (outcome, _) => {
                 self.fail_body(context, view, rules, outcome);
-                // What is said of compressed rows may have to be taken back; the page hangs in its
+                // Findings of compressed rows may have to be withdrawn; the page is linked into its
                 // tree all the same.
                 if let (true, Some((index, unit))) =
                     (rules.is_compressed && context.is_owned, context.unit)
@@ -492,7 +492,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
     }
 }
 
-/// True for units whose parents cannot be told: the form of child pointers in compressed records is
+/// True for units whose parents are unknown: the form of child pointers in compressed records is
 /// not certain.
 pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
     unit.compression != Compression::None

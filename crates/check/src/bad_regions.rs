@@ -18,7 +18,7 @@ use crate::report::DataFile;
 
 /// Pages no further apart than an extent are near each other.
 const NEAR: u32 = 8;
-/// So many bad pages make a place, when they are not of one object.
+/// Minimum number of bad pages of a damaged region, when they belong to several objects.
 const PAGES_MIN: usize = 4;
 
 /// A note for each place of several bad pages of several objects.

@@ -1,21 +1,21 @@
-//! Collectors: what the scan and second looks make of sound pages.
+//! Collectors: what the scan and second passes make of sound pages.
 
 use crate::partial::Partial;
 use crate::sound::{LinkedPage, SoundPage};
 
-/// What is made of sound pages. One worker has one; they are put together when the scan is over.
+/// What is collected from sound pages. Each worker has a collector of its own.
 pub(crate) trait Collector: Send {
-    /// Takes the facts of a page. `partial` is the worker's own.
+    /// Collects the facts of a page. `partial` is the worker's own.
     fn sound(&mut self, page: &SoundPage<'_>, partial: &mut Partial);
 
-    /// Takes the links of a tree page whose records are not read.
+    /// Collects the links of a tree page whose records are not read.
     fn linked(&mut self, _page: &LinkedPage<'_>, _partial: &mut Partial) {}
 
-    /// Puts into the partial what was held back, when the last page was seen.
+    /// Adds what was held back to the partial, after the last page.
     fn finish(&mut self, _partial: &mut Partial) {}
 }
 
-/// Makes nothing of them.
+/// Collects nothing.
 pub(crate) struct NoCollector;
 
 impl Collector for NoCollector {

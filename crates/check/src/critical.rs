@@ -2,9 +2,9 @@
 //! 14).
 //!
 //! SQL Server checks these tables first, and goes on only when they are sound. Here everything is
-//! checked in one pass, so the verdict comes afterwards: what was found in other tables is not
-//! told, since it was read by a description that is wrong. Findings about allocation stay: they
-//! come before in SQL Server, too. Nothing in these tables can be repaired.
+//! checked in one pass, so the verdict comes afterwards: findings of other tables are withdrawn,
+//! since their rows were read by a wrong description. Findings about allocation stay: SQL Server
+//! reports them before, too. Nothing in these tables can be repaired.
 //!
 //! The walk along their leaves (7984 to 7988) ends a run before it begins; nothing is added to
 //! that.
@@ -21,7 +21,7 @@ const CRITICAL: [ObjectId; 6] =
     [ObjectId(3), ObjectId(4), ObjectId(5), ObjectId(7), ObjectId(13), ObjectId(15)];
 /// The catalog contradicts itself: it ends a run, too.
 const INCONSISTENT: u32 = 8930;
-/// System tables against each other: a phase of its own, behind all others.
+/// System tables against each other: a phase of its own, after all others.
 const CATALOG: u32 = 8992;
 
 /// Ends a run after the fact: 7995, and what is left out for it.

@@ -95,7 +95,7 @@ pub(crate) struct WideSpan {
     pub(crate) end: u32,
 }
 
-/// Rows of a page, expanded one behind the other. The memory is used again for the next page.
+/// Rows of a page, expanded back to back. The memory is used again for the next page.
 #[derive(Default)]
 pub(crate) struct Expander {
     arena: Vec<u8>,
@@ -210,7 +210,7 @@ impl Expander {
         self.nulls.clear();
         self.nulls.resize(layout.columns.len().div_ceil(8), 0);
         let stored: Vec<CdColumn<'_>> = record.columns().collect();
-        // A column that the row does not have yet stands behind all it has: the null bitmap ends
+        // A column that the row does not have yet lies after all it has: the null bitmap ends
         // before it.
         let mut present = 0;
         for (number, column) in layout.columns.iter().enumerate() {

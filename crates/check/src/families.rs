@@ -14,7 +14,7 @@ use crate::rows::{RowCollector, RowPlans};
 use crate::sound::{LinkedPage, SoundPage};
 use crate::tree::{TreeCollector, Trees};
 
-/// What the families plan before the first page is scanned, beside the [`Plan`] of allocation.
+/// What the families plan before the first page is scanned, besides the [`Plan`] of allocation.
 pub(crate) struct FamilyPlans {
     pub(crate) rows: RowPlans,
     pub(crate) trees: Trees,

@@ -1,4 +1,4 @@
-//! Findings: a message number, a place, the sentence. And the bag that collects them.
+//! Findings: message number, location and sentence; and the collection of a run.
 //!
 //! Order (`docs/check.md` 13): system objects by object id, then user objects, then what belongs to
 //! no object; within an object by index, partition, allocation unit and page; on a page the
@@ -6,8 +6,8 @@
 //!
 //! Invariants
 //! - The totals count every finding, kept or not.
-//! - A bag that is full keeps the findings that come first in the order, so what is kept does not
-//!   depend on who found what when.
+//! - A collection that is full keeps the findings that come first in the order, so what is kept
+//!   does not depend on the order of discovery.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct Owner {
 /// Where a finding is. What is not known is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Location {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<Owner>,
     /// The page.
     pub page: Option<PageId>,
@@ -50,12 +50,12 @@ pub struct Location {
 }
 
 impl Location {
-    /// A page that belongs to nobody.
+    /// A page that has no owner.
     pub fn page(page: PageId) -> Location {
         Location { page: Some(page), ..Location::default() }
     }
 
-    /// The same place, owned.
+    /// The same location, with an owner.
     #[must_use]
     pub fn owned_by(self, owner: Owner) -> Location {
         Location { owner: Some(owner), ..self }
@@ -96,7 +96,7 @@ pub struct Finding {
     pub error: u32,
     /// 16 for damage, 10 for information.
     pub severity: u8,
-    /// Tells the conditions of one number apart, where they are known.
+    /// Distinguishes the conditions of one number, where they are known.
     pub state: u8,
     /// Where it is.
     pub location: Location,
@@ -104,12 +104,12 @@ pub struct Finding {
     pub repair: RepairLevel,
     /// The finding of which this is a consequence.
     pub derived_from: Option<Cause>,
-    /// Pages besides the place that the sentence names.
+    /// Pages besides the location that the sentence names.
     pub related: [PageId; 2],
     /// The key of the row, such as `[OrderID] = 10248`, where it can be read.
     pub key: Option<String>,
-    /// Lines that belong to this one and are not counted: 8955 behind 8951, 8956 behind 8952, 8988
-    /// behind 8984.
+    /// Lines that belong to this one and are not counted: 8955 after 8951, 8956 after 8952, 8988
+    /// after 8984.
     pub companions: Vec<Finding>,
     /// The sentence.
     pub message: String,
@@ -149,7 +149,7 @@ impl Finding {
         Finding { state, ..self }
     }
 
-    /// With the pages that it names besides its place.
+    /// With the pages that it names besides its location.
     #[must_use]
     pub fn related(self, related: [PageId; 2]) -> Finding {
         Finding { related, ..self }
@@ -169,7 +169,7 @@ impl Finding {
         self
     }
 
-    /// Which total it adds to.
+    /// The total it adds to.
     pub fn counts(&self) -> Counts {
         lookup(self.error).map_or(Counts::Neither, |message| message.counts)
     }
@@ -218,12 +218,12 @@ impl Totals {
     }
 }
 
-/// A bag of findings: the first `limit` in the order of the report, and totals of all.
+/// A collection of findings: the first `limit` in the order of the report, and totals of all.
 #[derive(Clone, Debug)]
 pub struct Findings {
     kept: Vec<Finding>,
     limit: usize,
-    /// Findings that were put in, kept or not.
+    /// Findings that were added, kept or not.
     count: u64,
     /// By object; `None` = not associated with any single object.
     totals: BTreeMap<Option<ObjectId>, Totals>,
@@ -231,7 +231,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// An empty bag.
+    /// An empty collection.
     pub fn new(limit: usize) -> Findings {
         Findings {
             kept: Vec::new(),
@@ -242,7 +242,7 @@ impl Findings {
         }
     }
 
-    /// Puts a finding in.
+    /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
         let object = finding.location.owner.map(|owner| owner.object);
         let totals = self.totals.entry(object).or_default();
@@ -257,7 +257,7 @@ impl Findings {
         self.shrink();
     }
 
-    /// Adds everything of another bag.
+    /// Adds everything of another collection.
     pub fn merge(&mut self, other: Findings) {
         for (object, totals) in other.totals {
             self.totals.entry(object).or_default().add(totals);
@@ -268,8 +268,8 @@ impl Findings {
         self.shrink();
     }
 
-    /// The bag without what does not pass; totals are those of what is left. Exact as long as
-    /// everything put in was kept, which is what comes back.
+    /// The collection without what does not pass; totals are those of what is left. Exact as long
+    /// as everything added was kept, which the second value states.
     pub(crate) fn narrow(self, passes: impl Fn(&Finding) -> bool) -> (Findings, bool) {
         let is_exact = self.count == self.kept.len() as u64;
         let mut narrowed = Findings::new(self.limit);
@@ -277,7 +277,7 @@ impl Findings {
         (narrowed, is_exact)
     }
 
-    /// Sorting is put off until the bag holds twice what it may.
+    /// Sorting is put off until the collection holds twice what it may.
     fn shrink(&mut self) {
         if self.kept.len() > self.limit.saturating_mul(2) {
             self.sort_and_truncate();
@@ -295,7 +295,7 @@ impl Findings {
         self.kept
     }
 
-    /// Takes out findings that are kept, as if they had never been put in.
+    /// Removes kept findings from list and totals.
     pub(crate) fn extract(&mut self, mut is_wanted: impl FnMut(&Finding) -> bool) -> Vec<Finding> {
         let (taken, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
@@ -309,7 +309,7 @@ impl Findings {
             }
         }
         self.count -= taken.len() as u64;
-        // The level of findings that were not kept is not known any more; then it stays as it was.
+        // The repair level of findings that were not kept is unknown: then the level stays.
         if self.count == kept.len() as u64 {
             self.repair =
                 kept.iter().map(|finding| finding.repair).max().unwrap_or(RepairLevel::None);
@@ -323,7 +323,7 @@ impl Findings {
         self.kept.iter_mut()
     }
 
-    /// All that were put in.
+    /// Findings added, kept or not.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -8,14 +8,14 @@
 //! ```
 //!
 //! Objects that the replayed log changed have counters and classes of fullness that no log record
-//! keeps up: a restart counts them anew, and so they are counted in one note (59040) and are no
+//! keeps up: a restart recounts them, and so they are counted in one note (59040) and are no
 //! findings.
 //!
-//! Of objects and pages in doubt, findings that put several pages side by side become notes
-//! (59026), and the run is incomplete. What a page says about itself always counts.
+//! Of objects and pages in doubt, findings that compare several pages become notes (59026), and the
+//! run is incomplete. What a page says about itself always counts.
 //!
 //! Invariants
-//! - Nothing is taken back in a database that was closed cleanly.
+//! - Nothing is withdrawn in a database that was closed cleanly.
 //! - Totals, objects and verdict are those of the findings that stay.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,8 @@ pub(crate) struct Outcome {
     pub(crate) not_checked: Vec<NotChecked>,
 }
 
-/// Takes findings that may be changes in flight out of the bag, and says what is known of the log.
+/// Takes findings that may be changes in flight out of the collection, and says what is known of
+/// the log.
 pub(crate) fn withdraw_in_flight(
     plan: &Plan,
     log: &LogUse,
@@ -72,7 +73,7 @@ pub(crate) fn withdraw_in_flight(
     outcome
 }
 
-/// Objects that the replayed log changed: a restart of the server counts them anew.
+/// Objects that the replayed log changed: a restart of the server recounts them.
 fn recounted_at_restart(plan: &Plan, log: &LogUse) -> BTreeSet<ObjectId> {
     let LogUse::Redone(summary) = log else { return BTreeSet::new() };
     let open = summary.unfinished.iter().flat_map(|open| &open.units);

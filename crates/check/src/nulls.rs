@@ -1,4 +1,4 @@
-//! The null bitmaps of records that are alike, looked at in one loop.
+//! The null bitmaps of records that are alike, tested in one loop.
 //!
 //! ```text
 //! fixed part | columns u16 | bits 1-8 | bits 9-16 | …        one word of eight bytes holds the number and 48 bits
@@ -20,7 +20,7 @@ impl NullBits {
     }
 
     /// Takes in the bit of a column, from 1; 0 is of a column that has none. `None` for one too far
-    /// behind.
+    /// after.
     #[inline(always)]
     pub(crate) fn add(&mut self, null_bit: u16) -> Option<()> {
         if let Some(bit) = null_bit.checked_sub(1) {

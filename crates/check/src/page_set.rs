@@ -24,7 +24,7 @@ pub struct Overlap {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PageSet {
     runs: Vec<PageInterval>,
-    /// Number of runs that were in order when the set was last put in order.
+    /// Number of runs that were in order when the set was last sorted.
     normalized: usize,
 }
 
@@ -74,7 +74,7 @@ impl PageSet {
         overlap
     }
 
-    /// The runs in order: file, first page, first page behind.
+    /// The runs in order: file, first page, first page after.
     pub(crate) fn runs(&mut self) -> Result<impl Iterator<Item = (FileId, u32, u32)>, Overlap> {
         self.normalize()?;
         Ok(self.runs.iter().map(|run| (run.file, run.start, run.end)))

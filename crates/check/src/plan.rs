@@ -45,7 +45,7 @@ pub(crate) use chosen::leaves_out;
 pub(crate) use maps::FileMaps;
 pub(crate) use ownership::{ExtentOwner, OwnerMap, PageOwner};
 
-/// The first version whose rows can carry older versions of themselves behind their versioning tag,
+/// The first version whose rows can carry older versions of themselves after their versioning tag,
 /// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
 /// recovery.
 const VERSIONS_IN_ROWS_SINCE: u16 = 895;
@@ -66,7 +66,7 @@ pub(crate) struct Plan {
     pub owners_are_known: bool,
     /// Files that the catalog lists and that were not given: nothing is known of their pages.
     pub missing_files: Vec<FileId>,
-    /// Some IAM chain leads into such a file: what it lists behind that is not known.
+    /// Some IAM chain leads into such a file: what it lists after that is not known.
     pub has_cut_chains: bool,
     /// Units whose chain of IAM pages could not be followed to its end: they may own more pages
     /// than is known.
@@ -89,7 +89,7 @@ pub(crate) struct Plan {
     pub target: Option<String>,
     /// The catalog, when it could be read.
     pub catalog: Option<Catalog>,
-    /// Key of all sums of this run.
+    /// Key of all hashes of this run.
     pub key: HashKey,
 }
 
@@ -388,9 +388,9 @@ impl Prelude<'_> {
     /// What a changed page of each file must be newer than to need its DIFF bit.
     ///
     /// Only files that were closed cleanly are judged: a backup carries the map as the backup has
-    /// just reset it, beside a boot page that still names the backup before. Without a base there
-    /// was no full backup yet, or the log was rebuilt: what file headers say then may be older than
-    /// the map.
+    /// just reset it, with a boot page that still names the backup before. Without a base there was
+    /// no full backup yet, or the log was rebuilt: what file headers say then may be older than the
+    /// map.
     fn diff_base(&self, boot: Option<&BootRecord>) -> HashMap<FileId, Lsn> {
         let is_judged = |boot: &&BootRecord| boot.status.is_clean() && !boot.backup_lsn.is_zero();
         let Some(boot) = boot.filter(is_judged) else { return HashMap::new() };

@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// What the run comes to.
+/// The verdict of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Everything that was asked for was checked, and nothing is wrong.
@@ -114,7 +114,7 @@ pub struct Report {
     pub options: Vec<&'static str>,
     /// Information messages are left out of the text.
     pub no_infomsgs: bool,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
     /// True when it was stopped before its end.
     pub was_stopped: bool,

@@ -1,7 +1,7 @@
-//! A run from beginning to end: plan, scan, second looks, report.
+//! A run from beginning to end: plan, scan, second passes, report.
 //!
 //! ```text
-//! run.rs        plan, scan, the second look of each family
+//! run.rs        plan, scan, the second pass of each family
 //! coverage.rs   what was covered, what was left out and why
 //! summary.rs    partial result -> findings in order, totals, verdict
 //! watch.rs      progress, time limit, the wish to stop
@@ -38,10 +38,10 @@ mod extent_map;
 mod summary;
 mod watch;
 
-/// Checks the database behind `source`.
+/// Checks the database of `source`.
 ///
-/// Whatever the pages hold, the report comes back; a boot page or catalog that cannot be read is
-/// a finding, and all other pages are audited as far as they can be.
+/// Whatever the pages hold, the report is returned; a boot page or catalog that cannot be read is a
+/// finding, and all other pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
     let (mut run, planned) = Run::start(source, options, control);
     if let Some(Planned { plan, families, findings }) = planned {
@@ -78,7 +78,7 @@ pub(crate) enum AfterStop {
     Keep,
 }
 
-/// What the second looks read, once the scan is over.
+/// What the second passes read, once the scan is over.
 #[derive(Clone, Copy)]
 struct Stage<'s> {
     plan: &'s Plan,
@@ -129,7 +129,7 @@ impl<'r> Run<'r> {
         self.report.files = self.source.files().iter().map(file).collect();
     }
 
-    /// Scans what `sum` does not cover yet, runs the second looks and completes the report. The
+    /// Scans what `sum` does not cover yet, runs the second passes and completes the report. The
     /// result of the scan comes back when the run was stopped and it is to be kept.
     pub(crate) fn check(
         &mut self,
@@ -190,7 +190,7 @@ impl<'r> Run<'r> {
         outcome.result.map(|(sum, _)| sum)
     }
 
-    /// What needs more than one page: the second look of each family.
+    /// What needs more than one page: the second pass of each family.
     fn verify(&mut self, stage: Stage<'_>, sum: &mut Partial, findings: &mut Findings) {
         let plan = stage.plan;
         let is_complete = sum.scan.pages_checked == stage.scan_plan.pages_planned;
@@ -229,7 +229,7 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// One second look, under watch.
+    /// One second pass, under watch.
     fn second_look<T>(&mut self, stage: Stage<'_>, look: impl FnOnce(&SecondPass<'_>) -> T) -> T {
         let Stage { plan, scan_plan, counters, .. } = stage;
         let source = self.source;

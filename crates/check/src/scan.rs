@@ -7,7 +7,7 @@
 //!         for each allocated page: audit                        -> the worker's own Partial
 //! ```
 //!
-//! Workers share the plan, which nobody changes, and the place in the plan where the next chunk
+//! Workers share the plan, which is immutable, and the place in the plan where the next chunk
 //! begins. Everything else is their own.
 //!
 //! PFS decides what is read. Where its page cannot be used, pages that their unit owns and that
@@ -70,12 +70,12 @@ enum Interest {
         skipped: u32,
         outside: u32,
     },
-    /// PFS cannot tell, but somebody owns it.
+    /// PFS is unknown, but the extent has an owner.
     Unknown,
     Nothing,
 }
 
-/// Which units are looked at.
+/// Which units are examined.
 #[derive(Clone, Copy)]
 pub(crate) enum Choice<'c> {
     /// All but those that an option leaves out.
@@ -105,7 +105,7 @@ impl Choice<'_> {
 pub(crate) struct Window {
     /// Only these pages; none given = all.
     within: Vec<PageRange>,
-    /// Not these any more: file, first page, first page behind, in order.
+    /// Not these any more: file, first page, first page after, in order.
     done: Vec<(FileId, u32, u32)>,
 }
 
@@ -211,7 +211,7 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     }
 }
 
-/// Everything a worker needs and nobody changes.
+/// What workers share, immutable.
 #[derive(Clone, Copy)]
 pub(crate) struct Scan<'s> {
     pub(crate) source: &'s dyn PageSource,
@@ -334,7 +334,7 @@ impl<'w, F: Collector> PageVisitor<'w, F> {
         }
     }
 
-    /// Shows a page to the collector, when it is allocated, belongs to somebody and is sound.
+    /// Shows a page to the collector, when it is allocated, has an owner and is sound.
     pub(crate) fn page(&mut self, id: PageId) -> &mut F {
         let Scan { plan, choice, .. } = *self.worker.scan;
         let maps = plan.maps_of(id.file).filter(|maps| id.page < maps.pages);

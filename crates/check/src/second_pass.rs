@@ -1,4 +1,4 @@
-//! The second look: pages of some units once more, for facts that are kept exactly (`docs/check.md`
+//! The second pass: pages of some units once more, for facts that are kept exactly (`docs/check.md`
 //! 22).
 //!
 //! Goes through the same audit as the scan. What that finds is known already and is not reported
@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::scan::{Counters, PageVisitor, Scan};
 use crate::unit::UnitIndex;
 
-/// What a second look needs.
+/// What a second pass needs.
 #[derive(Clone, Copy)]
 pub(crate) struct SecondPass<'d> {
     pub(crate) source: &'d dyn PageSource,
@@ -53,7 +53,7 @@ impl SecondPass<'_> {
         with(&mut PageVisitor::new(&scan, collector))
     }
 
-    /// True when somebody wants the run to end.
+    /// True when the run is asked to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -40,7 +40,7 @@ pub(crate) struct SoundPage<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Records<'a> {
     OnPage(&'a [u8], &'a [Span]),
-    /// All of one length, one behind the other.
+    /// All of one length, back to back.
     Even(&'a [u8], EvenSpans),
     Expanded(&'a [u8], &'a [WideSpan]),
 }
@@ -119,7 +119,7 @@ impl<'a> SoundPage<'a> {
         }
     }
 
-    /// A record by its place among those that are there.
+    /// A record by index among those that are there.
     #[inline]
     pub(crate) fn entry(&self, at: usize) -> Option<Entry<'a>> {
         let (slot, bytes) = match self.records {

@@ -1,13 +1,13 @@
-//! Where records lie among the bytes they are found in.
+//! Where records lie in their buffer.
 //!
 //! ```text
-//! Span      of a page: slot, first byte, byte behind it          records of any length, anywhere on the page
-//! Even      of a whole page: first byte, length, number          records of one length, one behind the other in slot order
-//! WideSpan  of records that were expanded                        see `expand`
+//! Span       of a page: slot, first byte, end        records of any length, anywhere on the page
+//! EvenSpans  of a whole page: start, width, count    records of one length, back to back
+//! WideSpan   of expanded records                     see `expand`
 //! ```
 //!
-//! Most leaf pages of nonclustered indexes are even: nothing has to be written down for each of
-//! their entries, and a loop over them has only numbers that grow by the same step.
+//! Most leaf pages of nonclustered indexes are even: no span is stored per entry, and a loop over
+//! them has only numbers that grow by a constant step.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use crate::expand::WideSpan;
 pub(crate) trait RecordSpan: Copy {
     /// Its first byte.
     fn start(&self) -> usize;
-    /// The byte behind it.
+    /// The byte after it.
     fn end(&self) -> usize;
     /// Its slot.
     fn slot(&self) -> u16;
@@ -37,11 +37,11 @@ pub(crate) trait RecordSpans: Copy {
     /// All of them.
     fn iter(self) -> impl ExactSizeIterator<Item = Self::RecordSpan> + Clone;
 
-    /// Some of them, by their places; none when there are not so many.
+    /// Some of them, by index; none when there are not so many.
     fn part(self, range: Range<usize>) -> Self;
 
-    /// Eight bytes of each record, little-endian, from `at` on; which may reach behind it. `None`,
-    /// or no more of them, where the bytes end before.
+    /// Eight bytes of each record, little-endian, from `at` on; which may reach past it. `None`, or
+    /// no more of them, where the bytes end before.
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>>;
 
     /// The first one.
@@ -122,8 +122,7 @@ impl RecordSpan for WideSpan {
     }
 }
 
-/// Records of one length that lie one behind the other, in slot order: none of their slots is
-/// empty.
+/// Records of one length that lie back to back, in slot order: none of their slots is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EvenSpans {
     slot: usize,
@@ -160,7 +159,7 @@ impl RecordSpan for EvenSpan {
 
 impl EvenSpans {
     /// The records of a page whose slots say so, when each has `len` bytes, and their bytes.
-    /// Nothing may reach behind `body`.
+    /// Nothing may reach past `body`.
     #[inline]
     pub(crate) fn of<'b>(
         view: PageRef<'_>,
@@ -228,7 +227,7 @@ impl RecordSpans for EvenSpans {
     /// Of records with fewer than eight bytes there are none.
     #[inline(always)]
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>> {
-        // What follows a record is the next one, or what is behind the last.
+        // What follows a record is the next one, or what is after the last.
         let start = self.start + at;
         let column = bytes.get(start..start + self.count * self.width).unwrap_or_default();
         column.chunks_exact(self.width.max(1)).map(word)

@@ -19,7 +19,7 @@ use crate::finding::Owner;
 /// Place of a unit in [`Units`].
 pub(crate) type UnitIndex = u32;
 
-/// How the pages of a unit hang together.
+/// How the pages of a unit are linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Structure {
     /// Data pages without links.
@@ -42,14 +42,14 @@ impl Structure {
     }
 }
 
-/// An allocation unit and whose it is.
+/// An allocation unit and its owner.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
-    /// Whose it is, its own id included.
+    /// Its owner, its own id included.
     pub owner: Owner,
     /// In-row, LOB, row-overflow.
     pub kind: AllocUnitKind,
-    /// How its pages hang together.
+    /// How its pages are linked.
     pub structure: Structure,
     /// How its rows are stored.
     pub compression: Compression,

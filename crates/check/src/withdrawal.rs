@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Damage hits single pages and rows. A column that is stored in another way than this program
-//! thinks, or keys in another order, is wrong everywhere. Such findings are taken back, and the
+//! thinks, or keys in another order, is wrong everywhere. Such findings are withdrawn, and the
 //! report says what was not checked.
 //!
 //! Invariants
-//! - Nothing is taken back for a few pages or rows, nor what only one page of many says.
+//! - Nothing is withdrawn for a few pages or rows, nor what only one page of many says.
 //! - Links of pages whose records are not understood count all the same: see `audit`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,16 +30,16 @@ use crate::unit::UnitIndex;
 
 /// A row of a compressed page that could not be expanded.
 const UNEXPANDED: u32 = 2537;
-/// So many pages at least …
+/// Minimum number of pages …
 const PAGES_MIN: u64 = 4;
-/// … or so many rows.
+/// … or minimum number of rows.
 const ROWS_MIN: u64 = 32;
 /// NULL in a column that must not be.
 const NULL: u32 = 8970;
 /// Rows of a table of the server with such a column.
 const SYSTEM_NULLS_MIN: u64 = 4;
 
-/// Takes back what cannot be believed after a scan, and says what is not checked for it.
+/// Withdraws findings that are implausible after a scan, and says what is not checked for it.
 pub(crate) fn withdraw(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let mut not_checked = withdraw_compressed(plan, sum);
     not_checked.extend(withdraw_rules(plan, sum));
@@ -56,7 +56,7 @@ fn name(plan: &Plan, unit: UnitIndex) -> String {
     format!("{table} (index ID {})", owner.map_or(-1, |owner| owner.index.0))
 }
 
-/// What a compressed unit comes to.
+/// Damage of a compressed unit.
 #[derive(Default)]
 struct Cracked {
     failed: BTreeSet<PageId>,
@@ -124,7 +124,7 @@ fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
 struct Violations {
     pages: BTreeSet<PageId>,
     rows: u64,
-    /// The row of the last one: its columns are told one after the other.
+    /// The row of the last one: its columns are reported one after the other.
     last: Option<(PageId, Option<Slot>)>,
 }
 

@@ -625,7 +625,7 @@ fn group_6_chains_of_several_iam_pages() {
         memory.edit(iam, |page| page[136..142].copy_from_slice(&interval.to_bytes()));
     };
     let small = demo.unit("customers", 1).first_iam.page;
-    // What the page listed belongs to nobody any more.
+    // What the page listed has no owner any more.
     let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
     cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
     cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));

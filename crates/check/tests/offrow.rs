@@ -348,7 +348,7 @@ fn group_5_values_below_a_root_in_the_row() {
         );
         assert_eq!(of(&report, 8929).len(), 1);
     }
-    // Bytes of a value read as links: their parts do not end one behind the other.
+    // Bytes of a value read as links: their parts do not end back to back.
     subject.case("95", &[8961, 8929], &[8962, 8974], |memory| {
         edit(memory, node, |bytes| {
             bytes[12] = 2;
@@ -394,7 +394,7 @@ fn group_5_values_below_a_root_in_the_row() {
         .case("101", &[8965, 8929], &[8927], |memory| edit(memory, node, |bytes| bytes[0] = 0x0c));
     subject.case("102", &[], &[], |memory| edit(memory, node, |bytes| bytes[40] ^= 0xff));
 
-    // Two rows lead to one node: both values are named, and the node that nobody leads to.
+    // Two rows lead to one node: both values are named, and the node without a predecessor.
     let second = *pointers.iter().filter(several).nth(3).unwrap();
     let report = subject.case("97", &[8961, 8964, 8929], &[8974], |memory| {
         edit_pointer(memory, second, |bytes| bytes[FIRST_LINK].copy_from_slice(&node.to_bytes()));
@@ -417,7 +417,7 @@ fn row_99_a_value_that_only_its_row_forgot_is_unreferenced() {
     });
 }
 
-/// Takes a variable column out of its row: it is empty from then on, and those behind it move.
+/// Takes a variable column out of its row: it is empty from then on, and those after it move.
 fn remove_value(page: &mut PageBytes, pointer: Pointer) {
     let start = offset(page, pointer.slot);
     let record = Record::parse_data(&page[start..]);

@@ -323,7 +323,7 @@ fn a_system_table_that_cannot_be_read_is_no_sound_one() {
         SYSSCALARTYPES,
         |bytes| int(bytes, 4) == 56,
         |row| {
-            // The id is NULL, by the bitmap behind the fixed part.
+            // The id is NULL, by the bitmap after the fixed part.
             let bitmap = usize::from(u16::from_le_bytes([row[2], row[3]])) + 2;
             row[bitmap] |= 1;
         },

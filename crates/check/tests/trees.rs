@@ -317,7 +317,7 @@ fn row_72_a_uniquifier_that_two_rows_share() {
     let cn = trees.tree("cn", 1);
     let leaf = levels(&trees.memory, &cn).pop().unwrap()[9];
     let stored = trees.memory.stored(leaf);
-    // Two rows of one key behind its first row, whose uniquifier is not stored.
+    // Two rows of one key after its first row, whose uniquifier is not stored.
     let value = |slot| int_at(&trees.memory, leaf, slot, cn.key_at[0]);
     let slot = (1..)
         .find(|slot| value(slot - 1) == value(*slot) && value(*slot) == value(slot + 1))
@@ -376,8 +376,7 @@ fn rows_74_to_76_separators() {
     // That of another page is compared with the page above.
     expect(&set(page, 0, -1_000_000), 74, &[8933], &[]);
     expect(&set(page, 0, 1_000_000), 74, &[2511], &[]);
-    // A separator of the root, behind the last key of the leaf that is left of it, two levels
-    // below.
+    // A separator of the root, after the last key of the leaf that is left of it, two levels below.
     let root = all[0][0];
     let found = expect(&set(root, 2, -11), 75, &[8934], &[]);
     let left = children(&trees.memory, *children(&trees.memory, root)[1..2].first().unwrap());

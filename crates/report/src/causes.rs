@@ -1,7 +1,7 @@
 //! Root causes: the findings that others follow from.
 //!
 //! One bad page makes its parents, neighbours and children report it. Those findings name it as
-//! their cause; here they are counted behind it.
+//! their cause; here they are counted per cause.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@
 //!   invocations           what was asked for and not checked
 //! ```
 //!
-//! A region is given only where a page lies at its own place in the file: pages of a backup have
+//! A region is given only where a page lies at its own offset in the file: pages of a backup have
 //! none.
 
 use std::collections::BTreeMap;
@@ -215,7 +215,7 @@ fn rule(number: u32) -> Value {
     rule
 }
 
-/// The same in every run that finds the same thing in the same place.
+/// The same in every run that finds the same thing at the same location.
 fn fingerprint(finding: &Finding) -> String {
     let place = finding.location;
     let number = |value: Option<i64>| value.map_or_else(String::new, |value| value.to_string());

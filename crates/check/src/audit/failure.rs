@@ -57,8 +57,8 @@ impl<'p, F: Collector> Auditor<'p, F> {
         self.give_up(context, error);
     }
 
-    /// 8909, or 5256 for a unit that the catalog does not know. The page belongs to nobody: what
-    /// its header says is not about this place.
+    /// 8909, or 5256 for a unit that the catalog does not know. The page has no owner: what its
+    /// header says describes another page.
     #[cold]
     pub(super) fn fail_page_id(&mut self, context: &Context<'p>, header: &PageHeader) {
         let id = context.id;

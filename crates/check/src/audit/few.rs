@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A row leaves its last columns out when they are NULL or empty, and says nothing of variable
-//! columns when it leaves out all. So a row without any is like those beside it.
+//! columns when it leaves out all. So a row without any is like its neighbours.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::record::row::COMPLEX_COLUMN;
@@ -67,7 +67,7 @@ impl Few {
 
     /// How long the row is that begins at `start`, be it longer than the page, and whether it has
     /// pointer structures: the highest bits of its end offsets. `None` for other records, for one
-    /// that does not add up, and for one so near the end of the page that it has to be looked at
+    /// that does not add up, and for one so near the end of the page that it has to be examined
     /// alone.
     #[inline(always)]
     pub(super) fn length(&self, page: &[u8; PAGE_BYTES], start: usize) -> Option<(usize, u64)> {

@@ -55,7 +55,7 @@ pub(crate) struct AuditPart {
     pub diff_missed: Option<Finding>,
     /// Pages of compressed units, whose records are checked by unverified rules.
     pub pages_compressed: u64,
-    /// Units whose pages were found where nobody owns them: they lack rows.
+    /// Units whose pages were found without an owner: they lack rows.
     pub strayed: BTreeSet<UnitIndex>,
     /// Units with compressed rows that could not be expanded.
     pub unexpanded: BTreeSet<UnitIndex>,

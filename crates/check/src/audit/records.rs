@@ -249,8 +249,7 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
     }
 }
 
-/// Has it columns that there are not? A ghost may: it was put there by somebody who added them, and
-/// rolled back.
+/// Has it columns that there are not? A ghost may: its transaction added them and was rolled back.
 #[inline]
 fn is_too_wide(record: &Record<'_>, rules: &Rules) -> bool {
     let is_ghost = record.kind() == RecordKind::GhostData;

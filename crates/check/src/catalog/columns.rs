@@ -1,4 +1,4 @@
-//! Columns of tables against the columns of their rowsets, their types and their places in the
+//! Columns of tables against the columns of their rowsets, their types and their positions in the
 //! rows.
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!   encrypted columns are varbinary;
 //! - char and binary columns made without ANSI padding, decimals of vardecimal tables and
 //!   uniquifiers are of variable length;
-//! - dropped columns keep their place, whoever came behind them; rows that are compressed have no
-//!   places. Where none was dropped, there is no gap between columns.
+//! - dropped columns keep their position, whatever column was added later; compressed rows have
+//!   no positions. Where none was dropped, there is no gap between columns.
 
 use std::collections::BTreeSet;
 
@@ -157,7 +157,7 @@ fn verify_places(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     }
 }
 
-/// A column behind a gap that no column was dropped from.
+/// A column after a gap that no column was dropped from.
 fn report_gap(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     if let Some(column) = first_gap(index, rowset) {
         let attribute = format!("leaf_offset={}", column.leaf.offset);
@@ -165,8 +165,7 @@ fn report_gap(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     }
 }
 
-/// The first column with a gap before it, where nobody ever dropped one and all types are
-/// understood.
+/// The first column with a gap before it, where none was ever dropped and all types are understood.
 fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn> {
     let columns = &rowset.layout.columns;
     let is_plain = |column: &PhysicalColumn| {
@@ -176,7 +175,7 @@ fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn
     columns.iter().all(is_plain).then(|| gap_among(columns, first))?
 }
 
-/// The first column that does not lie behind the one before: fixed columns by their bytes, variable
+/// The first column that does not lie after the one before: fixed columns by their bytes, variable
 /// ones by their numbers.
 fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> {
     let mut fixed: Vec<&PhysicalColumn> =
@@ -199,7 +198,7 @@ fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> 
         .map(|(_, column)| column)
 }
 
-/// Columns of fixed length lie in the fixed part, the others behind it.
+/// Columns of fixed length lie in the fixed part, the others after it.
 fn has_possible_length(index: &Index, column: &PhysicalColumn) -> bool {
     let Some(ty) = &column.ty else { return true };
     match ty {

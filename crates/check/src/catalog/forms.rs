@@ -24,10 +24,10 @@ use crate::finding::Findings;
 
 /// First byte of a record: it is in the compressed form.
 const IS_COMPRESSED: u8 = 0x1;
-/// So many pages are looked at for one with rows.
+/// Maximum number of pages that are searched for one with rows.
 const PAGES_MAX: usize = 16;
 
-/// Compares one page of each rowset with what the catalog says of its rows.
+/// Compares one page of each rowset with what the catalog states of its rows.
 pub(super) fn verify_forms(
     storage: &Storage<'_>,
     pages: &CheckedPages<'_>,
@@ -53,7 +53,7 @@ pub(super) fn verify_forms(
 }
 
 /// True when all rows of the first leaf page with rows are compressed, false when none is; `None`
-/// when that cannot be said.
+/// when that is unknown.
 fn form_of(pages: &CheckedPages<'_>, unit: &AllocUnit, is_nonclustered: bool) -> Option<bool> {
     let mut page = PageBuf::zeroed();
     for id in AllocatedPages::new(pages, unit.id, unit.first_iam).take(PAGES_MAX) {

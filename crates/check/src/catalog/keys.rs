@@ -2,9 +2,9 @@
 //! `sysrscols`.
 //!
 //! ```text
-//! sysiscols      subid, intprop = column of the table, tinyprop1 = place in the key
+//! sysiscols      subid, intprop = column of the table, tinyprop1 = position in the key
 //! sysrscols      nonclustered: rscolid = subid, then what is missing of the row's place: RID, clustered key, uniquifier
-//!                clustered: rscolid = column of the table, ordkey = place in the key
+//!                clustered: rscolid = column of the table, ordkey = position in the key
 //! ```
 //!
 //! A nonclustered index of a partitioned table may carry more; its columns are only looked for, not
@@ -110,7 +110,7 @@ fn verify_nonclustered(
     }
 }
 
-/// What an index has beside its own columns, for the place of the row.
+/// What an index has besides its own columns, for the address of the row.
 struct Locator {
     columns: usize,
     /// Type codes that its columns may have.
@@ -120,7 +120,7 @@ struct Locator {
 /// An RID has a type like any other column: binary.
 const RID_CODE: u8 = 173;
 
-/// The columns are numbered without a gap, the index's own first; behind them comes the locator and
+/// The columns are numbered without a gap, the index's own first; after them comes the locator and
 /// nothing else.
 fn verify_locator(
     locator: &Locator,
@@ -155,7 +155,7 @@ fn verify_locator(
     }
 }
 
-/// `None` when it is not certain what leads from the index to the rows.
+/// `None` when the locator of its entries is not certain.
 fn locator(storage: &Storage<'_>, table: &Described, index: &Index) -> Option<Locator> {
     let base = table.indexes.iter().find(|base| base.id.0 <= 1 && is_row_store(base))?;
     if storage.space(index) != Space::Filegroup || storage.space(base) != Space::Filegroup {

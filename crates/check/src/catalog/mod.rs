@@ -6,7 +6,7 @@
 //! relations "a row of A names a row of B"              what B does not have is a finding
 //! storage   indexes, their rowsets, partitions, roots   tables of the user: what two places say of one thing
 //! keys      columns of indexes
-//! columns   columns of tables, their places in the rows
+//! columns   columns of tables, their positions in the rows
 //! types     types of columns
 //! forms     compression, against one page of each rowset
 //! ```
@@ -45,12 +45,12 @@ const INVALID_ROW: u32 = 3851;
 const NO_ROW: u32 = 3852;
 /// A row names another that is not there.
 const NO_NAMED_ROW: u32 = 3853;
-/// A row lacks what it must say.
+/// A row lacks a required attribute.
 const NO_ATTRIBUTE: u32 = 3857;
-/// A row says what cannot be.
+/// A row has an attribute that is not legal.
 const INVALID_VALUE: u32 = 3858;
 
-/// What came of it.
+/// Its outcome.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Rows of system tables that were compared: what 7920 calls entries.
@@ -189,13 +189,13 @@ fn report_unmatched(
     findings.push(finding(NO_NAMED_ROW, Location::default(), &args));
 }
 
-/// 3857: a row lacks what it must say.
+/// 3857: a row lacks a required attribute.
 fn report_missing_attribute(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
     let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
     findings.push(finding(NO_ATTRIBUTE, Location::default(), &args));
 }
 
-/// 3858: a row says what cannot be.
+/// 3858: a row has an attribute that is not legal.
 fn report_value(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
     let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
     findings.push(finding(INVALID_VALUE, Location::default(), &args));

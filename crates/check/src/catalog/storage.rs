@@ -138,7 +138,7 @@ impl<'c> Storage<'c> {
             return;
         }
         if self.listed(table, index).is_empty() {
-            // Storage that somebody else claims, or that nobody describes.
+            // Storage that another rowset claims, or that no rowset describes.
             if named.0 != 0 && (is_listed || self.owners.contains(&named)) {
                 let target = describe(Table::Indexes, row);
                 report_missing_row((Table::Indexes, row), (Table::Partitions, target), findings);

@@ -1,14 +1,14 @@
-//! The second look: which places disagree, and everything that is said about them.
+//! The second pass over off-row data: which addresses disagree, and every fact about them.
 //!
 //! ```text
-//! suspects    sketches name the unmatched facts           or, without them: the pages once more, all facts of one bucket of
-//!             (units of 64 pages and more)                places at a time; places whose facts do not cancel stay
-//! look        the pages once more: nodes, references, stubs and forwarded records of the suspects, exactly
-//!             and the sums again: when they are those of the scan, nothing that took part in them was missed
+//! suspects   sketches decode the unmatched facts (units of 64 pages and more), or
+//!            the pages are read again, the facts of one bucket of addresses at a time
+//! facts      the pages once more: nodes, references, stubs and forwarded records of the suspects,
+//!            and the hashes again: when they equal those of the scan, no page was missed
 //! ```
 //!
-//! Both ways name the same places, so that the findings are the same. Memory: a bucket of places,
-//! at most [`SUSPECTS_MAX`] suspects, and what is said about them.
+//! Both ways give the same addresses, so that the findings are the same. Memory: a bucket of
+//! addresses, at most [`SUSPECTS_MAX`] suspects, and the facts about them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -30,14 +30,14 @@ use crate::unit::UnitIndex;
 /// The relations of this module.
 pub(super) const RELATIONS: [Relation; 3] =
     [Relation::Forward, Relation::Pointer, Relation::PointerSize];
-/// Places that are followed up; a damage that is larger is told by the first of them.
+/// Most addresses that are followed up; of larger damage the first ones are reported.
 pub(super) const SUSPECTS_MAX: usize = 1 << 20;
 /// References and stubs that one worker keeps: a file can lead any number of rows to one place.
 const KEPT_MAX: usize = 1 << 21;
-/// Facts of a bucket: about 200 MB of places.
+/// Facts of a bucket: about 200 MB of addresses.
 pub(super) const FACTS_PER_PASS: u64 = 1 << 22;
 
-/// The sums of some units, made anew.
+/// The hashes of some units, recomputed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct ExactHashes(BTreeMap<(UnitIndex, Relation), MultisetHash>);
 
@@ -72,7 +72,7 @@ impl ExactHashes {
         self.0.values().map(|acc| acc.plus + acc.minus).sum()
     }
 
-    /// True when both have the same sums of a unit.
+    /// True when both have the same hashes of a unit.
     pub(super) fn agree(&self, other: &ExactHashes, unit: UnitIndex) -> bool {
         RELATIONS.iter().all(|relation| {
             let of = |hashes_of_units: &ExactHashes| {
@@ -83,11 +83,11 @@ impl ExactHashes {
     }
 }
 
-/// What every look needs.
+/// What every read needs.
 #[derive(Clone, Copy)]
 pub(super) struct ExactReader<'d> {
     pub(super) pass: &'d SecondPass<'d>,
-    /// Units whose sums do not balance.
+    /// Units whose multiset hashes do not balance.
     pub(super) open: &'d BTreeSet<UnitIndex>,
     /// Units whose pages are read.
     pub(super) visit: &'d BTreeSet<UnitIndex>,
@@ -99,7 +99,7 @@ impl ExactReader<'_> {
         &self.pass.plan.key
     }
 
-    /// The places that disagree, by the sketches alone. `None` when they do not tell.
+    /// The addresses that disagree, by the sketches alone. `None` when they do not decode.
     pub(super) fn decode(&self, sums: &RelationHashes) -> Option<BTreeSet<u64>> {
         let mut places = BTreeSet::new();
         for unit in self.open {
@@ -112,8 +112,8 @@ impl ExactReader<'_> {
         Some(places)
     }
 
-    /// The places that disagree, by reading all pages again, once for each bucket. `None` when it
-    /// was stopped.
+    /// The addresses that disagree, by reading all pages again, once for each bucket. `None` when
+    /// it was stopped.
     pub(super) fn search(&self, buckets: u64) -> Option<BTreeSet<u64>> {
         let mut places = BTreeSet::new();
         for bucket in 0..buckets {
@@ -136,7 +136,7 @@ impl ExactReader<'_> {
         Some(places)
     }
 
-    /// Everything that is said about some places. `None` when it was stopped.
+    /// Everything that is stated about some addresses. `None` when it was stopped.
     pub(super) fn look(&self, wanted: &HashSet<u64>) -> Option<ExactFacts> {
         let found = self.pass.visit(self.visit, || FactCollector {
             reader: PageReader::new(self.pass.plan),
@@ -149,7 +149,7 @@ impl ExactReader<'_> {
     }
 }
 
-/// Finds the places of a bucket whose facts do not cancel.
+/// Finds the addresses of a bucket whose facts do not cancel.
 struct Balance<'e> {
     reader: PageReader<'e>,
     hashes: LocationHashes<'e>,
@@ -186,7 +186,7 @@ impl LocationHashes<'_> {
     }
 }
 
-/// Spreads places evenly, in every run alike.
+/// Bucket of an address: uniform, and the same in every run.
 fn bucket_of(place: u64, buckets: u64) -> u64 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % buckets.max(1)
 }
@@ -213,7 +213,7 @@ impl Sink for LocationHashes<'_> {
     fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
-/// Keeps what is said about some places.
+/// Keeps what is stated about some addresses.
 struct FactCollector<'e> {
     reader: PageReader<'e>,
     kept: KeptFacts<'e>,
@@ -226,7 +226,7 @@ struct KeptFacts<'e> {
     count: usize,
 }
 
-/// What was seen.
+/// The exact facts of some addresses.
 #[derive(Default)]
 pub(super) struct ExactFacts {
     pub(super) nodes: BTreeMap<Rid, Node>,
@@ -238,7 +238,7 @@ pub(super) struct ExactFacts {
     /// Units with pages that changed after the last checkpoint of a database that was not closed.
     pub(super) in_flight: BTreeSet<UnitIndex>,
     pub(super) hashes_of_units: ExactHashes,
-    /// More was said than is kept.
+    /// There are more facts than are kept.
     pub(super) is_cut: bool,
 }
 
@@ -281,7 +281,7 @@ impl KeptFacts<'_> {
         }
     }
 
-    /// True when one more thing about a place may be kept.
+    /// True when one more fact about an address may be kept.
     fn keeps(&mut self, place: Rid) -> bool {
         if !self.wanted.contains(&rid_word(place)) {
             return false;
@@ -326,7 +326,7 @@ impl Sink for KeptFacts<'_> {
     fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
-/// Places by their words, in the order of the report.
+/// Addresses by their words, in the order of the report.
 pub(super) fn places(words: &BTreeSet<u64>) -> Vec<Rid> {
     let mut places: Vec<Rid> = words.iter().map(|word| rid_of_word(*word)).collect();
     places.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a reference, a node, a stub and a forwarded record state for the sums.
+//! What a reference, a node, a stub and a forwarded record state for the hashes.
 //!
 //! ```text
 //! Forward      + stub: own slot, target               − forwarded record: back pointer, own slot
@@ -10,7 +10,7 @@
 //! with all.
 //!
 //! What is odd about one node by itself states a fact that nothing cancels ([`ODD`]): its unit is
-//! then looked at again, and that is where findings come from.
+//! then verified again, and that is where findings come from.
 
 use super::node::{Node, Role};
 use super::read::{ExpectedId, Forwarded, Reference, Stub, common_id};
@@ -22,7 +22,7 @@ pub(super) const ODD: u64 = u64::MAX;
 /// Bits of a text id that only whole ids have.
 const HIGH_BITS_AT: u32 = 48;
 
-/// A fact on its way to the sums.
+/// A fact on its way to the hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fact {
     pub(super) unit: UnitIndex,

@@ -1,10 +1,10 @@
 //! Forwarded rows and off-row data (`docs/check.md` 7, 8 and 17).
 //!
 //! ```text
-//! scan      read.rs      what a page says: stubs, forwarded records, references, nodes
-//!           facts.rs     what of it goes into the sums          8960 on the spot
-//! finish    look.rs      units whose sums do not balance are looked at again
-//!           roots.rs     nodes of an older kind: roots of a form that is not known, or no roots
+//! scan      read.rs      facts of a page: stubs, forwarded records, references, nodes
+//!           facts.rs     which of them are hashed                   8960 on the spot
+//! finish    exact.rs     units whose multiset hashes do not balance, read again
+//!           roots.rs     nodes of an older kind: roots of unknown form, or no roots
 //!           forward.rs   8971, 8972, 8993, 8994
 //!           value.rs     8925, 8929, 8961 - 8965, 8974
 //! ```
@@ -14,14 +14,14 @@
 //!                                 ^                          v
 //! heap page, forwarded record     └── back pointer 00 04 | rid |
 //!
-//! row: complex column ── page, slot, text id (and size) ──> node on a text page ── the same ──> node …
+//! row: complex column ── page, slot, text id (and size) ──> node ── the same ──> node
 //! ```
 //!
 //! Invariants
-//! - Every stub leads to a forwarded record that leads back to it; every node is referenced once.
-//! - Ghosts state nothing: a deleted row's nodes may be gone, and their slots taken by other values
-//!   (seen in a healthy backup).
-//! - Findings come from a second look that has seen everything the sums were made of. When it has
+//! - Every stub points to a forwarded record that points back to it; every node is referenced once.
+//! - Ghosts state nothing: the nodes of a deleted row may be deleted, and their slots reused by
+//!   other values (seen in a healthy backup).
+//! - Findings come from a second pass that has read everything the hashes were made of. When it has
 //!   not, nothing is reported and the unit is listed as not verified.
 
 use std::collections::{BTreeSet, HashSet};
@@ -63,7 +63,7 @@ use value::Values;
 
 const WHAT: &str = "off-row data and forwarded rows";
 
-/// What the second look came to, besides findings.
+/// Outcome of the second pass, besides findings.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) notes: Vec<Finding>,
@@ -101,7 +101,7 @@ pub(crate) fn verify_off_row(
     outcome
 }
 
-/// Units whose sums do not balance, and that can be judged.
+/// Units whose multiset hashes do not balance, and that can be judged.
 fn open_units(plan: &Plan, sum: &Partial, rowsets: &Rowsets) -> BTreeSet<UnitIndex> {
     let is_open = |unit: UnitIndex, relation: Relation| {
         let Some(rowset) = rowsets.of(unit) else { return false };
@@ -154,7 +154,7 @@ struct Verification<'l> {
 }
 
 impl Verification<'_> {
-    /// First at the rowsets that are concerned; at all, when others have part in the sums.
+    /// First at the rowsets that are concerned; at all, when others have part in the hashes.
     fn run(mut self) {
         let near = self.open.iter().filter_map(|unit| self.rowsets.of(*unit));
         let near: BTreeSet<UnitIndex> = near.flat_map(rowset::Rowset::units).collect();
@@ -196,7 +196,7 @@ impl Verification<'_> {
         Some(())
     }
 
-    /// The places that disagree, and what is said about them.
+    /// The addresses that disagree, and what is stated about them.
     fn look(&self, reader: &ExactReader<'_>) -> Option<(BTreeSet<u64>, ExactFacts)> {
         let facts = ExactHashes::of(&self.sum.sums, reader.open).facts();
         let decoded =
@@ -271,7 +271,7 @@ impl Verification<'_> {
         Some(())
     }
 
-    /// Sums that the second look could not make again.
+    /// Hashes that the second pass could not reproduce.
     fn report_uncertain(&mut self, certain: &BTreeSet<UnitIndex>) {
         for unit in self.open.difference(certain).filter_map(|unit| self.pass.plan.units.get(*unit))
         {

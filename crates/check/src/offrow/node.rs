@@ -18,9 +18,9 @@
 //! called misplaced only when something else says so, too: for inner nodes, PFS calls their page
 //! full although it is not; for others, their page holds several values.
 //!
-//! Kinds 1, 6 and 7 are older or larger roots without a known form: what hangs on them cannot be
-//! told. Roots they are all the same: one that a link leads to, which says how large its part is,
-//! has lost its kind (8962).
+//! Kinds 1, 6 and 7 are older or larger roots without a known form: what they refer to is unknown.
+//! Roots they are all the same: one that a link leads to, which says how large its part is, has
+//! lost its kind (8962).
 
 use extentdb_base::Rid;
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -45,7 +45,7 @@ mod kind {
 /// What a node is, as far as relations go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// Text pointers lead here; nobody states its size.
+    /// Text pointers lead here; no size is stated.
     Root,
     /// Between a root and the data.
     Inner,
@@ -141,7 +141,7 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
     }
 }
 
-/// True when the parts of a value end one behind the other: every link says where its part does.
+/// True when the parts of a value end back to back: every link says where its part does.
 fn ascends(links: &LobNode<'_>) -> bool {
     links.links().map(|link| link.end).is_sorted()
 }

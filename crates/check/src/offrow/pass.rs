@@ -1,4 +1,4 @@
-//! The part of the scan: facts into the sums, invalid columns into the findings.
+//! The part of the scan: facts into the hashes, invalid columns into the findings.
 
 use extentdb_base::Rid;
 
@@ -67,8 +67,8 @@ impl<'p> OffRowCollector<'p> {
 }
 
 /// The highest text id to expect. Ids come from the counter of rowversion values, shifted by 16
-/// bits; some of the catalog are higher than the counter of the boot page, but not by so much
-/// that its upper half matters. What is above only asks for a second look.
+/// bits; some of the catalog are higher than the counter of the boot page, but not by so much that
+/// its upper half matters. What is above only asks for a second pass.
 pub(super) fn id_max(plan: &Plan) -> u64 {
     let counter = plan.catalog.as_ref().map_or(u64::MAX, |catalog| catalog.boot.max_timestamp);
     if counter <= u64::from(u32::MAX) { (1 << 48) - 1 } else { u64::MAX }

@@ -1,4 +1,4 @@
-//! What a sound page says about forwarded rows and off-row data. The scan and every second look
+//! What a sound page says about forwarded rows and off-row data. The scan and every second pass
 //! read pages through this one door, so that they see the same facts.
 
 use std::collections::HashMap;
@@ -114,7 +114,7 @@ pub(super) struct Forwarded {
     pub(super) is_ghost: bool,
 }
 
-/// Takes what pages say.
+/// Receives what pages state.
 pub(super) trait Sink {
     fn reference(&mut self, reference: &Reference);
     fn node(&mut self, node: &Node);
@@ -137,7 +137,7 @@ struct Columns {
     overflow: Option<UnitIndex>,
 }
 
-/// Reads pages; keeps what the catalog says of units it has met.
+/// Reads pages; caches the catalog of the units read so far.
 pub(super) struct PageReader<'p> {
     plan: &'p Plan,
     /// `None`: nothing is known of the unit's columns.

@@ -1,5 +1,5 @@
-//! Findings of this module on their way into the bag: their cause, and whether they may be changes
-//! in flight.
+//! Findings of this module on their way into the collection: their cause, and whether they may be
+//! changes in flight.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -79,7 +79,7 @@ impl<'r> Reporter<'r> {
         self.push(unit, Finding { derived_from: cause, ..finding });
     }
 
-    /// Makes a finding of a unit; the pages that it names besides its place are returned, too.
+    /// Makes a finding of a unit; the pages that it names besides its location are returned, too.
     pub(super) fn finding(
         &self,
         unit: UnitIndex,
@@ -90,7 +90,7 @@ impl<'r> Reporter<'r> {
         Some((Finding::new(error, place.owned_by(unit.owner), &args).related(related), related))
     }
 
-    /// Puts a finding into the bag, unless it may be a change in flight.
+    /// Adds a finding to the collection, unless it may be a change in flight.
     pub(super) fn push(&mut self, unit: UnitIndex, finding: Finding) {
         let rowset = self.rowsets.of(unit);
         let is_moving =

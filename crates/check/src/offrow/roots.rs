@@ -8,7 +8,7 @@
 //!
 //! With a root that cannot be followed, nothing can be said of the nodes of a rowset. With none, a
 //! link to such a node is wrong like any other. Two looks at the rowset tell, and only rowsets with
-//! such nodes are looked at.
+//! such nodes are examined.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! The sums over whole files, and the two ways to the places that disagree.
+//! The hashes over whole files, and the two ways to the addresses that disagree.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ impl Collector for Sketched<'_> {
     }
 }
 
-/// Shows the plan and the sums of a source.
+/// Passes the plan and the hashes of a source to `show`.
 fn scanned(source: &dyn PageSource, show: impl FnOnce(&Plan, &Partial, &SecondPass<'_>)) {
     let options = Options::default();
     let clock = SystemClock::new();

@@ -48,7 +48,7 @@ pub(super) struct Values<'v, 'r> {
     reporter: &'v mut Reporter<'r>,
     /// Ids of values with a node that could not be read.
     unread: HashSet<u64>,
-    /// References that have part in something wrong, each with the bad page behind it.
+    /// References that have part in something wrong, each with the bad page that causes it.
     blamed: BTreeMap<Reference, Option<Cause>>,
 }
 

@@ -5,7 +5,7 @@
 //! database         all allocated ones              all
 //! table            those of its units              about its units and their extents
 //! filegroup        those of its files that belong  about its files
-//!                  to tables checked, or to nobody
+//!                  to tables checked, or to no table
 //! ```
 //!
 //! Units outside are marked and not read, as with NOINDEX. What a filegroup leaves out of its own

@@ -11,7 +11,7 @@
 //! A chain with a page that cannot be used (8946) takes its unit out of all further checks (7965).
 //!
 //! What healthy files may contain
-//! - IAM pages of intervals behind the end of their file, after it shrank: that nothing of them is
+//! - IAM pages of intervals past the end of their file, after it shrank: that nothing of them is
 //!   left there is certain, that the pages go is not. So a head is reported when it is the only one
 //!   of its file (8968), and later pages of a chain are not.
 
@@ -40,12 +40,12 @@ struct Walk<'w> {
     owners: &'w mut OwnerMap,
     /// Filegroup of each data file.
     filegroups: HashMap<FileId, i32>,
-    /// Heads of chains whose interval begins behind the end of its file.
+    /// Heads of chains whose interval begins past the end of its file.
     heads_behind_end: Vec<Behind>,
     page: PageBuf,
 }
 
-/// An IAM page whose interval begins behind the end of its file.
+/// An IAM page whose interval begins past the end of its file.
 #[derive(Clone, Copy, Debug)]
 struct Behind {
     id: PageId,
@@ -431,7 +431,7 @@ fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
     maps.iter().find(|maps| maps.file == file)
 }
 
-/// Those that no other one shares its file with: several are what a file leaves behind that shrank.
+/// Those that no other one shares its file with: several are what a file that shrank leaves.
 fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
     let is_only = |one: &Behind| {
         behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1

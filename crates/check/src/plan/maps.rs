@@ -1,16 +1,16 @@
 //! The allocation maps of the data files: GAM, SGAM and DIFF bits, PFS bytes.
 //!
-//! Every map page has its fixed place, so no pointer is followed. Each is audited (8946); what a
-//! page that fails would have said is unknown from then on, and 8998 names the pages that cannot be
-//! checked for it.
+//! Every map page has a fixed page number, so no pointer is followed. Each is audited (8946); what
+//! a page that fails would have said is unknown from then on, and 8998 names the pages that cannot
+//! be checked for it.
 //!
 //! What healthy files contain
 //! - The ML map (1:7) carries neither checksum nor torn-page bits: only pages that say they are
 //!   protected are verified.
-//! - GAM bits behind the end of the file are 1, DIFF bits of extents that will hold a PFS page are
-//!   set: bits behind the end are not looked at.
+//! - GAM bits past the end of the file are 1, DIFF bits of extents that will hold a PFS page are
+//!   set: bits past the end are ignored.
 //! - A file that was made longer than its database (not by growth: growth writes the maps) has no
-//!   maps behind the catalog's size. Zeros there are no damage; they are noted (59008).
+//!   maps beyond the catalog's size. Zeros there are no damage; they are noted (59008).
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{FileId, PageId};
@@ -120,7 +120,7 @@ impl FileMaps {
         })
     }
 
-    /// Pages behind the end of the file that PFS calls allocated: they were cut off.
+    /// Pages past the end of the file that PFS calls allocated: they were cut off.
     pub(crate) fn cut_off_pages(&self) -> impl Iterator<Item = PageId> {
         let end = match self.pfs.len() as u32 {
             0 => self.pages,
@@ -175,12 +175,12 @@ struct MapReader {
     page: PageBuf,
     declared: Option<u32>,
     pages: u32,
-    /// First page behind the database, in a file that is longer.
+    /// First page after the database, in a file that is longer.
     unused_from: Option<u32>,
 }
 
 impl MapReader {
-    /// True when the page lies behind the database and is not written.
+    /// True when the page lies past the end of the database and is not written.
     fn is_behind_database(&mut self, id: PageId) -> bool {
         let is_behind =
             self.declared.is_some_and(|declared| id.page >= declared) && is_zero(&self.page);

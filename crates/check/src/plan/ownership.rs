@@ -8,13 +8,13 @@
 //!  0    0    0, but singles  mixed and full; 59031 when PFS calls a page of it free
 //!  1    1    any             8903
 //!  more than one of GAM, SGAM, units   8904, and 8913 for each of them
-//!  0    0    0               8905: nobody knows the extent
+//!  0    0    0               8905: the extent has no owner
 //! ```
 //!
 //! A page of a mixed extent that has an owner is allocated by PFS: 8948.
 //!
 //! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes;
-//! intervals in which nobody owns anything cost nothing.
+//! intervals without an owned extent cost nothing.
 //!
 //! What healthy files contain
 //! - SGAM bits of full mixed extents: the bit is cleared lazily. It says nothing about an owner, so
@@ -54,7 +54,7 @@ pub(crate) enum PageOwner {
 /// Owner of an extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ExtentOwner {
-    /// Nobody, as far as IAM pages say.
+    /// No owner by the IAM pages.
     Nobody,
     /// Its pages are owned one by one.
     Singles,
@@ -78,7 +78,7 @@ pub(crate) struct OwnerMap {
 }
 
 impl OwnerMap {
-    /// Nobody owns anything, except that the boot page has its place.
+    /// No extent has an owner, except that the boot page has its place.
     pub(crate) fn new(maps: &[FileMaps]) -> OwnerMap {
         let intervals =
             |maps: &FileMaps| vec![None; maps.extents().div_ceil(EXTENTS_PER_GAM) as usize];

@@ -1,4 +1,4 @@
-//! Single pages for the plan: read, verified, restored, and what is wrong with them told apart.
+//! Single pages for the plan: read, verified, restored, and what is wrong with them distinguished.
 
 use extentdb_base::PageId;
 use extentdb_format::PageBytes;
@@ -6,7 +6,7 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::{restore_torn, verify};
 use extentdb_reader::PageSource;
 
-/// What came of reading a page.
+/// The outcome of reading a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PageState {
     /// It is the page asked for, and its protection holds.

@@ -1,15 +1,15 @@
-//! Relations: facts that two places of a database state, compared as sums (`docs/check.md` 15 to
-//! 17).
+//! Relations: facts that two pages of a database state, compared as multiset hashes.
+//!
+//! Known algorithm: additive multiset hashing (MSet-Add-Hash; sources in `docs/check.md` 15). Where
+//! we differ: the hash is keyed per run but not cryptographic, each side is counted as well, and a
+//! hash that is not balanced is never a finding. It selects the allocation unit whose facts are
+//! compared exactly; the sketch names the facts (`docs/check.md` 16, 17).
 //!
 //! ```text
-//! one side adds its facts, the other takes them away; what both state cancels, in any order, on any thread or machine
-//!
-//! Acc      count of each side, two 64-bit sums of hashes      balanced = equal counts and both sums 0
-//! Sketch   96 cells that give unmatched facts back            as long as they are few
+//! MultisetHash   count of each side, two 64-bit sums of hashes
+//!                balanced = equal counts and both sums 0
+//! Sketch         96 cells from which a few unmatched facts are decoded
 //! ```
-//!
-//! A relation that is out of balance is never a finding. It says which allocation unit has to be
-//! looked at again, exactly; the sketch says at which of its pages.
 //!
 //! Invariants
 //! - Facts are filed under the unit that owns the page by the allocation maps, never under the one

@@ -7,7 +7,7 @@
 //! runs     (0, 4, Orders) (4, 2, free) …        neighbouring cells with the same owner
 //! ```
 //!
-//! A cell belongs to whoever has most of its extents. Faults are counted in their cell and never
+//! A cell belongs to the owner of most of its extents. Faults are counted in their cell and never
 //! lost.
 
 use std::collections::BTreeMap;
@@ -19,12 +19,11 @@ use crate::finding::Finding;
 /// Who has a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CellOwner {
-    /// Nobody, and the GAM says so.
+    /// Free by the GAM.
     Free,
-    /// Nobody knows: no usable GAM page speaks of it, as behind the end of a database in a longer
-    /// file.
+    /// Unknown: no usable GAM page speaks of it, as past the end of a database in a longer file.
     Unknown,
-    /// Nobody, although the GAM says that it is in use.
+    /// In use by the GAM, without an owner.
     Nobody,
     /// Its pages belong to several objects.
     Mixed,

@@ -83,13 +83,13 @@ pub(super) struct Boundary {
 }
 
 impl Boundary {
-    /// Counts how the rows of a page stand.
+    /// Counts the rows of a page by how they relate to the boundaries.
     pub(super) fn count(&self, unit: UnitIndex, rows: &PageRows<'_>, partial: &mut Partial) {
         let boundary_counts = partial.rows.boundary_counts.entry(unit).or_default();
         rows.iter().for_each(|row| boundary_counts.add(self.position(&rows.cells(row))));
     }
 
-    /// How a row stands to them.
+    /// How a row relates to them.
     pub(super) fn position(&self, cells: &Cells<'_>) -> BoundaryPosition {
         match self.column.of(cells) {
             Some(Content::Null) => self.range.position(&Datum::Null),

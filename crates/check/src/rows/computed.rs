@@ -102,7 +102,7 @@ impl Expression {
         }
     }
 
-    /// The value for one row, whose inputs are given in stored form. For the second look only.
+    /// The value for one row, whose inputs are given in stored form. For the second pass only.
     pub(super) fn value_of(&self, inputs: &[Option<Vec<u8>>]) -> Option<Option<Vec<u8>>> {
         let mut batch = Batch::new();
         self.reset(&mut batch);

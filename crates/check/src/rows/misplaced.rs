@@ -1,8 +1,8 @@
-//! Rows in the wrong partition, looked at again: 8984 with 8988.
+//! Rows in the wrong partition, verified again: 8984 with 8988.
 //!
 //! ```text
 //! scan         how many rows of each partition stand where          [`BoundaryCounts`]
-//! indexes      of which some rows stand elsewhere, and most do not: their partitions are read again
+//! indexes      of which some rows lie elsewhere, and most do not: their partitions are read again
 //! rows         decoded by an independent way, and given to the whole function: the number they should have
 //! ```
 //!
@@ -46,7 +46,7 @@ const DOUBTFUL_SHARE: u64 = 4;
 struct Verdict {
     /// Rows that are not between the boundaries.
     outside: bool,
-    /// Rows on a boundary that belongs to the partition beside.
+    /// Rows on a boundary that belongs to the adjacent partition.
     on_edge: bool,
     /// Something is left open.
     why: Option<&'static str>,
@@ -77,7 +77,7 @@ impl Verdict {
     }
 }
 
-/// Reports rows in partitions that they do not belong to; what could not be decided comes back.
+/// Reports rows in partitions that they do not belong to; returns what could not be decided.
 pub(crate) fn verify_partitions(
     pass: &SecondPass<'_>,
     rows: &RowPlans,
@@ -119,7 +119,8 @@ fn name_of(pass: &SecondPass<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<
     index_of(catalog, rowset).map(|(table, index)| what(table, index))
 }
 
-/// Finds rows that do not stand where they belong. The first ones are kept, whoever finds them.
+/// Finds rows that lie in the wrong partition. The first ones are kept, whichever worker finds
+/// them.
 struct Finder<'f> {
     boundaries: &'f Boundaries,
     verdict: Verdict,
@@ -159,7 +160,7 @@ impl Collector for Finder<'_> {
     }
 }
 
-/// The rows of some partitions that stand elsewhere, in order; `None` when the run was stopped.
+/// The rows of some partitions that lie elsewhere, in order; `None` when the run was stopped.
 fn find(
     pass: &SecondPass<'_>,
     boundaries: &Boundaries,

@@ -1,5 +1,5 @@
 //! What the scan of rows leaves: multiset hashes of indexes and tables, and counts of rows by how
-//! they stand to the boundaries of their partition.
+//! they relate to the boundaries of their partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub(crate) struct CrossHashes {
 }
 
 impl CrossHashes {
-    /// The sum of an index.
+    /// The hash of an index.
     pub(crate) fn get(&self, number: u32) -> MultisetHash {
         self.sums.get(number as usize).copied().unwrap_or_default()
     }
@@ -30,7 +30,7 @@ impl CrossHashes {
         }
     }
 
-    /// Adds other sums.
+    /// Adds other hashes.
     pub(crate) fn merge(&mut self, other: CrossHashes) {
         if self.sums.len() < other.sums.len() {
             self.sums.resize(other.sums.len(), MultisetHash::default());
@@ -41,7 +41,7 @@ impl CrossHashes {
     }
 }
 
-/// How a row stands to the boundaries of its partition.
+/// How a row relates to the boundaries of its partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BoundaryPosition {
     Inside,
@@ -53,7 +53,7 @@ pub(super) enum BoundaryPosition {
     Undecided,
 }
 
-/// How the rows of a partition stand to its boundaries.
+/// Rows of a partition, counted by how they relate to its boundaries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct BoundaryCounts {
     /// Between them.
@@ -97,7 +97,7 @@ pub(crate) struct RowPart {
     pub crosses: CrossHashes,
     /// Indexes with values that could not be read.
     pub unread_crosses: BTreeSet<u32>,
-    /// Of partitioned indexes: how rows stand to the boundaries of their partition.
+    /// Of partitioned indexes: how rows relate to the boundaries of their partition.
     pub boundary_counts: BTreeMap<UnitIndex, BoundaryCounts>,
 }
 

@@ -62,16 +62,16 @@ impl NullMask {
 /// What is hashed of every row, once, however many indexes hold it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hashed {
-    /// By its place among the columns of the plan.
+    /// Index into the columns of the plan.
     Column(u16),
-    /// By its place among the expressions of the plan.
+    /// Index into the expressions of the plan.
     Computed(u16),
 }
 
 /// A column of an index row to be hashed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum HashInput {
-    /// By its place among what is hashed of the rowset.
+    /// Index into what is hashed of the rowset.
     Hashed(u16),
     /// The place of the row in the heap.
     Rid,

@@ -1,10 +1,10 @@
-//! Indexes whose sums do not balance, looked at again (`docs/check.md` 22): which rows, on which
-//! side.
+//! Second pass over indexes whose multiset hashes do not balance: which rows, on which side
+//! (`docs/check.md` 19 and 22).
 //!
 //! ```text
-//! 1st look   4,096 sums per index, by the hash of the row: most of them balance, and their rows are equal
-//! 2nd look   rows of the others are kept, as many as memory allows at a time, and compared exactly
-//! leftovers  decoded again by an independent way; what differs there, too, is reported: 8951, 8952
+//! 1st pass   4,096 hashes per index, by bucket of the row hash: equal buckets hold equal rows
+//! 2nd pass   rows of the other buckets, as many as memory allows at a time, compared exactly
+//! leftovers  decoded again by an independent decoder; still different: 8951, 8952
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ const COMPRESSED_DIFFERENCES_MAX: usize = 16;
 const WHOLESALE_MIN: u64 = 8;
 /// … or so many, when they are most of all.
 const MOST_MIN: u64 = 64;
-/// What came of comparing indexes with their tables.
+/// The outcome of comparing indexes with their tables.
 #[derive(Default)]
 pub(crate) struct Compared {
     pub(crate) indexes: u64,
@@ -82,7 +82,7 @@ fn name(plan: &Plan, table: ObjectId) -> String {
     plan.names.get(&table).cloned().unwrap_or_else(|| table.to_string())
 }
 
-/// The indexes that have to be looked at again, and those that cannot be.
+/// The indexes that have to be verified again, and those that cannot be.
 fn judge(
     plan: &Plan,
     rows: &RowPlans,
@@ -165,7 +165,7 @@ fn bucket(lanes: [u64; 2]) -> usize {
     lanes[0] as usize % BUCKETS
 }
 
-/// First look: sums by bucket.
+/// First pass: sums by bucket.
 struct Buckets<'p> {
     rows: &'p RowPlans,
     hasher: RowHasher<'p>,
@@ -184,7 +184,7 @@ impl Collector for Buckets<'_> {
     }
 }
 
-/// Second look: rows of some buckets.
+/// Second pass: rows of some buckets.
 struct BucketReader<'p> {
     rows: &'p RowPlans,
     hasher: RowHasher<'p>,
@@ -222,7 +222,7 @@ fn each_row(
     });
 }
 
-/// The second look at some indexes of a table.
+/// The second pass over some indexes of a table.
 struct Recheck<'r> {
     pass: &'r SecondPass<'r>,
     rows: &'r RowPlans,
@@ -255,8 +255,8 @@ impl Recheck<'_> {
         Some(())
     }
 
-    /// The scan saw a difference that another look does not: a file that somebody writes to, or a
-    /// fault of this program.
+    /// The scan saw a difference that a second read does not: a file that another process writes
+    /// to, or a fault of this program.
     fn not_confirmed(&self) -> NotChecked {
         let what = format!("indexes of {} against their table", name(self.pass.plan, self.table));
         NotChecked::asked(
@@ -472,7 +472,7 @@ fn leftovers(mut kept: Vec<BucketRow>) -> Vec<BucketRow> {
     kept.sort_unstable();
     let mut out = Vec::new();
     for equal in kept.chunk_by(|a, b| (a.cross, a.lanes) == (b.cross, b.lanes)) {
-        // Sorted: entries of the index first, rows of the table behind.
+        // Sorted: entries of the index first, rows of the table after.
         let (entries, rows) = equal.split_at(equal.partition_point(|kept| !kept.is_base));
         let (more, common) =
             if entries.len() > rows.len() { (entries, rows.len()) } else { (rows, entries.len()) };

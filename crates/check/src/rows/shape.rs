@@ -32,7 +32,7 @@ use crate::unit::{Structure, Unit};
 
 /// The only base table whose rows are written by another hand than its catalog.
 pub(crate) const SYSFILES1: ObjectId = ObjectId(8);
-/// SQL Server 2012 was the first to add a NOT NULL column without writing all rows anew.
+/// SQL Server 2012 was the first to add a NOT NULL column without rewriting all rows.
 const ADDS_NOT_NULL_SINCE: u16 = 706;
 
 /// The test of the number of columns.

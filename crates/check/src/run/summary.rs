@@ -105,8 +105,7 @@ fn mark_derived(plan: &Plan, bad: &[BadPage], findings: &mut Findings) {
         let named = finding.location.page.into_iter().chain(finding.related);
         let direct =
             named.filter_map(|page| Some(Cause { page, error: *causes.get(&page)? })).next();
-        // A page without a parent does not say who that was; a bad page of the same unit is the
-        // likely one.
+        // A page without a parent does not name it; a bad page of the same unit is the likely one.
         let has_lost_parent = matches!(finding.error, 8977 | 8979);
         let unit = || plan.units.of_header(finding.location.owner?.unit, false);
         let likely =

@@ -1,4 +1,4 @@
-//! Which pages were scanned, and what came of reading them.
+//! Which pages were scanned, and the outcome of reading them.
 
 use crate::page_set::PageSet;
 use crate::part::FamilyPart;

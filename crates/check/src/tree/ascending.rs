@@ -10,7 +10,7 @@
 //! P18  2  1      rises
 //! ```
 //!
-//! A page that cannot be proven is not wrong: whoever asked looks at each of its pairs.
+//! A page that cannot be proven is not wrong: the caller compares each of its pairs.
 
 use std::cmp::Ordering;
 
@@ -233,7 +233,7 @@ impl Rank {
         match self {
             Rank::Unsigned(bytes @ 1..=8) => Some((bytes, 0)),
             Rank::Signed(bytes @ (2 | 4 | 8)) => Some((bytes, 1 << (8 * u32::from(bytes) - 1))),
-            // Days lie behind the ticks, and have a sign; those of the other types have none.
+            // Days lie after the ticks, and have a sign; those of the other types have none.
             Rank::DateTime => Some((8, 1 << 63)),
             Rank::SmallDateTime => Some((4, 0)),
             Rank::DateTime2(time @ ..=5) => Some((time + 3, 0)),

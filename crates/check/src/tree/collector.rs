@@ -1,4 +1,4 @@
-//! What each page says about its tree, as sums and runs.
+//! What each page says about its tree, as multiset hashes and runs.
 //!
 //! ```text
 //! CHILD    + each child pointer: child, rung below           − each page but the root: itself, its rung
@@ -8,9 +8,9 @@
 //! runs     upper pages with their outermost children; leaves with their outermost keys
 //! ```
 //!
-//! CHILD, SIB and ADJ balance and every upper level is one run: then each page hangs at its place,
-//! and the order of siblings is the order of the pointers to them. SEP balances and all leaves are
-//! in order, too: then every search finds its row.
+//! CHILD, SIB and ADJ balance and every upper level is one run: then each page has its parent, and
+//! the order of siblings is the order of the pointers to them. SEP balances and all leaves are in
+//! order, too: then every search finds its row.
 
 use std::cmp::Ordering;
 
@@ -67,7 +67,7 @@ impl<'n> Node<'n> {
             .then(|| [page_word(self.prev), page_word(self.id), self.rung().into()])
     }
 
-    /// What it says about the page behind it.
+    /// What it says about the page after it.
     fn behind(&self) -> Option<[u64; 3]> {
         (!self.next.is_none())
             .then(|| [page_word(self.id), page_word(self.next), self.rung().into()])
@@ -139,7 +139,7 @@ impl<'n> Node<'n> {
     }
 }
 
-/// What the last page of each unit says about the page behind it. Most pages are followed by that
+/// What the last page of each unit says about the page after it. Most pages are followed by that
 /// one in the file, too: what both say then cancels here, and is never hashed.
 #[derive(Default)]
 struct Held {
@@ -323,7 +323,7 @@ impl<'p> TreeCollector<'p> {
                 match order {
                     Ok(Ordering::Less) => {}
                     Ok(_) => partial.tree.push_unproven(page.index, page.id, self.budget),
-                    // Another look would not know more.
+                    // A second read would not decide it.
                     Err(doubt) => partial.tree.undecided.add(page.index, doubt),
                 }
             }

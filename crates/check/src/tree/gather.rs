@@ -1,13 +1,13 @@
-//! The link facts of a unit whose sums do not balance.
+//! The link facts of a unit whose multiset hashes do not balance.
 //!
 //! ```text
 //! by sketch    upper pages are read, and the leaves that leftovers name, with their neighbours;
 //!              all other leaves stand where their parents' order puts them
-//! by another look    every page of the unit
+//! by a full read     every page of the unit
 //! ```
 //!
-//! Facts that were put together by the sketch are believed only when they add up to the sums of the
-//! scan: otherwise something else is true of some leaf, and the unit is read again.
+//! Facts that were put together by the sketch are believed only when they add up to the hashes of
+//! the scan: otherwise something else is true of some leaf, and the unit is read again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -107,7 +107,7 @@ pub(super) fn read_again(
     Some(facts)
 }
 
-/// The pages that the leftovers of some relations name; `None` when a sketch cannot tell.
+/// The pages that the leftovers of some relations name; `None` when a sketch does not decode.
 pub(super) fn named(
     sums: &UnitHashes,
     key: &HashKey,
@@ -160,7 +160,7 @@ struct Gatherer<'g, 'l, 't> {
     unit: UnitIndex,
     named: HashSet<PageId>,
     upper: HashMap<PageId, Page>,
-    /// Other pages that were looked at; `None`: not seen in this unit.
+    /// Other pages that were examined; `None`: not seen in this unit.
     read: HashMap<PageId, Option<Page>>,
 }
 
@@ -241,7 +241,7 @@ impl Gatherer<'_, '_, '_> {
     }
 
     /// The leaves in the order of their parents, with the rung that these expect: those below the
-    /// root, then those below other pages that nobody refers to.
+    /// root, then those below other pages without a reference.
     fn leaves(&self) -> Vec<Vec<(PageId, u16)>> {
         let referred: HashSet<PageId> = self
             .upper
@@ -298,7 +298,7 @@ fn node<'n>(page: &Page, children: &'n [PageId]) -> Node<'n> {
     }
 }
 
-/// True when facts say the same as the sums that the scan made of all pages.
+/// True when facts say the same as the hashes that the scan made of all pages.
 fn adds_up(facts: &LinkFacts, tree: &Tree, key: &HashKey, sums: &UnitHashes) -> bool {
     let tree = Tree { has_sketch: false, key: None, ..tree.clone() };
     let mut own = RelationHashes::new(1, *key);

@@ -5,11 +5,12 @@
 //! ranks of a column      17    19    19    40    31   taken out of all records, in one loop
 //! pairs of neighbours       <     =     <     >       compared in another: nothing in it depends on what they are
 //! next column                     <                   of those that are equal the same
-//! what is not rising behind the last column is doubtful: the whole keys decide
+//! what is not ascending after the last column is doubtful: the whole keys decide
 //! ```
 //!
-//! A lead has columns of a fixed place. Most rows need no more, and a loop that does one thing only
-//! takes a nanosecond or two for each of them. Pages with a NULL in such a column have no lead.
+//! A lead has columns of a fixed offset. Most rows need no more, and a loop that does one thing
+//! only takes a nanosecond or two for each of them. Pages with a NULL in such a column have no
+//! lead.
 
 use std::cmp::Ordering;
 
@@ -34,7 +35,7 @@ pub(crate) struct Lead {
     nulls: u64,
 }
 
-/// Columns of the null bitmap that are looked at.
+/// Columns of the null bitmap that are examined.
 const NULL_BITS: u16 = 64;
 
 /// A column.
@@ -46,8 +47,8 @@ pub(super) struct KeyPart {
     pub(super) is_descending: bool,
 }
 
-/// How two neighbours stand to each other: rising, equal or doubtful. The memory is used for one
-/// page after the other.
+/// The order of two neighbours: ascending, equal or doubtful. The memory is used for one page after
+/// the other.
 #[derive(Default)]
 pub(super) struct Pairs {
     /// Of the column at hand, by record.
@@ -128,13 +129,13 @@ impl Lead {
             && nulls.are_clear(bytes, spans, at)
     }
 
-    /// True when all keys are certainly rising: then no pair is doubtful.
+    /// True when all keys are certainly ascending: then no pair is doubtful.
     #[inline]
     pub(super) fn is_ascending(&self, bytes: &[u8], spans: impl RecordSpans) -> bool {
         self.ascending.as_ref().is_some_and(|ascending| ascending.is_proven(bytes, spans))
     }
 
-    /// Pairs of neighbours whose keys are not certainly rising, ascending. All records must reach
+    /// Pairs of neighbours whose keys are not certainly ascending, in order. All records must reach
     /// to the end of the lead.
     pub(super) fn doubtful<'p>(
         &self,
@@ -162,7 +163,7 @@ impl Lead {
     }
 }
 
-/// The null bitmap of a record that ends less than eight bytes behind its begin.
+/// The null bitmap of a record that ends less than eight bytes after its begin.
 fn short_bits(record: &[u8], at: usize) -> u64 {
     let bytes = record.get(at..).unwrap_or_default();
     bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))

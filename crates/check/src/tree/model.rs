@@ -1,12 +1,12 @@
-//! The executable model of `docs/check.md` 18: a tree of 27 leaves, fan-out 3, four levels, in a real
-//! database whose rows are so wide that three fill a page. Faults are made in pages; those go
+//! The executable model of `docs/check.md` 18: a tree of 27 leaves, fan-out 3, four levels, in a
+//! real database whose rows are so wide that three fill a page. Faults are made in pages; those go
 //! through the same audit, sums, runs and verification as in every run. The truth is a walk from
-//! the root that knows nothing of sums.
+//! the root that knows nothing of hashes.
 //!
-//! Truth: each page hangs at one place, at its level; siblings are linked in the order of their
+//! Truth: each page has one parent, at its level; siblings are linked in the order of their
 //! parents; keys ascend; and a search for any key of a leaf comes to that leaf. The separator in a
 //! page's first slot is no bound for a search, but it may neither be before the page's own
-//! separator nor behind the next one.
+//! separator nor after the next one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -228,7 +228,7 @@ impl Model {
     }
 
     /// What a run makes of the image: the pages in several parts and in random order. True:
-    /// something had to be looked at again. And the findings.
+    /// something had to be verified again. And the findings.
     fn check(&self, way: Way, force_rescan: bool, rng: &mut SplitMix64) -> (bool, Vec<Finding>) {
         let trees = &self.trees[way as usize];
         let options = Options { force_rescan, ..self.options.clone() };
@@ -550,7 +550,7 @@ fn structured_faults(
                 chain(&mut nodes, &pages);
             }
             2 => {
-                // A ring beside the chain; of all of a level, at times.
+                // A ring apart from the chain; of all of a level, at times.
                 let start = rng.below(pages.len() as u64) as usize;
                 let len = (1 + rng.below(6) as usize).min(pages.len() - start);
                 let ring: Vec<u32> = if rng.below(5) == 0 {

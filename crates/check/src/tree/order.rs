@@ -3,12 +3,11 @@
 //!
 //! ```text
 //! slot             0     1     2     3
-//! the lead         17    19    19    40      rising: nothing more to do
-//!                         └──┬──┘            not certainly rising: the whole keys are compared
+//! leading         17    19    19    40      ascending: nothing more to do
+//!                         └──┬──┘            not certainly ascending: the whole keys are compared
 //! ```
 //!
-//! Ghosts hold their place in the order. A row may stand beside a ghost of its own key: that is no
-//! duplicate.
+//! Ghosts take part in the order. A row may follow a ghost of the same key: that is no duplicate.
 //!
 //! The first slot of the leftmost page of an upper level has no key (`docs/check.md` 6).
 

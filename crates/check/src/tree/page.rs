@@ -1,4 +1,4 @@
-//! A page of a tree, looked at once more and kept apart from its bytes.
+//! A page of a tree, read once more and kept apart from its bytes.
 
 use std::collections::HashSet;
 

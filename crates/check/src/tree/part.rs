@@ -1,15 +1,16 @@
-//! What a scan of any part of the database leaves of its trees, beside the sums: runs, and what
+//! What a scan of any part of the database leaves of its trees, besides the hashes: runs, and what
 //! they could not prove.
 //!
 //! ```text
 //! upper      60 bytes per run of pages above the leaves                 under one percent of an index at worst
 //! leaves     76 bytes per run of leaves                                 together with `unproven` within a budget
-//! unproven   12 bytes per pair of leaves whose keys were not told apart
+//! unproven   12 bytes per pair of leaves whose keys were not distinguished
 //! ```
 //!
 //! Invariants
-//! - Merging is associative and commutative in what it proves: which pairs are left over may depend
-//!   on who saw them together, what is found in them does not, because each is looked at again.
+//! - Merging is associative and commutative in what it proves: which pairs are left over may
+//!   depend on who saw them together, what is found in them does not, because each is verified
+//!   again.
 //! - A unit over the budget is deferred: nothing is kept of its leaves, and all of them are
 //!   compared later.
 
@@ -35,7 +36,7 @@ pub(crate) struct TreePart {
     pub upper: PageRuns<Children>,
     /// Leaves, joined to runs.
     pub leaves: PageRuns<Keys>,
-    /// Leaves whose first key was not proven to come behind the last key of the page before them.
+    /// Leaves whose first key was not proven to come after the last key of the page before them.
     pub unproven: Vec<(UnitIndex, PageId)>,
     /// Units whose leaves are compared later.
     pub deferred: BTreeSet<UnitIndex>,
@@ -61,7 +62,7 @@ impl TreePart {
         self.keep_within(budget);
     }
 
-    /// Leaves that must be looked at again.
+    /// Leaves that must be verified again.
     pub(super) fn push_unproven(&mut self, unit: UnitIndex, page: PageId, budget: usize) {
         if !self.deferred.contains(&unit) {
             self.unproven.push((unit, page));
@@ -150,7 +151,7 @@ fn state_boundary(left: &PageRun<Children>, right: &PageRun<Children>, sums: &mu
     }
 }
 
-/// The keys of one run are all before those of the next, or their pages are looked at again.
+/// The keys of one run are all before those of the next, or their pages are verified again.
 fn compare_prefixes(
     left: &PageRun<Keys>,
     right: &PageRun<Keys>,

@@ -11,12 +11,12 @@
 //!
 //! The walk follows the pointers of the parents from the root, left to right. One thread at a time
 //! reads the pages above level 1 and hands out level 1; the leaves are read by all of them. Nothing
-//! is kept but the way down and the neighbours to the left, so memory depends on threads and on the
-//! height of the tree.
+//! is kept but the path from the root and the left neighbours, so memory depends on threads and on
+//! the height of the tree.
 //!
 //! - A page that was not seen, belongs elsewhere or has two parents is a gap: it is reported as
 //!   that, and only what stands left of it is compared with its separator.
-//! - Of a page that breaks its bound, what hangs below breaks it, too, and is not reported again.
+//! - Of a page that breaks its bound, its subtree breaks it, too, and is not reported again.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -41,7 +41,7 @@ const PAGES_PER_THREAD: u64 = 1024;
 /// Which children are compared with their left neighbours.
 pub(super) enum Scope {
     All,
-    /// These, and what hangs at their left edge.
+    /// These, and their leftmost descendants.
     At(HashSet<PageId>),
 }
 
@@ -54,7 +54,7 @@ impl Scope {
     }
 }
 
-/// What came of it.
+/// Its outcome.
 pub(super) struct Compared {
     pub(super) findings: Findings,
     /// Keys of the unit whose order is not certain.
@@ -142,11 +142,11 @@ struct OrderPass<'p> {
 #[derive(Default)]
 struct Cursor {
     is_begun: bool,
-    /// Pages on the way down, with the place of the next child of each.
+    /// Path from the root, with the index of the next child of each page.
     frames: Vec<Frame>,
     /// By depth.
     lefts: Vec<Option<Left>>,
-    /// The last page of level 1 that was handed out; none behind a gap.
+    /// The last page of level 1 that was handed out; none after a gap.
     last: Option<Step>,
 }
 
@@ -215,7 +215,7 @@ impl<'p> OrderPass<'p> {
             }
             separator => Step {
                 own: separator.map(|key| Arc::new(key.clone())),
-                // Without keys on this page, nothing bounds what hangs below.
+                // Without keys on this page, nothing bounds the subtree.
                 bound: if at > 0 { None } else { base.bound },
                 is_wanted: above.is_wanted && at == 0 || self.scope.contains(child),
                 ..base

@@ -6,12 +6,12 @@
 //! run of leaves        first, its prev ‥ last, its next     lowest key  ‥ highest key, as prefixes
 //!
 //! A and B are one run when A.last.next = B.first and B.first.prev = A.last; of upper pages this states that A's last child
-//! is followed by B's first, of leaves the keys of B must come behind those of A
+//! is followed by B's first, of leaves the keys of B must come after those of A
 //! ```
 //!
-//! Which pages were joined first does not matter: every pair of neighbours is joined once, whoever
-//! saw them, and states the same. So a set of runs is a sum like all others. A run whose ends meet
-//! is a ring; it is kept, since nothing else would show it.
+//! Which pages were joined first does not matter: every pair of neighbours is joined once,
+//! whichever worker saw them, and states the same. Sets of runs merge like multiset hashes. A run
+//! whose ends meet is a ring; it is kept, since nothing else would show it.
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ pub(crate) struct Keys {
 
 /// What the ends of a run hold.
 pub(crate) trait Ends: Copy {
-    /// The ends of this run and the one behind it, when they are one.
+    /// The ends of this run and the one after it, when they are one.
     #[must_use]
     fn join(self, right: Self) -> Self;
 }
@@ -146,7 +146,7 @@ impl<E: Ends> PageRuns<E> {
             }
         }
         let mut is_done = vec![false; runs.len()];
-        // First the runs that nobody leads to, then what is left: rings, each from its first page
+        // First the runs without a predecessor, then what is left: rings, each from its first page
         // on.
         let heads = (0..runs.len()).filter(|at| is_taken.get(*at) == Some(&false));
         let all: Vec<usize> = heads.chain(0..runs.len()).collect();

@@ -1,4 +1,4 @@
-//! From sums and runs to findings: which trees are proven, and what is wrong with the others.
+//! From hashes and runs to findings: which trees are proven, and what is wrong with the others.
 //!
 //! ```text
 //! the root was seen ────────────────────────────────────> its place in the catalog is proven
@@ -9,7 +9,7 @@
 //!   else   the children that are named, or all ───> compare_ranges: 8933 8934
 //! ```
 //!
-//! A tree without findings is either proven by its sums or compared page by page; nothing is left
+//! A tree without findings is either proven by its hashes or compared page by page; nothing is left
 //! to chance in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -34,7 +34,7 @@ const PAGES_AT_ONCE: u64 = 4 << 20;
 
 /// Verifies all trees of a scan that saw every page. Units with keys whose order is not known are
 /// added to those of the partial; units that were not compared to the end, because the run is to
-/// stop, come back.
+/// stop are returned.
 pub(crate) fn verify_trees(
     pass: &SecondPass<'_>,
     trees: &Trees,
@@ -70,7 +70,7 @@ struct Verifier<'v> {
 }
 
 impl Verifier<'_> {
-    /// True when each page hangs where it belongs.
+    /// True when each page is under its parent.
     fn has_proven_links(&self, unit: UnitIndex, sums: &UnitHashes) -> bool {
         let mut rungs = BTreeSet::new();
         STRUCTURE.into_iter().all(|relation| sums.acc(relation).is_balanced())
@@ -146,8 +146,8 @@ impl Verifier<'_> {
         broken
     }
 
-    /// True for a unit whose chain of IAM pages is broken: pages that it lacks are nobody's fault
-    /// (7965).
+    /// True for a unit whose chain of IAM pages is broken: pages that it lacks have no cause in the
+    /// tree (7965).
     fn is_cut(&self, unit: UnitIndex) -> bool {
         self.pass.plan.cut_units.contains(&unit)
     }

@@ -240,7 +240,8 @@ fn every_lost_page_is_named_by_its_parent_and_its_neighbours() {
     }
 }
 
-/// The children of one parent in another order, links and all: only the order of the parents tells.
+/// The children of one parent in another order, links and all: only the order of the parents shows
+/// it.
 #[test]
 fn exchanged_neighbourhoods_are_reported() {
     let healthy = Tree::healthy();
