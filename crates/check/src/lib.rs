@@ -36,7 +36,6 @@ mod sound;
 mod spans;
 mod tree;
 mod unit;
-mod verify;
 mod wire;
 mod withdrawal;
 

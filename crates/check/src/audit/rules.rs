@@ -110,7 +110,7 @@ impl Rules {
             Some(Structure::Text) => form == Form::Text,
             Some(Structure::Other) | None => true,
         };
-        // An index page of a clustered index is never a leaf, even at level 0: see `verify`.
+        // An index page of a clustered index is never a leaf, even at level 0: see `tree::links`.
         let is_leaf = match form {
             Form::Data => true,
             Form::Index => structure != Some(Structure::Clustered) && header.level == 0,

@@ -24,8 +24,8 @@ use crate::relation::{MultisetHash, Relation, RelationHashes, UnitHashes, page_o
 use crate::scan::PageVisitor;
 use crate::second_pass::SecondPass;
 use crate::sound::{LinkedPage, SoundPage};
+use crate::tree::links::{ChildFact, PageFact};
 use crate::unit::UnitIndex;
-use crate::verify::{ChildFact, PageFact};
 
 /// Relations between pages that say nothing of keys.
 pub(super) const STRUCTURE: [Relation; 3] =

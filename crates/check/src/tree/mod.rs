@@ -11,8 +11,9 @@
 //! order      2511, 2512: the rows of one page
 //! collector  links and keys of a page as multiset hashes and runs
 //! run, part  runs of neighbouring pages, the part of the partial
+//! links      exact link facts of a unit, compared
 //! verify     what is proven; for the rest
-//!   gather   the link facts, by sketch or by a full read ──> verify::links
+//!   gather   the link facts, by sketch or by a full read ──> links
 //!   ranges   separators and the keys left and right of them: 8933, 8934
 //! undecided  units with keys whose order is not certain, and why
 //! model      test: a small tree in every wrong state is distinguished from a sound one
@@ -42,6 +43,7 @@ mod column;
 mod gather;
 mod key;
 mod lead;
+mod links;
 mod order;
 mod page;
 pub(crate) mod part;

@@ -26,8 +26,8 @@ use crate::finding::{Finding, Findings, Location, page_arg};
 use crate::partial::Partial;
 use crate::relation::{Relation, UnitHashes};
 use crate::second_pass::SecondPass;
+use crate::tree::links::verify_links;
 use crate::unit::UnitIndex;
-use crate::verify::verify_links;
 
 /// Pages of units that are read again in one go: their link facts are in memory together.
 const PAGES_AT_ONCE: u64 = 4 << 20;

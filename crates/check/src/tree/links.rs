@@ -7,10 +7,10 @@ use extentdb_base::PageId;
 
 use crate::unit::UnitIndex;
 
+mod compare;
 mod index;
-mod links;
 
-pub(crate) use links::verify_links;
+pub(crate) use compare::verify_links;
 
 /// A page of a B-tree as its header describes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
