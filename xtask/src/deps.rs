@@ -7,9 +7,10 @@
 //!
 //! Rules
 //! - Every crate has a row and every row has a crate.
-//! - A crate depends on no other house crate than its row names; "any" names all.
+//! - A crate depends on the house crates that its row names and on no others; "any" names all.
 //! - Edges point down: on numbered floors, to a lower number.
-//! - Tests may also use `synth`, `io`, `reader` and `check`, which make and judge their databases.
+//! - Tests may also use `template`, `faults`, `io`, `reader` and `check`, which make and judge their
+//!   databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +20,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// What a test may use beyond its crate's row.
-const FOR_TESTS: [&str; 5] = ["synth", "io", "reader", "check", "report"];
+const FOR_TESTS: [&str; 6] = ["template", "faults", "io", "reader", "check", "report"];
 
 /// A row of the floor table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,6 +97,9 @@ pub fn compare(table: &[Row], manifests: &BTreeMap<String, Edges>) -> Vec<String
         let Some(may_use) = &row.may_use else { continue };
         for used in edges.product.difference(may_use) {
             complaints.push(format!("{name}: uses `{used}`, which its row does not name"));
+        }
+        for named in may_use.difference(&edges.product) {
+            complaints.push(format!("{name}: its row names `{named}`, which it does not use"));
         }
         for used in
             edges.tests.difference(may_use).filter(|used| !FOR_TESTS.contains(&used.as_str()))
@@ -186,7 +190,7 @@ mod tests {
 |---|---|---|---|
 | 0 | `base` | – | ids |
 | 1 | `types` | base | values |
-| – | `synth` | base types | builds |
+| – | `template` | base types | builds |
 | – | `bench` | any | measures |
 
 | another | table |
@@ -209,9 +213,9 @@ mod tests {
 
     const HOUSE: [(&str, &str, &str); 4] = [
         ("base", "", ""),
-        ("types", "base", "synth"),
-        ("synth", "base types", ""),
-        ("bench", "synth types", ""),
+        ("types", "base", "template"),
+        ("template", "base types", ""),
+        ("bench", "template types", ""),
     ];
 
     #[test]
@@ -224,6 +228,10 @@ mod tests {
         let mut house = HOUSE;
         house[0] = ("base", "types", "");
         check(TABLE, &house, &["base: uses `types`, which its row does not name"]);
+        house[0] = ("base", "", "");
+        house[1] = ("types", "", "template");
+        check(TABLE, &house, &["types: its row names `base`, which it does not use"]);
+        house[1] = HOUSE[1];
         house[0] = ("base", "", "types");
         check(TABLE, &house, &["base: its tests use `types`, which its row does not name"]);
     }
@@ -241,6 +249,8 @@ mod tests {
         let expected = [
             "base: its row names `ghost`, which has no row",
             "base: its row names `types`, which is not on a lower floor",
+            "base: its row names `ghost`, which it does not use",
+            "base: its row names `types`, which it does not use",
         ];
         check(&table, &HOUSE, &expected);
     }

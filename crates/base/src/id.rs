@@ -51,6 +51,14 @@ impl AllocUnitId {
     /// The unit that pages without an owner (maps, file header, boot page) carry in their header:
     /// object 99, index 0.
     pub const SYSTEM_PAGES: AllocUnitId = AllocUnitId(99 << 16);
+    /// Clustered index of the system base table `sysrscols`.
+    pub const SYSRSCOLS: AllocUnitId = AllocUnitId(3 << 16);
+    /// Clustered index of the system base table `sysrowsets`.
+    pub const SYSROWSETS: AllocUnitId = AllocUnitId(5 << 16);
+    /// Clustered index of the system base table `sysallocunits`.
+    pub const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
+    /// The system base table `sysfiles1`, a heap.
+    pub const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
     /// The id that the header fields of a page name: `index_id << 48 | object_id << 16`.
     pub const fn from_header(object_id: u32, index_id: u16) -> Self {

@@ -42,11 +42,9 @@ const fn system_unit(object: i64) -> AllocUnitId {
     AllocUnitId(object << 16)
 }
 
-const SYSRSCOLS: AllocUnitId = system_unit(3);
 const SYSROWSETCOLUMNS: AllocUnitId = system_unit(4);
-const SYSROWSETS: AllocUnitId = system_unit(5);
 /// Allocation unit of `sysallocunits`.
-pub const SYSALLOCUNITS: AllocUnitId = system_unit(7);
+pub const SYSALLOCUNITS: AllocUnitId = AllocUnitId::SYSALLOCUNITS;
 const SYSHOBTCOLUMNS: AllocUnitId = system_unit(13);
 
 impl Bootstrap {
@@ -54,7 +52,7 @@ impl Bootstrap {
     pub fn load(pages: &dyn PageGetter, first_sysallocunits: PageId) -> Bootstrap {
         let mut boot = Bootstrap::default();
         boot.load_units(pages, first_sysallocunits);
-        let modern = boot.units.contains_key(&SYSRSCOLS);
+        let modern = boot.units.contains_key(&AllocUnitId::SYSRSCOLS);
         boot.load_rowsets(pages, modern);
         let columns = if modern { boot.load_columns(pages) } else { boot.load_columns_2005(pages) };
         boot.attach(columns);
@@ -92,7 +90,7 @@ impl Bootstrap {
 
     fn load_rowsets(&mut self, pages: &dyn PageGetter, modern: bool) {
         let mut rowsets = BTreeMap::new();
-        self.each_row(pages, SYSROWSETS, |row| {
+        self.each_row(pages, AllocUnitId::SYSROWSETS, |row| {
             if let Some(rowset) = read_rowset(row, modern) {
                 rowsets.insert(rowset.id, rowset);
             }
@@ -102,7 +100,7 @@ impl Bootstrap {
 
     fn load_columns(&mut self, pages: &dyn PageGetter) -> HashMap<HobtId, Vec<PhysicalColumn>> {
         let mut columns: HashMap<HobtId, Vec<PhysicalColumn>> = HashMap::new();
-        self.each_row(pages, SYSRSCOLS, |row| {
+        self.each_row(pages, AllocUnitId::SYSRSCOLS, |row| {
             if let Some((rowset, column)) = read_column(row) {
                 columns.entry(rowset).or_default().push(column);
             }

@@ -13,6 +13,7 @@ use extentdb_base::{AllocUnitId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::ObjectType;
 use extentdb_check::{Control, LogUse, Options, Report, Verdict, run};
+use extentdb_faults::crash::{Crash, CrashOptions, crash};
 use extentdb_format::allocation::pfs::{Fullness, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::{PageBuf, PageBytes};
@@ -21,8 +22,7 @@ use extentdb_reader::{
     CheckedPages, OpenOptions, Opened, PageSource, Recovered, Recovery, RecoverySummary,
 };
 use extentdb_report::to_text;
-use extentdb_synth::crash::{Crash, CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 /// No findings.
 const NONE: [u32; 0] = [];
@@ -424,7 +424,7 @@ fn a_damaged_log_is_used_up_to_the_damage_and_a_foreign_one_not_at_all() {
         }
     }
     assert!(kept > 100, "{kept}");
-    let other = extentdb_synth::crash::crash(&sound, &CrashOptions { seed: 6, ..options })
+    let other = extentdb_faults::crash::crash(&sound, &CrashOptions { seed: 6, ..options })
         .expect("another crash");
     let mut sequence = other.log.clone();
     sequence[0x2004] ^= 0x40;

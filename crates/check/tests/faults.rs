@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Finding, Options, Report, Verdict, run};
+use extentdb_faults::{Harmless, Kind, Truth, applicable, damage, harmless};
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::header::FLAG_CHECKSUM;
 use extentdb_messages::RepairLevel;
 use extentdb_reader::{OpenOptions, Opened};
 use extentdb_report::to_text;
-use extentdb_synth::{
-    Harmless, Kind, MakeOptions, SHAPES, Size, Truth, applicable, damage, harmless, make,
-};
+use extentdb_template::{MakeOptions, SHAPES, Size, make};
 
 /// How a database is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

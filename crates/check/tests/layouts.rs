@@ -10,11 +10,11 @@ use extentdb_check::{Control, Options, Report, Verdict, run};
 use extentdb_reader::rows::{TableScan, Value};
 use extentdb_reader::{Database, OpenOptions, Opened};
 use extentdb_report::to_text;
-use extentdb_synth::build::{
+use extentdb_template::{
     Cell, ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, PartitionFunctionSpec, RowValues,
     TableSpec,
 };
-use extentdb_synth::{MakeOptions, SHAPES, Shape, Size, make};
+use extentdb_template::{MakeOptions, SHAPES, Shape, Size, make};
 use extentdb_types::{Collation, Datum, SqlType};
 
 /// Bytes of each database.

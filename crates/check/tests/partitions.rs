@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, Verdict, run};
+use extentdb_faults::{Kind, Truth, damage};
 use extentdb_reader::{OpenOptions, Opened};
 use extentdb_report::to_text;
-use extentdb_synth::{Kind, MakeOptions, Size, Truth, damage, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 fn check(files: &[PathBuf]) -> Report {
     let opened = Opened::open(files, &OpenOptions::default()).unwrap();

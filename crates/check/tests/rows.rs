@@ -11,7 +11,7 @@ use extentdb_check::{Options, Report, Verdict};
 use extentdb_format::page::PageRef;
 use extentdb_reader::CheckedPages;
 use extentdb_report::to_text;
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 use extentdb_types::SqlType;
 use support::{Demo, Memory};
 

@@ -17,7 +17,7 @@ use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType, checksum};
 use extentdb_format::record::Record;
 use extentdb_reader::CheckedPages;
 use extentdb_report::to_text;
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::{Collation, SqlType};
 use support::{Memory, offset};
 

@@ -17,8 +17,8 @@ use extentdb_format::record::status::HAS_VERSION_TAG;
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::CheckedPages;
 use extentdb_report::to_text;
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
+use extentdb_template::{MakeOptions, Size, make};
 use extentdb_types::SqlType;
 use support::{Demo, Memory, offset};
 

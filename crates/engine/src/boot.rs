@@ -8,13 +8,13 @@
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{Lsn, PageId, XactId};
 use extentdb_buffer::Pool;
+use extentdb_change::change;
 use extentdb_format::allocation::boot::{BootRecord, BootView, DatabaseStatus};
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::checksum;
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability};
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use crate::error::Error;

@@ -13,7 +13,7 @@ use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
 use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
-use extentdb_format::page::PageRef;
+use extentdb_format::allocation::unit_row::is_row_of;
 use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
@@ -24,12 +24,8 @@ use crate::system_table::{SystemTable, bigint};
 use crate::table::Table;
 use crate::tables::Tables;
 
-/// Unit of the clustered index of `sysallocunits`.
-pub(crate) const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 /// `sysfiles1`: the only system table that is a heap.
 const SYSFILES1: ObjectId = ObjectId(8);
-/// Where the id is in a row of `sysallocunits`.
-pub(crate) const UNIT_ID_AT: usize = 4;
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
 
@@ -345,17 +341,10 @@ impl UnitRows for UnitFinder {
             let found = tree.find(&[bigint(unit.id().0)]).map_err(|error| failed(error.into()))?;
             let row = found.ok_or_else(|| failed("there is no such row".into()))?;
             let mut page = self.pool.write(row.at.page)?;
-            if names(&page, row.at.slot.0, unit.id()) {
+            if is_row_of(&page, row.at.slot.0, unit.id()) {
                 return f(&mut page, row.at.slot.0);
             }
         }
         Err(failed("its row moves about".into()))
     }
-}
-
-/// Is the row of this unit in this slot?
-fn names(page: &PageBytes, slot: u16, unit: AllocUnitId) -> bool {
-    let row = PageRef::new(page).record_bytes(slot);
-    let id = row.and_then(|row| row.get(UNIT_ID_AT..)).and_then(|bytes| bytes.first_chunk());
-    id.is_some_and(|bytes| i64::from_le_bytes(*bytes) == unit.0)
 }

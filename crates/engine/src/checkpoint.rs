@@ -12,13 +12,17 @@
 use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_change::{change, in_own_system};
+use extentdb_format::allocation::unit_row::{PCDATA_AT, PCRESERVED_AT, PCUSED_AT, RCROWS_AT};
 use extentdb_format::log::payload::checkpoint::{
     ActiveXact, BeginCheckpoint, EndCheckpoint, XactCheckpoint,
 };
-use extentdb_format::log::payload::space::{CountCell, CountDelta, CountPart};
+use extentdb_format::log::payload::space::{
+    CountCell, CountDelta, CountPart, KIND_ROWSET, KIND_UNIT,
+};
 use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_space::{Counts, Unit, change};
+use extentdb_space::{Counts, Unit};
 use extentdb_telemetry::Event;
 use extentdb_txn::{Link, log_time};
 use std::collections::BTreeMap;
@@ -36,13 +40,6 @@ use crate::system_table::{SystemTable, bigint, int, number};
 pub(crate) const VERSION: u16 = 661;
 /// The versions that are written: both have the same base tables and the same log records.
 pub(crate) const WRITTEN: [u16; 2] = [655, VERSION];
-/// `COUNT_DELTA` kinds and where the counters are in the rows.
-const KIND_UNIT: u32 = 0;
-const KIND_ROWSET: u32 = 1;
-const PCDATA_AT: u32 = 0x35;
-const PCUSED_AT: u32 = 0x2d;
-const PCRESERVED_AT: u32 = 0x3d;
-const RCROWS_AT: u32 = 0x1f;
 
 /// What a restart needs for a MiB of log, and to read a page that it changes: assumed, of a slow
 /// device.
@@ -341,7 +338,7 @@ impl Database {
         for mut row in table.rows(&[int(i32::from(file.0))])? {
             if row.get(SIZE).and_then(number) != Some(i64::from(pages)) {
                 row[SIZE] = int(pages as i32);
-                self.space.in_own_system("FileSize", |system| table.replace(system, &row))?;
+                in_own_system(&*self.space, "FileSize", |system| table.replace(system, &row))?;
             }
         }
         Ok(())

@@ -13,6 +13,7 @@ use extentdb_catalog::table::describe::{
     Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, TableDefinition, UnitDefinition};
+use extentdb_change::in_own_system;
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
@@ -132,7 +133,7 @@ impl Session<'_> {
             Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
             Counter::Unit => value + 1,
         };
-        db.space.in_own_system("NewId", |system| take(&db.pool, system, counter, next))
+        in_own_system(&*db.space, "NewId", |system| take(&db.pool, system, counter, next))
     }
 
     pub(crate) fn object_id(&mut self) -> Result<ObjectId, Error> {

@@ -33,6 +33,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_catalog::table::values::RowValues;
+use extentdb_change::in_own_system;
 use extentdb_format::PageBuf;
 use extentdb_format::log::{Op, Payload, RecordRef};
 use extentdb_format::page::PageHeader;
@@ -200,7 +201,7 @@ impl Database {
         let cuts = known.as_ref().map_or(0, cuts_of).saturating_add(1);
         let row = property(cuts);
         let table = self.catalog.system("sysxprops")?;
-        self.space.in_own_system("LogCut", |system| match known {
+        in_own_system(&*self.space, "LogCut", |system| match known {
             None => table.insert(system, &row),
             Some(_) => table.replace(system, &cells_of(&row, COLUMNS)),
         })

@@ -323,7 +323,10 @@ pub enum Error {
     Lock(#[from] LockError),
     /// Rows.
     #[error(transparent)]
-    Rowset(#[from] extentdb_rowset::Error),
+    Rowset(extentdb_rowset::Error),
+    /// A change of a page, or its undo.
+    #[error(transparent)]
+    Change(#[from] extentdb_change::Error),
     /// Space.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
@@ -344,7 +347,17 @@ pub enum Error {
     Load(#[from] extentdb_catalog::Error),
     /// The template of a new database.
     #[error(transparent)]
-    Build(#[from] extentdb_synth::Error),
+    Build(#[from] extentdb_template::Error),
+}
+
+impl From<extentdb_rowset::Error> for Error {
+    /// A lock is refused to a session in one way, whichever floor asked for it.
+    fn from(error: extentdb_rowset::Error) -> Error {
+        match error {
+            extentdb_rowset::Error::Lock(error) => Error::Lock(error),
+            error => Error::Rowset(error),
+        }
+    }
 }
 
 impl Error {
@@ -376,12 +389,7 @@ pub enum Cause {
 impl Error {
     /// Did whoever got it give way in a deadlock? The edge calls it 1205.
     pub fn is_deadlock(&self) -> bool {
-        // A row's old place is waited for without a limit: nothing else ends that.
-        matches!(
-            self,
-            Error::Lock(LockError::Deadlock { .. })
-                | Error::Rowset(extentdb_rowset::Error::Locked(_))
-        )
+        matches!(self, Error::Lock(LockError::Deadlock { .. }))
     }
 
     /// What is behind the error.
@@ -396,6 +404,7 @@ impl Error {
             Error::Log(error) => of_log(error),
             Error::Transaction(error) => of_transaction(error),
             Error::Buffer(error) => of_buffer(error),
+            Error::Change(error) => of_change(error),
             Error::Space(error) => of_space(error),
             Error::Rowset(error) => of_rowset(error),
             _ => Cause::Other,
@@ -428,11 +437,21 @@ fn of_buffer(error: &extentdb_buffer::Error) -> Cause {
     }
 }
 
+fn of_change(error: &extentdb_change::Error) -> Cause {
+    match error {
+        extentdb_change::Error::Buffer(error) => of_buffer(error),
+        extentdb_change::Error::Transaction(error) => of_transaction(error),
+        extentdb_change::Error::Log(error) => of_log(error),
+        _ => Cause::Other,
+    }
+}
+
 fn of_space(error: &extentdb_space::Error) -> Cause {
     use extentdb_space::Error as Space;
     match error {
         Space::FilegroupFull { .. } => Cause::FilegroupFull,
         Space::Disk(_) => Cause::Disk,
+        Space::Change(error) => of_change(error),
         Space::Buffer(error) => of_buffer(error),
         Space::Transaction(error) => of_transaction(error),
         Space::Log(error) => of_log(error),
@@ -444,9 +463,10 @@ fn of_space(error: &extentdb_space::Error) -> Cause {
 fn of_rowset(error: &extentdb_rowset::Error) -> Cause {
     match error {
         extentdb_rowset::Error::Space(error) => of_space(error),
+        extentdb_rowset::Error::Change(error) => of_change(error),
         extentdb_rowset::Error::Page(error) => of_buffer(error),
         extentdb_rowset::Error::Transaction(error) => of_transaction(error),
-        extentdb_rowset::Error::Locked(_) => Cause::Lock,
+        extentdb_rowset::Error::Lock(_) => Cause::Lock,
         _ => Cause::Other,
     }
 }

@@ -13,6 +13,7 @@
 use extentdb_base::sync::lock;
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_catalog::layout::Cell;
+use extentdb_change::in_own_system;
 use extentdb_format::allocation::file_header::FileHeaderView;
 
 use crate::add_file::{FILE_ID, is_data_file};
@@ -29,7 +30,7 @@ impl Database {
     pub(crate) fn stamp_files(&self, stamp: Lsn) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         let table = self.catalog.system("sysprufiles")?;
-        self.space.in_own_system("FileStamp", |system| {
+        in_own_system(&*self.space, "FileStamp", |system| {
             for mut row in table.rows(&[])? {
                 let Some(id) = file_id(&row).filter(|_| is_data_file(&row)) else { continue };
                 let has_changed = self.space.set_first_update(system, id, stamp)?;

@@ -148,7 +148,8 @@ impl Formula {
     /// The value of the column in a row.
     ///
     /// # Errors
-    /// [`Error::Value`]: the expression has none, as for a division by zero. [`Error::NotSupported`]: it is not known.
+    /// [`Error::Value`]: the expression has none, as for a division by zero.
+    /// [`Error::NotSupported`]: it is not known.
     pub(crate) fn evaluate(
         &self,
         own: &TableColumn,

@@ -27,7 +27,7 @@ impl Database {
         if !self.options.ghost_cleanup {
             return Ok(());
         }
-        let trees = self.catalog.trees().into_iter().filter(|tree| tree.haunted_leaves() > 0);
+        let trees = self.catalog.trees().into_iter().filter(|tree| tree.ghost_leaf_count() > 0);
         for tree in trees {
             // Nobody drops it meanwhile.
             let _ddl = lock(&self.ddl);

@@ -13,6 +13,7 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Mutex, lock};
 use extentdb_catalog::layout::Cell;
+use extentdb_change::in_own_system;
 use extentdb_txn::lock::LockMode;
 use extentdb_types::{Datum, Decimal, SqlType};
 use std::borrow::Cow;
@@ -226,7 +227,8 @@ impl Session<'_> {
     /// transaction.
     ///
     /// # Errors
-    /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its values are used up.
+    /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its values
+    /// are used up.
     pub fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
         self.db.verify_online()?;
         if !self.is_in_transaction() {
@@ -267,7 +269,7 @@ impl Database {
         let _ddl = lock(&self.ddl);
         let columns = self.catalog.system("syscolpars")?;
         for row in identity.rows(columns, table, state)? {
-            self.space.in_own_system("Identity", |system| columns.replace(system, &row))?;
+            in_own_system(&*self.space, "Identity", |system| columns.replace(system, &row))?;
         }
         Ok(())
     }

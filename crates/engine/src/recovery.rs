@@ -17,12 +17,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
 use extentdb_buffer::{PageWriteGuard, Pool};
+use extentdb_change::undo_next;
 use extentdb_format::allocation::file_header::FileHeaderView;
-use extentdb_format::allocation::pfs::PfsByte;
+use extentdb_format::allocation::unit_row::unit_of_row;
+use extentdb_format::log::map_change::{PfsChange, extent_run, pfs_changes, pfs_run};
+use extentdb_format::log::payload::xact::XACT_TYPE_SYSTEM;
 use extentdb_format::log::replay::{Applied, page_of, redo};
 use extentdb_format::log::{Context, Op, Payload, RecordRef};
 use extentdb_format::page::PageHeader;
@@ -30,12 +32,8 @@ use extentdb_space::{FileDescription, Freed, Space};
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
-use crate::catalog::{SYSALLOCUNITS, UNIT_ID_AT};
 use crate::emergency::NewerPage;
 use crate::error::{Cause, Error};
-
-/// Bits of a map's record before its first extent.
-const BITS_BEFORE_MAP: u32 = 32;
 
 /// What a restart had to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -213,7 +211,7 @@ impl Recovery {
         self.last_xact = self.last_xact.max(header.xact);
         match (header.op, record.payload()) {
             (Op::BEGIN_XACT, Payload::BeginXact(begin)) => {
-                let is_system = begin.fixed.kind == 3;
+                let is_system = begin.fixed.kind == XACT_TYPE_SYSTEM;
                 self.open.insert(header.xact, Open { begin: lsn, last: lsn, is_system });
             }
             (Op::COMMIT_XACT | Op::ABORT_XACT, _) => {
@@ -235,13 +233,9 @@ impl Recovery {
                 self.touched.units.insert(delta.alloc_unit);
             }
             Payload::ModifyRow(modify) if record.header().context == Context::PFS => {
-                let map = modify.fixed.page.page;
-                let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
-                    + u32::from(modify.fixed.offset_in_row).saturating_sub(4);
-                let last = first + (modify.after.len() as u32).saturating_sub(1);
-                for index in first / PAGES_PER_EXTENT..=last / PAGES_PER_EXTENT {
-                    self.touched.extents.insert(Extent { file: map.file, index });
-                }
+                let file = modify.fixed.page.page.file;
+                let pages = pfs_run(&modify).map(|page| PageId { file, page });
+                self.touched.extents.extend(pages.map(PageId::extent));
             }
             payload => {
                 let Some(part) = payload.page_part() else { return };
@@ -250,7 +244,7 @@ impl Recovery {
                     self.touched.units.insert(unit);
                     self.touched.extents.insert(part.page.extent());
                 }
-                if unit == SYSALLOCUNITS {
+                if unit == AllocUnitId::SYSALLOCUNITS {
                     self.note_unit(&payload);
                 }
             }
@@ -265,8 +259,7 @@ impl Recovery {
             Payload::DeleteRows(delete) => delete.rows.first(),
             _ => None,
         };
-        let id = row.and_then(|row| row.get(UNIT_ID_AT..)).and_then(|bytes| bytes.first_chunk());
-        self.touched.units.extend(id.map(|bytes| AllocUnitId(i64::from_le_bytes(*bytes))));
+        self.touched.units.extend(row.and_then(|row| unit_of_row(row)));
     }
 
     /// Notes what a transaction gave back: as long as that may be undone, it is not free.
@@ -277,33 +270,16 @@ impl Recovery {
         if xact == XactId::default() || record.header().flags.is_compensation() {
             return;
         }
-        match record.payload() {
-            Payload::SetBits(bits) if context == Context::GAM && bits.fixed.value != 0 => {
-                let map = bits.fixed.page.page;
-                let interval = PageId { page: map.page - map.page % PAGES_PER_GAM, ..map };
-                let first = interval.extent().index
-                    + u32::from(bits.fixed.first_bit).saturating_sub(BITS_BEFORE_MAP);
-                let freed = self.freed.entry(xact).or_default();
-                for index in first..first + u32::from(bits.fixed.bit_count) {
-                    freed.push_extent(Extent { file: map.file, index });
-                }
-            }
-            Payload::ModifyRow(modify) if context == Context::PFS => {
-                let map = modify.fixed.page.page;
-                let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
-                    + u32::from(modify.fixed.offset_in_row).saturating_sub(4);
-                for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after))
-                {
-                    let was_single = PfsByte(*before).is_allocated() && PfsByte(*before).is_mixed();
-                    if was_single && !PfsByte(*after).is_allocated() {
-                        self.freed
-                            .entry(xact)
-                            .or_default()
-                            .push_single(PageId { file: map.file, page });
-                    }
-                }
-            }
-            _ => {}
+        let payload = record.payload();
+        if let Payload::SetBits(bits) = &payload
+            && context == Context::GAM
+            && bits.fixed.value != 0
+        {
+            let freed = self.freed.entry(xact).or_default();
+            extent_run(&bits.fixed).for_each(|extent| freed.push_extent(extent));
+        }
+        for change in pfs_changes(context, &payload).filter(PfsChange::frees_mixed) {
+            self.freed.entry(xact).or_default().push_single(change.page);
         }
     }
 
@@ -352,11 +328,11 @@ impl Recovery {
                 open.swap_remove(at).abort()?;
                 continue;
             }
-            match space.undo_next(&mut open[at]).map_err(Error::from) {
+            match undo_next(space, &mut open[at]).map_err(Error::from) {
                 Err(error) if error.cause() == Cause::BadPage => {
                     self.deferred.push((open.swap_remove(at), error));
                 }
-                undone => drop(undone?),
+                undone => undone?,
             }
         }
         Ok(())

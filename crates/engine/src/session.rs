@@ -12,7 +12,7 @@ use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::lock::{
-    DEADLOCK_PRIORITIES, LockManager, LockMode, LockRequest, Resource, Timeout,
+    DEADLOCK_PRIORITIES, LockError, LockManager, LockMode, LockRequest, Resource, Timeout,
 };
 use extentdb_txn::{Kind, Transaction};
 use extentdb_types::Datum;
@@ -495,17 +495,19 @@ pub(crate) struct SessionLocks {
 }
 
 impl RowLocks for SessionLocks {
-    fn try_new(&mut self, rid: Rid) -> bool {
+    fn try_new(&mut self, rid: Rid) -> Result<bool, LockError> {
         let resource = Resource::Rid(rid);
-        self.locks
-            .acquire(LockRequest { resource, timeout: Timeout::NoWait, ..self.request })
-            .is_ok()
+        let request = LockRequest { resource, timeout: Timeout::NoWait, ..self.request };
+        match self.locks.acquire(request) {
+            Ok(_) => Ok(true),
+            Err(LockError::Timeout { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
-    fn vacate(&mut self, rid: Rid) -> bool {
+    fn vacate(&mut self, rid: Rid) -> Result<(), LockError> {
         let resource = Resource::Rid(rid);
-        self.locks
-            .acquire(LockRequest { resource, timeout: Timeout::Infinite, ..self.request })
-            .is_ok()
+        self.locks.acquire(LockRequest { resource, ..self.request })?;
+        Ok(())
     }
 }

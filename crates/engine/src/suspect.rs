@@ -17,6 +17,7 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{AllocUnitId, ObjectId, OfflineCause, XactId};
 use extentdb_buffer::SuspectPage;
+use extentdb_change::record_bytes;
 use extentdb_format::log::{BlockFormat, RecordRef};
 use extentdb_txn::Transaction;
 use extentdb_txn::lock::{LockMode, LockRequest, Resource, Timeout};
@@ -111,7 +112,7 @@ impl Database {
         let mut units = BTreeSet::new();
         let mut at = tx.last_lsn();
         while at > tx.begin_lsn() {
-            let bytes = self.space.record_bytes(at)?;
+            let bytes = record_bytes(&self.transactions, at)?;
             let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { break };
             let unit = record.payload().page_part().map(|part| part.alloc_unit());
             units.extend(unit.filter(|unit| *unit != AllocUnitId::SYSTEM_PAGES));

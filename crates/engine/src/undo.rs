@@ -2,19 +2,18 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Lsn, PageId};
+use extentdb_change::{in_system, record_bytes, restore_pointer, undo_record};
+use extentdb_format::allocation::unit_row::unit_of_row;
 use extentdb_format::log::payload::page::RootChange;
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
 use extentdb_format::record::RecordKind;
 use extentdb_rowset::Tree;
-use extentdb_space::{Freed, Restored, change, undo_record};
-use extentdb_txn::{Link, Transaction};
+use extentdb_space::Freed;
+use extentdb_txn::Transaction;
 
 use crate::database::Database;
 use crate::error::{Cause, Error};
 use crate::recovery::newest;
-
-/// Unit of the clustered index of `sysallocunits`.
-const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
 
 impl Database {
     /// Takes back every record of the transaction behind `until`. What becomes free by that is
@@ -66,7 +65,7 @@ impl Database {
     /// The index whose entry a record is about may have been dropped behind it; by now that is
     /// undone, and the catalog knows it again.
     fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
-        let bytes = self.space.record_bytes(lsn)?;
+        let bytes = record_bytes(&self.transactions, lsn)?;
         let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };
         let unit = record.payload().page_part().map(|part| part.alloc_unit());
         let is_entry = [Context::INDEX_LEAF, Context::CLUSTERED, Context::MARK_AS_GHOST]
@@ -81,7 +80,7 @@ impl Database {
 
     fn undo_one(&self, tx: &mut Transaction, freed: &mut Freed) -> Result<(), Error> {
         let lsn = tx.undo_next();
-        let bytes = self.space.record_bytes(lsn)?;
+        let bytes = record_bytes(&self.transactions, lsn)?;
         let damaged = || Error::catalog(format!("log record {lsn} cannot be read"));
         let record = RecordRef::parse(BlockFormat::V4, &bytes).ok_or_else(damaged)?;
         let header = *record.header();
@@ -115,7 +114,7 @@ impl Database {
         let header = record.header();
         let payload = record.payload();
         if let Payload::InsertRows(insert) = &payload
-            && tree.unit().id() == SYSALLOCUNITS
+            && tree.unit().id() == AllocUnitId::SYSALLOCUNITS
         {
             freed
                 .extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);
@@ -127,11 +126,7 @@ impl Database {
     /// transactions, which stay; it is given back by one that stays, too, and takes the pointers
     /// with it: doing this twice does it once.
     fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
-        let id = row
-            .get(4..)
-            .and_then(|bytes| bytes.first_chunk())
-            .map(|bytes| i64::from_le_bytes(*bytes));
-        let Some(id) = id.map(AllocUnitId) else { return Ok(Freed::default()) };
+        let Some(id) = unit_of_row(row) else { return Ok(Freed::default()) };
         let unit = match self.catalog.units.get(id) {
             Some(unit) => Some(unit),
             None => self.catalog.unit_of_row(id)?,
@@ -139,7 +134,7 @@ impl Database {
         let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else {
             return Ok(Freed::default());
         };
-        Ok(self.space.in_system(tx, "DeallocUnit", |system| {
+        Ok(in_system(&*self.space, tx, "DeallocUnit", |system| {
             let freed = self.space.free_unit(system, &unit)?;
             self.space.clear_pointers(system, &unit)?;
             Ok(freed)
@@ -158,12 +153,7 @@ impl Database {
             return Err(Error::catalog(format!("there is no allocation unit {}", root.alloc_unit)));
         };
         self.catalog.finder().with_row(&unit, &mut |page, slot| {
-            let mut back = root.clone();
-            (back.new_page, back.old_page) = (root.old_page, root.new_page);
-            back.page.slot = slot;
-            let link = Link::Compensation(tx, undo_next);
-            change(link, page, Op::ROOT_CHANGE, Context::CLUSTERED, Payload::RootChange(back))?;
-            Ok(())
+            Ok(restore_pointer(tx, undo_next, root, page, slot)?)
         })?;
         unit.forget_chain();
         Ok(())
@@ -181,14 +171,7 @@ impl Database {
         {
             heap.unit().count_rows(delta);
         }
-        match undo_record(&self.space, tx, record)? {
-            Restored::Nothing => {}
-            Restored::Pointer(unit) => {
-                if let Some(unit) = self.catalog.units.get(unit) {
-                    unit.forget_chain();
-                }
-            }
-        }
+        undo_record(&*self.space, tx, record)?;
         if let (Some(heap), Some(page)) = (heap, page_of(record)) {
             heap.touched(page)?;
         }

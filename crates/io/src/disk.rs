@@ -9,10 +9,9 @@
 //! ```
 //!
 //! Two ways lead to durable bytes. [`Durability::Deferred`] writes are cheap and become durable
-//! together at the next
-//! [`DiskFile::sync`]: pages of a checkpoint. [`Durability::Through`] writes are durable when the call returns, and the disk
-//! decides how: forced unit access where that is cheaper, a write and a flush where it is not. Log
-//! blocks go this way.
+//! together at the next [`DiskFile::sync`]: pages of a checkpoint. [`Durability::Through`] writes
+//! are durable when the call returns, and the disk decides how: forced unit access where that is
+//! cheaper, a write and a flush where it is not. Log blocks go this way.
 //!
 //! Invariants
 //! - Writes name their offset; no file position, so one file serves all threads.

@@ -2,6 +2,7 @@
 
 use extentdb_base::{AllocUnitId, PageId, Rid};
 use extentdb_format::log::Op;
+use extentdb_txn::lock::LockError;
 
 /// Why a row operation was not done.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +11,9 @@ pub enum Error {
     /// No page, or no record of a change, was to be had.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
+    /// A change of a page, or its undo.
+    #[error(transparent)]
+    Change(#[from] extentdb_change::Error),
     /// A page cannot be read.
     #[error(transparent)]
     Page(#[from] extentdb_buffer::Error),
@@ -126,13 +130,13 @@ pub enum Error {
     /// A change of several pages was cut off by an error; the next restart takes back what was done
     /// of it.
     #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
-    CutOff {
+    Unusable {
         /// The tree.
         unit: AllocUnitId,
     },
-    /// The place of a forwarded record is locked by somebody else.
-    #[error("the place {0} of a forwarded record is locked")]
-    Locked(Rid),
+    /// A lock on the RID of a record was not granted.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// There is no row at this place.
     #[error("there is no row {0}")]
     NoRow(Rid),

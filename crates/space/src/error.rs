@@ -1,9 +1,6 @@
 //! What can go wrong with space.
 
 use extentdb_base::{AllocUnitId, FileId, PageId};
-use extentdb_format::log::Op;
-use extentdb_format::log::apply::Stop;
-use extentdb_format::log::undo::NotUndone;
 
 /// Why space is not to be had, or a page not to be changed.
 #[derive(Debug, thiserror::Error)]
@@ -38,19 +35,9 @@ pub enum Error {
         /// Its number.
         file: FileId,
     },
-    /// A page does not take what its own log record says. The database must not go on.
-    #[error("{op} cannot be applied to page {page}")]
-    Apply {
-        /// The page.
-        page: PageId,
-        /// The operation.
-        op: Op,
-        /// What is wrong.
-        source: Stop,
-    },
-    /// A record that nobody can take back.
+    /// A change of a page, or its undo.
     #[error(transparent)]
-    Undo(#[from] NotUndone),
+    Change(#[from] extentdb_change::Error),
     /// A page of an allocation unit's maps contradicts what the unit is known to own.
     #[error("page {page} of unit {unit} is not what its maps say: {what}")]
     Maps {

@@ -11,6 +11,7 @@
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::lock;
 use extentdb_base::{Extent, FileId, Lsn, PageId};
+use extentdb_change::{change, in_own_system};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
@@ -22,7 +23,6 @@ use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability, Fill};
 use extentdb_txn::{Link, Transaction};
 
-use crate::change::change;
 use crate::error::Error;
 use crate::file::DataFile;
 use crate::space::Space;
@@ -71,7 +71,7 @@ impl Space {
         self.write_new_part(id, old, new)?;
         let added = old.div_ceil(PAGES_PER_EXTENT)..new / PAGES_PER_EXTENT;
         let (fixed, free): (Vec<u32>, Vec<u32>) = added.partition(|index| is_fixed(*index));
-        self.in_own_system("GrowFile", |system| -> Result<(), Error> {
+        in_own_system(self, "GrowFile", |system| -> Result<(), Error> {
             self.set_header_size(system, id, new)?;
             // Maps that the old part has do not know yet that these extents hold a PFS page.
             let mut extents = fixed.iter().map(|index| Extent { file: id, index: *index });

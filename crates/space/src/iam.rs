@@ -2,32 +2,28 @@
 
 use std::collections::VecDeque;
 
-use extentdb_base::size::PAGES_PER_EXTENT;
+use extentdb_base::size::{PAGE_HEADER_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{Extent, PageId};
-use extentdb_format::allocation::iam::{IamView, SINGLE_PAGE_SLOTS};
+use extentdb_change::change;
+use extentdb_format::allocation::bitmap::BITS_IN_RECORD;
+use extentdb_format::allocation::iam::{
+    IamView, SEQUENCE_IN_RECORD, SINGLE_PAGE_SLOTS, SINGLE_PAGES_IN_RECORD,
+};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::payload::page::{BitsPart, FormatPage, SetBits};
 use extentdb_format::log::payload::row::{ModifyHeader, ModifyRow, RowPart};
 use extentdb_format::log::payload::space::HobtDelta;
 use extentdb_format::log::{Context, Op, Payload};
+use extentdb_format::page::header::NEXT_AT;
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_txn::{Link, Transaction};
 
-use crate::change::change;
 use crate::error::Error;
 use crate::space::Space;
 use crate::unit::{Chain, IamPage, Unit};
 
 /// IAM pages of the longest chain there can be: one for each interval of each file.
 const CHAIN_MAX: usize = 32_767 * 8_404;
-/// Offsets in the first record of an IAM page.
-const SEQUENCE_AT: u16 = 4;
-const SINGLES_AT: u16 = 46;
-/// Offsets in the header of a page.
-const PREV_AT: u16 = 8;
-const NEXT_AT: u16 = 16;
-/// Bits of the header of a map's record.
-const BITS_AT: u32 = 32;
 
 /// What belongs to a unit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -186,7 +182,7 @@ impl Space {
         )?;
         if let Some(last) = chain.iams.last().copied() {
             let sequence = (chain.iams.len() as u32).to_le_bytes();
-            self.modify_iam(tx, &mut page, SEQUENCE_AT, &sequence)?;
+            self.modify_iam(tx, &mut page, SEQUENCE_IN_RECORD, &sequence)?;
             drop(page);
             let mut previous = self.pool().write(last.id)?;
             let before = PageHeader::of(&previous).next().to_bytes();
@@ -225,7 +221,7 @@ impl Space {
             .iter()
             .position(|slot| slot.is_none())
             .unwrap_or(0);
-        let at = SINGLES_AT + (PageId::BYTES * free) as u16;
+        let at = SINGLE_PAGES_IN_RECORD + (PageId::BYTES * free) as u16;
         self.modify_iam(tx, &mut map, at, &page.to_bytes())?;
         chain.singles += 1;
         Ok(())
@@ -238,8 +234,8 @@ impl Space {
         offset: u16,
         after: &[u8],
     ) -> Result<(), Error> {
-        // The first record of an IAM page begins right behind the page header.
-        let at = 96 + usize::from(offset);
+        // The first record of an IAM page begins right after the page header.
+        let at = PAGE_HEADER_BYTES + usize::from(offset);
         let before = page.get(at..at + after.len()).unwrap_or_default().to_vec();
         let fixed = RowPart {
             offset_in_row: offset,
@@ -279,7 +275,7 @@ impl Space {
         value: bool,
     ) -> Result<(), Error> {
         let mut fixed = BitsPart {
-            first_bit: (BITS_AT + first) as u16,
+            first_bit: BITS_IN_RECORD + first as u16,
             bit_count: count as u16,
             value: value.into(),
             ..BitsPart::default()
@@ -311,33 +307,6 @@ impl Space {
             unit.count_pages(-delta.data_pages, -delta.used_pages, -delta.reserved_pages);
         }
         logged?;
-        Ok(())
-    }
-
-    /// Links between pages, for those who chain pages themselves.
-    pub fn link_pages(
-        &self,
-        tx: &mut Transaction,
-        page: &mut extentdb_buffer::PageWriteGuard,
-        context: Context,
-        prev: Option<PageId>,
-        next: Option<PageId>,
-    ) -> Result<(), Error> {
-        for (offset, value) in [(PREV_AT, prev), (NEXT_AT, next)] {
-            let Some(value) = value else { continue };
-            let at = usize::from(offset);
-            let before = page.get(at..at + PageId::BYTES).unwrap_or_default().to_vec();
-            let after = value.to_bytes();
-            let fixed = RowPart { offset_in_row: offset, modify_size: 6, ..RowPart::default() };
-            let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
-            change(
-                Link::Change(tx),
-                page,
-                Op::MODIFY_HEADER,
-                context,
-                Payload::ModifyHeader(link),
-            )?;
-        }
         Ok(())
     }
 }

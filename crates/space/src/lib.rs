@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod change;
 mod error;
 mod extent;
 mod file;
@@ -19,7 +18,6 @@ mod undo;
 mod unit;
 mod zero_ahead;
 
-pub use change::change;
 pub use error::Error;
 pub use file::{DataFile, FileDescription};
 pub use filegroup::FillEvents;
@@ -29,5 +27,4 @@ pub use iam::Owned;
 pub use page::PageForm;
 pub use root::UnitRows;
 pub use space::{Options, Space};
-pub use undo::{Restored, undo_record};
 pub use unit::{Counts, Pointers, Unit, UnitDescription};

@@ -30,6 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM};
 use extentdb_base::sync::{Mutex, lock};
 use extentdb_base::{Extent, PageId};
+use extentdb_change::in_system;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::Context;
@@ -205,7 +206,7 @@ impl Space {
     fn mixed_extent(&self, tx: &mut Transaction, group: i16) -> Result<(), Error> {
         let extent = self.claim_extent(group)?;
         let file = self.file(extent.file)?;
-        self.in_system(tx, "AllocMixedExtent", |system| {
+        in_system(self, tx, "AllocMixedExtent", |system| {
             self.log_taken(system, extent)?;
             // A change of the transaction: it goes with the extent, which nobody knows before the
             // commit.

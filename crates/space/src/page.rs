@@ -8,6 +8,7 @@
 use extentdb_base::PageId;
 use extentdb_base::sync::MutexGuard;
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::allocation::iam::SINGLE_PAGE_SLOTS;
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::payload::page::FormatPage;
@@ -16,7 +17,6 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageType;
 use extentdb_txn::{Link, Transaction};
 
-use crate::change::change;
 use crate::error::Error;
 use crate::space::Space;
 use crate::unit::{Chain, Unit};
@@ -182,7 +182,7 @@ impl Space {
         if done.is_err() {
             unit.count_data_pages(-data);
         }
-        done.map(|_| guard)
+        Ok(done.map(|_| guard)?)
     }
 }
 

@@ -4,23 +4,15 @@ use std::ops::Range;
 
 use extentdb_base::size::PAGES_PER_PFS;
 use extentdb_base::{FileId, Lsn, PageId};
-use extentdb_format::allocation::pfs::{PfsByte, PfsView};
+use extentdb_change::change;
+use extentdb_format::allocation::pfs::{BYTES_IN_RECORD, PfsByte, PfsView};
 use extentdb_format::log::payload::page::SetFreeSpace;
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_txn::Link;
 
-use crate::change::change;
 use crate::error::Error;
 use crate::space::Space;
-
-/// Bytes before the first page's byte in the record of a PFS page.
-const BYTES_AT: u32 = 4;
-
-/// The page whose byte lies at this offset in the record of a PFS page.
-pub(crate) fn first_page_of(map: PageId, offset_in_row: u16) -> u32 {
-    map.page / PAGES_PER_PFS * PAGES_PER_PFS + u32::from(offset_in_row).saturating_sub(BYTES_AT)
-}
 
 impl Space {
     /// The PFS bytes of a run of pages, which lies in one PFS interval.
@@ -52,7 +44,7 @@ impl Space {
             return Ok(None);
         }
         let fixed = RowPart {
-            offset_in_row: (BYTES_AT + at as u32) as u16,
+            offset_in_row: BYTES_IN_RECORD + at as u16,
             modify_size: before.len() as u16,
             ..RowPart::default()
         };
@@ -66,7 +58,8 @@ impl Space {
             lock_info: Some(&[]),
             more: Vec::new(),
         };
-        change(link, &mut map, Op::MODIFY_ROW, Context::PFS, Payload::ModifyRow(modify)).map(Some)
+        let payload = Payload::ModifyRow(modify);
+        Ok(Some(change(link, &mut map, Op::MODIFY_ROW, Context::PFS, payload)?))
     }
 
     /// Gives one page another class of fullness, or another ghost bit: a change that belongs to no
@@ -84,7 +77,7 @@ impl Space {
             return Ok(false);
         }
         let set = SetFreeSpace {
-            byte_offset: Some((BYTES_AT + at) as u16),
+            byte_offset: Some(BYTES_IN_RECORD + at as u16),
             new_value: Some(new.0),
             old_value: Some(old.0),
             ..SetFreeSpace::default()

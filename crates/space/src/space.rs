@@ -8,13 +8,12 @@ use extentdb_base::{Extent, FileId, PageId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
 use extentdb_format::log::Context;
-use extentdb_txn::{Kind, Link, Manager, PageChanges, Transaction};
+use extentdb_txn::{Link, Manager, PageChanges};
 
 use crate::error::Error;
 use crate::file::{DataFile, FileDescription};
 use crate::filegroup::{Filegroup, FillEvents};
 use crate::root::UnitRows;
-use crate::unit::Unit;
 
 const PRIMARY_FILE: FileId = FileId(1);
 
@@ -225,74 +224,6 @@ impl Space {
 
     pub(crate) fn group(&self, id: i16) -> Result<Arc<Filegroup>, Error> {
         read(&self.groups).get(&id).cloned().ok_or(Error::NoFilegroup { group: id })
-    }
-
-    /// Runs `work` in a system transaction inside `tx`: what it did stays when it succeeds, and is
-    /// taken back otherwise.
-    pub fn in_system<T>(
-        &self,
-        tx: &mut Transaction,
-        name: &str,
-        work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.within(tx, name, work, |system| self.roll_back_system(system))
-    }
-
-    /// The same for a change of what a unit owns: should it fail, the unit is what it was in
-    /// memory, too, but for its chain, which is to be forgotten.
-    pub fn in_system_of<T>(
-        &self,
-        tx: &mut Transaction,
-        unit: &Unit,
-        name: &str,
-        work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let pointers = unit.pointers();
-        self.within(tx, name, work, |system| self.roll_back_system_of(system, unit, pointers))
-    }
-
-    fn within<T>(
-        &self,
-        tx: &mut Transaction,
-        name: &str,
-        work: impl FnOnce(&mut Transaction) -> Result<T, Error>,
-        roll_back: impl FnOnce(Transaction) -> Result<(), Error>,
-    ) -> Result<T, Error> {
-        let mut system = tx.begin_system(name);
-        match work(&mut system) {
-            Ok(done) => {
-                system.commit_into(tx)?;
-                Ok(done)
-            }
-            Err(error) => {
-                // When even this fails, the transaction stays open in the log and the next restart
-                // undoes it.
-                roll_back(system)?;
-                Err(error)
-            }
-        }
-    }
-
-    /// The same outside of any transaction.
-    ///
-    /// # Errors
-    /// Those of `work`, and those of the log.
-    pub fn in_own_system<T, E: From<Error>>(
-        &self,
-        name: &str,
-        work: impl FnOnce(&mut Transaction) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut system = self.transactions.begin(Kind::System, name);
-        match work(&mut system) {
-            Ok(done) => {
-                system.commit().map_err(Error::from)?;
-                Ok(done)
-            }
-            Err(error) => {
-                self.roll_back_system(system)?;
-                Err(error)
-            }
-        }
     }
 
     /// Extents that were changed and are not marked in DIFF yet: logged, so that a backup of

@@ -9,7 +9,7 @@
 //! Invariants
 //! - A transaction is in the table exactly while the log holds its BEGIN_XACT and not its end: both
 //!   records are appended under the table's lock. What a checkpoint reads under that lock and logs
-//!   before it lets go is therefore true at the place of its record.
+//!   before it releases it is therefore the state at the LSN of its record.
 //! - Ids grow and are never used twice in a database.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::time::log_time;
 use crate::transaction::{Kind, Transaction};
 
-/// Hands out transactions and knows the active ones.
+/// Begins transactions and keeps the table of the active ones.
 pub struct Manager {
     pub(crate) log: Arc<Log>,
     clock: Arc<dyn Clock>,
@@ -35,9 +35,9 @@ pub struct Manager {
     changes: OnceLock<Arc<dyn PageChanges>>,
 }
 
-/// Who wants to know which pages change.
+/// Observer of the pages that change.
 pub trait PageChanges: Send + Sync {
-    /// A page is about to change. It is latched: nothing may be waited for.
+    /// A page is about to change. It is latched: the call must not wait.
     fn changes(&self, page: PageId);
 }
 
@@ -46,7 +46,7 @@ struct State {
     active: BTreeMap<XactId, Arc<Progress>>,
 }
 
-/// What others may know of an active transaction.
+/// What other threads may read of an active transaction.
 #[derive(Debug)]
 pub(crate) struct Progress {
     begin: Lsn,
@@ -75,7 +75,7 @@ pub struct Active {
 }
 
 impl Manager {
-    /// No transaction is active; the next one gets the id behind `last_id`.
+    /// No transaction is active; the next one gets the id after `last_id`.
     pub fn new(log: Arc<Log>, clock: Arc<dyn Clock>, last_id: XactId) -> Manager {
         let state = State { next: number(last_id) + 1, active: BTreeMap::new() };
         Manager {
@@ -96,9 +96,9 @@ impl Manager {
         &*self.clock
     }
 
-    /// Tells who wants to know which pages change; the first one to ask is told.
+    /// Sets the observer of page changes; only the first call has an effect.
     pub fn set_page_changes(&self, changes: Arc<dyn PageChanges>) {
-        // One engine, one space: a second one would hear nothing.
+        // A database has one `Space`; a second observer would get no calls.
         let _ = self.changes.set(changes);
     }
 

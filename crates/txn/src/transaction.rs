@@ -6,17 +6,20 @@
 //!              └───────────────────────────── compensation of the second INSERT
 //! ```
 //!
-//! A *system* transaction (allocation, split) is a transaction of its own inside another one: it
-//! commits by itself, and is not undone with the one around it. It is never waited for: its commit
-//! becomes durable with the next one that is.
+//! A *system* transaction (allocation, split), a nested top action in the terms of ARIES, is a
+//! transaction of its own inside another one: it commits by itself, and is not undone with the
+//! outer one. Its commit is not flushed: it becomes durable with the next flush.
 //!
-//! Undoing needs pages and trees, which are floors above: [`Transaction::undo_next`] says where to
-//! go on, [`Transaction::compensate`] logs what was done, [`Transaction::abort`] ends it.
+//! Undo needs pages and trees, which belong to higher crates: [`Transaction::undo_next`] is the
+//! next record to undo, [`Transaction::compensate`] logs its compensation, [`Transaction::abort`]
+//! ends the rollback.
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, XactId};
 use extentdb_format::log::payload::Payload;
-use extentdb_format::log::payload::xact::{BeginPart, BeginXact, LogText, Savepoint};
+use extentdb_format::log::payload::xact::{
+    BeginPart, BeginXact, LogText, Savepoint, XACT_TYPE_SYSTEM, XACT_TYPE_USER,
+};
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
 
@@ -24,9 +27,9 @@ use crate::error::Error;
 use crate::manager::{Manager, Progress};
 use crate::time::log_time;
 
-/// Characters of a name that the log keeps.
+/// Characters of a transaction name in the log; the rest is cut off.
 const NAME_CHARACTERS_MAX: usize = 32;
-/// What a compensation record takes beyond the elements of the record it undoes.
+/// Bytes of a compensation record beyond the elements of the record it undoes.
 const COMPENSATION_BYTES: u64 = 160;
 
 /// Who began a transaction.
@@ -45,7 +48,7 @@ pub enum Link<'t> {
     Change(&'t mut Transaction),
     /// It undoes a change of the transaction; the LSN is what to undo next.
     Compensation(&'t mut Transaction, Lsn),
-    /// It belongs to none and is never undone.
+    /// It belongs to no transaction and is never undone.
     Alone(&'t Manager),
 }
 
@@ -78,7 +81,7 @@ impl Link<'_> {
         }
     }
 
-    /// Whose transactions these are.
+    /// The transaction manager.
     pub fn manager(&self) -> &Manager {
         match self {
             Link::Change(transaction) | Link::Compensation(transaction, _) => &transaction.manager,
@@ -104,11 +107,10 @@ pub struct Transaction {
     last: Lsn,
     undo_next: Lsn,
     reserved: u64,
-    /// It is being taken back: what that needs besides, system transactions, comes out of what is
-    /// reserved.
+    /// It is being rolled back: its system transactions use the reserved log space, too.
     is_undoing: bool,
-    /// What its system transactions would need to be undone stays reserved: a rollback gives back
-    /// what they took.
+    /// Log space for the undo of its system transactions stays reserved after their commit: a
+    /// rollback frees what they allocated.
     keeps_reserves: bool,
     savepoints: Vec<(String, Lsn)>,
 }
@@ -163,13 +165,13 @@ impl Transaction {
         self.last
     }
 
-    /// What rolling it back would cost: the bytes of the log that are kept back for that. In a
-    /// deadlock the cheapest one gives way.
+    /// Cost of rolling it back: the bytes of log reserved for that. In a deadlock the transaction
+    /// with the lowest cost is the victim.
     pub fn rollback_cost(&self) -> u64 {
         self.reserved
     }
 
-    /// Whose transaction it is.
+    /// The transaction manager.
     pub fn manager(&self) -> &Arc<Manager> {
         &self.manager
     }
@@ -184,30 +186,30 @@ impl Transaction {
         }
     }
 
-    /// From here on it is taken back, until [`end_undo`](Self::end_undo). What the log has reserved
-    /// for it is there to be used, by its system transactions, too.
+    /// It is being rolled back from here on, until [`end_undo`](Self::end_undo): it and its system
+    /// transactions use the reserved log space.
     pub fn begin_undo(&mut self) {
         self.is_undoing = true;
     }
 
-    /// Is it being taken back, or what it is part of?
+    /// Is it, or the transaction around it, being rolled back?
     pub fn is_undoing(&self) -> bool {
         self.is_undoing
     }
 
-    /// It goes on: from a savepoint, or behind a statement that failed.
+    /// The rollback ends at a savepoint or at the start of a failed statement; the transaction
+    /// continues.
     pub fn end_undo(&mut self) {
         self.is_undoing = false;
     }
 
-    /// From here on room is kept for undoing what its system transactions do: it has made something
-    /// that a rollback takes away with all that it got.
+    /// Keeps the log space reserved by its system transactions after their commit: the transaction
+    /// has created an allocation unit, and a rollback frees what the unit has allocated.
     pub fn keep_reserves(&mut self) {
         self.keeps_reserves = true;
     }
 
-    /// Keeps room in the log for what an undo may need beside the compensation of the record that
-    /// comes next.
+    /// Reserves log space for what an undo may need beyond the compensation of the next record.
     ///
     /// # Errors
     /// The log is full.
@@ -217,7 +219,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Logs a change, and room to undo it is kept back.
+    /// Logs a change, and reserves log space for its undo.
     pub fn log(&mut self, op: Op, context: Context, payload: &Payload<'_>) -> Result<Lsn, Error> {
         self.ensure_begun()?;
         let header = self.header(op, context);
@@ -243,7 +245,8 @@ impl Transaction {
         Ok(lsn)
     }
 
-    /// Logs the undoing of a change. `undo_next` is the record before the one undone.
+    /// Logs the undo of a change, a compensation record. `undo_next` is the record before the one
+    /// undone.
     pub fn compensate(
         &mut self,
         undo_next: Lsn,
@@ -267,12 +270,12 @@ impl Transaction {
         self.undo_next
     }
 
-    /// Passes over a record that needs no undoing.
+    /// Skips a record that needs no undo.
     pub fn skip_to(&mut self, undo_next: Lsn) {
         self.undo_next = undo_next;
     }
 
-    /// Marks a place to roll back to.
+    /// Sets a savepoint.
     pub fn savepoint(&mut self, name: &str) -> Result<Lsn, Error> {
         self.ensure_begun()?;
         let previous_savepoint = self.savepoints.last().map_or(Lsn::ZERO, |(_, lsn)| *lsn);
@@ -284,7 +287,7 @@ impl Transaction {
         Ok(lsn)
     }
 
-    /// The newest savepoint of this name; those behind it are forgotten.
+    /// The newest savepoint of this name; later ones are removed.
     ///
     /// # Errors
     /// There is none.
@@ -296,7 +299,7 @@ impl Transaction {
         Ok(self.savepoints[at].1)
     }
 
-    /// Ends the transaction; its changes stay. A user's commit is durable when this returns.
+    /// Commits. The commit of a user transaction is durable when this returns.
     pub fn commit(mut self) -> Result<Lsn, Error> {
         let lsn = self.end(Op::COMMIT_XACT)?;
         if self.kind == Kind::User && !lsn.is_zero() {
@@ -305,8 +308,8 @@ impl Transaction {
         Ok(lsn)
     }
 
-    /// Ends a system transaction. Its changes stay; what they would need to be undone stays
-    /// reserved for the one around it if that keeps it.
+    /// Commits a system transaction. The log space reserved for its undo passes to the outer
+    /// transaction if that keeps reserves.
     pub fn commit_into(mut self, outer: &mut Transaction) -> Result<Lsn, Error> {
         if outer.keeps_reserves {
             outer.reserved += std::mem::take(&mut self.reserved);
@@ -314,13 +317,12 @@ impl Transaction {
         self.end(Op::COMMIT_XACT)
     }
 
-    /// Ends the transaction without waiting until that is durable: the next flush makes it so
-    /// (delayed durability).
+    /// Commits without a flush: the next flush makes the commit durable (delayed durability).
     pub fn commit_delayed(mut self) -> Result<Lsn, Error> {
         self.end(Op::COMMIT_XACT)
     }
 
-    /// Ends a transaction whose changes have all been undone.
+    /// Ends a transaction whose changes have all been undone: ABORT_XACT.
     pub fn abort(mut self) -> Result<Lsn, Error> {
         self.end(Op::ABORT_XACT)
     }
@@ -329,7 +331,7 @@ impl Transaction {
         if self.progress.is_none() {
             return Ok(Lsn::ZERO);
         }
-        // The end of a transaction names its begin as the record before it.
+        // The previous LSN of the end of a transaction is that of its begin.
         let lsn = self.manager.leave(self.id, op, self.begin, self.begin)?;
         self.manager.log.release(self.reserved);
         (self.reserved, self.progress) = (0, None);
@@ -362,7 +364,7 @@ impl Transaction {
         let name = utf16(&self.name);
         let fixed = BeginPart {
             status: 1,
-            kind: if self.kind == Kind::System { 3 } else { 1 },
+            kind: if self.kind == Kind::System { XACT_TYPE_SYSTEM } else { XACT_TYPE_USER },
             begin_time: log_time(self.manager.clock()),
             xact_id: u64::from(self.id.high) << 32 | u64::from(self.id.low),
             ..BeginPart::default()

@@ -134,7 +134,7 @@ fn two_who_wait_for_each_other_are_told_apart_by_cost() {
     bench.take(1, 1, LockMode::X).unwrap();
     bench.take(2, 2, LockMode::X).unwrap();
     std::thread::scope(|scope| {
-        // Owner 1 is cheaper, although 2 closes the circle.
+        // Owner 1 is cheaper, although 2 closes the cycle.
         let cheap = scope.spawn(|| {
             let outcome = bench.take(1, 2, LockMode::X);
             bench.manager.release_all(owner(1));
@@ -143,9 +143,9 @@ fn two_who_wait_for_each_other_are_told_apart_by_cost() {
         bench.until_waiting(1);
         assert_eq!(bench.take(2, 1, LockMode::S), Ok(LockMode::S));
         match cheap.join().unwrap() {
-            Err(LockError::Deadlock { mut circle, resource, .. }) => {
-                circle.sort();
-                assert_eq!((circle, resource), (vec![owner(1), owner(2)], key(2)));
+            Err(LockError::Deadlock { mut cycle, resource, .. }) => {
+                cycle.sort();
+                assert_eq!((cycle, resource), (vec![owner(1), owner(2)], key(2)));
             }
             other => panic!("{other:?}"),
         }
@@ -260,7 +260,7 @@ fn of_many_readers_who_all_want_to_write_one_gets_through() {
 }
 
 #[test]
-fn three_in_a_circle_are_found() {
+fn a_cycle_of_three_is_a_deadlock() {
     let bench = bench();
     for number in 1..=3 {
         bench.take(number, u64::from(number), LockMode::X).unwrap();
@@ -280,7 +280,7 @@ fn three_in_a_circle_are_found() {
         bench.until_waiting(2);
         let first = run(1, 2);
         assert!(
-            matches!(first.join().unwrap(), Err(LockError::Deadlock { circle, .. }) if circle.len() == 3)
+            matches!(first.join().unwrap(), Err(LockError::Deadlock { cycle, .. }) if cycle.len() == 3)
         );
         assert_eq!(
             (second.join().unwrap(), third.join().unwrap()),
@@ -332,7 +332,7 @@ fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
                     }
                     let outcome = bench.take(worker, from, LockMode::X).and_then(|_| {
                         if rng.below(4) == 0 {
-                            // Let others in between, that circles may close.
+                            // Lets other threads run in between, so that cycles may close.
                             std::thread::yield_now();
                         }
                         bench.take(worker, to, LockMode::X)

@@ -63,8 +63,12 @@ fn unit_row(unit: AllocUnitId, root: u32) -> [(usize, Vec<u8>); 4] {
 fn database_of_2005() -> Pages {
     let mut pages = Pages::default();
     let table: i64 = 72_057_594_037_927_936;
-    let roots =
-        [(SYSROWSETCOLUMNS, 20), (SYSROWSETS, 21), (SYSALLOCUNITS, 16), (SYSHOBTCOLUMNS, 22)];
+    let roots = [
+        (SYSROWSETCOLUMNS, 20),
+        (AllocUnitId::SYSROWSETS, 21),
+        (SYSALLOCUNITS, 16),
+        (SYSHOBTCOLUMNS, 22),
+    ];
     let units: Vec<_> = roots.iter().map(|(unit, root)| unit_row(*unit, *root)).collect();
     let units: Vec<Vec<(usize, &[u8])>> =
         units.iter().map(|row| row.iter().map(|(at, bytes)| (*at, &bytes[..])).collect()).collect();
@@ -78,7 +82,7 @@ fn database_of_2005() -> Pages {
         (21, &1i32.to_le_bytes()),
         (31, &91i64.to_le_bytes()),
     ];
-    pages.table(21, SYSROWSETS, 40, &[rowset]);
+    pages.table(21, AllocUnitId::SYSROWSETS, 40, &[rowset]);
     // rowset column 1 is hobt column 1; the dropped column 2 keeps its place; rowset column 3 is
     // hobt column 3.
     let id = table.to_le_bytes();

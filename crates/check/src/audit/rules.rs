@@ -2,6 +2,7 @@
 
 use extentdb_base::AllocUnitId;
 use extentdb_catalog::layout::Compression;
+use extentdb_format::page::edit::DATA_FOOTPRINT_MIN;
 use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::status::RESERVED_BITS;
 use extentdb_format::record::{Record, RecordKind};
@@ -82,11 +83,9 @@ pub(crate) enum Form {
     Text,
 }
 
-/// A record on a data page takes at least as much as a forwarding stub, so that it can become one.
-const DATA_FOOTPRINT_MIN: usize = 9;
 /// The data page of sysfiles1 rounds its 789-byte rows up to 792 (observed in every file); nothing
 /// else does.
-pub(super) const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
+pub(super) const SYSFILES1: AllocUnitId = AllocUnitId::SYSFILES1;
 
 impl Rules {
     /// The rules for a page of a unit; `None` when a page of this type has no place in it. `named`

@@ -199,7 +199,7 @@ const OWNED_BY_INDEX: u8 = 1;
 /// `sysprufiles.filetype` of data files.
 const ROWS_FILE: i64 = 0;
 /// The unit of sysrscols, which 2005 does not have.
-pub(super) const SYSRSCOLS: AllocUnitId = AllocUnitId(3 << 16);
+pub(super) const SYSRSCOLS: AllocUnitId = AllocUnitId::SYSRSCOLS;
 
 impl Rows {
     /// Reads all tables; those that cannot be read in full are named in `gaps`.

@@ -18,7 +18,7 @@ use extentdb_catalog::model::AllocUnitKind;
 use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::{PageSource, ReadError, SourceFile};
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::SqlType;
 
 use super::TreeCollector;

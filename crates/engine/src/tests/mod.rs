@@ -2,4 +2,5 @@
 
 mod names;
 mod pointers;
+mod row_locks;
 mod template;

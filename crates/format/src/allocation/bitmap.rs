@@ -40,6 +40,9 @@ use crate::page::header::{PageHeader, PageType};
 pub const BITMAP_BYTES: usize = EXTENTS_PER_GAM as usize / 8;
 /// First byte of the bitmap on its page.
 pub const BITMAP_OFFSET: usize = 194;
+/// Offset of the first extent's bit in record 1, in bits, as log records count.
+pub const BITS_IN_RECORD: u16 = 32;
+const _: () = assert!(190 + BITS_IN_RECORD as usize / 8 == BITMAP_OFFSET);
 /// `pminlen` of every map page.
 pub(super) const MAP_PMINLEN: u16 = 90;
 /// Record 0 and record 1 of a map page.

@@ -37,10 +37,15 @@ use crate::page::header::{PageHeader, PageType};
 
 /// Single-page slots of an IAM page.
 pub const SINGLE_PAGE_SLOTS: usize = 8;
-const SEQUENCE: usize = 100;
+/// Offset of the sequence number in record 0, as log records count.
+pub const SEQUENCE_IN_RECORD: u16 = 4;
+/// Offset of the first single page in record 0, as log records count.
+pub const SINGLE_PAGES_IN_RECORD: u16 = 46;
+const RECORD: usize = 96;
+const SEQUENCE: usize = RECORD + SEQUENCE_IN_RECORD as usize;
 const RESERVED: Range<usize> = 104..136;
 const INTERVAL: usize = 136;
-const SINGLE_PAGES: usize = 142;
+const SINGLE_PAGES: usize = RECORD + SINGLE_PAGES_IN_RECORD as usize;
 const SLOT_ARRAY: usize = 8188;
 /// Record 0 and record 1 of page (1:12).
 const SYS_FILES_RECORDS: [(u16, [u8; 4]); 2] = [(96, [0, 0, 0x5e, 0]), (192, [0, 0, 0x38, 0x1f])];

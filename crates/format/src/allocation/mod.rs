@@ -25,6 +25,7 @@ pub mod field;
 pub mod file_header;
 pub mod iam;
 pub mod pfs;
+pub mod unit_row;
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{AllocUnitId, Lsn, PageId};

@@ -33,7 +33,10 @@ use crate::page::header::{PageHeader, PageType};
 
 /// Pages that one PFS page describes.
 pub const PFS_ENTRIES: usize = PAGES_PER_PFS as usize;
-const ENTRIES: Range<usize> = 100..8188;
+/// Offset of the first page's byte in the record, as log records count.
+pub const BYTES_IN_RECORD: u16 = 4;
+const RECORD: usize = 96;
+const ENTRIES: Range<usize> = RECORD + BYTES_IN_RECORD as usize..8188;
 const FREE: Range<usize> = 8188..8190;
 const FRAME: Frame = Frame {
     kind: PageType::Pfs,

@@ -28,6 +28,7 @@ pub mod dblog;
 pub mod fault;
 pub(crate) mod field;
 pub mod loginfo;
+pub mod map_change;
 pub mod op;
 pub mod payload;
 pub mod reader;

@@ -12,7 +12,12 @@ use super::view::PageRef;
 
 /// A record on a data page never counts less than a forwarding stub, so that it can always become
 /// one.
-const DATA_FOOTPRINT_MIN: usize = 9;
+pub const DATA_FOOTPRINT_MIN: usize = 9;
+
+/// What a record of `len` bytes takes of a page of this type, without its slot.
+pub fn footprint(kind: PageType, len: usize) -> usize {
+    if kind == PageType::Data { len.max(DATA_FOOTPRINT_MIN) } else { len }
+}
 
 /// A page that is being built or changed.
 pub struct PageMut<'a> {
@@ -51,10 +56,7 @@ impl<'a> PageMut<'a> {
 
     /// What a record of `len` bytes costs on this page, without its slot.
     pub fn footprint(&self, len: usize) -> usize {
-        match self.view().header().kind() {
-            PageType::Data => len.max(DATA_FOOTPRINT_MIN),
-            _ => len,
-        }
+        footprint(self.view().header().kind(), len)
     }
 
     /// True when a record of `len` bytes and a new slot fit behind the last record.

@@ -77,6 +77,13 @@ const _: () = assert!(offset_of!(PageHeader, page_id_bytes) == 32);
 const _: () = assert!(offset_of!(PageHeader, lsn_bytes) == 40);
 const _: () = assert!(offset_of!(PageHeader, checksum) == 60);
 
+/// Offset of `level`, as log records name it.
+pub const LEVEL_AT: u16 = offset_of!(PageHeader, level) as u16;
+/// Offset of `prev`, as log records name it.
+pub const PREV_AT: u16 = offset_of!(PageHeader, prev_bytes) as u16;
+/// Offset of `next`, as log records name it.
+pub const NEXT_AT: u16 = offset_of!(PageHeader, next_bytes) as u16;
+
 /// The only header version there is.
 pub const HEADER_VERSION: u8 = 1;
 /// `flag_bits`: the checksum field holds a torn-page signature.

@@ -27,7 +27,7 @@ use crate::record::lob::LobRecord;
 use crate::record::{Record, RecordKind};
 
 /// Rows of the table sysfiles1 are rounded up to four bytes; nothing else is.
-const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
+const SYSFILES1: AllocUnitId = AllocUnitId::SYSFILES1;
 /// Status bit of records of a compressed page.
 const COMPRESSED_FORM: u8 = 0x01;
 

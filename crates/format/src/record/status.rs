@@ -21,6 +21,9 @@ pub const HAS_VERSION_TAG: u8 = 0x40;
 /// Status bits that are always 0.
 pub const RESERVED_BITS: u8 = 0x81;
 
+/// Status bits that name the kind.
+pub const KIND_BITS: u8 = 0x0e;
+
 /// What a record is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RecordKind {

@@ -10,17 +10,15 @@
 
 use std::collections::HashMap;
 
-use extentdb_base::size::PAGES_PER_PFS;
 use extentdb_base::{AllocUnitId, PageId, XactId};
 use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
+use extentdb_format::log::map_change::pfs_run;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::{Context, RecordRef};
 use extentdb_format::page::PageHeader;
 
 use super::redo::Redo;
 
-/// Bytes before the first page's byte in the record of a PFS page.
-const PFS_BYTES_AT: u32 = 4;
 /// Runs that are remembered.
 const RUNS_MAX: usize = 1 << 20;
 
@@ -44,14 +42,8 @@ impl AllocatedAhead {
                 let is_taken = modify.after.iter().all(|byte| PfsByte(*byte).is_allocated());
                 let unit = self.units.remove(&header.xact);
                 if let Some(unit) = unit.filter(|_| is_taken && self.runs.len() < RUNS_MAX) {
-                    let map = modify.fixed.page.page;
-                    let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS
-                        + u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_BYTES_AT);
-                    self.runs.push((
-                        PageId { file: map.file, page: first },
-                        modify.after.len() as u32,
-                        unit,
-                    ));
+                    let first = PageId { page: pfs_run(&modify).start, ..modify.fixed.page.page };
+                    self.runs.push((first, modify.after.len() as u32, unit));
                 }
             }
             _ => {}

@@ -15,37 +15,26 @@
 //! - Work is bounded by the records of open transactions, and by [`CHAIN_MAX`] pages for each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
-use extentdb_base::size::PAGES_PER_PFS;
 use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
 use extentdb_format::allocation::iam::IamView;
-use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
+use extentdb_format::allocation::pfs::{PfsMut, PfsView};
+use extentdb_format::allocation::unit_row::{UnitPointer, unit_of_row};
 use extentdb_format::log::apply::apply;
+use extentdb_format::log::map_change::{PfsChange, pfs_changes};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::record::{RecordFlags, RecordHeader};
 use extentdb_format::log::undo::{Change, Inverse, inverse};
 use extentdb_format::log::{BlockFormat, Context, Op, RecordRef};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
+use extentdb_format::record::status::KIND_BITS;
 
 use super::redo::Redo;
 
 /// Pages looked at to the right of the one where a row was.
 const CHAIN_MAX: usize = 256;
-/// Units whose rows change behind the back of the transaction that made them.
-const SYSALLOCUNITS: AllocUnitId = AllocUnitId(7 << 16);
-const SYSROWSETS: AllocUnitId = AllocUnitId(5 << 16);
-/// Where the id of the unit or rowset is in their rows, and the first IAM page in one of
-/// `sysallocunits`.
-const ID_AT: Range<usize> = 4..12;
-const FIRST_IAM_AT: usize = 0x27;
-/// Where the byte of the first page is in the record of a PFS page.
-const PFS_BYTES_AT: u32 = 4;
-/// Bit of a status byte that tells a ghost from a row, in either kind of record (kinds 0 and 6, 3
-/// and 5).
-const KIND_BITS: u8 = 0x0e;
 
 /// Records of open transactions.
 #[derive(Default)]
@@ -130,7 +119,7 @@ fn take_back(
         Inverse::Nothing => Ok(()),
         Inverse::Change(change) => {
             let (page, slot) = place_of(header, payload, redo)?;
-            if change.op == Op::DELETE_ROWS && part.alloc_unit() == SYSALLOCUNITS {
+            if change.op == Op::DELETE_ROWS && part.alloc_unit() == AllocUnitId::SYSALLOCUNITS {
                 free_unit(redo, page, slot)?;
             }
             put(redo, page, slot, &change)?;
@@ -155,21 +144,8 @@ fn set_hints(
     payload: &Payload<'_>,
     redo: &mut Redo<'_>,
 ) -> Result<(), String> {
-    let Payload::ModifyRow(modify) = payload else { return Ok(()) };
-    if header.context != Context::PFS {
-        return Ok(());
-    }
-    let map = modify.fixed.page.page;
-    let at = u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_BYTES_AT);
-    let first = map.page / PAGES_PER_PFS * PAGES_PER_PFS + at;
-    for (page, (before, after)) in (first..).zip(modify.before.iter().zip(modify.after)) {
-        let before = PfsByte(*before);
-        let after = PfsByte(*after);
-        if !before.is_allocated() && after.is_allocated() && after.is_mixed() {
-            set_hint(redo, PageId { file: map.file, page })?;
-        }
-    }
-    Ok(())
+    let mut claimed = pfs_changes(header.context, payload).filter(PfsChange::allocates_mixed);
+    claimed.try_for_each(|change| set_hint(redo, change.page))
 }
 
 fn set_hint(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
@@ -224,7 +200,7 @@ fn place_of(
         return Ok(here);
     }
     let is_same: fn(&[u8], &[u8], bool) -> bool = match part.alloc_unit() {
-        SYSALLOCUNITS | SYSROWSETS => has_same_id,
+        AllocUnitId::SYSALLOCUNITS | AllocUnitId::SYSROWSETS => has_same_id,
         _ => is_same,
     };
     let mut id = part.page;
@@ -256,8 +232,7 @@ fn is_same(found: &[u8], row: &[u8], is_ghost: bool) -> bool {
 /// Rows of `sysallocunits` and `sysrowsets` change by records of others: pointers by system
 /// transactions, counters by none. Their id is in front, and never comes twice.
 fn has_same_id(found: &[u8], row: &[u8], _is_ghost: bool) -> bool {
-    let id = |row: &[u8]| row.get(ID_AT).map(<[u8]>::to_vec);
-    id(found).is_some() && id(found) == id(row)
+    unit_of_row(found).is_some() && unit_of_row(found) == unit_of_row(row)
 }
 
 /// The allocation unit whose row is about to go owns pages, by system transactions that stay: they
@@ -265,11 +240,7 @@ fn has_same_id(found: &[u8], row: &[u8], _is_ghost: bool) -> bool {
 fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String> {
     let view = PageRef::new(redo.page(page)?);
     let row = view.row(slot).map_err(|error| error.to_string())?;
-    let first = row
-        .get(FIRST_IAM_AT..)
-        .and_then(|bytes| bytes.first_chunk())
-        .map(|b| PageId::from_bytes(*b));
-    let mut next = first.unwrap_or(PageId::NONE);
+    let mut next = UnitPointer::FirstIam.read(row).unwrap_or(PageId::NONE);
     for _ in 0..CHAIN_MAX {
         if next.is_none() {
             return Ok(());

@@ -28,7 +28,7 @@ use extentdb_txn::{Link, Transaction};
 use super::Tree;
 use super::insert::LEAF_FLAG_BITS;
 use super::page::{SLOT_BYTES, room_on};
-use super::seek::{Step, Towards, write_patiently};
+use super::seek::{Step, Towards, write_spinning};
 use super::sorted::SortedRows;
 use super::split::{OLD, Want, refuse_held};
 use super::system::{Held, Outcome};
@@ -224,8 +224,8 @@ impl Tree {
         let separator = self.shape.separator(&self.shape.leaf(first), PageId::NONE)?;
         let parent = self.parent_with_room(tx, last, &separator, fill)?;
         let leaf = self.in_system(tx, "SplitPage", |sys, page, held| {
-            held.push(write_patiently(self.space.pool(), parent.page)?);
-            held.push(write_patiently(self.space.pool(), last)?);
+            held.push(write_spinning(self.space.pool(), parent.page)?);
+            held.push(write_spinning(self.space.pool(), last)?);
             refuse_held(held, page)?;
             if !PageHeader::of(&held[OLD]).next().is_none() {
                 return Err(Error::NotEmpty { unit: self.unit.id() });

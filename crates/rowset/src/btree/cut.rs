@@ -9,7 +9,7 @@
 
 use extentdb_base::size::PAGE_BODY_BYTES;
 
-use super::habit::Habit;
+use super::insert_pattern::InsertPattern;
 use super::page::{Node, SLOT_BYTES};
 use super::split::{Need, Place};
 use crate::error::Error;
@@ -20,13 +20,13 @@ const LATE_BYTES: usize = PAGE_BODY_BYTES / 10;
 /// The first slot that is to leave a page so that there is room for a record.
 ///
 /// The records as they are to lie are cut where the halves differ least among the places where both
-/// fit, unless a leaf has a [habit](super::habit). A record counts with what is `reserved` for its
-/// slot: the longest that an undo makes it.
+/// fit, unless a leaf has a [insert_pattern](super::insert_pattern). A record counts with what is
+/// `reserved` for its slot: the longest that an undo makes it.
 pub(super) fn cut_at(
     node: Node<'_>,
     need: &Need<'_>,
     reserved: &[usize],
-    habit: Habit,
+    insert_pattern: InsertPattern,
 ) -> Result<u16, Error> {
     let reserved_of = |slot: u16| reserved.get(usize::from(slot)).copied().unwrap_or(0);
     let size_of = |slot| Ok(node.room_of(slot)? + SLOT_BYTES + reserved_of(slot));
@@ -39,10 +39,12 @@ pub(super) fn cut_at(
         what: "has no room and nothing to give away",
     };
     let cut = match need.place {
-        Place::New(slot) if node.is_leaf() => cut_for_new(&sizes, slot.into(), size, habit),
+        Place::New(slot) if node.is_leaf() => {
+            cut_for_new(&sizes, slot.into(), size, insert_pattern)
+        }
         // A page above the leaves gives one record away, so that neither page is empty.
         Place::New(_) if is_last => sizes.len().checked_sub(1),
-        Place::New(slot) => cut_for_new(&sizes, slot.into(), size, Habit::Scattered),
+        Place::New(slot) => cut_for_new(&sizes, slot.into(), size, InsertPattern::Scattered),
         Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size + reserved_of(slot)),
     };
     let is_sound = |cut: &usize| node.is_leaf() || (1..sizes.len()).contains(cut);
@@ -50,13 +52,18 @@ pub(super) fn cut_at(
 }
 
 /// `sizes` are those of the records there are; the new one comes before record `slot`.
-fn cut_for_new(sizes: &[usize], slot: usize, size: usize, habit: Habit) -> Option<usize> {
+fn cut_for_new(
+    sizes: &[usize],
+    slot: usize,
+    size: usize,
+    insert_pattern: InsertPattern,
+) -> Option<usize> {
     let mut all = sizes.to_vec();
     all.insert(slot.min(sizes.len()), size);
-    let cut = match habit {
-        Habit::Appends | Habit::Run => return Some(slot),
-        Habit::AppendsLate => cut_near(&all, PAGE_BODY_BYTES - LATE_BYTES),
-        Habit::Scattered => balanced(&all),
+    let cut = match insert_pattern {
+        InsertPattern::Appends | InsertPattern::Run => return Some(slot),
+        InsertPattern::AppendsLate => cut_near(&all, PAGE_BODY_BYTES - LATE_BYTES),
+        InsertPattern::Scattered => balanced(&all),
     };
     match cut {
         // The new record is in the left half.
@@ -99,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_cut_makes_room_for_the_new_record_on_both_sides() {
-        let cut = |sizes: &[usize], slot, size| cut_for_new(sizes, slot, size, Habit::Scattered);
+        let cut =
+            |sizes: &[usize], slot, size| cut_for_new(sizes, slot, size, InsertPattern::Scattered);
         assert_eq!(cut(&[1000; 8], 0, 1000), Some(3), "left half: one less of the old ones");
         assert_eq!(cut(&[1000; 8], 8, 1000), Some(4));
         assert_eq!(cut(&[8000], 0, 8000), Some(0), "all of them go");
@@ -109,17 +117,21 @@ mod tests {
 
     #[test]
     fn a_cut_leaves_behind_what_is_full() {
-        let cut = |slot, habit| cut_for_new(&[100; 80], slot, 100, habit);
-        assert_eq!(cut(80, Habit::Appends), Some(80), "nothing moves");
-        assert_eq!(cut(80, Habit::AppendsLate), Some(73), "a tenth goes");
-        assert_eq!(cut(75, Habit::AppendsLate), Some(73));
-        assert_eq!(cut(70, Habit::AppendsLate), Some(72), "with the row that comes the same");
-        assert_eq!(cut(31, Habit::Run), Some(31), "the row that comes ends the page");
-        assert_eq!(cut(0, Habit::Run), Some(0), "all go");
-        assert_eq!(cut(80, Habit::Run), Some(80));
-        assert_eq!(cut_for_new(&[8000], 1, 8000, Habit::AppendsLate), Some(1));
+        let cut = |slot, insert_pattern| cut_for_new(&[100; 80], slot, 100, insert_pattern);
+        assert_eq!(cut(80, InsertPattern::Appends), Some(80), "nothing moves");
+        assert_eq!(cut(80, InsertPattern::AppendsLate), Some(73), "a tenth goes");
+        assert_eq!(cut(75, InsertPattern::AppendsLate), Some(73));
         assert_eq!(
-            cut_for_new(&[4000, 4000], 1, 8000, Habit::AppendsLate),
+            cut(70, InsertPattern::AppendsLate),
+            Some(72),
+            "with the row that comes the same"
+        );
+        assert_eq!(cut(31, InsertPattern::Run), Some(31), "the row that comes ends the page");
+        assert_eq!(cut(0, InsertPattern::Run), Some(0), "all go");
+        assert_eq!(cut(80, InsertPattern::Run), Some(80));
+        assert_eq!(cut_for_new(&[8000], 1, 8000, InsertPattern::AppendsLate), Some(1));
+        assert_eq!(
+            cut_for_new(&[4000, 4000], 1, 8000, InsertPattern::AppendsLate),
             Some(1),
             "and once more"
         );

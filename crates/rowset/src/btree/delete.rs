@@ -8,10 +8,10 @@
 use extentdb_base::Rid;
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::Cell;
+use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{DeleteRows, RowPart};
 use extentdb_format::log::{Context, Op};
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use super::page::Position;
@@ -42,7 +42,7 @@ impl Tree {
         self.counted(-1, || {
             self.log_delete(link, &mut page, slot, &bytes, Context::MARK_AS_GHOST)
         })?;
-        self.haunt(id);
+        self.note_ghosts(id);
         if is_first {
             // Under the latch, so that the hint and the ghosts come and go in one order.
             self.space.set_free_space(id, |state| state.with_ghosts(true))?;

@@ -1,24 +1,23 @@
-//! Ghosts are taken away once nobody can want them back.
+//! Ghost cleanup: ghost records are removed when no undo can need them any more.
 //!
 //! ```text
 //! EXPUNGE_ROWS     one for each ghost, in no transaction
 //! SET_FREE_SPACE   when the page has none left
 //! ```
 //!
-//! A ghost belongs to a transaction that has ended when the page is older than all that are open:
-//! whoever marked it, or moved it there, changed the page. The undo of a delete counts on that: it
-//! does not put a ghost back. A leaf never loses its last record: a page with one ghost keeps its
-//! place in the tree. Nothing but the latch of the leaf is needed for that, and it is kept until
-//! PFS knows.
+//! The transaction of a ghost has ended when the page LSN is less than the begin of every open
+//! transaction: marking or moving a record changes the page. The undo of a delete relies on that:
+//! it does not insert a removed ghost again. A leaf never loses its last record, so that no page
+//! leaves the tree. Cleanup needs the latch of the leaf only, and holds it until PFS is updated.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::lock;
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::log::Op;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::RowTouch;
 use extentdb_format::page::PageHeader;
-use extentdb_space::change;
 use extentdb_txn::{Link, Manager};
 
 use super::Tree;
@@ -36,13 +35,13 @@ impl Tree {
         self.expunge(manager, &mut guard)
     }
 
-    /// Takes ghosts away that transactions have left which have ended, from at most so many leaves;
-    /// says how many ghosts. Leaves that an open transaction has changed are left for another time.
+    /// Removes ghosts of ended transactions from at most `leaves` leaves, and returns the number
+    /// removed. Leaves that an open transaction has changed are skipped.
     ///
     /// # Errors
     /// A page of the tree cannot be read.
     pub fn clean(&self, manager: &Manager, leaves: usize) -> Result<usize, Error> {
-        let pages: Vec<PageId> = lock(&self.haunted).iter().take(leaves).copied().collect();
+        let pages: Vec<PageId> = lock(&self.ghost_leaves).iter().take(leaves).copied().collect();
         let mut count = 0;
         for id in pages {
             let mut page = self.space.pool().write(id)?;
@@ -54,8 +53,8 @@ impl Tree {
             if is_leaf && manager.oldest_begin().is_some_and(|open| header.lsn() >= open) {
                 continue;
             }
-            lock(&self.haunted).remove(&id);
-            // The page may have gone with its tree, or come back as one of another.
+            lock(&self.ghost_leaves).remove(&id);
+            // The page may have been freed, and allocated for another unit.
             if is_leaf && header.page_id() == id {
                 count += self.expunge(manager, &mut page)?;
             }
@@ -63,9 +62,9 @@ impl Tree {
         Ok(count)
     }
 
-    /// How many leaves have got ghosts that were not taken away since.
-    pub fn haunted_leaves(&self) -> usize {
-        lock(&self.haunted).len()
+    /// Number of leaves with ghosts that were not removed yet.
+    pub fn ghost_leaf_count(&self) -> usize {
+        lock(&self.ghost_leaves).len()
     }
 
     fn expunge(&self, manager: &Manager, guard: &mut PageWriteGuard) -> Result<usize, Error> {

@@ -1,21 +1,22 @@
-//! A row comes.
+//! Inserting a row.
 //!
 //! ```text
-//! the key lies nowhere     INSERT_ROWS into its slot
+//! no record has the key    INSERT_ROWS into its slot
 //! a ghost has it           MODIFY_ROW turns the ghost into the row, its status byte first of all
-//! a row has it             refused
+//! a row has it             refused: duplicate key
 //! ```
 
 use extentdb_base::sync::lock;
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
+use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::page::PagePart;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op};
 use extentdb_format::page::PageType;
-use extentdb_space::{PageForm, change};
+use extentdb_space::PageForm;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
@@ -37,7 +38,7 @@ impl Tree {
         self.insert_at(tx, &self.shape.key_of_cells(cells)?, cells)
     }
 
-    /// The same for one who has made the row's sort key
+    /// The same for a caller that has computed the row's sort key
     /// ([`RowShape::key_of_cells`](crate::RowShape::key_of_cells)) already.
     ///
     /// # Errors
@@ -53,7 +54,7 @@ impl Tree {
         self.until_done(tx, key, |tx| self.try_insert(tx, key, &row))
     }
 
-    /// Inserts the row where there is room for it.
+    /// Inserts the row into its leaf, or returns the record that does not fit.
     fn try_insert<'r>(
         &self,
         tx: &mut Transaction,
@@ -77,7 +78,11 @@ impl Tree {
                 let xact = tx.id();
                 let context = self.leaf_context();
                 let change = RoomChange { before: 0, after: node.room(row.len()) };
-                self.habits.note(node.id(), (slot, node.slot_count()), node.next().is_none());
+                self.insert_patterns.note(
+                    node.id(),
+                    (slot, node.slot_count()),
+                    node.next().is_none(),
+                );
                 let link = Link::Change(tx);
                 self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
                 self.note_room(&mut page, key, xact, change);
@@ -101,7 +106,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The fixed part of a row operation; space adds what it knows of the page.
+    /// The fixed part of a row operation; `change` fills in the page.
     pub(super) fn row_part(&self, slot: u16) -> RowPart {
         let page = PagePart { slot, ..PagePart::default() };
         RowPart { page, partition_id: self.unit.hobt(), ..RowPart::default() }

@@ -30,12 +30,12 @@ struct Lies {
 pub struct RowRef<'l> {
     /// Its record; [`RowShape::decode`](crate::RowShape::decode) reads it.
     pub bytes: &'l [u8],
-    /// Where it lay when it was read.
+    /// Its RID when it was read.
     pub at: Rid,
 }
 
 impl RowRef<'_> {
-    /// Is it deleted, and only still there?
+    /// Is it a ghost, the record of a deleted row?
     pub fn is_ghost(&self) -> bool {
         page::is_ghost(self.bytes)
     }

@@ -3,78 +3,91 @@
 //! ```text
 //! level 2                 [ –∞→A │ m→B ]                    one root page: unit.root()
 //! level 1      A [ –∞→1 │ d→2 │ g→3 ]  ⇄  B [ m→4 │ s→5 ]   separators: key columns and child page
-//! level 0      1 ⇄ 2 ⇄ 3 ⇄ 4 ⇄ 5                            rows in key order; ghosts keep their place
+//! level 0      1 ⇄ 2 ⇄ 3 ⇄ 4 ⇄ 5                            rows in key order; ghosts stay in their slot
 //! ```
 //!
-//! A separator is the first key of its child at the time of the split: not more than any key there.
-//! The first record of the leftmost page of a level above the leaves has no key and stands below
-//! everything.
+//! A separator is the first key of its child at the time of the split: a lower bound of its keys.
+//! The first record of the leftmost page of a level above the leaves has no key and is less than
+//! every key.
 //!
-//! Who does what:
+//! # Known algorithm, where we differ
+//!
+//! The B-link trees of Lehman and Yao, in the form of Lanin and Shasha: a descent
+//! holds one latch at a time, a split moves rows to the right only, and pages are linked to their
+//! neighbours. Where we differ:
+//!
+//! - The pages are those of SQL Server and have no high key, so a descent cannot see by itself that
+//!   it has to move right. A counter per tree, `version`, tells it that the structure has changed,
+//!   and it restarts: optimistic latch coupling, with one version for the tree instead of one for
+//!   each page.
+//! - Changes of the structure are serialized by a mutex per tree and are system transactions, the
+//!   nested top actions of ARIES. Their latch order is in [`split`]: parent, page, right neighbour,
+//!   new page.
+//! - Deletes leave ghost records; pages are never merged.
+//! - Undo is logical, by key ([`undo`]), and never splits ([`undo_room`]).
 //!
 //! ```text
-//! seek, scan       from the root down, then along the leaves                          seek.rs, scan.rs
-//! leaf_chain       along the links, when keys are not in order                         chain.rs
-//! insert           INSERT_ROWS; a ghost of the same key comes back by MODIFY_ROW      insert.rs
-//! replace          MODIFY_ROW of the bytes that differ                                replace.rs
-//! delete           DELETE_ROWS that marks the row as a ghost                          delete.rs
-//! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                         ghost.rs
-//! (no room)        a system transaction that splits one page or sets a root on top    split.rs, system.rs
-//!                  where it is cut, by where rows came lately                         cut.rs, habit.rs
-//! undo             finds the row by its key and compensates                           undo.rs
-//! (shorter row)    what it frees is reserved until its transaction has ended          undo_room.rs
-//! build            leaf after leaf from rows in key order, for an empty tree          build.rs, sorted.rs
+//! seek, scan       from the root down, then along the leaves                         seek.rs, scan.rs
+//! leaf_chain       along the links, when keys are not in order                       chain.rs
+//! insert           INSERT_ROWS; MODIFY_ROW turns a ghost of the same key into it     insert.rs
+//! replace          MODIFY_ROW of the bytes that differ                               replace.rs
+//! delete           DELETE_ROWS that marks the row as a ghost                         delete.rs
+//! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                        ghost.rs
+//! (page full)      a system transaction that splits one page or adds a root          split.rs, system.rs
+//!                  split point, by the insert pattern of the leaf                    cut.rs, insert_pattern.rs
+//! undo             finds the row by its key and compensates                          undo.rs
+//! (shorter row)    the bytes freed are reserved until the transaction ends           undo_room.rs
+//! build            leaf after leaf from rows in key order, for an empty tree         build.rs, sorted.rs
 //! ```
 //!
 //! Invariants
 //! - Between two changes of its structure the pages are a sound tree: order, links in both
 //!   directions, separators, levels.
-//! - A page is changed only by [`extentdb_space::change`]: what is not in the log did not happen.
-//! - No latch of a page of the tree is held while space is asked for a page or a pointer of the
-//!   unit is set.
-//! - Nothing is logged before it is certain that the page takes it.
+//! - A page is changed only by [`extentdb_change::change`]: what is not in the log did not happen.
+//! - No page of the tree is latched while a page is allocated or a pointer of the unit is set.
+//! - Nothing is logged before it is certain that it fits on the page.
 //!
-//! # Several at a time
+//! # Concurrency
 //!
 //! ```text
-//! find, scan             SH: one page after the other                       │ all of these at the same time
+//! find, scan             SH: one page after the other                       │ all of these run concurrently
 //! insert, delete, undo   SH down to the leaf, EX on the leaf                │
 //! ghost cleanup          EX on the leaf                                     │
-//! split, new root        `structure`, the page from space; then EX on parent, page, right neighbour and new page, all
-//!                        of them kept until the end of the system transaction is in the log; `version` counts it
+//! split, new root        `structure`, a page from space; then EX on parent, page, right neighbour and new page, all
+//!                        of them held until the commit of the system transaction is in the log; then `version` + 1
 //! ```
 //!
-//! 1. *What lies above the leaves, the chains, and which keys a leaf is for change under
-//!    `structure` only*, and only while EX is held on each page concerned. So whoever holds
-//!    `structure` knows all of that without a latch; the rows of leaves go on changing until the
-//!    leaf is latched, and what was planned for them is planned again then.
+//! 1. *Pages above the leaves, the links, and the key range of a leaf change under `structure`
+//!    only*, and only while EX is held on each page concerned. So the holder of `structure` reads
+//!    all of that without conflicts; the rows of leaves change until the leaf is latched, and the
+//!    split is planned again then.
 //! 2. *A descent arrives at the right leaf.* It reads `version` before it reads the root, and again
-//!    when it has the latch of the leaf. A page that was split in between was let go of after
-//!    `version` had been counted up, so whoever latches it later sees that and begins again. When
-//!    nothing was counted, each page on the way still has the keys that it had when its parent was
-//!    read. The fifth time a descent takes `structure` itself.
-//! 3. *A root is true when it is told.* `unit.root()` changes after the end of the system
-//!    transaction is in the log: nobody builds on what a restart would take back. The old root
-//!    leads to everything as long as it is not split, and a split is seen by 2.
-//! 4. *Nobody sees half a change.* Readers need a latch that the split holds; one that fails is
-//!    taken back before its latches go. When that fails, too, `is_cut_off` is set before they go,
-//!    and looked at by everybody who has latched a leaf.
-//! 5. *Nobody waits in a circle.* A descent, a change of a leaf, and a scan hold one page of the
-//!    tree and wait for none; from a leaf they wait for its byte in PFS, the log, and the table of
-//!    transactions. Only a split holds several pages, and there is one of them. `structure` is
-//!    taken while no page is held. Space asks for the row of a unit, and that means to find it in
-//!    the tree of `sysallocunits`, while `structure` of the asking tree is held, and no page; in
-//!    its own tree the descent meets no change (2).
-//! 6. *A scan holds nothing between two leaves.* It goes on by key, from the separators that it
-//!    came between: no latch is asked for to the left or to the right.
+//!    when it has the latch of the leaf. A page that was split in between was released after
+//!    `version` had been incremented, so a descent that latches it later sees that and restarts.
+//!    When `version` is unchanged, each page of the path still has the key range that it had when
+//!    its parent was read. The fifth attempt locks `structure`.
+//! 3. *A new root is published after its commit.* `unit.root()` changes after the end of the system
+//!    transaction is in the log: no change depends on one that a restart would undo. The old root
+//!    reaches all keys as long as it is not split, and a split is noticed by 2.
+//! 4. *No descent sees half a change.* Readers need a latch that the split holds; a split that
+//!    fails is rolled back before its latches are released. When the rollback fails, too,
+//!    `is_unusable` is set before they are released, and read after each leaf is latched.
+//! 5. *Latches do not deadlock.* A descent, a change of a leaf, and a scan hold one page of the
+//!    tree and wait for no other; from a leaf they wait for its byte in PFS, the log, and the table
+//!    of transactions. Only a split holds several pages, and there is one split at a time.
+//!    `structure` is locked while no page is latched. Space looks for the row of a unit in the tree
+//!    of `sysallocunits` while `structure` of the changing tree is locked, and no page; in that
+//!    same tree the descent meets no change (2).
+//! 6. *A scan holds no latch between two leaves.* It continues by key, from the fence keys of the
+//!    last leaf: it never latches sideways.
 
 mod build;
 mod chain;
 mod cut;
 mod delete;
 mod ghost;
-mod habit;
 mod insert;
+mod insert_pattern;
 mod leaf_rows;
 mod page;
 mod replace;
@@ -100,7 +113,7 @@ use extentdb_space::{Space, Unit};
 use crate::error::Error;
 use crate::layout::RowShape;
 
-use habit::Habits;
+use insert_pattern::InsertPatterns;
 use undo_room::UndoRoom;
 
 pub use build::Fill;
@@ -109,25 +122,25 @@ pub use leaf_rows::{LeafRows, RowRef};
 pub use scan::{KeyRange, Leaves, Scan};
 pub use sorted::{SortedRows, Sorter};
 
-/// A B-tree. There is one of these per allocation unit: what keeps changes of its structure apart
-/// is in it.
+/// A B-tree. There must be one `Tree` per allocation unit: it has the mutex that serializes changes
+/// of the structure.
 #[derive(Debug)]
 pub struct Tree {
     space: Arc<Space>,
     unit: Arc<Unit>,
     shape: RowShape,
-    /// Held by the one who changes the structure.
+    /// Serializes changes of the structure.
     structure: Mutex<()>,
     /// Counts changes of the structure, while their pages are still latched.
     version: AtomicU64,
-    /// Leaves that have got ghosts since they were looked at last.
-    haunted: Mutex<BTreeSet<PageId>>,
-    /// Where rows came lately.
-    habits: Habits,
-    /// What entries need that open transactions have made shorter.
+    /// Leaves with ghosts since their last cleanup.
+    ghost_leaves: Mutex<BTreeSet<PageId>>,
+    /// Where rows were inserted lately, by leaf.
+    insert_patterns: InsertPatterns,
+    /// Bytes reserved for the undo of open transactions.
     undo_room: UndoRoom,
-    /// A change of several pages was cut off by an error.
-    is_cut_off: AtomicBool,
+    /// The rollback of a change of several pages failed.
+    is_unusable: AtomicBool,
 }
 
 /// A row as it lies in its leaf.
@@ -135,26 +148,26 @@ pub struct Tree {
 pub struct Row {
     /// Its record; [`RowShape::decode`] reads it.
     pub bytes: Vec<u8>,
-    /// Where it lay when it was read.
+    /// Its RID when it was read.
     pub at: Rid,
 }
 
 impl Row {
-    /// Is it deleted, and only still there?
+    /// Is it a ghost, the record of a deleted row?
     pub fn is_ghost(&self) -> bool {
         page::is_ghost(&self.bytes)
     }
 }
 
 impl Tree {
-    /// The tree of a unit. All its keys are unique: those of indexes that are not have what leads
-    /// to the row at their end.
+    /// The tree of a unit. All its keys are unique: keys of indexes that are not unique end with
+    /// the row locator.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: RowShape) -> Tree {
         let structure = Mutex::default();
-        let haunted = Mutex::default();
+        let ghost_leaves = Mutex::default();
         let version = AtomicU64::new(0);
-        let is_cut_off = AtomicBool::new(false);
-        let habits = Habits::default();
+        let is_unusable = AtomicBool::new(false);
+        let insert_patterns = InsertPatterns::default();
         let undo_room = UndoRoom::default();
         Tree {
             space,
@@ -162,14 +175,14 @@ impl Tree {
             shape,
             structure,
             version,
-            haunted,
-            habits,
+            ghost_leaves,
+            insert_patterns,
             undo_room,
-            is_cut_off,
+            is_unusable,
         }
     }
 
-    /// How its rows are laid out.
+    /// The layout of its records.
     pub fn shape(&self) -> &RowShape {
         &self.shape
     }
@@ -179,9 +192,9 @@ impl Tree {
         &self.unit
     }
 
-    /// A leaf has ghosts.
-    fn haunt(&self, page: PageId) {
-        lock(&self.haunted).insert(page);
+    /// Enters a leaf among those with ghosts.
+    fn note_ghosts(&self, page: PageId) {
+        lock(&self.ghost_leaves).insert(page);
     }
 
     /// How often the structure has changed.
@@ -190,17 +203,17 @@ impl Tree {
     }
 
     fn verify_whole(&self) -> Result<(), Error> {
-        let is_cut_off = self.is_cut_off.load(Ordering::Acquire);
-        if is_cut_off { Err(Error::CutOff { unit: self.unit.id() }) } else { Ok(()) }
+        let is_unusable = self.is_unusable.load(Ordering::Acquire);
+        if is_unusable { Err(Error::Unusable { unit: self.unit.id() }) } else { Ok(()) }
     }
 
-    /// From now on every operation fails.
-    fn cut_off(&self) {
-        self.is_cut_off.store(true, Ordering::Release);
+    /// Every operation fails from here on, until restart.
+    fn mark_unusable(&self) {
+        self.is_unusable.store(true, Ordering::Release);
     }
 
-    /// Counts rows that come or go, and does what makes them. Counted before it is logged: a
-    /// checkpoint in between counts what the log behind it explains.
+    /// Changes the number of rows, and runs `work`, which inserts or deletes them. Counted before
+    /// it is logged: what a checkpoint in between counts too much is in the log after it.
     fn counted<T>(&self, delta: i64, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.unit.count_rows(delta);
         work().inspect_err(|_| self.unit.count_rows(-delta))

@@ -11,10 +11,10 @@
 
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
+use extentdb_change::change;
 use extentdb_format::log::Op;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;

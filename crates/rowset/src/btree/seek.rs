@@ -5,8 +5,8 @@
 //!                                                                 another? once more from the top
 //! ```
 //!
-//! A descent holds one latch at a time and waits with none in its hands. What makes that right
-//! stands in the [module above](super).
+//! A descent holds one latch at a time, and none while it waits for the next. Why that is correct
+//! is in the [module above](super).
 
 use std::ops::Deref;
 
@@ -25,13 +25,13 @@ const LEVELS_MAX: usize = 40;
 /// A descent that has met a change of the structure so often keeps it still.
 const RESTARTS_MAX: usize = 4;
 
-/// Turns of asking for a page that somebody has latched, those without giving the processor away,
-/// and what lies between two of them.
+/// Spinning on a latched page: attempts in all, attempts before the thread yields, and spins
+/// between two attempts.
 const TURNS: u32 = if cfg!(shuttle) { 0 } else { 64 };
 const TURNS_BUSY: u32 = 16;
 const PAUSES: u32 = 32;
 
-/// Where a descent goes.
+/// The target of a descent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Towards<'k> {
     /// To the leaf where a key is or would be.
@@ -50,15 +50,15 @@ pub(super) trait Trail: Default {
     fn step(&mut self, node: Node<'_>, slot: u16) -> Result<(), Error>;
 }
 
-/// A page above the leaves on the way down.
+/// A page above the leaves on the path of a descent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Step {
     pub(super) page: PageId,
-    /// The slot that leads to the next page of the way.
+    /// The slot that points to the next page of the path.
     pub(super) slot: u16,
 }
 
-/// The separators beside the way to a leaf: its keys lie between them.
+/// The fence keys of a leaf: the separators around the path to it. Its keys lie between them.
 #[derive(Default, Debug)]
 pub(super) struct Fence {
     /// No key of the leaf is below; `None` for the first leaf.
@@ -72,14 +72,14 @@ enum Reached<G, T> {
     Leaf(G, T),
     /// The tree has no pages.
     Nothing,
-    /// The structure has changed on the way.
+    /// The structure has changed during the descent.
     Moved,
 }
 
 impl Tree {
     /// The row whose key columns have these values, all of them, in the order of the key. Space
-    /// asks for the row of a tree's own unit from inside of its operations, too: they hold no latch
-    /// then, and as long as one keeps the structure every descent arrives at once.
+    /// looks for the row of the tree's own unit from inside of its operations, too: they hold no
+    /// latch then, and while they hold `structure` no descent restarts.
     ///
     /// # Errors
     /// The values are not those of a key, or a page of the tree cannot be read.
@@ -103,9 +103,9 @@ impl Tree {
         }
     }
 
-    /// The same, unless an open transaction may have changed its leaf: `None` where that is so, or
-    /// where there is no such row. `oldest_open` says where the oldest of them began; it is asked
-    /// while the leaf is latched.
+    /// The same, unless an open transaction may have changed its leaf: `None` then, or without such
+    /// a row. `oldest_open` returns the begin of the oldest open transaction; it is called while
+    /// the leaf is latched.
     ///
     /// # Errors
     /// A page of the tree cannot be read.
@@ -163,8 +163,7 @@ impl Tree {
     ) -> Result<Option<(G, T)>, Error> {
         let mut still = None;
         for restarts in 0.. {
-            // Whoever changes the structure himself never comes here: nobody else moves anything
-            // meanwhile.
+            // A holder of `structure` never restarts: no other thread moves rows meanwhile.
             if restarts == RESTARTS_MAX {
                 still = Some(lock(&self.structure));
             }
@@ -198,7 +197,7 @@ impl Tree {
                 }
                 let guard = guard?;
                 if self.node(page, &guard)?.is_leaf() {
-                    // Whoever leaves half a change behind says so before letting go of its pages.
+                    // A failed rollback sets `is_unusable` before it releases its pages.
                     self.verify_whole()?;
                     return Ok(Reached::Leaf(guard, trail));
                 }
@@ -221,7 +220,7 @@ impl Tree {
 }
 
 impl Towards<'_> {
-    /// The slot of a page above the leaves that leads there.
+    /// The slot of a page above the leaves that points to the target.
     fn slot_on(self, node: Node<'_>) -> Result<u16, Error> {
         match self {
             Towards::Key(key) => node.child_slot(key),
@@ -238,14 +237,13 @@ impl LeafGuard for PageReadGuard {
 
 impl LeafGuard for PageWriteGuard {
     fn latch(pool: &Pool, page: PageId) -> Result<Self, extentdb_buffer::Error> {
-        write_patiently(pool, page)
+        write_spinning(pool, page)
     }
 }
 
-/// A page, latched EX. Whoever has it keeps it for a few microseconds, and going to sleep and being
-/// woken takes many times that: it is asked for again for a while before the caller joins those who
-/// wait.
-pub(super) fn write_patiently(
+/// A page, latched EX. Another holder keeps it for a few microseconds, and sleeping and waking
+/// takes many times that: the caller spins for a while before it queues.
+pub(super) fn write_spinning(
     pool: &Pool,
     page: PageId,
 ) -> Result<PageWriteGuard, extentdb_buffer::Error> {

@@ -1,27 +1,30 @@
-//! Room for a record on a page that has none: the page is split, or a root set on top first.
+//! Page splits: room for a record on a full page. The page is split, or a new root is added first.
 //!
 //! ```text
-//! leaf without room, parent with room          SplitPage: P keeps rows 0 … cut-1, the rest goes to a new page behind it
-//!                                                FORMAT_PAGE N, INSERT_ROWS N, DELETE_SPLIT P, MODIFY_HEADER P.next and
-//!                                                of the next page its prev, INSERT_ROWS into the parent
-//! parent without room                          the parent is split the same way first
-//! root without room                            BTree Split/Shrink: FORMAT_PAGE of a root whose only record leads to the
-//!                                                old one, ROOT_CHANGE; then the old root is a page like the others
-//! a row behind all others                      nothing moves: the new page begins with the row that comes (100/0)
-//! one of a run, or near the end of the tree    what stays behind stays full: habit.rs
+//! leaf full, parent with room        SplitPage: P keeps rows 0 … cut-1, the others move to a new page N after it
+//!                                      FORMAT_PAGE N, INSERT_ROWS N, DELETE_SPLIT P, MODIFY_HEADER P.next and
+//!                                      the right neighbour's prev, INSERT_ROWS into the parent
+//! parent full                        the parent is split the same way first
+//! root full                          BTree Split/Shrink: FORMAT_PAGE of a root whose only record points to the
+//!                                      old one, ROOT_CHANGE; then the old root is split as any other page
+//! insert after the last key          nothing moves: the new page begins with the new row (100/0)
+//! run of keys, or near the tree end  the old page stays full: insert_pattern.rs
 //! ```
 //!
-//! Each of these is a system transaction of its own that takes one page, in the order real logs
-//! have, and leaves a sound tree. The caller looks for its place again afterwards; every step
-//! leaves fewer records beside that place, so that this ends. Where to cut is found out when the
-//! page is latched: until then others go on with its rows.
+//! **Latch order**: `structure` (the mutex of the tree) → a new page from space, no latch held → EX
+//! on the parent → EX on the page that is split → EX on its right neighbour → the new page. All are
+//! held until the commit of the system transaction is in the log.
+//!
+//! Each of these is a system transaction of its own that allocates one page, with records in the
+//! order of real logs, and leaves a sound tree. The caller descends again afterwards; every step
+//! leaves fewer records on the leaf of its key, so that this terminates. The split point is
+//! computed when the page is latched: until then its rows change.
 //!
 //! Invariants
-//! - Pages above the leaves are never empty; a leaf may be while the row it was made for is on its
-//!   way.
-//! - A split that fails is taken back page by page. When not even that can be done, the pages no
-//!   longer agree: the tree refuses all service from then on, and restart takes the open system
-//!   transaction back.
+//! - Pages above the leaves are never empty; a leaf may be, until the row that it was split for is
+//!   inserted.
+//! - A split that fails is rolled back page by page. When the rollback fails, too, the pages
+//!   contradict each other: the tree is unusable, and restart undoes the open system transaction.
 
 use std::borrow::Cow;
 
@@ -29,47 +32,45 @@ use extentdb_base::sync::lock;
 use extentdb_base::{PageId, XactId};
 use extentdb_buffer::{PageReadGuard, PageWriteGuard};
 use extentdb_catalog::layout::Level;
+use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::page::{DeleteSplit, PagePart};
 use extentdb_format::log::payload::row::{ModifyHeader, RowPart};
 use extentdb_format::log::{Context, Op};
+use extentdb_format::page::header::{LEVEL_AT, NEXT_AT, PREV_AT};
 use extentdb_format::page::{PageHeader, PageType};
-use extentdb_space::{PageForm, change};
+use extentdb_space::PageForm;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::cut::cut_at;
-use super::habit::Habit;
 use super::insert::LEAF_FLAG_BITS;
+use super::insert_pattern::InsertPattern;
 use super::page::{Node, Position, SLOT_BYTES, is_ghost};
-use super::seek::{Step, Towards, write_patiently};
+use super::seek::{Step, Towards, write_spinning};
 use super::system::{Held, Outcome};
 use crate::error::Error;
 
-/// Offsets in a page header that MODIFY_HEADER names.
-const LEVEL_AT: u16 = 3;
-const PREVIOUS_AT: u16 = 8;
-const NEXT_AT: u16 = 0x10;
 /// Object ids of system base tables are small, and their units have their index id as it is; those
 /// of other tables count from 256.
 const USER_INDEX_PART_MIN: u16 = 256;
 
-/// The pages of a split, in the order in which they are latched: from the top down, then from left
-/// to right. The new one, which nobody else knows, comes last.
+/// The pages of a split, in latch order: from the top down, then from left to right. The new page,
+/// which no other thread can reach, is the last.
 const PARENT: usize = 0;
 pub(super) const OLD: usize = 1;
 const RIGHT: usize = 2;
 
-/// Where a record is to lie.
+/// The slot of a record that does not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     /// In a new slot.
     New(u16),
-    /// In the place of the record of a slot.
+    /// Instead of the record of a slot.
     Grown(u16),
 }
 
-/// A record that finds no room.
+/// A record that does not fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need<'r> {
     pub(super) place: Place,
@@ -78,26 +79,26 @@ pub(super) struct Need<'r> {
 
 /// How a page is to be split.
 struct Cut {
-    /// The first slot that goes to the new page; all stay when it is the number of slots.
+    /// The first slot that moves to the new page; none does when it is the number of slots.
     at: u16,
     /// The separator of the new page, still without the page.
     separator: Vec<u8>,
 }
 
-/// What finds no room on a page.
+/// What does not fit on a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Want<'r> {
-    /// A row of a transaction on a leaf, in the place that its key has there.
+    /// A row of a transaction on a leaf, in the slot of its key.
     Row { key: &'r [u8], row: &'r [u8], by: XactId },
-    /// A separator on a page above, in this slot. So many bytes are to stay free beside it when the
-    /// page has three already.
+    /// A separator on a page above, in this slot. `spare` bytes stay free in addition when the page
+    /// has three records already.
     Separator { slot: u16, record: &'r [u8], spare: usize },
 }
 
-/// What came of an attempt to change a row.
+/// Outcome of an attempt to change a row.
 pub(super) enum Attempt<'r> {
     Done,
-    /// This record finds no room where the row lies, or would.
+    /// This record does not fit on the leaf of its key.
     NoRoomFor(Cow<'r, [u8]>),
 }
 
@@ -105,9 +106,9 @@ pub(super) enum Attempt<'r> {
 const STEPS_MAX: usize = 100;
 
 impl Tree {
-    /// Repeats what may find no room on the leaf of a key, and makes a step towards room each time,
-    /// until it is done. In a tree whose keys are out of order the way may lead past the room that
-    /// was made, again and again.
+    /// Repeats an attempt to change the leaf of a key, with one step towards room after each
+    /// failure, until it succeeds. In a tree whose keys are out of order the descent may miss the
+    /// room that was made: the number of steps is limited.
     pub(super) fn until_done<'r>(
         &self,
         tx: &mut Transaction,
@@ -119,7 +120,7 @@ impl Tree {
             let Attempt::NoRoomFor(mut row) = attempt(tx)? else { return Ok(()) };
             let _structure = lock(&self.structure);
             if self.version() != version {
-                // Others have made room, here or elsewhere.
+                // Other threads have made room, here or elsewhere.
                 let Attempt::NoRoomFor(still) = attempt(tx)? else { return Ok(()) };
                 row = still;
             }
@@ -131,7 +132,8 @@ impl Tree {
         })
     }
 
-    /// Takes one step towards room for a row. The caller holds `structure`, and no page.
+    /// Takes one step towards room for a row: one split. The caller holds `structure`, and no
+    /// latch.
     fn make_room(&self, tx: &Transaction, key: &[u8], row: &[u8]) -> Result<(), Error> {
         let way = self.descend::<PageReadGuard, Vec<Step>>(Towards::Key(key))?;
         let (leaf, steps) = way.ok_or(Error::NotFound { unit: self.unit.id() })?;
@@ -166,14 +168,15 @@ impl Tree {
         self.make_room_on(tx, above, parent.page, &separator)
     }
 
-    /// Is there room on a page for what is wanted?
+    /// Does `want` fit on the page?
     pub(super) fn has_room_on(&self, page: PageId, want: &Want<'_>) -> Result<bool, Error> {
         let guard = self.read(page)?;
         Ok(self.need_of(self.node(page, &guard)?, want)?.is_none())
     }
 
     fn cut(&self, node: Node<'_>, need: &Need<'_>) -> Result<Cut, Error> {
-        let at = cut_at(node, need, &self.reserved_of_slots(node)?, self.habit(node, need))?;
+        let at =
+            cut_at(node, need, &self.reserved_of_slots(node)?, self.insert_pattern(node, need))?;
         let separator = match node.level {
             Level::Leaf if at == node.slot_count() => {
                 self.shape.separator(&self.shape.leaf(need.row), PageId::NONE)?
@@ -185,17 +188,17 @@ impl Tree {
     }
 
     /// What to expect of a leaf that is to be split.
-    fn habit(&self, node: Node<'_>, need: &Need<'_>) -> Habit {
+    fn insert_pattern(&self, node: Node<'_>, need: &Need<'_>) -> InsertPattern {
         match need.place {
             Place::New(slot) => {
-                self.habits.of(node.id(), (slot, node.slot_count()), node.next().is_none())
+                self.insert_patterns.of(node.id(), (slot, node.slot_count()), node.next().is_none())
             }
-            Place::Grown(_) => Habit::Scattered,
+            Place::Grown(_) => InsertPattern::Scattered,
         }
     }
 
-    /// Sets a root on top of the one there is, whose only record leads to it. Nobody sees the new
-    /// page before it is the root, and the old one stays as it is: no latch is kept.
+    /// Adds a root above the current one, to which its only record points. No other thread can
+    /// reach the new page before it is the root, and the old one does not change: no latch is held.
     pub(super) fn grow_root(&self, tx: &Transaction, old: PageId) -> Result<(), Error> {
         let root = self.in_system(tx, "BTree Split/Shrink", |sys, page, _| {
             let level = self.true_level(sys, old)?;
@@ -239,8 +242,8 @@ impl Tree {
         Ok(1)
     }
 
-    /// Splits a page below a parent that has room. Others may have changed the rows of a leaf until
-    /// it is latched: then there may be nothing to do.
+    /// Splits a page below a parent that has room. Other threads may have changed the rows of a
+    /// leaf until it is latched: then there may be nothing to do.
     fn split(
         &self,
         tx: &Transaction,
@@ -260,7 +263,7 @@ impl Tree {
         done.map(drop)
     }
 
-    /// Links a page behind the one that is split, and enters it in the parent.
+    /// Links the new page after the one that is split, and inserts its separator into the parent.
     pub(super) fn link(
         &self,
         sys: &mut Transaction,
@@ -273,7 +276,7 @@ impl Tree {
         let next = PageHeader::of(&held[OLD]).next();
         self.log_header(sys, &mut held[OLD], NEXT_AT, &next.to_bytes(), &new.to_bytes())?;
         if !next.is_none() {
-            self.log_header(sys, &mut held[RIGHT], PREVIOUS_AT, &old.to_bytes(), &new.to_bytes())?;
+            self.log_header(sys, &mut held[RIGHT], PREV_AT, &old.to_bytes(), &new.to_bytes())?;
         }
         let separator = with_child(separator, new, self.shape.pminlen(Level::Interior));
         let link = Link::Change(sys);
@@ -290,8 +293,8 @@ impl Tree {
         want: &Want<'_>,
     ) -> Result<Option<Cut>, Error> {
         let pool = self.space.pool();
-        held.push(write_patiently(pool, parent)?);
-        held.push(write_patiently(pool, old)?);
+        held.push(write_spinning(pool, parent)?);
+        held.push(write_spinning(pool, old)?);
         let node = self.node(old, &held[OLD])?;
         let Some(need) = self.need_of(node, want)? else { return Ok(None) };
         let cut = self.cut(node, &need)?;
@@ -300,13 +303,13 @@ impl Tree {
             return Ok(None);
         }
         if !next.is_none() {
-            held.push(write_patiently(pool, next)?);
+            held.push(write_spinning(pool, next)?);
         }
         Ok(Some(cut))
     }
 
-    /// The page behind the one that is split, as one of the tree: it may have to be read, and that
-    /// is better done while nothing is latched.
+    /// The right neighbour of the page that is split: it may have to be read, which is done before
+    /// anything is latched.
     fn read_neighbour(&self, page: PageId, next: PageId, parent: PageId) -> Result<(), Error> {
         if next == page || next == parent {
             return Err(Error::Corrupt { page, what: "comes twice in its chain" });
@@ -355,7 +358,7 @@ impl Tree {
         held.push(target);
         inserted?;
         if level == Level::Leaf && rows.iter().any(|row| is_ghost(row)) {
-            self.haunt(new);
+            self.note_ghosts(new);
         }
         let page = PagePart { slot: at, ..PagePart::default() };
         let rows_deleted = rows.len() as u16;
@@ -378,14 +381,14 @@ impl Tree {
         Ok(())
     }
 
-    /// What is reserved for rows that have moved follows them. Nothing can fail behind this but the
-    /// end of the split, and then the tree is cut off.
+    /// Undo room reserved for rows that have moved follows them. Only the commit of the split can
+    /// fail after this, and then the tree is unusable.
     fn move_room_within(&self, held: &mut Held) -> Result<(), Error> {
         let Some((new, others)) = held.split_last_mut() else { return Ok(()) };
         self.move_room(&mut others[OLD], new)
     }
 
-    /// Where what is wanted comes to lie; `None` when there is room for it.
+    /// The slot of what does not fit; `None` when there is room for it.
     fn need_of<'r>(&self, node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Error> {
         let (place, row, reserved) = match *want {
             Want::Separator { slot, record, .. } => (Place::New(slot), record, 0),
@@ -398,7 +401,7 @@ impl Tree {
             }
         };
         let has_room = match place {
-            // It gives one away when it is split, and two stay.
+            // A page with three records gives one away when it is split, and keeps two.
             Place::New(_) if node.slot_count() > 2 => {
                 node.fits_new(row.len() + want.spare(), reserved)?
             }
@@ -459,7 +462,7 @@ impl Want<'_> {
     }
 }
 
-/// Maps that contradict the tree may give it a page that it has.
+/// Maps that contradict the tree may offer a page that it uses already.
 pub(super) fn refuse_held(held: &Held, new: PageId) -> Result<(), Error> {
     if held.iter().any(|page| page.id() == new) {
         Err(Error::Corrupt { page: new, what: "is a page of the tree and free" })

@@ -46,13 +46,13 @@ impl Tree {
         let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
         let outcome = page.and_then(|page| Ok((page, work(&mut sys, page, &mut held)?)));
         if let Ok((page, Outcome::Done)) = outcome {
-            let ended = sys.commit().inspect_err(|_| self.cut_off());
+            let ended = sys.commit().inspect_err(|_| self.mark_unusable());
             self.version.fetch_add(1, Ordering::Release);
             drop(held);
             return ended.map(|_| Some(page)).map_err(Error::from);
         }
-        if self.space.roll_back_system_beside(sys, &self.unit, pointers, &mut held).is_err() {
-            self.cut_off();
+        if self.space.roll_back_system_latched(sys, &self.unit, pointers, &mut held).is_err() {
+            self.mark_unusable();
         }
         drop(held);
         // The maps have changed behind the back of what is known of them.

@@ -1,4 +1,4 @@
-//! A change is taken back: by its key, wherever the row lies today.
+//! Logical undo: a change is undone on the leaf where its key is now.
 //!
 //! ```text
 //! record undone               today                           compensation
@@ -7,9 +7,9 @@
 //! MODIFY_ROW                  the row                         MODIFY_ROW with before and after exchanged
 //! ```
 //!
-//! Each undo is one compensation record on one leaf. It takes no page and splits none: what it
-//! makes longer has [room reserved](super::undo_room), and the ghost of an open transaction is
-//! never expunged. An undo that finds it otherwise is refused ([`Error::NoUndoRoom`],
+//! Each undo is one compensation record on one leaf. It allocates no page and splits none: a row
+//! that gets longer has [room reserved](super::undo_room), and the ghost of an open transaction is
+//! never expunged. Where that is not so, the undo is refused ([`Error::NoUndoRoom`],
 //! [`Error::NotUndone`]) before anything is logged: the tree is damaged.
 
 use extentdb_base::{Lsn, Rid};
@@ -18,15 +18,13 @@ use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::ModifyRow;
 use extentdb_format::log::{Context, Op, RecordHeader};
 use extentdb_format::record::RecordKind;
+use extentdb_format::record::status::KIND_BITS;
 use extentdb_txn::{Link, Transaction};
 
 use super::Tree;
 use super::page::{Position, is_ghost};
 use super::undo_room::RoomChange;
 use crate::error::Error;
-
-/// Bits of the status byte that name the kind.
-const KIND_BITS: u8 = 0x0e;
 
 impl Tree {
     /// Takes a change of a leaf row back. `undo_next` is the previous record of the transaction,
@@ -123,7 +121,7 @@ impl Tree {
         };
         let now = node.row(slot)?;
         let row = changed_back(now, modify).ok_or(lost("the row has changed"))?;
-        // What others have reserved leaves room for this, too.
+        // The room that other transactions have reserved is not needed for this.
         if !node.fits_instead(slot, row.len(), 0)? {
             return Err(Error::NoUndoRoom { page: page.id(), bytes: row.len() });
         }

@@ -44,10 +44,10 @@
 //! # Restart
 //!
 //! Accounts are not logged and are empty after a restart. Redo makes the pages of some moment
-//! before the crash; system transactions that it cut off are undone while nothing can have been
-//! built on their pages; then the pages are in a state of that moment. From there until the last
-//! loser is undone there are only undo steps, which ask for no accounts. A crash in the middle of a
-//! rollback changes nothing: its compensation records are redone, and that is a state, too.
+//! before the crash; interrupted system transactions are undone before any other change of their
+//! pages; then the pages are in a state of that moment. From there until the last loser is undone
+//! there are only undo steps, which ask for no accounts. A crash in the middle of a rollback
+//! changes nothing: its compensation records are redone, and the result is a state, too.
 //!
 //! An account takes 24 bytes of memory. Those of transactions that have ended are dropped when
 //! their page is changed, and all at once when there are twice as many accounts as after the last
@@ -170,7 +170,7 @@ impl Accounts {
         self.count_swept = self.count;
     }
 
-    /// The accounts of these keys go from one page to another.
+    /// Moves the accounts of these keys from one page to another.
     fn move_to(&mut self, from: PageId, to: PageId, keys: &HashSet<u64>) {
         let Some(of_page) = self.pages.remove(&from) else { return };
         let (moved, stay): (Vec<_>, Vec<_>) =
@@ -191,8 +191,8 @@ impl Sums {
         Sums { all: accounts.iter().map(bytes).sum(), newest, of_newest }
     }
 
-    /// Enters the sums in the header of their page. What a transaction uses of its own room is not
-    /// free any more: the header never claims more than there is.
+    /// Enters the sums in the header of their page. The header never reserves more than is free,
+    /// though a transaction may have used its own account.
     fn write_to(self, header: &mut PageHeader) {
         let free = usize::from(header.free_bytes.get());
         header.reserved_bytes.set(self.all.min(free) as u16);
@@ -222,7 +222,7 @@ impl<'m> Activity<'m> {
     }
 }
 
-/// Has a change of the room of an entry anything to do with accounts? On most pages there are none.
+/// Does a change of an entry's size concern accounts? On most pages there are none.
 pub(super) fn is_concerned(page: &PageBytes, change: RoomChange) -> bool {
     change.after < change.before || is_marked(PageHeader::of(page))
 }
@@ -320,7 +320,7 @@ impl Tree {
         Ok(())
     }
 
-    /// How many entries have room reserved, in memory.
+    /// Number of entries with room reserved.
     #[cfg(test)]
     pub(super) fn reserved_entries(&self) -> usize {
         lock(&self.undo_room.accounts).count

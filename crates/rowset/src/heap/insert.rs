@@ -1,13 +1,15 @@
 //! A row comes: onto a page known to have room, or behind the last one.
 
+use extentdb_base::size::PAGE_BODY_BYTES;
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_format::page::PageRef;
+use extentdb_format::page::{PageRef, PageType, edit};
 use extentdb_format::record::RecordKind;
-use extentdb_space::change;
+use extentdb_txn::lock::LockError;
 use extentdb_txn::{Link, Transaction};
 
 use super::append::free_bytes;
@@ -16,32 +18,37 @@ use crate::Error;
 
 /// Pages tried before a row is appended.
 const PROBES_MAX: usize = 8;
-/// Every record counts at least as much as the stub that may take its place.
-const FOOTPRINT_MIN: usize = 9;
 const SLOT_BYTES: usize = 2;
 /// What a record that lies elsewhere has beyond its row: page and slot of its home, and their entry
 /// among the columns.
 const BACK_POINTER_BYTES: usize = 12;
 
-/// Locks rows for the transaction that changes them.
+/// Locks RIDs for the transaction that changes rows.
 pub trait RowLocks {
-    /// Locks the place of a new row at once; false when somebody has it, a transaction that deleted
-    /// the row before.
-    fn try_new(&mut self, rid: Rid) -> bool;
+    /// Locks the RID of a new row without waiting, because its page is latched. False when another
+    /// transaction has it: one that deleted the row before.
+    ///
+    /// # Errors
+    /// Every refusal but that.
+    fn try_new(&mut self, rid: Rid) -> Result<bool, LockError>;
 
-    /// Locks the place of a forwarded record that goes away, which is not the address of its row.
-    /// Only readers can be there; they are waited for. No page is latched.
-    fn vacate(&mut self, rid: Rid) -> bool;
+    /// Locks the RID of a forwarded record that is deleted, which is not the address of its row.
+    /// Readers that have it locked are waited for. No page is latched.
+    ///
+    /// # Errors
+    /// The lock was not granted within the lock timeout of the session, or the wait for it closed a
+    /// cycle.
+    fn vacate(&mut self, rid: Rid) -> Result<(), LockError>;
 }
 
-/// Nobody locks: one session only.
+/// No locks: one session only.
 impl RowLocks for () {
-    fn try_new(&mut self, _rid: Rid) -> bool {
-        true
+    fn try_new(&mut self, _rid: Rid) -> Result<bool, LockError> {
+        Ok(true)
     }
 
-    fn vacate(&mut self, _rid: Rid) -> bool {
-        true
+    fn vacate(&mut self, _rid: Rid) -> Result<(), LockError> {
+        Ok(())
     }
 }
 
@@ -162,7 +169,7 @@ impl Heap {
         record: &[u8],
         locks: &mut dyn RowLocks,
     ) -> Result<Option<Rid>, Error> {
-        let Some(slot) = self.slot_for(page, record.len(), locks) else { return Ok(None) };
+        let Some(slot) = self.slot_for(page, record.len(), locks)? else { return Ok(None) };
         let id = page.id();
         let mut fixed = RowPart { partition_id: self.unit.hobt(), ..RowPart::default() };
         fixed.page.slot = slot;
@@ -177,13 +184,19 @@ impl Heap {
         Ok(Some(rid(id, slot)))
     }
 
-    /// A slot for a record of so many bytes: an empty one that nobody has locked, or a new one.
-    fn slot_for(&self, page: &PageWriteGuard, len: usize, locks: &mut dyn RowLocks) -> Option<u16> {
+    /// A slot for a record of `len` bytes: an empty one that no other transaction has locked, or a
+    /// new one.
+    fn slot_for(
+        &self,
+        page: &PageWriteGuard,
+        len: usize,
+        locks: &mut dyn RowLocks,
+    ) -> Result<Option<u16>, Error> {
         let view = PageRef::new(page);
         let kept = usize::from(self.room.free.kept(page.id()));
         let free = usize::from(view.header().free_bytes.get()).saturating_sub(kept);
         if footprint(len) > free || !self.promises(page, len) {
-            return None;
+            return Ok(None);
         }
         let used_slots = usize::from(view.header().slot_count.get());
         // Slots of deleted rows are used again, unless the deletion may still be undone. The place
@@ -192,12 +205,13 @@ impl Heap {
         let slots = if kept == 0 && view.has_empty_slot() { used_slots as u16 } else { 0 };
         let empty = (0..slots).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
         for (slot, _) in empty {
-            if locks.try_new(rid(page.id(), slot)) {
-                return Some(slot);
+            if locks.try_new(rid(page.id(), slot))? {
+                return Ok(Some(slot));
             }
         }
         let slot = used_slots as u16;
-        (footprint(len) + SLOT_BYTES <= free && locks.try_new(rid(page.id(), slot))).then_some(slot)
+        let is_new = footprint(len) + SLOT_BYTES <= free && locks.try_new(rid(page.id(), slot))?;
+        Ok(is_new.then_some(slot))
     }
 
     /// In compatible placement: does the class of the page promise room for the record? Pages
@@ -226,7 +240,10 @@ impl Heap {
             let state = self.space.pfs_bytes(id.file, id.page..id.page + 1)?;
             let full =
                 state.first().and_then(|state| state.fullness()).unwrap_or(Fullness::UpTo100);
-            known.push((id, (8096 * u32::from(100 - full.percent()) / 100) as u16));
+            known.push((
+                id,
+                (PAGE_BODY_BYTES as u32 * u32::from(100 - full.percent()) / 100) as u16,
+            ));
         }
         let mut free = self.room.free.lock();
         if !free.is_loaded {
@@ -237,7 +254,7 @@ impl Heap {
     }
 }
 
-/// What a record of so many bytes takes of a page, without its slot.
+/// What a record of `len` bytes takes of a page of the heap, without its slot.
 pub(super) fn footprint(len: usize) -> usize {
-    len.max(FOOTPRINT_MIN)
+    edit::footprint(PageType::Data, len)
 }

@@ -2,11 +2,11 @@
 
 use extentdb_base::Rid;
 use extentdb_buffer::PageWriteGuard;
+use extentdb_change::change;
 use extentdb_format::log::payload::row::{DeleteRows, ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::build::forwarding_stub;
-use extentdb_space::change;
 use extentdb_txn::{Link, Transaction};
 
 use super::insert::{RowLocks, footprint};
@@ -42,7 +42,8 @@ impl Heap {
             Some(Stored::Stub(target)) => {
                 let moved = as_forwarded(record, self.shape, at);
                 if !self.replace(tx, target, &moved, kept)? {
-                    locked(locks, target)?;
+                    // An undo needs the slot that the record leaves: it stays locked until then.
+                    locks.vacate(target)?;
                     let next = self.insert(tx, session, &moved, locks)?;
                     self.replace_or_fail(tx, at, &forwarding_stub(next), kept)?;
                     self.remove(tx, target, kept)?;
@@ -67,7 +68,7 @@ impl Heap {
         let places = match self.stored_at(at)? {
             Some(Stored::Row(_)) => vec![at],
             Some(Stored::Stub(target)) => {
-                locked(locks, target)?;
+                locks.vacate(target)?;
                 vec![target, at]
             }
             Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
@@ -181,12 +182,6 @@ impl Heap {
             kept.push(room);
         }
     }
-}
-
-/// The place that a record moves away from stays its transaction's until that has ended: an undo
-/// needs it.
-fn locked(locks: &mut dyn RowLocks, at: Rid) -> Result<(), Error> {
-    if locks.vacate(at) { Ok(()) } else { Err(Error::Locked(at)) }
 }
 
 /// The bytes in which two records differ.

@@ -1,16 +1,18 @@
-//! Deadlocks: circles in the wait-for graph, found when a wait begins.
+//! Deadlock detection: cycles in the wait-for graph, searched when a wait begins. The victim is
+//! chosen in `Frozen::resolve`.
 //!
 //! ```text
 //! A waits for B ── B waits for C ── C waits for A        victim: the lowest deadlock priority; of several the one
 //!   ▲                                  │                 that is cheapest to roll back; of several the one that
-//!   └──────────────────────────────────┘                 closed the circle
+//!   └──────────────────────────────────┘                 closed the cycle
 //! ```
 //!
-//! - **Every circle is found**: a circle consists of owners that all wait; the last of them to
-//!   begin waiting looks for it, and sees the waits of the others. A grant adds no edge to somebody
-//!   who waits: the granted owner runs.
-//! - **No false one**: all shards are locked while it looks, so all edges exist at the same moment.
-//! - It looks only when the owner holds something: else nobody can be waiting for it.
+//! - **Every cycle is found**: all owners of a cycle wait; the last of them to begin waiting
+//!   searches, and sees the waits of the others. A grant adds no edge from a waiting owner: the
+//!   granted owner runs.
+//! - **No false deadlock**: all shards are locked during the search, so all edges exist at the same
+//!   moment.
+//! - An owner that holds no lock is not searched for: no other owner can wait for it.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -33,32 +35,34 @@ impl<'a> Frozen<'a> {
         Frozen { shards }
     }
 
-    /// Breaks every circle that `owner`'s wait is part of, and reports each.
+    /// Chooses a victim for every cycle that `owner`'s wait is part of, and reports each. The
+    /// victim is the member with the lowest deadlock priority, then the lowest cost of a rollback,
+    /// then the first one, which is `owner`.
     pub(crate) fn resolve(&mut self, owner: XactId, now: Duration) -> Vec<DeadlockReport> {
         let mut reports = Vec::new();
         // Each turn ends one wait, so there are no more turns than waits.
-        while let Some(circle) = self.circle(owner) {
-            let nodes = self.nodes(&circle, now);
-            // Ties go to the first, and the circle begins with `owner`.
+        while let Some(cycle) = self.cycle(owner) {
+            let nodes = self.nodes(&cycle, now);
+            // `min_by_key` returns the first of equals, and the cycle begins with `owner`.
             let first = nodes.iter().min_by_key(|node| (node.request.priority, node.request.cost));
             let Some(victim) = first.map(|node| node.request.owner) else { break };
-            self.sacrifice(victim, circle, now);
+            self.end_wait_of(victim, cycle, now);
             reports.push(DeadlockReport { nodes, victim });
         }
         reports
     }
 
-    /// The shortest circle through `owner`, which comes first in it: the shorter it is, the surer
-    /// that its victim was needed.
-    fn circle(&self, owner: XactId) -> Option<Vec<XactId>> {
+    /// The shortest cycle through `owner`, which is its first member. Of several cycles the
+    /// shortest is broken first, because its victim most probably breaks the others, too.
+    fn cycle(&self, owner: XactId) -> Option<Vec<XactId>> {
         let mut seen: HashSet<XactId> = HashSet::from([owner]);
-        // Breadth first: each entry knows the one it was reached from.
+        // Breadth-first search: each entry has the index of its predecessor.
         let mut reached: Vec<(XactId, usize)> = vec![(owner, 0)];
         let mut frontier: VecDeque<(usize, Vec<XactId>)> = VecDeque::from([(0, self.step(owner)?)]);
         while let Some((at, blockers)) = frontier.pop_front() {
             for next in blockers {
                 if next == owner {
-                    return Some(way_to(&reached, at));
+                    return Some(path_to(&reached, at));
                 }
                 if seen.insert(next)
                     && let Some(blockers) = self.step(next)
@@ -71,16 +75,17 @@ impl<'a> Frozen<'a> {
         None
     }
 
-    /// Whom `owner` waits for; `None` when it runs.
+    /// The owners that `owner` waits for; `None` when it runs.
     fn step(&self, owner: XactId) -> Option<Vec<XactId>> {
         let (_, _, head) = self.wait_of(owner)?;
         Some(head.blockers(owner).iter().map(|blocker| blocker.owner).collect())
     }
 
-    /// What each of a circle waits for, and what the next one has to do with it.
-    fn nodes(&self, circle: &[XactId], now: Duration) -> Vec<DeadlockNode> {
-        let next = circle.iter().cycle().skip(1);
-        circle.iter().zip(next).filter_map(|(owner, next)| self.node(*owner, *next, now)).collect()
+    /// What each member of a cycle waits for, and the lock or request of the next member that
+    /// blocks it.
+    fn nodes(&self, cycle: &[XactId], now: Duration) -> Vec<DeadlockNode> {
+        let next = cycle.iter().cycle().skip(1);
+        cycle.iter().zip(next).filter_map(|(owner, next)| self.node(*owner, *next, now)).collect()
     }
 
     fn node(&self, owner: XactId, next: XactId, now: Duration) -> Option<DeadlockNode> {
@@ -104,25 +109,25 @@ impl<'a> Frozen<'a> {
         })
     }
 
-    fn sacrifice(&mut self, victim: XactId, circle: Vec<XactId>, now: Duration) {
+    fn end_wait_of(&mut self, victim: XactId, cycle: Vec<XactId>, now: Duration) {
         let Some((shard, resource, head)) = self.wait_of(victim) else { return };
         let slot = head.request_of(victim).map(|request| request.slot.clone());
         self.shards[shard].withdraw(victim, resource, now);
         if let Some(slot) = slot {
-            slot.decide(Fate::Victim(circle));
+            slot.decide(Fate::Victim(cycle));
         }
     }
 }
 
-/// The members from the first one to the one at `at`.
-fn way_to(reached: &[(XactId, usize)], mut at: usize) -> Vec<XactId> {
-    let mut way = Vec::new();
+/// The path from the first entry to the one at `at`.
+fn path_to(reached: &[(XactId, usize)], mut at: usize) -> Vec<XactId> {
+    let mut path = Vec::new();
     while at != 0 {
         let (member, from) = reached[at];
-        way.push(member);
+        path.push(member);
         at = from;
     }
-    way.push(reached[0].0);
-    way.reverse();
-    way
+    path.push(reached[0].0);
+    path.reverse();
+    path
 }

@@ -1,4 +1,5 @@
-//! What each owner holds, and when many small locks become one.
+//! Lock escalation: what each owner holds, and when its fine locks on a table are replaced by one
+//! table lock.
 //!
 //! ```text
 //! owner ──▶ held      resource → table it belongs to
@@ -6,12 +7,11 @@
 //! ```
 //!
 //! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without
-//! waiting. When it is granted the fine locks are given back, and later requests that it covers
-//! take nothing. When it is not, the owner goes on with its small locks.
+//! waiting. When it is granted, the fine locks are released, and later requests that it covers
+//! acquire nothing. When it is not, the owner keeps its fine locks.
 //!
-//! A part that is locked besides, because the lock on the table does not cover it, is counted as
-//! ever: a request for it that the table would cover counts, too, or its release would take the
-//! stronger lock away.
+//! A row, key or page lock that the table lock does not cover is still counted. So are requests for
+//! it that the table lock would cover: otherwise their release would release the stronger lock.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ use super::{LockMode, Resource};
 
 /// Fine locks on a table that lead to the first attempt.
 pub(crate) const FIRST_ATTEMPT: u64 = 5000;
-/// Further fine locks that lead to another.
+/// Further fine locks that lead to another attempt.
 pub(crate) const NEXT_ATTEMPT: u64 = 1250;
 
 /// All that one owner holds.
@@ -86,7 +86,7 @@ impl Held {
         Some(table)
     }
 
-    /// A lock was given back.
+    /// A lock was released.
     pub(crate) fn remove(&mut self, resource: &Resource) {
         if let Some(Some(table)) = self.resources.remove(resource)
             && let Some(fine) = self.tables.get_mut(&table)
@@ -103,7 +103,7 @@ impl Held {
         }
     }
 
-    /// The table is held in `mode` instead of its parts; these are to be given back.
+    /// The table is locked in `mode`; returns the fine locks that are to be released.
     pub(crate) fn escalate(&mut self, table: ObjectId, mode: LockMode) -> Vec<Resource> {
         let of_table = |other: &Option<ObjectId>| *other == Some(table);
         let fine: Vec<Resource> = self
@@ -125,7 +125,7 @@ impl Held {
         self.tables.get(&table).map_or(0, |fine| fine.count)
     }
 
-    /// The lock on a table was given back: it covers nothing any more.
+    /// The lock on a table was released: it covers nothing any more.
     pub(crate) fn forget_escalation(&mut self, table: ObjectId) {
         if let Some(fine) = self.tables.get_mut(&table) {
             fine.escalated = None;

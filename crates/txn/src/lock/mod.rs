@@ -1,4 +1,9 @@
-//! Locks: protection of data for a transaction.
+//! The lock manager. Known algorithms: strict two-phase locking with intent locks
+//! (multi-granularity locking), key-range locking for serializable transactions, lock escalation,
+//! and deadlock detection by cycles in the wait-for graph. Where we differ: the modes and their
+//! compatibility are those of SQL Server ([`mode`]); a wait is searched for a cycle when it begins,
+//! not by a background thread ([`deadlock`]); the lock manager knows no hierarchy, and callers set
+//! the intent locks themselves.
 //!
 //! ```text
 //! acquire ──▶ shard of the table ── granted ──────────────────────────────▶ owner's list ──▶ many? escalate
@@ -12,9 +17,10 @@
 //!
 //! Invariants
 //! - Two owners never hold modes that conflict on one resource.
-//! - Nobody overtakes a request that it would keep out, but conversions; see [`table`].
+//! - A new request never overtakes a waiting request that it conflicts with; conversions may. See
+//!   [`table`].
 //! - A wait ends in exactly one way, decided under the lock of its shard: granted, victim, or
-//!   withdrawn by its own task.
+//!   withdrawn by its own thread.
 //! - An owner waits for one lock at a time. Shards are locked in ascending order, owners' lists
 //!   never together with them.
 
@@ -68,7 +74,7 @@ pub struct LockManager {
 /// Deadlock priorities: `SET DEADLOCK_PRIORITY LOW` is -5, `NORMAL` 0, `HIGH` 5.
 pub const DEADLOCK_PRIORITIES: RangeInclusive<i8> = -10..=10;
 
-/// What is asked for.
+/// A request for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LockRequest {
     /// Who asks.
@@ -79,20 +85,21 @@ pub struct LockRequest {
     pub mode: LockMode,
     /// How long it may wait.
     pub timeout: Timeout,
-    /// In a deadlock the owner of the lowest one gives way; one of [`DEADLOCK_PRIORITIES`].
+    /// In a deadlock the owner with the lowest priority is the victim; one of
+    /// [`DEADLOCK_PRIORITIES`].
     pub priority: i8,
-    /// What rolling the owner back would cost, in bytes of the log: of equal priorities the least
-    /// one gives way.
+    /// Cost of rolling the owner back, in bytes of log: of equal priorities the owner with the
+    /// lowest cost is the victim.
     pub cost: u64,
     /// The table that a row, key or page belongs to, when its locks may escalate.
     pub table: Option<ObjectId>,
 }
 
-/// A lock is not to be had.
+/// Why a lock was not granted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// It was not granted in time. The edge calls it 1222.
+    /// It was not granted within the timeout. Message 1222 at the API boundary.
     #[error("no {mode} lock on {resource} within the time allowed")]
     Timeout {
         /// What was asked for.
@@ -100,16 +107,16 @@ pub enum LockError {
         /// How strongly.
         mode: LockMode,
     },
-    /// The owner waited in a circle and was chosen to give way: it has to roll back. The edge calls
-    /// it 1205.
-    #[error("deadlock of {} owners over {resource}", circle.len())]
+    /// The owner is the victim of a deadlock: it has to roll back. Message 1205 at the API
+    /// boundary.
+    #[error("deadlock of {} owners over {resource}", cycle.len())]
     Deadlock {
         /// What was asked for.
         resource: Resource,
         /// How strongly.
         mode: LockMode,
-        /// Those in the circle, each waiting for the next.
-        circle: Vec<XactId>,
+        /// The members of the cycle, each waiting for the next.
+        cycle: Vec<XactId>,
     },
 }
 
@@ -144,7 +151,7 @@ pub enum LockStatus {
 pub struct LockStats {
     /// Owners chosen as victims.
     pub deadlocks: u64,
-    /// Requests whose time was over.
+    /// Requests that timed out.
     pub timeouts: u64,
     /// Tables locked instead of their parts.
     pub escalations: u64,
@@ -156,15 +163,15 @@ struct Ticket {
     slot: Arc<WaitSlot>,
 }
 
-/// What became of the beginning of a request.
+/// Outcome of the first step of a request.
 enum Started {
     Granted { mode: LockMode, is_new: bool },
     Waiting(Ticket),
 }
 
 impl LockRequest {
-    /// Waits as long as it takes, is of normal priority, costs nothing to roll back, does not
-    /// escalate.
+    /// A request without a timeout, of normal priority and cost 0, that does not count towards
+    /// escalation.
     pub const fn new(owner: XactId, resource: Resource, mode: LockMode) -> Self {
         LockRequest {
             owner,
@@ -177,7 +184,7 @@ impl LockRequest {
         }
     }
 
-    /// With a limit of time.
+    /// With a timeout.
     pub const fn within(self, timeout: Timeout) -> Self {
         LockRequest { timeout, ..self }
     }
@@ -213,13 +220,14 @@ impl LockManager {
         }
     }
 
-    /// From now on this one hears of deadlocks. Only the first one does: false for any other. It
-    /// lives as long as the lock manager, so it must not keep alive what keeps that alive.
+    /// Sets the observer of deadlocks. Only the first call has an effect; the others return false.
+    /// The observer is dropped with the lock manager and must not own it.
     pub fn observe(&self, observer: Arc<dyn DeadlockObserver>) -> bool {
         self.observer.set(observer).is_ok()
     }
 
-    /// Takes a lock, or makes the one held stronger. Returns the mode that is held afterwards.
+    /// Acquires a lock, or converts the one held to a stronger mode. Returns the mode that is held
+    /// afterwards.
     pub fn acquire(&self, request: LockRequest) -> Result<LockMode, LockError> {
         let LockRequest { owner, resource, mode, table, .. } = request;
         let is_covered = |held: &Held| held.is_covered(table, &resource, mode);
@@ -237,12 +245,12 @@ impl LockManager {
         Ok(mode)
     }
 
-    /// Gives one request of a lock back; the lock goes with the last of them. One that is not held,
-    /// perhaps because a lock on its table took its place, is nothing to give back.
+    /// Releases one request of a lock; the lock is released with the last of them. No effect on a
+    /// lock that is not held, for example because it was escalated.
     pub fn release(&self, owner: XactId, resource: Resource) {
         let now = self.clock.monotonic();
-        // The list first: between the two the lock is held but not listed, and only its owner could
-        // tell.
+        // The list first: between the two steps the lock is held and not listed, which only its
+        // owner could observe.
         let is_listed = self
             .held_by(owner)
             .get(&owner)
@@ -252,7 +260,7 @@ impl LockManager {
         }
     }
 
-    /// Gives everything back that an owner holds: the end of its transaction.
+    /// Releases all locks of an owner, at the end of its transaction.
     pub fn release_all(&self, owner: XactId) {
         let held = self.held_by(owner).remove(&owner).unwrap_or_default();
         let now = self.clock.monotonic();
@@ -261,8 +269,8 @@ impl LockManager {
         }
     }
 
-    /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when
-    /// others are in the way.
+    /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when the
+    /// lock conflicts with those of other owners.
     pub fn escalate(&self, owner: XactId, table: ObjectId) -> bool {
         let mode = match self.held_by(owner).get(&owner) {
             Some(held) => held.escalated_mode(table),
@@ -298,7 +306,8 @@ impl LockManager {
         self.held_by(owner).get(&owner).map_or(0, |held| held.fine_locks(table))
     }
 
-    /// All locks held and waited for, by resource; each resource as it was at one moment.
+    /// All locks held and waited for, by resource; the rows of one resource are consistent with
+    /// each other.
     pub fn locks(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
         for shard in &self.shards {
@@ -333,7 +342,7 @@ impl LockManager {
         }
     }
 
-    /// Asks; when the request has to wait, looks whether that closes a circle.
+    /// Requests a lock; when the request has to wait, searches the wait-for graph for a cycle.
     fn start(&self, request: LockRequest) -> Result<Started, LockError> {
         let LockRequest { owner, resource, .. } = request;
         let answer = self.shard(&resource).request(&request, &*self.clock);
@@ -341,18 +350,18 @@ impl LockManager {
             Answer::Granted { mode, is_new } => Ok(Started::Granted { mode, is_new }),
             Answer::Busy => Err(self.timed_out(&request)),
             Answer::Queued(slot) => {
-                // Who holds nothing is waited for by nobody.
+                // No other owner waits for one that holds no lock.
                 if self.held_by(owner).get(&owner).is_some_and(|held| !held.resources.is_empty()) {
-                    self.break_circles(owner);
+                    self.resolve_cycles(owner);
                 }
                 Ok(Started::Waiting(Ticket { request, slot }))
             }
         }
     }
 
-    /// Looks for circles that `owner`'s wait has closed. Who hears of them is told when nothing is
+    /// Resolves the cycles that `owner`'s wait has closed. The observer is called when no shard is
     /// locked any more.
-    fn break_circles(&self, owner: XactId) {
+    fn resolve_cycles(&self, owner: XactId) {
         let shards = self.shards.iter().map(lock).collect();
         let reports = Frozen::new(shards).resolve(owner, self.clock.monotonic());
         self.deadlocks.fetch_add(reports.len() as u64, Ordering::Relaxed);
@@ -367,7 +376,8 @@ impl LockManager {
         let account = self.waits.begin(mode.wait_type(), self.clock.monotonic());
         let mut fate = ticket.slot.sleep(timeout);
         if fate == Fate::Open {
-            // Decided meanwhile, or nobody decides it any more once it is out of the queue.
+            // It was decided meanwhile; once the request has left the queue, it cannot be decided
+            // any more.
             let mut shard = self.shard(&resource);
             fate = ticket.slot.fate();
             if fate == Fate::Open {
@@ -384,7 +394,7 @@ impl LockManager {
                     .is_some_and(|held| held.resources.contains_key(&resource));
                 Ok((self.held(owner, resource).unwrap_or(mode), !is_listed))
             }
-            Fate::Victim(circle) => Err(LockError::Deadlock { resource, mode, circle }),
+            Fate::Victim(cycle) => Err(LockError::Deadlock { resource, mode, cycle }),
             Fate::Open => Err(self.timed_out(&ticket.request)),
         }
     }

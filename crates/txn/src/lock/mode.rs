@@ -1,4 +1,4 @@
-//! Lock modes: which of them get along, and what two of one owner make together.
+//! Lock modes: the compatibility matrix, and the result of a conversion.
 //!
 //! ```text
 //!           NL ScS ScM   S   U   X  IS  IU  IX SIU SIX UIX  BU RSS RSU RIN RIS RIU RIX RXS RXU RXX   │ S- I- X-
@@ -29,16 +29,18 @@
 //! ```
 //!
 //! **Key-range modes** are locks on a key of an index and on the range between it and the key
-//! before it: `RangeS-U` holds the range shared and the key for update. Two of them get along when
-//! their ranges do and their keys do. A range is held shared by who has read it all, tested (`I`)
-//! by who is about to insert into it, and exclusive by who did both, or changes its key. RangeI-S
-//! to RangeX-U come from conversions only. Ranges never meet intent locks, which stand on what
-//! contains keys: there the table follows from the parts of the modes and is never asked.
+//! before it: `RangeS-U` holds the range shared and the key for update. Two of them are compatible
+//! when their range parts and their key parts are. The range part is shared after a read of the
+//! whole range, `I` (insert) before an insert into it, and exclusive for both, or for a change of
+//! its key. RangeI-S to RangeX-U come from conversions only. Ranges never meet intent locks, which
+//! stand on what contains keys: there the table follows from the parts of the modes and is never
+//! asked.
 //!
-//! **Conversion**: who holds one mode and asks for another gets the weakest mode that keeps out
-//! everything that either keeps out. So S and IX make SIX, S and U make U, X and anything below
-//! Sch-M stays X. The columns of ranges alone, which no mode is, are there for this: every mode
-//! that keeps RangeI-X out keeps X out, too, and yet X and RangeI-N make RangeI-X.
+//! **Conversion**: an owner that holds one mode and requests another gets the weakest mode that
+//! conflicts with everything that either conflicts with. So S and IX make SIX, S and U make U, X
+//! and anything below Sch-M stays X. The columns of range parts alone, which are no modes, serve
+//! this purpose: every mode that conflicts with RangeI-X conflicts with X, too, and yet X and
+//! RangeI-N make RangeI-X.
 
 use std::fmt;
 
@@ -52,7 +54,7 @@ pub enum LockMode {
     Nl,
     /// Schema stability: the definition must not change.
     SchS,
-    /// Schema modification: nobody else at all.
+    /// Schema modification: conflicts with every other mode but NL.
     SchM,
     /// Shared: read.
     S,
@@ -72,11 +74,11 @@ pub enum LockMode {
     Six,
     /// U, and intent to lock parts X.
     Uix,
-    /// Bulk update: loads beside each other, nobody else.
+    /// Bulk update: several loads at once, no other access.
     Bu,
     /// Range shared, key S: a serializable scan.
     RsS,
-    /// Range shared, key U: a serializable scan that looks for what to change.
+    /// Range shared, key U: a serializable scan for update.
     RsU,
     /// Range tested before a key is inserted into it, key not locked.
     RiN,
@@ -144,19 +146,18 @@ impl LockMode {
         CONFLICTS[self as usize] & (1 << other as u32) == 0
     }
 
-    /// The mode of an owner that holds `self` and is granted `asked`.
+    /// The mode after a conversion: the owner holds `self` and is granted `asked`.
     pub const fn converted(self, asked: LockMode) -> LockMode {
         CONVERSIONS[self as usize][asked as usize]
     }
 
-    /// Does holding `self` already give what `asked` would?
+    /// Does holding `self` cover a request for `asked`?
     pub fn covers(self, asked: LockMode) -> bool {
         self.converted(asked) == self
     }
 
-    /// The mode of a table lock that gives on each of its keys what this mode gives on one. Whoever
-    /// inserts into a range has an intent lock on the table, so that a shared table is a table of
-    /// shared ranges.
+    /// The mode of a table lock that covers this mode on each of its keys. An insert into a range
+    /// needs an intent lock on the table, so that a shared table has shared ranges only.
     pub const fn on_table(self) -> LockMode {
         match self {
             RsS => S,
@@ -194,7 +195,7 @@ impl LockMode {
         }
     }
 
-    /// What waiting for it is called. NL is never waited for; it counts as the weakest mode.
+    /// The wait type. NL is never waited for; it counts as the weakest mode.
     pub const fn wait_type(self) -> WaitType {
         match self {
             Nl | SchS => WaitType::LockSchS,
@@ -258,7 +259,7 @@ const fn conversions() -> [[LockMode; LockMode::COUNT]; LockMode::COUNT] {
     table
 }
 
-/// The mode with the fewest conflicts among those that have all of `needed`.
+/// The mode with the fewest conflicts among those that have all conflicts in `needed`.
 const fn weakest_over(needed: u32) -> LockMode {
     let mut best = SchM;
     let mut mode = 0;
@@ -279,13 +280,13 @@ mod tests {
     /// What modes are made of: simple modes, and how a range is held.
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Part {
-        /// A lock on the thing itself, or an intent for its parts.
+        /// A lock on the resource itself, or an intent lock for its parts.
         Mode(LockMode),
         /// Read by a serializable transaction.
         RangeS,
         /// About to be inserted into.
         RangeI,
-        /// Both, or changed.
+        /// Both, or its key changed.
         RangeX,
     }
 
@@ -330,7 +331,7 @@ mod tests {
         };
         match (a, b) {
             (Mode(a), Mode(b)) => listed(a, b) || listed(b, a),
-            // Readers share a range, and so do those who insert: they lock the keys they make.
+            // Readers share a range, and so do inserts: they lock the new keys.
             (RangeS, RangeS) | (RangeI, RangeI) => false,
             (Mode(mode), _) | (_, Mode(mode)) => mode == SchM,
             _ => true,
@@ -361,7 +362,7 @@ mod tests {
 
     /// "Key-Range Locking" of SQL Server's documentation, row by row.
     #[test]
-    fn ranges_get_along_as_documented() {
+    fn key_range_modes_conflict_as_documented() {
         let columns = [S, U, X, RsS, RsU, RiN, RxX];
         let documented = [
             (S, "yynyyyn"),

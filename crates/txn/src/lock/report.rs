@@ -1,5 +1,4 @@
-//! Deadlock reports: who waited for whom when a circle was found, and the texts that SQL Server
-//! prints of it.
+//! Deadlock reports: the wait-for cycle that was found, and the texts that SQL Server prints of it.
 //!
 //! ```text
 //! node 1   A waits for a lock ── that B holds, or waits for ahead of A
@@ -7,10 +6,9 @@
 //! node n   Z waits for a lock ── that A …                                  victim: one of A … Z
 //! ```
 //!
-//! A report has the facts that the lock manager knows; names and sessions come from [`Names`]. What
-//! nobody knows is left out of the texts: there are no addresses and no counters that only SQL
-//! Server has. Where it prints the address of a structure so that a transaction is recognised from
-//! line to line, the id of the transaction stands.
+//! A report has the facts that the lock manager knows; names and sessions come from [`Names`]. The
+//! texts leave out addresses and counters that only SQL Server has. Where it prints the address of
+//! a structure to identify a transaction across lines, the id of the transaction is printed.
 
 mod graph;
 mod list;
@@ -24,20 +22,20 @@ use extentdb_base::{HobtId, ObjectId, XactId};
 
 use super::{LockMode, LockRequest, LockStatus, Resource};
 
-/// A circle of owners that waited for each other, and who of them gave way.
+/// A cycle of owners that waited for each other, and the victim.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockReport {
-    /// What each member of the circle waited for. The blocker of a node is who waits in the next
-    /// one, that of the last node who waits in the first: the owner whose wait closed the circle.
+    /// What each member of the cycle waited for. The blocker of a node is who waits in the next
+    /// one, that of the last node who waits in the first: the owner whose wait closed the cycle.
     pub nodes: Vec<DeadlockNode>,
-    /// The member that was chosen to give way.
+    /// The victim.
     pub victim: XactId,
 }
 
 /// A wait that is part of a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeadlockNode {
-    /// What was asked for, by whom, how long it might wait, and what rolling it back would cost.
+    /// The request: owner, resource, mode, timeout, priority and cost.
     pub request: LockRequest,
     /// [`LockStatus::Convert`] when its owner holds the resource in a weaker mode, else
     /// [`LockStatus::Wait`].
@@ -46,7 +44,7 @@ pub struct DeadlockNode {
     pub wait_time: Duration,
     /// All modes in which the resource is held, taken together.
     pub granted: LockMode,
-    /// The member of the circle that is in its way.
+    /// The lock or request of the next member that blocks it.
     pub blocker: Blocker,
 }
 
@@ -63,19 +61,19 @@ pub struct Blocker {
 
 /// Hears of deadlocks.
 pub trait DeadlockObserver: Send + Sync + fmt::Debug {
-    /// One was found, and its victim chosen. Called on the thread whose wait closed the circle,
-    /// with nothing locked; it holds that thread up, and must not ask for locks.
+    /// Called for each deadlock, after its victim was chosen, on the thread whose wait closed the
+    /// cycle. No shard is locked. The call delays that thread and must not acquire locks.
     fn deadlock(&self, report: &DeadlockReport);
 }
 
-/// What the lock manager does not know of those who lock and of what they lock.
+/// Names of owners and resources, which the lock manager does not know.
 pub trait Names {
     /// The id of the database.
     fn database(&self) -> Option<u16> {
         None
     }
 
-    /// The session whose transaction this is.
+    /// The session of a transaction.
     fn session(&self, _owner: XactId) -> Option<u16> {
         None
     }
@@ -95,7 +93,7 @@ pub trait Names {
         None
     }
 
-    /// The rowset in which a row of a heap or a page lies.
+    /// The rowset of a row of a heap, or of a page.
     fn rowset(&self, _resource: Resource) -> Option<HobtId> {
         None
     }
@@ -108,7 +106,7 @@ pub struct NoNames;
 impl Names for NoNames {}
 
 impl DeadlockReport {
-    /// What trace flag 1204 writes to the error log, line by line: the circle node by node.
+    /// What trace flag 1204 writes to the error log, line by line: the cycle node by node.
     pub fn graph(&self, names: &dyn Names) -> Vec<String> {
         graph::lines(self, names)
     }
@@ -118,13 +116,13 @@ impl DeadlockReport {
         list::lines(self, names)
     }
 
-    /// The nodes whose resource a member keeps the one before it from.
+    /// The nodes whose resource is held by the next member.
     pub fn held_by(&self, owner: XactId) -> impl Iterator<Item = &DeadlockNode> {
         self.nodes.iter().filter(move |node| node.blocker.owner == owner)
     }
 }
 
-/// The number of a transaction in texts that have room for a number only.
+/// The id of a transaction as one number.
 fn number(owner: XactId) -> u64 {
     u64::from(owner.high) << 32 | u64::from(owner.low)
 }

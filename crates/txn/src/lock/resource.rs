@@ -13,7 +13,7 @@ pub enum Resource {
     Database,
     /// A piece of catalog data that is no object.
     Metadata {
-        /// Kind of thing.
+        /// Type of the resource.
         class: u32,
         /// Which of them.
         id: i64,
@@ -50,9 +50,9 @@ impl Resource {
         }
     }
 
-    /// The end of an index, behind its last key: what a range lock is put on that has no next key.
-    /// SQL Server shows it as `(ffffffffffff)`. A key whose hash is this one is locked together
-    /// with it, which keeps more out, never less.
+    /// The end of an index, after its last key: the resource of a range lock that has no next key.
+    /// SQL Server shows it as `(ffffffffffff)`. A key with the same hash shares the lock, which
+    /// blocks more, never less.
     pub const fn end_of(index: HobtId) -> Resource {
         Resource::Key(index, u64::MAX)
     }

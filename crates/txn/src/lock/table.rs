@@ -1,17 +1,17 @@
-//! The lock table: who holds what, who waits for it, and who is next.
+//! The lock table: per resource, the granted requests and the queue of waiting ones.
 //!
 //! ```text
-//! resource ──▶ head:  granted   (owner, mode, count) …          every two of different owners get along
+//! resource ──▶ head:  granted   (owner, mode, count) …          those of different owners are compatible
 //!                     queue     conversions │ new requests      each part: first come, first served
 //! ```
 //!
-//! **The rule of granting**, the same for a request that just came and one that waits:
-//! - A conversion (its owner holds the resource in another mode) is granted when the new mode gets
-//!   along with all that *others* hold. It does not wait for the queue: its owner is in already,
-//!   and whoever waits may be waiting for it.
-//! - A new request is granted when it gets along with all that others hold *and* with all requests
-//!   ahead of it. So no request overtakes another that it would keep out; those that get along pass
-//!   together.
+//! **The rule of granting**, the same for a new request and one that waits:
+//! - A conversion (its owner holds the resource in another mode) is granted when the new mode is
+//!   compatible with all that *others* hold. It does not wait for the queue, whose members may wait
+//!   for its owner.
+//! - A new request is granted when it is compatible with all that others hold *and* with all
+//!   requests ahead of it. So no request overtakes another that it conflicts with; compatible ones
+//!   pass together.
 //!
 //! What keeps a request waiting is exactly what breaks its rule: those are the edges of the
 //! wait-for graph.
@@ -59,7 +59,7 @@ pub(crate) struct Grant {
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) asked: LockRequest,
-    /// What it is to become: for a conversion, held and asked together.
+    /// The mode after the grant: for a conversion, the result of mode held and mode asked for.
     pub(crate) mode: LockMode,
     pub(crate) converts: bool,
     /// When the wait began.
@@ -142,7 +142,7 @@ impl Shard {
         true
     }
 
-    /// Ends a wait without granting it: its time was over, or it is the victim.
+    /// Ends a wait without a grant: a timeout, or a deadlock victim.
     pub(crate) fn withdraw(&mut self, owner: XactId, resource: Resource, now: Duration) {
         self.waiting.remove(&owner);
         if let Some(head) = self.heads.get_mut(&resource) {
@@ -151,8 +151,7 @@ impl Shard {
         self.settle(resource, now);
     }
 
-    /// Grants what can be granted after something was given back, and forgets a resource that
-    /// nobody wants.
+    /// Grants what can be granted after a release, and removes a resource without requests.
     fn settle(&mut self, resource: Resource, now: Duration) {
         let Some(head) = self.heads.get_mut(&resource) else { return };
         for request in head.grant_ready() {

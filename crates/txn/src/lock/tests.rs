@@ -211,7 +211,7 @@ impl Pair {
         }
         self.collect();
         assert_eq!(in_order(self.manager.locks()), in_order(self.model.rows()));
-        assert_eq!(self.model.deadlocked(), BTreeSet::new(), "a circle was left");
+        assert_eq!(self.model.deadlocked(), BTreeSet::new(), "a cycle was left");
         for shard in &self.manager.shards {
             let shard = lock(shard);
             let queued: usize = shard.heads.values().map(|head| head.queue.len()).sum();
@@ -247,21 +247,21 @@ impl Pair {
             .tickets
             .iter()
             .filter_map(|(owner, ticket)| match ticket.slot.fate() {
-                Fate::Victim(circle) => Some((*owner, circle)),
+                Fate::Victim(cycle) => Some((*owner, cycle)),
                 _ => None,
             })
             .collect();
-        for (victim, circle) in victims {
+        for (victim, cycle) in victims {
             found = true;
             self.deadlocks += 1;
-            let circle: Vec<u32> = circle.iter().map(|member| member.low).collect();
-            for (at, member) in circle.iter().enumerate() {
-                let next = circle[(at + 1) % circle.len()];
-                assert!(edges.contains(&(*member, next)), "{circle:?} is no circle: {edges:?}");
+            let cycle: Vec<u32> = cycle.iter().map(|member| member.low).collect();
+            for (at, member) in cycle.iter().enumerate() {
+                let next = cycle[(at + 1) % cycle.len()];
+                assert!(edges.contains(&(*member, next)), "{cycle:?} is no cycle: {edges:?}");
             }
-            let lowest = circle.iter().map(|member| self.model.ranks[member]).min().unwrap();
-            assert_eq!(self.model.ranks[&victim], lowest, "{circle:?}");
-            assert!(circle.contains(&owner) && circle.contains(&victim));
+            let lowest = cycle.iter().map(|member| self.model.ranks[member]).min().unwrap();
+            assert_eq!(self.model.ranks[&victim], lowest, "{cycle:?}");
+            assert!(cycle.contains(&owner) && cycle.contains(&victim));
             let waited = self.model.waits_for(victim).unwrap();
             // All victims leave the queues before anything is granted: the order of their going
             // makes no difference.

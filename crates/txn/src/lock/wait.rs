@@ -1,4 +1,4 @@
-//! Waiting for a lock: a place where the outcome is put and the waiter sleeps.
+//! Waiting for a lock: the slot that gets the outcome, on which the owner sleeps.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum Timeout {
     NoWait,
     /// At most so long.
     After(Duration),
-    /// As long as it takes: `SET LOCK_TIMEOUT -1`.
+    /// Without a timeout: `SET LOCK_TIMEOUT -1`.
     Infinite,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Fate {
     Open,
     /// The lock is held, since this moment.
     Granted(Duration),
-    /// The wait closed a circle, and its owner was chosen to give way to these.
+    /// The owner is the victim of a deadlock with these members.
     Victim(Vec<XactId>),
 }
 
@@ -52,7 +52,7 @@ impl WaitSlot {
         lock(&self.fate).clone()
     }
 
-    /// Sleeps until it is decided or the time is over.
+    /// Sleeps until the wait is decided or the timeout is over.
     pub(crate) fn sleep(&self, timeout: Timeout) -> Fate {
         let mut fate = lock(&self.fate);
         match timeout {

@@ -10,6 +10,7 @@ use extentdb_format::allocation::file_header::{FileHeaderFault, FileHeaderView};
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::page::checksum::Protection;
+use extentdb_format::page::edit::DATA_FOOTPRINT_MIN;
 use extentdb_format::page::header::HEADER_VERSION;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::RecordFault;
@@ -18,8 +19,6 @@ use extentdb_format::record::lob::{LobFault, LobRecord};
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::source::is_zero;
 
-/// A record on a data page never counts less than a forwarding stub.
-const DATA_FOOTPRINT_MIN: usize = 9;
 /// `m_objId` of sysfiles1, whose records are padded to four bytes.
 const SYS_FILES_OBJECT: u32 = 8;
 

@@ -132,6 +132,10 @@ impl Field for CountCell {
     }
 }
 
+/// Kind of a count record whose row is one of `sysallocunits`.
+pub const KIND_UNIT: u32 = 0;
+/// Kind of a count record whose row is one of `sysrowsets`.
+pub const KIND_ROWSET: u32 = 1;
 /// Kind of a count record whose row is one of `sysrscols`, which has a column id before the cells.
 const KIND_COLUMN: u32 = 2;
 

@@ -27,6 +27,11 @@ impl LogText<'_> {
     }
 }
 
+/// `Xact Type` of transactions that are not nested.
+pub const XACT_TYPE_USER: u32 = 1;
+/// `Xact Type` of nested system transactions.
+pub const XACT_TYPE_SYSTEM: u32 = 3;
+
 fixed_part! {
     /// The fixed part of `LOP_BEGIN_XACT`, formats 4 to 6.
     pub struct BeginPart from 0x18 {
@@ -34,8 +39,8 @@ fixed_part! {
         0x18 spid: u16,
         /// Beginlog Status; mostly 1.
         0x1c status: u32,
-        /// Xact Type: 1, or 3 for a nested system transaction (SplitPage, FirstPage Alloc,
-        /// AllocMixedExtent …).
+        /// Xact Type: [`XACT_TYPE_USER`], or [`XACT_TYPE_SYSTEM`] for a nested system transaction
+        /// (SplitPage, FirstPage Alloc, AllocMixedExtent …).
         0x20 kind: u32,
         /// Begin time.
         0x28 begin_time: LogTime,

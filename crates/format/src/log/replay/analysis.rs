@@ -17,11 +17,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
-use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
+use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
 
 use super::page_of;
 use crate::log::context::Context;
+use crate::log::map_change::{extent_run, pfs_run};
 use crate::log::op::Op;
 use crate::log::payload::Payload;
 use crate::log::record::RecordRef;
@@ -30,11 +30,7 @@ use crate::log::time::LogTime;
 /// Pages that are remembered over all open transactions.
 const PAGES_MAX: usize = 1 << 20;
 /// Extents or pages that one map record can name; more are as good as all.
-const NAMED_MAX: u32 = 4096;
-/// Bits before the first extent's bit in the record of a map page.
-const MAP_HEADER_BITS: u32 = 32;
-/// Bytes before the first page's byte in the record of a PFS page.
-const PFS_HEADER_BYTES: u32 = 4;
+const NAMED_MAX: usize = 4096;
 
 /// A transaction that was open.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -214,21 +210,14 @@ fn is_harmless(op: Op) -> bool {
 
 /// The pages that a change of a map is about.
 fn pages_named(record: &RecordRef<'_>, map: PageId) -> Vec<PageId> {
-    let range = match (record.header().context, record.payload()) {
-        (Context::PFS, Payload::ModifyRow(modify)) => {
-            let interval = map.page / PAGES_PER_PFS * PAGES_PER_PFS;
-            let first = u32::from(modify.fixed.offset_in_row).saturating_sub(PFS_HEADER_BYTES);
-            interval.saturating_add(first)
-                ..interval.saturating_add(first + modify.after.len() as u32)
-        }
-        (Context::GAM | Context::SGAM, Payload::SetBits(bits)) => {
-            let interval = map.page / PAGES_PER_GAM * PAGES_PER_GAM;
-            let first = u32::from(bits.fixed.first_bit).saturating_sub(MAP_HEADER_BITS);
-            let page = |extent: u32| interval.saturating_add(extent * PAGES_PER_EXTENT);
-            page(first)..page(first + u32::from(bits.fixed.bit_count))
+    let context = record.header().context;
+    let range = match record.payload() {
+        Payload::ModifyRow(modify) if context == Context::PFS => pfs_run(&modify),
+        Payload::SetBits(bits) if matches!(context, Context::GAM | Context::SGAM) => {
+            let pages = extent_run(&bits.fixed).flat_map(Extent::pages);
+            return pages.take(NAMED_MAX).collect();
         }
         _ => return Vec::new(),
     };
-    let end = range.end.min(range.start.saturating_add(NAMED_MAX));
-    (range.start..end).map(|page| PageId { file: map.file, page }).collect()
+    range.take(NAMED_MAX).map(|page| PageId { file: map.file, page }).collect()
 }

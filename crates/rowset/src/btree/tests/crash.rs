@@ -11,6 +11,7 @@ use extentdb_format::PageBytes;
 use extentdb_format::log::apply::apply;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
+use extentdb_format::log::payload::xact::XACT_TYPE_SYSTEM;
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::replay::{page_of, redo};
 use extentdb_format::log::undo::{Inverse, inverse};
@@ -67,7 +68,7 @@ pub(super) struct Open {
 fn note(open: &mut BTreeMap<XactId, Open>, lsn: Lsn, header: &RecordHeader, payload: &Payload<'_>) {
     match payload {
         Payload::BeginXact(begin) => {
-            let is_system = begin.fixed.kind == 3;
+            let is_system = begin.fixed.kind == XACT_TYPE_SYSTEM;
             open.insert(header.xact, Open { begin: lsn, last: lsn, is_system });
         }
         Payload::EndXact(_) => drop(open.remove(&header.xact)),

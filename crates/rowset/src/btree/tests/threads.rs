@@ -148,7 +148,7 @@ pub(super) fn run(plan: Plan) -> u8 {
     let model = work(&bench, plan);
     let seen = walk(&bench.tree);
     seen.matches(&bench, &model);
-    while bench.tree.haunted_leaves() > 0 {
+    while bench.tree.ghost_leaf_count() > 0 {
         bench.tree.clean(&bench.manager, 8).unwrap();
     }
     let seen = walk(&bench.tree);
@@ -291,7 +291,7 @@ fn threads_that_find_the_log_full_leave_a_sound_tree() {
                         match bench.insert(&mut tx, &key, &[own as u8; 1500]) {
                             Ok(()) => drop(tx.commit_delayed().unwrap()),
                             Err(Error::Duplicate { .. }) => {}
-                            Err(Error::Space(_) | Error::Transaction(_)) => {
+                            Err(Error::Space(_) | Error::Change(_) | Error::Transaction(_)) => {
                                 break bench.roll_back(tx);
                             }
                             Err(error) => panic!("{error:?}"),
@@ -351,7 +351,7 @@ fn insert_until_it_fails(bench: &Bench, own: u64, seed: u64) {
                 let seen = values.filter(|value| value[0] == own as u8).count();
                 assert_eq!(seen, inserted, "a row of thread {own}");
             }
-            Err(error) => return assert!(matches!(error, Error::CutOff { .. }), "{error:?}"),
+            Err(error) => return assert!(matches!(error, Error::Unusable { .. }), "{error:?}"),
         }
         has_failed |= tx.commit().is_err();
     }

@@ -1,4 +1,4 @@
-//! Trace flag 1204: the circle, node by node.
+//! Trace flag 1204: the cycle, node by node.
 //!
 //! ```text
 //! Node:1

@@ -103,7 +103,7 @@ fn check(lines: &[String], expected: &str) {
 }
 
 #[test]
-fn trace_flag_1204_prints_the_circle_node_by_node() {
+fn trace_flag_1204_prints_the_cycle_node_by_node() {
     check(
         &crosswise().graph(&Known),
         "

@@ -1,0 +1,231 @@
+//! Extents and pages: who gets which, and what a rollback leaves.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_PFS};
+use extentdb_base::{FileId, PageId};
+use extentdb_change::{in_system, roll_back_system};
+use extentdb_format::allocation::bitmap::MapKind;
+use extentdb_format::allocation::file_header::FileHeaderView;
+use extentdb_format::allocation::pfs::Fullness;
+use extentdb_space::{Error, FileDescription, Unit};
+use support::*;
+
+#[test]
+fn the_first_eight_pages_of_a_unit_are_single_pages_of_mixed_extents() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let unit = unit(300);
+    let pages = bench.allocate(&unit, 10);
+    let (singles, rest) = pages.split_at(8);
+    assert!(singles.iter().all(|page| bench.pfs(*page).is_mixed()), "{singles:?}");
+    assert!(rest.iter().all(|page| !bench.pfs(*page).is_mixed()), "{rest:?}");
+    assert!(pages.iter().all(|page| bench.pfs(*page).is_allocated()));
+    let owned = bench.space.owned_by(&unit).unwrap();
+    assert_eq!((owned.iams, owned.singles.as_slice(), owned.extents.len()), (1, singles, 1));
+    let counts = unit.counts().0;
+    assert_eq!((counts.used, counts.reserved), (10 + 1, 8 + 1 + i64::from(PAGES_PER_EXTENT)));
+}
+
+#[test]
+fn without_mixed_pages_a_unit_begins_with_an_extent_of_its_own() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = unit(300);
+    let pages = bench.allocate(&unit, 9);
+    let owned = bench.space.owned_by(&unit).unwrap();
+    assert_eq!((owned.singles.len(), owned.extents.len()), (0, 2));
+    assert!(pages[..8].iter().all(|page| page.extent() == owned.extents[0]));
+    assert!(!bench.bit(MapKind::Gam, pages[0]), "the extent is not free");
+    assert!(bench.bit(MapKind::Diff, pages[0]) || bench.space.unmarked_extents() > 0);
+}
+
+#[test]
+fn two_units_never_get_the_same_page() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let one = unit(300);
+    let other = unit(301);
+    let mut all: Vec<PageId> = Vec::new();
+    for _ in 0..6 {
+        all.extend(bench.allocate(&one, 5));
+        all.extend(bench.allocate(&other, 3));
+    }
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), count);
+}
+
+#[test]
+fn files_of_a_group_fill_in_proportion_to_their_free_extents() {
+    let bench = bench(&[file(1, 1600, 64), file(3, 6400, 64)], false);
+    let unit = unit(300);
+    let mut taken: BTreeMap<FileId, u32> = BTreeMap::new();
+    for page in bench.allocate(&unit, 8 * 200) {
+        *taken.entry(page.file).or_default() += 1;
+    }
+    let small = taken[&FileId(1)] / PAGES_PER_EXTENT;
+    let large = taken[&FileId(3)] / PAGES_PER_EXTENT;
+    assert_eq!(small + large, 200);
+    assert!((35..=45).contains(&small), "one in five of the free extents, {small} of 200");
+}
+
+#[test]
+fn a_full_file_grows_by_its_increment() {
+    let bench = bench(&[file(1, 64, 128)], false);
+    let unit = unit(300);
+    bench.allocate(&unit, 8 * 8);
+    let file = bench.space.file(FileId(1)).unwrap();
+    assert_eq!(file.pages(), 64 + 128);
+    let header = bench.space.pool().read(PageId::new(1, 0)).unwrap();
+    assert_eq!(FileHeaderView::new(&header).header().size, Some(64 + 128));
+}
+
+#[test]
+fn growth_past_a_pfs_interval_formats_the_next_pfs_page() {
+    let bench = bench(&[file(1, 8000, 128)], false);
+    bench.space.grow_to(FileId(1), PAGES_PER_PFS + 80).unwrap();
+    let map = PageId::new(1, PAGES_PER_PFS);
+    assert!(bench.pfs(map).is_allocated());
+    assert!(!bench.bit(MapKind::Gam, map), "the extent of a map page is never handed out");
+    let unit = unit(300);
+    let free = bench.free_extents() as usize;
+    let pages = bench.allocate(&unit, 8 * (free - 1));
+    assert!(pages.iter().any(|page| page.page > PAGES_PER_PFS));
+    assert!(pages.iter().all(|page| page.extent() != map.extent()));
+}
+
+#[test]
+fn a_group_that_may_not_grow_is_full_and_nothing_has_changed() {
+    let limited = FileDescription { pages_max: Some(80), ..file(1, 80, 64) };
+    let bench = bench(&[limited], false);
+    let filler = unit(300);
+    bench.allocate(&filler, 8 * (bench.free_extents() as usize - 1));
+    let late = unit(301);
+    let mut tx = bench.begin();
+    let refused = bench.space.allocate_page(&mut tx, &late).unwrap_err();
+    assert!(matches!(refused, Error::FilegroupFull { group: 1, growth: None }), "{refused}");
+    assert_eq!(late.counts().0, Default::default());
+    assert!(late.first_iam().is_none());
+}
+
+/// What a unit and the maps say, to compare.
+fn state(bench: &Bench, unit: &Unit) -> (u32, Vec<PageId>, extentdb_space::Counts) {
+    let pages = bench.space.pages_of(unit).unwrap();
+    (bench.free_extents(), pages, unit.counts().0)
+}
+
+#[test]
+fn a_system_transaction_that_is_rolled_back_gives_back_pages_and_counts() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let unit = unit(300);
+    bench.allocate(&unit, 9);
+    let before = state(&bench, &unit);
+    let pointers = unit.pointers();
+    let mut system = bench.begin_system();
+    let page = bench.space.allocate_page(&mut system, &unit).unwrap();
+    bench.space.roll_back_system_of(system, &unit, pointers).unwrap();
+    unit.forget_chain();
+    assert!(!bench.pfs(page).is_allocated());
+    assert_eq!(state(&bench, &unit), before);
+    assert_eq!(bench.allocate(&unit, 1), [page], "it is handed out again");
+}
+
+#[test]
+fn a_single_page_whose_claim_is_rolled_back_is_handed_out_again() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let [first, second] = [300, 301].map(unit);
+    bench.allocate(&first, 2);
+    bench.allocate(&second, 2);
+    let free = bench.space.free_mixed_pages();
+    let pointers = first.pointers();
+    let mut system = bench.begin_system();
+    let page = bench.space.allocate_page(&mut system, &first).unwrap();
+    bench.space.roll_back_system_of(system, &first, pointers).unwrap();
+    first.forget_chain();
+    assert_eq!(bench.space.free_mixed_pages(), free);
+    assert!(bench.bit(MapKind::Sgam, page), "a restart finds it");
+    assert_eq!(bench.allocate(&second, 1), [page]);
+}
+
+#[test]
+fn work_that_fails_inside_a_transaction_is_rolled_back_at_once() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = unit(300);
+    bench.allocate(&unit, 8);
+    let free = bench.free_extents();
+    let mut tx = bench.begin();
+    let refused = in_system(&bench.space, &mut tx, "test", |system| {
+        bench.space.allocate_page(system, &unit)?;
+        Err::<(), Error>(Error::NoFilegroup { group: 7 })
+    });
+    assert!(matches!(refused, Err(Error::NoFilegroup { group: 7 })));
+    unit.forget_chain();
+    // The extent itself was allocated by a system transaction of its own, and stays.
+    assert_eq!(bench.free_extents(), free - 1);
+    assert_eq!(bench.space.pages_of(&unit).unwrap().len(), 8);
+}
+
+#[test]
+fn a_freed_unit_is_free_after_the_release_only() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let dropped = unit(300);
+    let pages = bench.allocate(&dropped, 20);
+    let free = bench.free_extents();
+    let mut tx = bench.begin();
+    let freed = bench.space.free_unit(&mut tx, &dropped).unwrap();
+    assert!(pages.iter().all(|page| !bench.pfs(*page).is_allocated()));
+    assert_eq!(bench.free_extents(), free, "the drop may still be rolled back");
+    let other = bench.allocate(&unit(301), 20);
+    assert!(other.iter().all(|page| !pages.contains(page)));
+    tx.commit().unwrap();
+    let free = bench.free_extents();
+    bench.space.release(freed).unwrap();
+    assert_eq!(bench.free_extents(), free + 2);
+}
+
+#[test]
+fn a_drop_that_is_rolled_back_leaves_the_unit_as_it_was() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let unit = unit(300);
+    bench.allocate(&unit, 20);
+    let before = bench.space.pages_of(&unit).unwrap();
+    let mut tx = bench.begin();
+    let freed = bench.space.free_unit(&mut tx, &unit).unwrap();
+    roll_back_system(&bench.space, tx).unwrap();
+    drop(freed);
+    assert_eq!(bench.space.pages_of(&unit).unwrap(), before);
+    assert!(before.iter().all(|page| bench.pfs(*page).is_allocated()));
+}
+
+#[test]
+fn a_fullness_that_does_not_change_is_not_logged() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let [page] = bench.allocate(&unit(300), 1)[..] else { unreachable!("one page") };
+    let full = |old: extentdb_format::allocation::pfs::PfsByte| old.with_fullness(Fullness::UpTo95);
+    assert!(bench.space.set_free_space(page, full).unwrap());
+    assert_eq!(bench.pfs(page).fullness(), Some(Fullness::UpTo95));
+    let last = bench.log.last();
+    assert!(!bench.space.set_free_space(page, full).unwrap());
+    assert_eq!(bench.log.last(), last);
+}
+
+#[test]
+fn pages_allocated_in_advance_and_not_formatted_are_given_back() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = unit(300);
+    let mut tx = bench.begin();
+    let run = bench.space.append_pages(&mut tx, &unit, Fullness::UpTo100).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(run.len(), PAGES_PER_EXTENT as usize);
+    assert!(run.iter().all(|page| bench.pfs(*page).fullness() == Some(Fullness::UpTo100)));
+    let unused = run[5..].to_vec();
+    bench
+        .space
+        .settle(&unit, run[0], run.len() as u32, |page, old| {
+            old.with_allocated(!unused.contains(&page))
+        })
+        .unwrap();
+    assert_eq!(unit.counts().0.used, 5 + 1);
+    assert_eq!(bench.allocate(&unit, 3), unused);
+}
