@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_of_one_object_or_far_apart_is_no_place() {
+    fn damage_of_one_object_or_far_apart_is_no_region() {
         assert_eq!(notes(&[bad(1, 8, 5), bad(1, 9, 5), bad(1, 10, 5), bad(1, 11, 5)]), [""; 0]);
         assert_eq!(notes(&[bad(1, 8, 5), bad(1, 20, 6), bad(1, 40, 7), bad(1, 60, 8)]), [""; 0]);
         assert_eq!(notes(&[bad(1, 8, 5), bad(1, 9, 6), bad(1, 10, 6)]), [""; 0]);

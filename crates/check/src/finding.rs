@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_bag_keeps_the_first_and_counts_all_whatever_the_order() {
+    fn a_full_collection_keeps_the_first_and_counts_all_in_any_order() {
         let pages = [5u32, 3, 9, 1, 7, 2, 8, 4, 6];
         let bag = |order: &[u32]| {
             let mut bag = Findings::new(3);
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn companions_are_not_counted_and_stay_behind_their_finding() {
+    fn companions_are_not_counted_and_follow_their_finding() {
         let of_table = owner(5, true);
         let page = PageId::new(1, 77);
         let line = [1.into(), 77.into(), 3.into(), "a = 1".into(), "b = 2".into()];
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrowed_bag_counts_what_is_left() {
+    fn a_narrowed_collection_counts_what_is_left() {
         let mut bag = Findings::new(10);
         (1..6).for_each(|page| bag.push(leaked(page)));
         let (bag, is_exact) =

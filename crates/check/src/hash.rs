@@ -166,7 +166,7 @@ mod tests {
     /// Chi-square of the low and high bytes of hashes over consecutive facts: they must look like
     /// chance.
     #[test]
-    fn sums_over_consecutive_pages_look_uniform() {
+    fn hashes_over_consecutive_pages_are_uniform() {
         let key = HashKey::new([1, 2]);
         let mut counts = [[0u32; 256]; 4];
         let mut sum = [0u64; 2];

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_too_far_behind_is_refused() {
+    fn a_bit_past_the_record_is_refused() {
         let mut bits = NullBits::default();
         assert_eq!((bits.add(48), bits.add(49)), (Some(()), None));
         assert_eq!((NullBits::of(1 << 47), NullBits::of(1 << 48)), (Some(bits), None));

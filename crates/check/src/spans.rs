@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_lead_to_one_record_behind_the_other_are_even() {
+    fn slots_of_records_back_to_back_are_even() {
         for (count, len) in [(1, 11), (2, 4000), (300, 13), (7, 1)] {
             let offsets: Vec<u16> = (0..count).map(|at| 96 + at * len).collect();
             let even = even_of(&offsets, usize::from(len)).unwrap();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slot_that_leads_elsewhere_makes_a_page_uneven() {
+    fn one_slot_out_of_step_makes_a_page_uneven() {
         let mut rng = SplitMix64::new(3);
         let offsets: Vec<u16> = (0..200).map(|at| 100 + at * 17).collect();
         assert!(even_of(&offsets, 17).is_some());
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_holds_the_spots_of_its_places() {
+    fn a_part_holds_the_spans_of_its_range() {
         let offsets: Vec<u16> = (0..20).map(|at| 96 + at * 9).collect();
         let even = even_of(&offsets, 9).unwrap();
         let part = even.part(3..7);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_the_same_bytes_however_spots_are_kept() {
+    fn words_are_the_same_for_all_kinds_of_spans() {
         let mut rng = SplitMix64::new(4);
         let bytes: Vec<u8> = (0..300).map(|_| rng.next_u64() as u8).collect();
         for (len, at) in [(9, 0), (9, 3), (20, 17), (70, 4)] {

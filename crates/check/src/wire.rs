@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back_and_half_of_it_does_not() {
+    fn written_values_are_read_back_and_truncated_ones_are_refused() {
         comes_back(&0x0123_4567_89ab_cdef_u64);
         comes_back(&-5i32);
         comes_back(&(true, String::from("Čapek")));

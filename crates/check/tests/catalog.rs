@@ -377,7 +377,7 @@ fn set_child(memory: &mut Memory, page: u32, slot: u16, child: PageId) {
 
 /// Two neighbouring leaves of one parent that point at each other only: a cycle beside the chain.
 #[test]
-fn row_37_a_symmetric_cycle_beside_the_chain_is_found_by_its_parents() {
+fn row_37_a_symmetric_cycle_apart_from_the_chain_is_found_by_its_parents() {
     let demo = Demo::new();
     let cases = Cases { demo: &demo };
     let upper = demo.path(demo.unit("sales", 1))[1];
@@ -747,7 +747,7 @@ fn what_lies_outside_the_files_is_listed() {
 }
 
 #[test]
-fn rows_82_83_and_124_the_catalog_points_to_the_wrong_place() {
+fn rows_82_83_and_124_the_catalog_points_to_a_wrong_page() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let unit = demo.unit("sales", 1);
@@ -832,7 +832,7 @@ fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
 }
 
 #[test]
-fn group_11_garbage_that_nobody_owns_is_not_looked_at() {
+fn group_11_garbage_in_unallocated_pages_is_not_read() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();

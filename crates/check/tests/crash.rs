@@ -345,7 +345,7 @@ fn real_damage_of_a_crashed_copy_is_damage_with_and_without_log() {
 }
 
 #[test]
-fn what_an_open_transaction_did_is_named_and_taken_back() {
+fn changes_of_an_open_transaction_are_named_and_undone() {
     let folder = Folder::new();
     let sound = folder.make("demo", 20_000);
     let units = user_units(&sound);

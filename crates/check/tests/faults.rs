@@ -338,7 +338,7 @@ fn numbers_after(files: &[PathBuf], kind: Kind, seed: u64) -> BTreeSet<u32> {
 }
 
 #[test]
-fn compressed_pages_are_no_damage_when_the_catalog_that_says_so_is_gone() {
+fn compressed_pages_are_no_damage_without_a_catalog() {
     let folder = tempfile::tempdir().unwrap();
     let files = made(folder.path(), "compressed", 4 << 20, 1);
     assert_eq!(numbers_after(&files, Kind::BootFlippedByte, 1), BTreeSet::from([5250]));

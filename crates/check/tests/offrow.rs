@@ -639,7 +639,7 @@ fn text_pointers_in_copies_of_real_files() {
 }
 
 #[test]
-fn a_copy_of_a_file_with_a_cut_chain_is_not_judged() {
+fn a_unit_with_a_broken_iam_chain_is_not_judged() {
     let subject = Subject::demo();
     let iam = subject.unit("heap", AllocUnitKind::Lob).first_iam.page;
     let mut memory = subject.memory.clone();

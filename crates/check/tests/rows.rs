@@ -60,7 +60,7 @@ fn a_changed_byte_of_an_index_entry_is_a_missing_and_an_extra_row() {
 }
 
 #[test]
-fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
+fn a_hash_of_six_bits_misses_one_difference_in_64() {
     let mut demo = Demo::small();
     let page = index_leaf(&demo);
     let at = support::offset(&demo.memory.stored(page), 3);

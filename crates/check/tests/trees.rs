@@ -401,7 +401,7 @@ fn a_descending_index_is_checked_in_its_own_direction() {
 }
 
 #[test]
-fn links_and_pointers_are_told_alike_by_sketch_and_by_another_look() {
+fn sketch_and_full_read_find_the_same_links_and_pointers() {
     let trees = Trees::new();
     let (ci, ix) = (trees.tree("ci", 1), trees.tree("ci", 2));
     let all = levels(&trees.memory, &ci);

@@ -383,7 +383,7 @@ fn sarif_has_rules_locations_and_byte_offsets() {
 }
 
 #[test]
-fn a_page_of_a_backup_has_no_place_in_its_file() {
+fn a_page_of_a_backup_has_no_region_in_its_file() {
     let mut report = report();
     report.files[0].is_plain = false;
     let log = to_sarif(&report, &inputs());
@@ -438,7 +438,7 @@ fn html_is_one_file_with_map_chart_and_list() {
 }
 
 #[test]
-fn names_cannot_leave_their_place_in_any_form() {
+fn names_are_escaped_in_every_format() {
     let mut report = report();
     report.database = WICKED.to_owned();
     report.objects[1].name = WICKED.to_owned();
@@ -463,7 +463,7 @@ fn names_cannot_leave_their_place_in_any_form() {
 }
 
 #[test]
-fn every_number_that_can_be_told_has_a_rule() {
+fn every_message_number_has_a_rule() {
     for message in extentdb_messages::all() {
         assert!(lookup(message.number).is_some());
     }

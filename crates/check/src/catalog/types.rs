@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_were_altered_without_touching_the_rows_are_stored_alike() {
+    fn columns_that_were_altered_in_the_catalog_only_have_the_same_storage() {
         for (a, b) in [(35, 167), (99, 231), (34, 165), (106, 108), (189, 173), (56, 165), (36, 36)]
         {
             assert!(is_same_storage(a, b) && is_same_storage(b, a), "{a} {b}");

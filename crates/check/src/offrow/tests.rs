@@ -130,7 +130,7 @@ fn facts(sum: &Partial, relation: Relation) -> u64 {
 }
 
 #[test]
-fn the_sums_of_real_files_balance() {
+fn the_hashes_of_real_files_balance() {
     // Nodes and nodes with a stated size, counted once by hand.
     let cases = [
         ("bookshop-2008r2.mdf", 2, 2),
@@ -159,7 +159,7 @@ fn the_sums_of_real_files_balance() {
 }
 
 #[test]
-fn sketches_name_the_places_that_a_search_finds() {
+fn sketches_decode_the_addresses_that_a_full_read_finds() {
     let Some(mut source) = Changed::new("northwind-2008.mdf") else { return };
     let pages = source.text_pages();
     // Other text ids, an empty slot, another size.

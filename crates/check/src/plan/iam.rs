@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn one_head_behind_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
+    fn one_head_past_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
         let told =
             |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
         assert_eq!(told(&[]), [0u32; 0]);

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_that_is_stated_twice_on_one_side_does_not_cancel() {
+    fn a_fact_stated_twice_on_one_side_does_not_cancel() {
         let mut sums = RelationHashes::new(1, HashKey::random());
         for _ in 0..2 {
             sums.state(0, Relation::Child, Side::Plus, [1, 2, 3], true);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn places_go_into_words_and_come_back() {
+    fn addresses_survive_packing_into_words() {
         let rid = Rid::new(PageId::new(0x7fff, u32::MAX), u16::MAX);
         assert_eq!(rid_of_word(rid_word(rid)), rid);
         assert_eq!(page_of_word(page_word(rid.page)), rid.page);
@@ -324,7 +324,7 @@ mod tests {
     /// With lanes of eight bits a broken sum is missed about once in 65,536 times, one lane of it
     /// once in 256.
     #[test]
-    fn a_sum_is_missed_as_often_as_its_width_says() {
+    fn a_hash_misses_a_difference_as_often_as_its_width_predicts() {
         let mut rng = SplitMix64::new(1);
         let mut missed = 0u32;
         const TRIALS: u32 = 100_000;

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn few_facts_come_back_and_too_many_are_recognised() {
+    fn few_facts_are_decoded_and_too_many_are_recognised() {
         for facts in [0, 1, 8, 16, 32] {
             assert!(decode_rate(facts) > 0.97, "{facts}: {}", decode_rate(facts));
         }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_come_too_soon_are_left_out() {
+    fn samples_within_the_interval_are_dropped() {
         let mut timeline = Timeline::default();
         for elapsed_ms in [0, 1, 4, 5, 8, 11] {
             timeline.offer(Sample { elapsed_ms, ..Sample::default() });

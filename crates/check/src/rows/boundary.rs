@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_stands_where_its_value_lies_between_the_boundaries() {
+    fn a_row_is_inside_when_its_value_lies_between_the_boundaries() {
         for is_right in [false, true] {
             for (number, value) in
                 (1..=4).flat_map(|number| (0..45).map(move |value| (number, value)))

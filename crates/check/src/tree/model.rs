@@ -404,7 +404,7 @@ fn are_keys_sound(nodes: &Nodes, root: u32) -> bool {
 }
 
 #[test]
-fn the_healthy_tree_is_proven_by_its_sums_alone() {
+fn a_healthy_tree_is_proven_by_its_hashes_alone() {
     let mut model = Model::new();
     let mut rng = SplitMix64::new(1);
     let mut tally = Tally::default();

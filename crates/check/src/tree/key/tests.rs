@@ -129,7 +129,7 @@ fn numbers_are_ordered_by_their_value() {
 }
 
 #[test]
-fn both_zeros_are_one_number_and_what_is_no_number_has_no_place() {
+fn both_zeros_are_equal_and_nan_has_no_order() {
     let compare = |ty, a: &[u8], b: &[u8]| compare(ty, 0, Some(a), Some(b));
     let float = SqlType::Float;
     assert_eq!(compare(float, &0f64.to_le_bytes(), &(-0f64).to_le_bytes()), Some(Ordering::Equal));
@@ -206,7 +206,7 @@ fn texts_are_ordered_by_their_collation() {
 }
 
 #[test]
-fn a_heap_row_has_its_place_only_where_every_reading_agrees() {
+fn a_row_locator_is_ordered_only_where_every_reading_agrees() {
     let layout =
         RowLayout::new(vec![column(1, SqlType::Binary { len: 8 }, 1, 1, 0)], Compression::None);
     let plan = KeyPlan::new(&layout, false, true, |_| None).unwrap();
@@ -300,7 +300,7 @@ fn is_ascending(lead: &Lead, a: &Record<'_>, b: &Record<'_>) -> bool {
 
 /// Keys of several columns at random: leads and prefixes never say what the whole keys do not.
 #[test]
-fn leads_and_prefixes_never_contradict_the_whole_keys() {
+fn leading_columns_and_prefixes_never_contradict_the_whole_keys() {
     let mut rng = SplitMix64::new(9);
     let not_null = column_status::NOT_NULL;
     let down = column_status::DESCENDING;
