@@ -15,7 +15,6 @@ pub(crate) trait Collector: Send {
     fn finish(&mut self, _partial: &mut Partial) {}
 }
 
-/// Collects nothing.
 pub(crate) struct NoCollector;
 
 impl Collector for NoCollector {

@@ -26,7 +26,7 @@ pub const UMBRELLA: u32 = 8928;
 pub struct Owner {
     /// User objects come after system objects.
     pub is_user: bool,
-    /// The table.
+    /// Object id of the table.
     pub object: ObjectId,
     /// The index of the table.
     pub index: IndexId,
@@ -39,9 +39,9 @@ pub struct Owner {
 /// Where a finding is. What is not known is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Location {
-    /// Its owner.
+    /// Object, index, partition and unit; `None` when no single object owns it.
     pub owner: Option<Owner>,
-    /// The page.
+    /// Page, in a file of the database.
     pub page: Option<PageId>,
     /// The slot on the page.
     pub slot: Option<Slot>,
@@ -92,7 +92,7 @@ impl fmt::Display for Cause {
 /// Something that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Message number.
+    /// Message number, as in `sys.messages`.
     pub error: u32,
     /// 16 for damage, 10 for information.
     pub severity: u8,
@@ -111,7 +111,7 @@ pub struct Finding {
     /// Lines that belong to this one and are not counted: 8955 after 8951, 8956 after 8952, 8988
     /// after 8984.
     pub companions: Vec<Finding>,
-    /// The sentence.
+    /// The text of the message with its arguments.
     pub message: String,
 }
 
@@ -200,9 +200,9 @@ impl Finding {
 /// Errors counted as DBCC counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
-    /// "allocation errors".
+    /// Counted as "allocation errors" in 8989.
     pub allocation: u64,
-    /// "consistency errors".
+    /// Counted as "consistency errors" in 8989.
     pub consistency: u64,
 }
 
@@ -212,7 +212,7 @@ impl Totals {
         self.consistency += other.consistency;
     }
 
-    /// Both.
+    /// Allocation and consistency errors together.
     pub fn sum(self) -> u64 {
         self.allocation + self.consistency
     }

@@ -53,7 +53,7 @@ impl ScopeChoice {
 /// Pages of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageRange {
-    /// The file.
+    /// File id, as in `sys.database_files`.
     pub file: FileId,
     /// Page numbers. An extent belongs to the range that its first page is in.
     pub pages: Range<u32>,
@@ -176,7 +176,7 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Without progress.
+    /// A control that reports no progress.
     pub fn new(clock: &'a dyn Clock, cancel: &'a AtomicBool) -> Self {
         Control { clock, cancel, progress: None }
     }
@@ -200,9 +200,9 @@ pub struct Progress {
     pub phase: Phase,
     /// Pages that will be checked; 0 before they are known.
     pub pages_planned: u64,
-    /// Pages checked.
+    /// Pages checked since the start.
     pub pages_checked: u64,
-    /// Bytes read.
+    /// Bytes read since the start.
     pub bytes_read: u64,
     /// Findings so far.
     pub findings: u64,

@@ -52,7 +52,6 @@ pub(crate) struct Partial {
     pub rows: RowPart,
     /// Pages of B-trees.
     pub tree: TreePart,
-    /// Off-row data.
     pub off_row: OffRowPart,
 }
 

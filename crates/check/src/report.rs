@@ -68,7 +68,7 @@ impl Verdict {
 /// Rows and pages of a table as the scan counted them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectSummary {
-    /// Object id.
+    /// Object id of the table.
     pub object: ObjectId,
     /// `sys.name` for system tables, the plain name for user tables.
     pub name: String,
@@ -85,7 +85,7 @@ pub struct ObjectSummary {
 /// A data file as the page source knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFile {
-    /// Its number.
+    /// File id, as in `sys.database_files`.
     pub id: FileId,
     /// The file it was read from: its own, or the first of a backup.
     pub path: String,

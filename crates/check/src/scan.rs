@@ -80,7 +80,6 @@ enum Interest {
 pub(crate) enum Choice<'c> {
     /// All but those that an option leaves out.
     Planned,
-    /// These.
     Only(&'c BTreeSet<UnitIndex>),
 }
 

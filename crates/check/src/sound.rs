@@ -74,7 +74,6 @@ impl<'a> SoundPage<'a> {
         SoundPage { pminlen: expanded.fixed_end, records, ..self }
     }
 
-    /// Its header.
     #[inline]
     pub(crate) fn header(&self) -> &'a PageHeader {
         PageHeader::of(self.view.bytes())

@@ -22,7 +22,6 @@ pub(crate) trait RecordSpan: Copy {
     fn start(&self) -> usize;
     /// The byte after it.
     fn end(&self) -> usize;
-    /// Its slot.
     fn slot(&self) -> u16;
 }
 

@@ -28,7 +28,6 @@ pub(crate) enum Structure {
     Clustered,
     /// Index pages only.
     Nonclustered,
-    /// Text pages.
     Text,
     /// Nothing this program knows (columnstore and the like): protection and ownership are checked,
     /// no more.
@@ -57,7 +56,6 @@ pub(crate) struct Unit {
     pub root: PageId,
     /// First IAM page.
     pub first_iam: PageId,
-    /// Filegroup.
     pub filegroup: i16,
     /// Not read at all, because an option says so.
     pub is_skipped: bool,
@@ -76,7 +74,6 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Its id.
     pub(crate) fn id(&self) -> AllocUnitId {
         self.owner.unit
     }
@@ -105,7 +102,6 @@ pub(crate) fn unknown_args(unit: AllocUnitId) -> [Arg<'static>; 5] {
     [0.into(), (-1).into(), 0i64.into(), unit.0.into(), AllocUnitKind::Other(0).name().into()]
 }
 
-/// All units.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Units {
     units: Vec<Unit>,

@@ -21,13 +21,13 @@ pub enum WireError {
     /// They end too early.
     #[error("the data ends after {at} bytes, in the middle of a value")]
     Truncated {
-        /// Where.
+        /// Offset in the data.
         at: usize,
     },
     /// A value that cannot be.
     #[error("byte {at}: no such {what}")]
     Value {
-        /// Where.
+        /// Offset in the data.
         at: usize,
         /// What it should be.
         what: &'static str,

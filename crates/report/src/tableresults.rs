@@ -9,7 +9,7 @@ use extentdb_check::{Finding, Location, Report};
 
 use crate::lines::{Line, lines};
 
-/// The columns.
+/// Columns of SQL Server 2012 and later, in order.
 const COLUMNS: &str = "Error,Level,State,MessageText,RepairLevel,Status,DbId,DbFragId,ObjectId,IndexId,PartitionId,\
                        AllocUnitId,RidDbId,RidPruId,File,Page,Slot,RefDbId,RefPruId,RefFile,RefPage,RefSlot,Allocation\n";
 

@@ -43,7 +43,6 @@ impl UnitCounts {
 /// What the audits of single pages found, besides findings.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditPart {
-    /// By unit.
     pub counts: Vec<UnitCounts>,
     /// Pages that could not be used.
     pub bad: Vec<BadPage>,

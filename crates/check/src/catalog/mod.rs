@@ -50,7 +50,6 @@ const NO_ATTRIBUTE: u32 = 3857;
 /// A row has an attribute that is not legal.
 const INVALID_VALUE: u32 = 3858;
 
-/// Its outcome.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Rows of system tables that were compared: what 7920 calls entries.

@@ -46,7 +46,6 @@ pub(super) enum ExpectedId {
 const KNOWN_BITS: u64 = 0x0000_ffff_ffff_ffff;
 
 impl ExpectedId {
-    /// As printed.
     pub(super) fn value(self) -> u64 {
         let (ExpectedId::Whole(id) | ExpectedId::Part(id)) = self;
         id

@@ -16,7 +16,6 @@ use super::rowset::Rowsets;
 /// A finding before its owner is known: number, arguments, place, other pages.
 pub(super) type Draft = (u32, Vec<Arg<'static>>, Location, [PageId; 2]);
 
-/// Takes findings.
 pub(super) struct Reporter<'r> {
     pub(super) plan: &'r Plan,
     pub(super) rowsets: &'r Rowsets,

@@ -30,7 +30,7 @@ pub enum PartialError {
     /// It is from another version of the program.
     #[error("it has version {found}, this program reads {VERSION}")]
     Version {
-        /// As stored.
+        /// Version in the file.
         found: u16,
     },
     /// Its bytes are not those that were written.

@@ -33,13 +33,10 @@ const SYNONYM: &str = "SN";
 /// What is checked, found in the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Chosen {
-    /// Everything.
     Database,
-    /// A table.
     Table(ObjectId),
     /// A filegroup with its files.
     Filegroup {
-        /// Its id.
         id: i32,
         /// Its data files.
         files: Vec<FileId>,

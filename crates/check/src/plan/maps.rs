@@ -42,7 +42,6 @@ struct Interval {
 enum PfsRange {
     /// No page of the range is allocated.
     Nothing,
-    /// As read.
     Known(Box<[u8; PFS_ENTRIES]>),
     /// The page cannot be used.
     Unknown,
@@ -51,7 +50,6 @@ enum PfsRange {
 /// The maps of a data file.
 #[derive(Clone, Debug)]
 pub(crate) struct FileMaps {
-    /// The file.
     pub file: FileId,
     /// Pages of the file.
     pub pages: u32,

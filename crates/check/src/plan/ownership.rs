@@ -58,7 +58,6 @@ pub(crate) enum ExtentOwner {
     Nobody,
     /// Its pages are owned one by one.
     Singles,
-    /// A unit.
     Unit(UnitIndex),
 }
 

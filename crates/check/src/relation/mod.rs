@@ -71,7 +71,6 @@ pub(crate) struct MultisetHash {
     pub plus: u64,
     /// Facts that were taken away.
     pub minus: u64,
-    /// The lanes.
     pub sum: [u64; 2],
 }
 

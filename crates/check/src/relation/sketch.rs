@@ -83,7 +83,6 @@ impl Cell {
     }
 }
 
-/// The table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sketch {
     pub(crate) cells: [Cell; CELLS],

@@ -27,9 +27,9 @@ pub enum CellOwner {
     Nobody,
     /// Its pages belong to several objects.
     Mixed,
-    /// Allocation maps.
+    /// Allocation maps and file headers.
     Maps,
-    /// An object.
+    /// Pages of one object.
     Object(ObjectId),
 }
 
@@ -38,9 +38,9 @@ pub enum CellOwner {
 pub struct ExtentRun {
     /// The first extent.
     pub first: u32,
-    /// How many.
+    /// Number of extents.
     pub count: u32,
-    /// Whose.
+    /// Their owner.
     pub owner: CellOwner,
 }
 
@@ -58,9 +58,9 @@ pub struct CellFaults {
 /// The map of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileExtents {
-    /// Its number.
+    /// File id, as in `sys.database_files`.
     pub file: FileId,
-    /// Its extents.
+    /// Number of extents of the file.
     pub extents: u32,
     /// Who has them, from the first to the last.
     pub runs: Vec<ExtentRun>,
@@ -73,7 +73,7 @@ pub struct FileExtents {
 pub struct ExtentMap {
     /// Extents that a cell stands for.
     pub extents_per_cell: u32,
-    /// By file.
+    /// One map per file, by file id.
     pub files: Vec<FileExtents>,
 }
 

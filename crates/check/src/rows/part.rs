@@ -56,7 +56,6 @@ pub(super) enum BoundaryPosition {
 /// Rows of a partition, counted by how they relate to its boundaries.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct BoundaryCounts {
-    /// Between them.
     pub inside: u64,
     /// Not between them.
     pub outside: u64,

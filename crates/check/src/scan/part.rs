@@ -13,7 +13,6 @@ pub(crate) struct ScanPart {
     pub covered: PageSet,
     /// Pages that had to be checked and were.
     pub pages_checked: u64,
-    /// Bytes read.
     pub bytes: u64,
     /// Pages whose state PFS could not tell and that do not look like pages of their unit.
     pub pages_unknown: u64,

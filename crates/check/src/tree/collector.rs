@@ -143,7 +143,6 @@ impl<'n> Node<'n> {
 /// one in the file, too: what both say then cancels here, and is never hashed.
 #[derive(Default)]
 struct Held {
-    /// By unit.
     facts: Vec<Option<[u64; 3]>>,
 }
 
@@ -211,7 +210,6 @@ pub(crate) struct TreeCollector<'p> {
     trees: &'p Trees,
     /// Most bytes for runs of leaves.
     budget: usize,
-    /// By unit.
     open: Vec<Option<Box<OpenRun>>>,
     held: Held,
     children: Vec<PageId>,

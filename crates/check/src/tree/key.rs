@@ -26,7 +26,6 @@ use crate::wire::wire_structs;
 /// The first bytes of a key, which never fall when the key rises, as far as its types allow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Prefix {
-    /// The bytes.
     pub bytes: [u8; 16],
     /// How many of them are certain.
     pub len: u8,

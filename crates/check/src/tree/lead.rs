@@ -38,7 +38,6 @@ pub(crate) struct Lead {
 /// Columns of the null bitmap that are examined.
 const NULL_BITS: u16 = 64;
 
-/// A column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyPart {
     pub(super) offset: usize,

@@ -54,7 +54,6 @@ impl Scope {
     }
 }
 
-/// Its outcome.
 pub(super) struct Compared {
     pub(super) findings: Findings,
     /// Keys of the unit whose order is not certain.
@@ -144,7 +143,6 @@ struct Cursor {
     is_begun: bool,
     /// Path from the root, with the index of the next child of each page.
     frames: Vec<Frame>,
-    /// By depth.
     lefts: Vec<Option<Left>>,
     /// The last page of level 1 that was handed out; none after a gap.
     last: Option<Step>,
