@@ -49,7 +49,7 @@ use crate::part::keep_first;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::maps::is_damaged;
-use crate::sound::{LinkedPage, Records, SoundPage};
+use crate::sound::{LinkedPage, OwnedPage, Records, SoundPage};
 use crate::spans::{RecordSpan, RecordSpans};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
@@ -112,7 +112,7 @@ pub(crate) struct Auditor<'p, F> {
     physical_only: bool,
     pub(crate) partial: Partial,
     /// What is made of sound pages.
-    pub(crate) facts: F,
+    pub(crate) collector: F,
     scratch: Scratch,
     expander: Expander,
     /// A page whose displaced bits are put back; taken while it is in use.
@@ -120,12 +120,12 @@ pub(crate) struct Auditor<'p, F> {
 }
 
 impl<'p, F: Collector> Auditor<'p, F> {
-    pub(crate) fn new(plan: &'p Plan, options: &Options, facts: F) -> Self {
+    pub(crate) fn new(plan: &'p Plan, options: &Options, collector: F) -> Self {
         Auditor {
             plan,
             physical_only: options.physical_only,
             partial: Partial::new(plan.units.len(), options.max_errors, plan.key),
-            facts,
+            collector,
             scratch: Scratch::default(),
             expander: Expander::default(),
             restored: None,
@@ -275,7 +275,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
                     && unit.structure.is_tree()
                 {
                     let page = LinkedPage { id: context.id, index, header, is_leaf: rules.is_leaf };
-                    self.facts.linked(&page, &mut self.partial);
+                    self.collector.linked(&page, &mut self.partial);
                 }
             }
         }
@@ -331,16 +331,16 @@ impl<'p, F: Collector> Auditor<'p, F> {
         if !self.physical_only && !body.is_compressed {
             self.compare_flags(context, header, &body);
         }
-        let whose = (context.id, index, unit);
+        let page = OwnedPage { id: context.id, index, unit };
         if rules.is_compressed {
-            return self.expand(context, whose, view, rules, body.traits);
+            return self.expand(context, page, view, rules, body.traits);
         }
         let records = match body.even {
             Some(even) => Records::Even(view.bytes(), even),
             None => Records::OnPage(view.bytes(), &self.scratch.spans),
         };
-        let sound = SoundPage::new(whose, view, rules.is_leaf, rules.form, body.traits, records);
-        self.facts.sound(&sound, &mut self.partial);
+        let sound = SoundPage::new(page, view, rules.is_leaf, rules.form, body.traits, records);
+        self.collector.sound(&sound, &mut self.partial);
     }
 
     /// A leaf page whose rows have to be expanded first. Upper levels of compressed indexes are not
@@ -349,7 +349,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
     fn expand(
         &mut self,
         context: &Context<'p>,
-        whose: (PageId, UnitIndex, &'p Unit),
+        page: OwnedPage<'p>,
         view: PageRef<'_>,
         rules: &Rules,
         traits: Traits,
@@ -358,18 +358,18 @@ impl<'p, F: Collector> Auditor<'p, F> {
             return;
         }
         let records = Records::OnPage(view.bytes(), &self.scratch.spans);
-        let sound = SoundPage::new(whose, view, rules.is_leaf, rules.form, traits, records);
+        let sound = SoundPage::new(page, view, rules.is_leaf, rules.form, traits, records);
         let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
         let Some(layout) = layout else {
             if rules.is_leaf && !self.physical_only {
                 self.partial.audit.unexpanded.insert(sound.index);
             }
-            return link(&sound, &mut self.facts, &mut self.partial);
+            return link(&sound, &mut self.collector, &mut self.partial);
         };
         let mut expander = std::mem::take(&mut self.expander);
         match expander.page(view, &self.scratch.spans, layout, rules.form == Form::Data) {
             Some(expanded) => {
-                self.facts.sound(&sound.expanded(&expanded), &mut self.partial);
+                self.collector.sound(&sound.expanded(&expanded), &mut self.partial);
                 for slot in expanded.damaged {
                     let args = [page_arg(context.id), (*slot).into()];
                     let test =
@@ -379,7 +379,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
             }
             None => {
                 self.partial.audit.unexpanded.insert(sound.index);
-                link(&sound, &mut self.facts, &mut self.partial);
+                link(&sound, &mut self.collector, &mut self.partial);
             }
         }
         self.expander = expander;
@@ -499,8 +499,8 @@ pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
 }
 
 /// A page of a tree whose records are not understood still has its links.
-fn link(sound: &SoundPage<'_>, facts: &mut impl Collector, partial: &mut Partial) {
+fn link(sound: &SoundPage<'_>, collector: &mut impl Collector, partial: &mut Partial) {
     if sound.unit.structure.is_tree() {
-        facts.linked(&sound.linked(), partial);
+        collector.linked(&sound.linked(), partial);
     }
 }

@@ -197,10 +197,12 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     let mut skipped = 0;
     let mut outside = 0;
     for (id, _) in allocated {
-        let count = match choice.leaves_out(plan, id) {
-            false => &mut wanted,
-            true if leaves_out(plan, id) => &mut outside,
-            true => &mut skipped,
+        let count = if !choice.leaves_out(plan, id) {
+            &mut wanted
+        } else if leaves_out(plan, id) {
+            &mut outside
+        } else {
+            &mut skipped
         };
         *count += 1;
     }
@@ -257,7 +259,7 @@ impl<'s> Scan<'s> {
         jobs: usize,
         control: &Control<'_>,
         stop: &AtomicBool,
-        facts: impl Fn() -> F + Sync,
+        collector: impl Fn() -> F + Sync,
     ) -> Result<(Partial, Vec<F>), Overlap> {
         let adapters: Vec<FileOfSource<'_>> = self
             .source
@@ -271,15 +273,15 @@ impl<'s> Scan<'s> {
         if let Some(rate) = self.options.max_rate {
             reader = reader.with_max_rate(rate, control.clock);
         }
-        let outcomes = reader.run(jobs, |pieces| self.work(pieces, facts()));
+        let outcomes = reader.run(jobs, |pieces| self.work(pieces, collector()));
         let mut sum = Partial::new(self.plan.units.len(), self.options.max_errors, self.plan.key);
-        let mut all_facts = Vec::with_capacity(outcomes.len());
+        let mut collectors = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
-            let (partial, facts) = outcome?;
+            let (partial, collector) = outcome?;
             sum.merge(partial)?;
-            all_facts.push(facts);
+            collectors.push(collector);
         }
-        Ok((sum, all_facts))
+        Ok((sum, collectors))
     }
 
     fn mode(&self, sources: &[&dyn ReadAt]) -> ReadMode {
@@ -305,18 +307,18 @@ impl<'s> Scan<'s> {
     fn work<F: Collector>(
         &self,
         pieces: &mut Pieces<'_>,
-        facts: F,
+        collector: F,
     ) -> Result<(Partial, F), Overlap> {
         let mut worker = Worker {
             scan: self,
-            auditor: Auditor::new(self.plan, self.options, facts),
+            auditor: Auditor::new(self.plan, self.options, collector),
         };
         while let Some(piece) = pieces.next() {
             worker.piece(&piece)?;
         }
-        let Auditor { facts, partial, .. } = &mut worker.auditor;
-        facts.finish(partial);
-        Ok((worker.auditor.partial, worker.auditor.facts))
+        let Auditor { collector, partial, .. } = &mut worker.auditor;
+        collector.finish(partial);
+        Ok((worker.auditor.partial, worker.auditor.collector))
     }
 }
 
@@ -327,9 +329,12 @@ pub(crate) struct PageVisitor<'w, F> {
 
 impl<'w, F: Collector> PageVisitor<'w, F> {
     /// With a collector for what is sound.
-    pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> PageVisitor<'w, F> {
+    pub(crate) fn new(scan: &'w Scan<'w>, collector: F) -> PageVisitor<'w, F> {
         PageVisitor {
-            worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) },
+            worker: Worker {
+                scan,
+                auditor: Auditor::new(scan.plan, scan.options, collector),
+            },
         }
     }
 
@@ -342,13 +347,13 @@ impl<'w, F: Collector> PageVisitor<'w, F> {
         if is_planned && !choice.leaves_out(plan, id) {
             self.worker.page_alone(id, plan.owners.extent(id.extent()), state.flatten());
         }
-        &mut self.worker.auditor.facts
+        &mut self.worker.auditor.collector
     }
 
     #[cfg(test)]
     pub(crate) fn finish(self) -> Partial {
-        let Auditor { mut facts, mut partial, .. } = self.worker.auditor;
-        facts.finish(&mut partial);
+        let Auditor { mut collector, mut partial, .. } = self.worker.auditor;
+        collector.finish(&mut partial);
         partial
     }
 }

@@ -20,6 +20,14 @@ pub(crate) struct LinkedPage<'a> {
     pub(crate) is_leaf: bool,
 }
 
+/// A page and the unit that owns it by the allocation maps.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnedPage<'a> {
+    pub(crate) id: PageId,
+    pub(crate) index: UnitIndex,
+    pub(crate) unit: &'a Unit,
+}
+
 /// A sound page of a unit that owns it.
 #[derive(Clone, Copy)]
 pub(crate) struct SoundPage<'a> {
@@ -47,13 +55,14 @@ pub(crate) enum Records<'a> {
 
 impl<'a> SoundPage<'a> {
     pub(crate) fn new(
-        (id, index, unit): (PageId, UnitIndex, &'a Unit),
+        page: OwnedPage<'a>,
         view: PageRef<'a>,
         is_leaf: bool,
         form: Form,
         traits: Traits,
         records: Records<'a>,
     ) -> SoundPage<'a> {
+        let OwnedPage { id, index, unit } = page;
         let pminlen = view.header().fixed_len.get();
         SoundPage {
             id,

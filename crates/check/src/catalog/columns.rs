@@ -25,7 +25,7 @@ use super::keys::{is_live, physical_key, physical_row};
 use super::rows::{Key, Table};
 use super::storage::{Storage, has_pages, is_row_store};
 use super::types::is_same_storage;
-use super::{describe, report_missing_row, report_value};
+use super::{report_missing_row, report_value};
 use crate::finding::Findings;
 use crate::rows::SYSFILES1;
 use crate::unit::{FIRST_OWN_ID, fixed_column_end};
@@ -85,10 +85,11 @@ fn verify_presence(table: &Described, rowset: &Rowset, findings: &mut Findings) 
     for column in
         table.columns.iter().filter(|column| is_stored(column) && !places.contains(&column.id))
     {
-        let target = describe(Table::RowsetColumns, physical_key(rowset, column.id));
+        let target = Table::RowsetColumns.row(physical_key(rowset, column.id)).describe();
         report_missing_row(
-            (Table::Columns, key(column.id)),
-            (Table::RowsetColumns, target),
+            Table::Columns.row(key(column.id)),
+            Table::RowsetColumns,
+            target,
             findings,
         );
     }
@@ -96,8 +97,8 @@ fn verify_presence(table: &Described, rowset: &Rowset, findings: &mut Findings) 
         rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_uniquifier());
     for column in live.filter(|column| column.column_id > 0 && !listed.contains(&column.column_id))
     {
-        let target = describe(Table::Columns, key(column.column_id));
-        report_missing_row(physical_row(rowset, column), (Table::Columns, target), findings);
+        let target = Table::Columns.row(key(column.column_id)).describe();
+        report_missing_row(physical_row(rowset, column), Table::Columns, target, findings);
     }
 }
 

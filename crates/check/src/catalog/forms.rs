@@ -45,7 +45,11 @@ pub(super) fn verify_forms(
                 let found = unit.and_then(|unit| form_of(pages, unit, index.id.0 >= 2));
                 if found.is_some_and(|found| found != is_compressed) {
                     let attribute = format!("data_compression_desc={}", rowset.compression.name());
-                    report_value(&attribute, (Table::Partitions, Key::one(rowset.id.0)), findings);
+                    report_value(
+                        &attribute,
+                        Table::Partitions.row(Key::one(rowset.id.0)),
+                        findings,
+                    );
                 }
             }
         }

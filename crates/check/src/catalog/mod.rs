@@ -146,15 +146,10 @@ fn report_gap(gap: &Gap, findings: &mut Findings) {
 }
 
 /// 3852: a row does not have another.
-fn report_missing_row(
-    (table, row): (Table, Key),
-    (target, missing): (Table, String),
-    findings: &mut Findings,
-) {
-    let row = describe(table, row);
+fn report_missing_row(row: RowRef, target: Table, missing: String, findings: &mut Findings) {
     let args = [
-        row.into(),
-        table.view().into(),
+        row.describe().into(),
+        row.table.view().into(),
         "".into(),
         missing.into(),
         target.view().into(),
@@ -165,44 +160,39 @@ fn report_missing_row(
 
 /// 3853: a row names another that is not there. `called` is the name of the attribute, where it is
 /// not that of the other's key.
-fn report_unmatched(
-    called: Option<&str>,
-    (table, row): (Table, Key),
-    (target, names): (Table, Key),
-    findings: &mut Findings,
-) {
-    let missing = describe(target, names);
+fn report_unmatched(called: Option<&str>, row: RowRef, target: RowRef, findings: &mut Findings) {
+    let missing = target.describe();
     let attribute = match called {
-        Some(called) => format!("{called}={}", names.0[0]),
+        Some(called) => format!("{called}={}", target.key.0[0]),
         None => missing.clone(),
     };
     let args = [
         attribute.into(),
-        describe(table, row).into(),
-        table.view().into(),
+        row.describe().into(),
+        row.table.view().into(),
         "".into(),
         missing.into(),
-        target.view().into(),
+        target.table.view().into(),
         "".into(),
     ];
     findings.push(finding(NO_NAMED_ROW, Location::default(), &args));
 }
 
 /// 3857: a row lacks a required attribute.
-fn report_missing_attribute(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
-    let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
+fn report_missing_attribute(attribute: &str, row: RowRef, findings: &mut Findings) {
+    let args = [attribute.into(), row.describe().into(), row.table.view().into(), "".into()];
     findings.push(finding(NO_ATTRIBUTE, Location::default(), &args));
 }
 
 /// 3858: a row has an attribute that is not legal.
-fn report_value(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
-    let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
+fn report_value(attribute: &str, row: RowRef, findings: &mut Findings) {
+    let args = [attribute.into(), row.describe().into(), row.table.view().into(), "".into()];
     findings.push(finding(INVALID_VALUE, Location::default(), &args));
 }
 
 /// A filegroup that exists, holds pages and has no file any more: 3852.
 pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
-    let key = describe(Table::Filegroups, Key::one(filegroup.into()));
+    let key = Table::Filegroups.row(Key::one(filegroup.into())).describe();
     let table = Table::Filegroups.view();
     let target = Table::Files.view();
     let args = [key.clone().into(), table.into(), "".into(), key.into(), target.into(), "".into()];
@@ -216,9 +206,24 @@ fn finding(inner: u32, place: Location, args: &[Arg<'_>]) -> Finding {
     Finding::new(8992, place, &args)
 }
 
-/// `object_id=5,column_id=2`.
-fn describe(table: Table, key: Key) -> String {
-    let names = table.key_names();
-    let parts = names.iter().zip(key.0).map(|(name, value)| format!("{name}={value}"));
-    parts.collect::<Vec<_>>().join(",")
+/// A row of a system table, by its key.
+#[derive(Clone, Copy)]
+struct RowRef {
+    table: Table,
+    key: Key,
+}
+
+impl Table {
+    fn row(self, key: Key) -> RowRef {
+        RowRef { table: self, key }
+    }
+}
+
+impl RowRef {
+    /// `object_id=5,column_id=2`.
+    fn describe(self) -> String {
+        let names = self.table.key_names();
+        let parts = names.iter().zip(self.key.0).map(|(name, value)| format!("{name}={value}"));
+        parts.collect::<Vec<_>>().join(",")
+    }
 }
