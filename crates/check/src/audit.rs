@@ -1,5 +1,4 @@
-//! What one page tells about itself, given who owns it (`docs/check.md` 3 and the record headers of
-//! 4).
+//! What one page states of itself, given its owner (`docs/check.md` 3 and the record headers of 4).
 //!
 //! ```text
 //! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalog

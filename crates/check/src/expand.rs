@@ -23,7 +23,8 @@ use extentdb_types::SqlType;
 
 use crate::spans::Span;
 
-/// Rows of a page that cannot be undone and still count as damage of single rows: one in so many.
+/// Rows of a page that cannot be undone and still count as damage of single rows: one in this
+/// number.
 const DAMAGED_ROWS_SHARE: usize = 4;
 
 /// True for types whose compressed form several independent descriptions agree on. Values of the

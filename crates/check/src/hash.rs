@@ -56,8 +56,8 @@ impl HashKey {
         self.seed
     }
 
-    /// Cuts all lanes to so many bits: those of facts when they are made, those of rows when their
-    /// hashes are examined, which comes to the same. Only for tests of what the hashes miss then.
+    /// Cuts all lanes to `bits` bits: those of facts when they are made, those of rows when their
+    /// hashes are examined, which is equivalent. Only for tests of what the hashes miss then.
     #[must_use]
     pub fn with_bits(self, bits: u32) -> HashKey {
         HashKey { mask: u64::MAX >> (64 - bits.clamp(1, 64)), ..self }

@@ -2,9 +2,9 @@
 //! 21, `docs/register.md` rows 17, 36, 37).
 //!
 //! ```text
-//! closed cleanly                       every finding counts
-//! log replayed to its end              objects of open transactions, and pages that stopped, are in doubt
-//! no log, or not to its end            so are objects with pages newer than the last checkpoint
+//! closed cleanly             every finding counts
+//! log replayed to its end    objects of open transactions, and pages that stopped, are in doubt
+//! no log, or not to its end  so are objects with pages newer than the last checkpoint
 //! ```
 //!
 //! Objects that the replayed log changed have counters and classes of fullness that no log record

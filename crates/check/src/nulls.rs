@@ -1,7 +1,8 @@
 //! The null bitmaps of records that are alike, tested in one loop.
 //!
 //! ```text
-//! fixed part | columns u16 | bits 1-8 | bits 9-16 | …        one word of eight bytes holds the number and 48 bits
+//! fixed part | columns u16 | bits 1-8 | bits 9-16 | …  one word of eight bytes holds the number
+//!                                                      and 48 bits
 //! ```
 
 use crate::spans::RecordSpans;

@@ -84,7 +84,7 @@ pub(crate) enum Choice<'c> {
 }
 
 impl Choice<'_> {
-    /// A page that is not looked at. Pages without an owner are part of the plan only.
+    /// A page that is not checked. Pages without an owner are part of the plan only.
     #[inline]
     fn leaves_out(self, plan: &Plan, id: PageId) -> bool {
         match self {
@@ -291,7 +291,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Bytes that the buffers of so many workers take.
+    /// Bytes of the buffers of `jobs` workers.
     pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
         let adapters: Vec<FileOfSource<'_>> = self
             .source

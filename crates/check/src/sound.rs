@@ -1,6 +1,6 @@
 //! A page that passed its audit, with its records found: what the logical checks begin from.
 //!
-//! They never look at a page that failed, and never at one whose owner is not certain.
+//! They never read a page that failed, or one whose owner is not certain.
 
 use extentdb_base::{PageId, Rid};
 use extentdb_format::page::{PageHeader, PageRef};

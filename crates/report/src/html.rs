@@ -1,11 +1,12 @@
 //! The report as one HTML file that needs nothing else: no network, no fonts, no libraries.
 //!
 //! ```text
-//! verdict and figures      files, scope, totals, repair level, coverage
-//! root causes              the findings to look at first
-//! map of extents           a canvas per file, drawn by a small script from run lengths; its legend as a table
-//! over time                speed and findings, as SVG
-//! findings                 a table; the script filters it
+//! verdict and figures          files, scope, totals, repair level, coverage
+//! root causes                  findings that others follow from
+//! map of extents               a canvas per file, drawn by a small script from run lengths; its
+//!                              legend as a table
+//! over time                    speed and findings, as SVG
+//! findings                     a table; the script filters it
 //! objects, not checked, notes
 //! ```
 //!

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! runs[0]
-//!   tool.driver.rules     one per number that occurs, with its meaning, cause and next step
-//!   artifacts             the files
-//!   results               findings and notes: the object as logical location, the page as region of its file
-//!   invocations           what was asked for and not checked
+//!          tool.driver.rules  one per number that occurs, with its meaning, cause and next step
+//!          artifacts          the files
+//!          results            findings and notes: the object as logical location, the page as
+//!                             region of its file
+//!          invocations        what was asked for and not checked
 //! ```
 //!
 //! A region is given only where a page lies at its own offset in the file: pages of a backup have

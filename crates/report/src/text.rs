@@ -103,7 +103,7 @@ fn medium_findings(report: &Report) -> impl Iterator<Item = &Finding> {
     report.findings.iter().filter(|finding| OF_MEDIUM.contains(&finding.error))
 }
 
-/// Which findings to look at first.
+/// The root causes.
 fn write_causes(report: &Report, out: &mut impl Write) -> fmt::Result {
     let causes = root_causes(report);
     let medium: Vec<&Finding> = medium_findings(report).take(CAUSES_MAX).collect();

@@ -2,9 +2,11 @@
 //! depends on the row.
 //!
 //! ```text
-//! one word       end 1   end 2   end 3   end 4      what is not used: 0x7fff
-//! the same       begin   end 1   end 2   end 3      shifted by a column
-//! rises when     no end lies before its begin       four comparisons in one subtraction, none of which can borrow
+//! one word    end 1                         end 2  end 3  end 4  what is not used: 0x7fff
+//! the same    begin                         end 1  end 2  end 3  shifted by a column
+//! rises when  no end lies before its begin                       four comparisons in one
+//!                                                                subtraction, none of which can
+//!                                                                borrow
 //! ```
 //!
 //! A row leaves its last columns out when they are NULL or empty, and says nothing of variable

@@ -307,7 +307,7 @@ mod tests {
             let known = alone(&first, status)
                 .and_then(|length| Alike::new(&first, is_data, (status, length)));
             let Some(known) = known else { continue };
-            // Shorter ones are always looked at alone.
+            // Shorter ones are always parsed alone.
             if known.len_min() < 4 {
                 continue;
             }

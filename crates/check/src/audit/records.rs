@@ -2,10 +2,11 @@
 //! is wrong.
 //!
 //! ```text
-//! crack      one loop: every slot leads to a record that adds up, ends before the free space and does not overlap another
-//!            records in ascending order of offset: each begins where the one before ended, or later
-//!            otherwise: one bit per byte of the page that is taken
-//! diagnose   the same tests, one finding per fault
+//! crack     one loop: every slot points to a record that adds up, ends before the free space and
+//!           does not overlap another
+//!           records in ascending order of offset: each begins where the one before ended, or later
+//!           otherwise: one bit per byte of the page that is taken
+//! diagnose  the same tests, one finding per fault
 //! ```
 //!
 //! Invariant: `crack` fails exactly when `diagnose` finds something, or when `m_freeCnt` is not
@@ -60,7 +61,7 @@ pub(crate) struct Traits {
     pub(super) kinds: u8,
     /// Some column says that it is a pointer structure.
     pub(crate) has_complex: bool,
-    /// The fixed part of every row ends here or later; 0 when it was not looked at.
+    /// The fixed part of every row ends here or later; 0 when it was not computed.
     pub(crate) fixed_end_min: u16,
 }
 

@@ -65,7 +65,7 @@ pub(super) struct Rules {
     /// The fixed part of every row ends here or later; 0 when rows may be older than the page's
     /// `pminlen`.
     pub(super) fixed_end_min: u16,
-    /// A record takes at least so many bytes …
+    /// Minimum bytes of a record …
     pub(super) footprint_min: usize,
     /// … rounded up so that these bits are 0.
     pub(super) footprint_mask: usize,

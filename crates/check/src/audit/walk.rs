@@ -58,7 +58,7 @@ pub(super) fn walk_even(
     })
 }
 
-/// True when all records, of so many bytes each, are like one of them.
+/// True when all records, of `width` bytes each, are like one of them.
 #[inline(always)]
 fn are_all_like(alike: &Alike, records: &[u8], len: usize) -> bool {
     let records = records.chunks_exact(len);

@@ -8,7 +8,7 @@
 //! What may differ in sound databases and is not judged:
 //! - computed and sparse columns, column sets and the pseudo columns of graph tables need no place
 //!   in the rows;
-//! - text and (max) types, decimal and numeric, binary and rowversion stand for each other;
+//! - text and (max) types, decimal and numeric, binary and rowversion are interchangeable;
 //!   encrypted columns are varbinary;
 //! - char and binary columns made without ANSI padding, decimals of vardecimal tables and
 //!   uniquifiers are of variable length;
@@ -203,7 +203,7 @@ fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> 
 fn has_possible_length(index: &Index, column: &PhysicalColumn) -> bool {
     let Some(ty) = &column.ty else { return true };
     match ty {
-        // In an index nothing tells the uniquifier of its table from other columns.
+        // In an index nothing distinguishes the uniquifier of its table from other columns.
         SqlType::Int if column.is_uniquifier() || index.id.0 >= 2 => true,
         SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
             column.leaf.offset > 0

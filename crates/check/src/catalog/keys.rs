@@ -2,9 +2,10 @@
 //! `sysrscols`.
 //!
 //! ```text
-//! sysiscols      subid, intprop = column of the table, tinyprop1 = position in the key
-//! sysrscols      nonclustered: rscolid = subid, then what is missing of the row's place: RID, clustered key, uniquifier
-//!                clustered: rscolid = column of the table, ordkey = position in the key
+//! sysiscols  subid, intprop = column of the table, tinyprop1 = position in the key
+//! sysrscols  nonclustered: rscolid = subid, then what is missing of the row's place: RID,
+//!            clustered key, uniquifier
+//!            clustered: rscolid = column of the table, ordkey = position in the key
 //! ```
 //!
 //! A nonclustered index of a partitioned table may carry more; its columns are only looked for, not

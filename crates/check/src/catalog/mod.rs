@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Only relations that hold in the files of every version are listed. Dependencies between objects
-//! are none of them: upgraded databases keep references to what is gone.
+//! are none of them: upgraded databases keep references to dropped objects.
 //!
 //! A system table that cannot be read in full proves nothing about what its rows are missed for:
 //! its relations are left out, the run is incomplete, and damage that nothing else reports is a

@@ -322,7 +322,7 @@ impl Rows {
         let number = row.int(2)?;
         let column = row.int(3)?;
         let key = Key::two(object, column);
-        // Parameters of procedures stand in the same table under a number of their own.
+        // Parameters of procedures are in the same table under a number of their own.
         if number == 0 {
             self.add(Table::Columns, key);
         }

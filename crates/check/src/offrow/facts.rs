@@ -1,9 +1,10 @@
 //! What a reference, a node, a stub and a forwarded record state for the hashes.
 //!
 //! ```text
-//! Forward      + stub: own slot, target               − forwarded record: back pointer, own slot
-//! Pointer      + reference: target, text id           − node: own slot, own text id
-//! PointerSize  + stated size: target, level, size     − inner or data node: own slot, level above it, size
+//! Forward      + stub: own slot, target            − forwarded record: back pointer, own slot
+//! Pointer      + reference: target, text id        − node: own slot, own text id
+//! PointerSize  + stated size: target, level, size  − inner or data node: own slot, level above it,
+//!                                                  size
 //! ```
 //!
 //! Text ids take part with the 48 bits that every reference knows; those of text pointers and roots

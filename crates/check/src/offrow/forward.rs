@@ -4,10 +4,10 @@
 //! stub at (1:354:12)            04 | 6b 01 00 00 | 01 00 | 00 00                  -> (1:363:0)
 //! forwarded record's last column 00 04 | 62 01 00 00 | 01 00 | 0c 00              <- (1:354:12)
 //!
-//! stub leads to no forwarded record                                    8993
-//! stub leads to a record that leads back to another stub of its own    8972
-//! stub leads to a record that leads back to something else             8971
-//! forwarded record that no stub leads to                               8994
+//! stub without a forwarded record                                        8993
+//! stub of a record whose back pointer names another stub of that record 8972
+//! stub of a record whose back pointer names something else             8971
+//! forwarded record without a stub                                      8994
 //! ```
 //!
 //! A forwarded record that is deleted may lack its stub, and its stub may still be there.

@@ -122,7 +122,7 @@ fn open_units(plan: &Plan, sum: &Partial, rowsets: &Rowsets) -> BTreeSet<UnitInd
     open.map(|(unit, _)| unit).collect()
 }
 
-/// Rowsets with off-row data or stubs that are not looked at.
+/// Rowsets with off-row data or stubs that are not checked.
 fn list_left_out(plan: &Plan, rowsets: &Rowsets, outcome: &mut Outcome) {
     let mut compressed = 0u64;
     for rowset in rowsets.iter() {
@@ -210,7 +210,7 @@ impl Verification<'_> {
         Some((suspects, seen))
     }
 
-    /// True when so many places of sound units disagree that it cannot be damage.
+    /// True when so many addresses of sound units disagree that it cannot be damage.
     fn is_implausible(&self, suspects: &BTreeSet<u64>) -> bool {
         const PLACES_MIN: u64 = 32;
         let is_damaged = |unit: UnitIndex| {

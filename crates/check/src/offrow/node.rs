@@ -11,7 +11,7 @@
 //!
 //! Every node is referenced exactly once. All nodes of a value have its text id; the low 16 bits of
 //! all ids are 0. A link says where its part of the value ends, so the part's size is known from
-//! the link before. Level 0 leads to data.
+//! the link before. Level 0 refers to data.
 //!
 //! A page of type 4 belongs to one value and holds inner nodes, and PFS calls it full; all other
 //! nodes lie on pages of type 3. The samples are few and descriptions differ, so that a node is
@@ -19,7 +19,7 @@
 //! full although it is not; for others, their page holds several values.
 //!
 //! Kinds 1, 6 and 7 are older or larger roots without a known form: what they refer to is unknown.
-//! Roots they are all the same: one that a link leads to, which says how large its part is, has
+//! Roots they are all the same: one that a link refers to, which says how large its part is, has
 //! lost its kind (8962).
 
 use extentdb_base::Rid;
@@ -51,8 +51,7 @@ pub(super) enum Role {
     Inner,
     /// A part of the value.
     Data,
-    /// The content contradicts the record's length or itself: nothing can be said of what hangs on
-    /// it.
+    /// The content contradicts the record's length or itself: what it refers to is unknown.
     Broken,
     /// There is no such kind: 8962.
     NoKind,

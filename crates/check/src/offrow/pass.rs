@@ -17,7 +17,7 @@ use crate::unit::{Unit, UnitIndex};
 /// Units with fewer pages are read again rather than sketched.
 const SKETCHED_PAGES_MIN: u64 = 64;
 
-/// What a worker needs to look at heaps, rows and text pages.
+/// What a worker needs to read heaps, rows and text pages.
 pub(crate) struct OffRowCollector<'p> {
     plan: &'p Plan,
     reader: PageReader<'p>,

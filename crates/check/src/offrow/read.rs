@@ -26,7 +26,7 @@ const IS_GHOST_FORWARDED: u8 = 0x01;
 /// Who refers to a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Referrer {
-    /// A column of a row, or of an index entry. A ghost's nodes may be gone already, and their
+    /// A column of a row, or of an index entry. A ghost's nodes may be deleted already, and their
     /// slots taken by others.
     Row { column: i32, is_entry: bool, is_ghost: bool },
     /// A node above.
@@ -65,10 +65,10 @@ pub(super) fn common_id(id: u64) -> u64 {
     id & KNOWN_BITS
 }
 
-/// What a link says about the node it leads to.
+/// What a link states of its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Stated {
-    /// Level of the referrer: 0 = it leads to data, otherwise to nodes of the level below.
+    /// Level of the referrer: 0 = it refers to data, otherwise to nodes of the level below.
     pub(super) level: u16,
     pub(super) size: u64,
 }
@@ -329,7 +329,7 @@ impl Row<'_> {
         }
     }
 
-    /// The last column of a forwarded record leads to its stub. One that is left in another record
+    /// The last column of a forwarded record points to its stub. One that is left in another record
     /// leads nowhere.
     fn is_back_pointer(&self, at: u16, value: VarColumn<'_>) -> bool {
         let is_last = at + 1 == self.record.var_count();

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! With a root that cannot be followed, nothing can be said of the nodes of a rowset. With none, a
-//! link to such a node is wrong like any other. Two looks at the rowset tell, and only rowsets with
-//! such nodes are examined.
+//! link to such a node is wrong like any other. Two passes over the rowset decide it, and only
+//! rowsets with such nodes are examined.
 
 use std::collections::{BTreeSet, HashSet};
 

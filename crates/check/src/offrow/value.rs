@@ -190,7 +190,7 @@ impl<'v, 'r> Values<'v, 'r> {
             (Role::NoKind | Role::Older, _) => None,
             (Role::Broken, _) => Some(2),
             (Role::Root, None) => None,
-            // A text pointer leads to a root, and nothing else does.
+            // A text pointer refers to a root, and nothing else does.
             (Role::Inner | Role::Data, None) | (Role::Root, Some(_)) => Some(4),
             (_, Some(Stated { size, .. })) if size != node.size => Some(2),
             (Role::Inner, Some(Stated { level, .. })) => {

@@ -41,7 +41,7 @@ pub(crate) enum Chosen {
         /// Its data files.
         files: Vec<FileId>,
     },
-    /// Something was asked for, and without a catalog nobody knows what belongs to it.
+    /// Something was asked for, and without a catalog its pages are unknown.
     Unknown,
 }
 
@@ -59,7 +59,7 @@ impl Chosen {
         *self != Chosen::Database
     }
 
-    /// Are pages of a file looked at that belong to no unit?
+    /// Are pages of a file checked that belong to no unit?
     pub(crate) fn has_unowned(&self, file: FileId) -> bool {
         match self {
             Chosen::Database => true,

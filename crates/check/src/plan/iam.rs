@@ -211,7 +211,7 @@ impl Prelude<'_> {
         self.findings.push(Finding::new(8948, Location::page(id), &args));
     }
 
-    /// A chain that leads to an IAM page which another chain, or this one, has already, or which
+    /// A chain that contains an IAM page which another chain, or this one, has already, or which
     /// names another unit: 8959, 8969.
     fn report_crossing(&mut self, link: &Link<'_>, other: Option<&Unit>, walk: &mut Walk<'_>) {
         let Link { unit, id, previous, .. } = *link;

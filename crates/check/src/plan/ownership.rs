@@ -64,7 +64,7 @@ pub(crate) enum ExtentOwner {
 const NOBODY: u32 = 0;
 const SINGLES: u32 = 1;
 const FIRST_UNIT: u32 = 2;
-/// Notes of 59031 in one report; a database with more such extents has been told.
+/// Notes of 59031 in one report; beyond that they are not listed.
 const UNREACHABLE_NOTES_MAX: usize = 100;
 
 /// Owners of all extents and single pages.

@@ -171,7 +171,7 @@ pub(crate) struct RelationHashes {
 }
 
 impl RelationHashes {
-    /// Nothing, of so many units.
+    /// The empty set, of `units` units.
     pub(crate) fn new(units: usize, key: HashKey) -> RelationHashes {
         RelationHashes { key, units: vec![UnitHashes::default(); units] }
     }

@@ -29,7 +29,7 @@ const FACTS_MAX: usize = 2 * CELLS;
 /// MiB.
 const UNITS_MAX: usize = 256;
 
-/// Which units are worth a sketch: those of at least so many pages, the largest of them first. The
+/// Which units are worth a sketch: those of at least `pages_min` pages, the largest first. The
 /// others are verified again as a whole when something does not balance, with the same findings.
 pub(crate) fn worth_sketching(pages: &[u64], pages_min: u64) -> Vec<bool> {
     let mut largest: Vec<u64> = pages.iter().copied().filter(|pages| *pages >= pages_min).collect();
@@ -104,7 +104,7 @@ fn places(hash: u64) -> [usize; QUARTERS] {
 }
 
 impl Sketch {
-    /// Adds a fact with its hash, so many times.
+    /// Adds a fact with its hash, `count` times.
     #[inline]
     pub(crate) fn add(&mut self, [place, check]: [u64; 2], times: i64, words: [u64; 3]) {
         for at in places(place) {

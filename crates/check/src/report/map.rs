@@ -71,7 +71,7 @@ pub struct FileExtents {
 /// The map of all files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExtentMap {
-    /// Extents that a cell stands for.
+    /// Extents per cell.
     pub extents_per_cell: u32,
     /// One map per file, by file id.
     pub files: Vec<FileExtents>,

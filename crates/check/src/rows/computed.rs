@@ -2,8 +2,10 @@
 //! of filtered indexes (`docs/check.md` 20).
 //!
 //! ```text
-//! compiled once per index              what cannot be compiled: the index is not compared, the report says why
-//! a batch per worker and expression    all rows of a page go through it together, column by column; no lock
+//! compiled once per index            what cannot be compiled: the index is not compared, the
+//!                                    report says why
+//! a batch per worker and expression  all rows of a page go through it together, column by column;
+//!                                    no lock
 //! ```
 //!
 //! A row whose value is not certain (a collation that does not decide, text that might convert)

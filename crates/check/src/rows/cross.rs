@@ -1,10 +1,12 @@
 //! Which nonclustered indexes are compared with their tables, and how (`docs/check.md` 19).
 //!
 //! ```text
-//! index rowset   own columns (rscolid = subid of sysiscols), then the locator: RID, or the clustered key that is not there yet
-//! expected       for each row of the table: the columns the index must hold, from the row itself
-//! actual         for each leaf row of the index: what it holds
-//! row hash       sum over the columns of (hash of the value × multiplier of the position), finished into two lanes
+//! index rowset  own columns (rscolid = subid of sysiscols), then the locator: RID, or the
+//!               clustered key that is not there yet
+//! expected      for each row of the table: the columns the index must hold, from the row itself
+//! actual        for each leaf row of the index: what it holds
+//! row hash      sum over the columns of (hash of the value × multiplier of the position), finished
+//!               into two lanes
 //! ```
 //!
 //! All partitions of an index are one multiset: which partition a row belongs to is a matter of the

@@ -25,7 +25,7 @@ use crate::sound::SoundPage;
 
 /// A value pushed off its row is not longer than a row.
 pub(super) const OVERFLOW_BYTES_MAX: usize = 8192;
-/// No value of four bytes; one of eight is met with a chance of 2^-64.
+/// No value of four bytes; one of eight collides with a probability of 2^-64.
 const NULL_WORD: u64 = 0x6e75_6c6c_9d3f_c1e5;
 
 /// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after

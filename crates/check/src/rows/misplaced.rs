@@ -38,7 +38,7 @@ use crate::second_pass::SecondPass;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit, UnitIndex};
 
-/// A function is believed while no more than one row in so many contradicts it.
+/// A function is believed while at most one row in four contradicts it.
 const DOUBTFUL_SHARE: u64 = 4;
 
 /// What of an index is reported.

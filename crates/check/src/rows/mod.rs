@@ -53,7 +53,7 @@ pub(crate) use recheck::{Compared, verify_crosses};
 pub(crate) use shape::SYSFILES1;
 pub(crate) use value::resembles_ciphertext;
 
-/// What one worker needs to look at rows.
+/// What one worker needs to read rows.
 pub(crate) struct RowCollector<'p> {
     plans: &'p RowPlans,
     hasher: RowHasher<'p>,

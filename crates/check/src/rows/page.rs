@@ -1,8 +1,9 @@
 //! The rows of one page, made ready for loops over one column at a time.
 //!
 //! ```text
-//! first     one loop over the records: where the parts of each lie, and what all of them have in common
-//! then      one loop per column; its place, type and null bit are settled before the loop begins
+//! first  one loop over the records: where the parts of each lie, and what all of them have in
+//!        common
+//! then   one loop per column; its place, type and null bit are settled before the loop begins
 //! ```
 //!
 //! A row that is older than a column, or ends inside it, makes the column go the general way:
@@ -220,7 +221,7 @@ impl<'a> PageRows<'a> {
         Cells::new(self.record(row), usize::from(row.fixed_end))
     }
 
-    /// The null bitmap of a row, as far as it has so many bytes.
+    /// The null bitmap of a row; empty when the page ends before.
     #[inline]
     pub(super) fn bitmap(&self, row: &Row) -> &'a [u8] {
         let start = row.start as usize + usize::from(row.fixed_end) + 2;

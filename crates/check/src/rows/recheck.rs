@@ -41,9 +41,9 @@ const KEPT_MAX: u64 = 4 << 20;
 /// More differences than this between compressed rows are not believed: the form is known from
 /// descriptions only.
 const COMPRESSED_DIFFERENCES_MAX: usize = 16;
-/// So many differences, when no row is equal to any entry, are not believed …
+/// This number of differences, when no row equals any entry, is implausible …
 const WHOLESALE_MIN: u64 = 8;
-/// … or so many, when they are most of all.
+/// … or this number, when they are most of all.
 const MOST_MIN: u64 = 64;
 /// The outcome of comparing indexes with their tables.
 #[derive(Default)]

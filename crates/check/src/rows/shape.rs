@@ -2,8 +2,8 @@
 //! (`docs/check.md` 4).
 //!
 //! ```text
-//! table then     a b c            row written then    fixed part to the end of c    bitmap of 3 columns
-//! table now      a b c d e        row written now     fixed part to the end of e    bitmap of 5 columns
+//! table then  a b c      row written then  fixed part to the end of c  bitmap of 3 columns
+//! table now   a b c d e  row written now   fixed part to the end of e  bitmap of 5 columns
 //! ```
 //!
 //! A row keeps the shape that its table had when it was written; columns that came later are NULL

@@ -189,7 +189,7 @@ pub(super) fn why_not_matched(stage: Stage<'_>, sum: &Partial) -> Option<&'stati
     }
 }
 
-/// The first allocated page that the scan did not come to.
+/// The first allocated page that the scan did not reach.
 fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
     let mut covered: HashMap<_, Vec<(u32, u32)>> = HashMap::new();
     for (file, start, end) in sum.scan.covered.runs().ok()? {

@@ -14,7 +14,7 @@ pub(crate) struct ScanPart {
     /// Pages that had to be checked and were.
     pub pages_checked: u64,
     pub bytes: u64,
-    /// Pages whose state PFS could not tell and that do not look like pages of their unit.
+    /// Pages whose state PFS does not give and that do not look like pages of their unit.
     pub pages_unknown: u64,
     /// Pages that the source does not have although they are allocated.
     pub pages_absent: u64,

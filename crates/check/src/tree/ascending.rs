@@ -112,7 +112,7 @@ fn is_proven<S: RecordSpans>(stages: &[Stage], bytes: &[u8], spans: S) -> bool {
             let values = of(a).zip(of(b)).zip(of(c)).map(|((a, b), c)| Some([a?, b?, c?]));
             words_ascend(words, values, rest, bytes, spans)
         }
-        // Most values are those of the record before, and nobody has to know what that means for
+        // Most values are those of the record before, and their order need not be computed for
         // them.
         Stage::Value(part)
             if (8..=16).contains(&part.width) && !matches!(part.order, Order::Rank(_)) =>

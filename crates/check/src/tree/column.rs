@@ -63,13 +63,13 @@ impl Missing {
 /// Types whose values are ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rank {
-    /// Little-endian, of so many bytes: tinyint, date, time.
+    /// Little-endian, with its number of bytes: tinyint, date, time.
     Unsigned(u8),
     /// Little-endian, in two's complement.
     Signed(u8),
     /// One byte, 0 or 1.
     Bit,
-    /// Sign byte, then a magnitude of so many bytes.
+    /// Sign byte, then a magnitude with its number of bytes.
     Decimal(u8),
     Float,
     Real,
@@ -327,7 +327,8 @@ fn signed_32(bits: u32) -> u32 {
     bits ^ 1 << 31
 }
 
-/// Around the middle of so many bits: negative magnitudes below it, zero of either sign on it.
+/// Around the middle of the range of `bits` bits: negative magnitudes below it, zero of either sign
+/// on it.
 fn decimal_rank(bytes: &[u8], width: u8) -> Option<u128> {
     let (sign, magnitude) = bytes.split_first()?;
     if magnitude.len() != usize::from(width) {

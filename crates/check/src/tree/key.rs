@@ -185,7 +185,7 @@ impl KeyPlan {
             };
             match extent {
                 Extent::Whole if prefix.used < prefix.bytes.len() => {}
-                // A value that ends here stands before a longer one, or after it when the column is
+                // A value that ends here sorts before a longer one, or after it when the column is
                 // descending.
                 Extent::Whole | Extent::Last => {
                     prefix.fill();

@@ -4,7 +4,7 @@
 //! the root that knows nothing of hashes.
 //!
 //! Truth: each page has one parent, at its level; siblings are linked in the order of their
-//! parents; keys ascend; and a search for any key of a leaf comes to that leaf. The separator in a
+//! parents; keys ascend; and a search for any key of a leaf ends at that leaf. The separator in a
 //! page's first slot is no bound for a search, but it may neither be before the page's own
 //! separator nor after the next one.
 
@@ -599,7 +599,7 @@ fn no_structured_fault_is_missed() {
     let mut tally = Tally::default();
     let mut faults = Vec::new();
     structured_faults(&model, &mut rng, 2_900, |nodes| faults.push(nodes));
-    // The root beside itself, and all levels below it as rings, which every pair of neighbours
+    // The root as its own sibling, and all levels below it as rings, which every pair of neighbours
     // agrees with.
     let mut rings = model.healthy.clone();
     for level in 0..LEVELS as u8 {

@@ -118,9 +118,9 @@ fn key_plan(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<KeyPlan> {
     KeyPlan::new(layout, !is_unique, has_rid, default).filter(KeyPlan::is_known)
 }
 
-/// The layout with only those types whose order can be told from the bytes that are there: not that
-/// of fixed values among the variable columns (vardecimal, Always Encrypted), nor of compressed
-/// values whose form is not certain.
+/// The layout with only those types whose order follows from the stored bytes: not that of fixed
+/// values among the variable columns (vardecimal, Always Encrypted), nor of compressed values whose
+/// form is not certain.
 fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
     let is_known = |column: &PhysicalColumn| {
         column.ty.is_none_or(|ty| {
@@ -172,7 +172,7 @@ fn is_unique(layout: &RowLayout, unit: &Unit, indexes: &[Index], catalog: &Catal
                 layout.key().iter().all(|column| declared.contains_key(&column.column_id))
             })
     };
-    // The locator stands after the declared columns, unless all of it is among them.
+    // The locator follows the declared columns, unless all of it is among them.
     unit.structure == Structure::Nonclustered
         && (key.len() > declared.len() || base.is_some_and(has_base_key))
 }

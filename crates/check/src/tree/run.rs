@@ -28,7 +28,7 @@ pub(crate) struct PageRun<E> {
     pub unit: UnitIndex,
     /// Twice the level, and one for leaves.
     pub rung: u16,
-    /// Its ends met, and were joined.
+    /// A ring: its ends were joined.
     pub is_ring: bool,
     /// The leftmost page.
     pub first: PageId,

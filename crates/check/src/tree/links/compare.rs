@@ -33,8 +33,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Deeper than any tree.
 const LEVELS_MAX: usize = 40;
 
-/// Compares all link facts of some units; the pages with several parents. `foreign` tells the unit
-/// of a page that is not among the facts, when it is a sound page of another tree.
+/// Compares all link facts of some units; the pages with several parents. `foreign` returns the
+/// unit of a page that is not among the facts, when it is a sound page of another tree.
 pub(crate) fn verify_links(
     plan: &Plan,
     pages: Vec<PageFact>,
@@ -235,7 +235,8 @@ impl<'l> Links<'l> {
         {
             return self.verify_level(fact, &pointer, unit);
         }
-        // A root beside itself is mutual, and no parent's order shows that it has no neighbours.
+        // A root that is its own sibling is mutual, and no parent's order shows that it has no
+        // neighbours.
         let is_own_neighbour = unit.root == fact.id() && fact.prev() == fact.id();
         if self.has_parent(at, fact) && !is_own_neighbour {
             return;
