@@ -55,15 +55,12 @@ pub(crate) fn verify_critical(
         let args = [plan.database.as_str().into(), command.into()];
         findings.push(Finding::new(7995, Location::default(), &args));
     }
-    Some(NotChecked {
-        what: format!(
-            "all other tables ({left_out} findings) and system tables against each other"
-        ),
-        why: if is_damaged {
+    Some(NotChecked::asked(
+        format!("all other tables ({left_out} findings) and system tables against each other"),
+        if is_damaged {
             "the tables that describe them are damaged (7995)".to_owned()
         } else {
             "the tables that describe them are not complete (8930)".to_owned()
         },
-        was_asked_for: true,
-    })
+    ))
 }

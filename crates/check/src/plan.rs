@@ -250,11 +250,7 @@ impl<'s> Prelude<'s> {
 
     /// Something that was asked for and is not checked.
     fn leave_out(&mut self, what: &str, why: &str) {
-        self.not_checked.push(NotChecked {
-            what: what.to_owned(),
-            why: why.to_owned(),
-            was_asked_for: true,
-        });
+        self.not_checked.push(NotChecked::asked(what, why));
     }
 
     fn file_name(&self, id: FileId) -> String {
@@ -414,20 +410,17 @@ impl Prelude<'_> {
         self.narrow(&units, &owners);
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
-            not_checked.push(NotChecked {
-                what: "extents without an owner, links between pages and keys across them"
-                    .to_owned(),
-                why: "IAM chains lead into a file that was not given".to_owned(),
-                was_asked_for: true,
-            });
+            not_checked.push(NotChecked::asked(
+                "extents without an owner, links between pages and keys across them",
+                "IAM chains lead into a file that was not given",
+            ));
         }
         if self.is_fatal {
             let cause = self.missing_part.as_deref().unwrap_or("the catalog cannot be trusted");
-            not_checked.push(NotChecked {
-                what: "ownership of pages and links between them".to_owned(),
-                why: format!("{cause}; pages were audited as what their own header says"),
-                was_asked_for: true,
-            });
+            not_checked.push(NotChecked::asked(
+                "ownership of pages and links between them",
+                format!("{cause}; pages were audited as what their own header says"),
+            ));
         }
         let plan = Plan {
             diff_base,

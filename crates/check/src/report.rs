@@ -186,9 +186,7 @@ impl Report {
             0 => "the database".to_owned(),
             count => format!("the database: {count} findings are left out"),
         };
-        self.coverage
-            .not_checked
-            .insert(0, NotChecked { what, why: why.to_owned(), was_asked_for: true });
+        self.coverage.not_checked.insert(0, NotChecked::asked(what, why));
         self.findings.clear();
         self.findings_omitted = 0;
         self.totals = Totals::default();

@@ -106,15 +106,16 @@ fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
     sum.audit.unexpanded.extend(by_unit.keys());
-    let tell = |(unit, cracked): (UnitIndex, Cracked)| NotChecked {
-        what: format!(
-            "records of {} pages and {} more of {}",
-            cracked.failed.len(),
-            cracked.rows_failed,
-            name(plan, unit)
-        ),
-        why: "too many are not in the compressed form that is published".to_owned(),
-        was_asked_for: false,
+    let tell = |(unit, cracked): (UnitIndex, Cracked)| {
+        NotChecked::skipped(
+            format!(
+                "records of {} pages and {} more of {}",
+                cracked.failed.len(),
+                cracked.rows_failed,
+                name(plan, unit)
+            ),
+            "too many are not in the compressed form that is published",
+        )
     };
     by_unit.into_iter().map(tell).collect()
 }
@@ -152,11 +153,11 @@ fn withdraw_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     sum.findings.extract(|finding| {
         unit_of(plan, finding).is_some_and(|unit| found.contains_key(&(unit, finding.error)))
     });
-    let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| NotChecked {
-        what: format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
-        why: "too many of its pages or rows violate it: more likely their form is not understood"
-            .to_owned(),
-        was_asked_for: true,
+    let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| {
+        NotChecked::asked(
+            format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
+            "too many of its pages or rows violate it: more likely their form is not understood",
+        )
     };
     found.into_iter().map(tell).collect()
 }
