@@ -13,12 +13,12 @@ use extentdb_base::FileId;
 use extentdb_base::size::PAGE_BYTES;
 
 use crate::audit::part::BadPage;
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 use crate::report::DataFile;
 
 /// Pages no further apart than an extent are near each other.
 const NEAR: u32 = 8;
-/// So many bad pages make a place, when they are not of one object.
+/// Minimum number of bad pages of a damaged region, when they belong to several objects.
 const PAGES_MIN: usize = 4;
 
 /// A note for each place of several bad pages of several objects.
@@ -50,7 +50,7 @@ fn note(place: &[&BadPage], files: &[DataFile]) -> Option<Finding> {
         bytes(first.page).into(),
         bytes(last.page - first.page + 1).into(),
     ];
-    Some(Finding::new(59024, Place::page(first), &args))
+    Some(Finding::new(59024, Location::page(first), &args))
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_of_one_object_or_far_apart_is_no_place() {
+    fn damage_of_one_object_or_far_apart_is_no_region() {
         assert_eq!(notes(&[bad(1, 8, 5), bad(1, 9, 5), bad(1, 10, 5), bad(1, 11, 5)]), [""; 0]);
         assert_eq!(notes(&[bad(1, 8, 5), bad(1, 20, 6), bad(1, 40, 7), bad(1, 60, 8)]), [""; 0]);
         assert_eq!(notes(&[bad(1, 8, 5), bad(1, 9, 6), bad(1, 10, 6)]), [""; 0]);

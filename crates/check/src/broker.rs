@@ -2,10 +2,10 @@
 //! they fit together (8997) is not checked, and the report says so.
 //!
 //! ```text
-//! sysbinobjs      class 21 message types    9675      sysschobjs       type SQ: queues            9668
-//!                 class 22 contracts        9676      sysdesend        conversation endpoints     9669
-//!                 class 23 services         9667      sysconvgroup     conversation groups        9674
-//!                                                     sysremsvcbinds   remote service bindings    9670
+//! sysbinobjs  class 21 message types  9675  sysschobjs      type SQ: queues          9668
+//!             class 22 contracts      9676  sysdesend       conversation endpoints   9669
+//!             class 23 services       9667  sysconvgroup    conversation groups      9674
+//!                                           sysremsvcbinds  remote service bindings  9670
 //! ```
 
 use extentdb_base::{ObjectId, PageId};

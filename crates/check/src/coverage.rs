@@ -3,9 +3,9 @@
 /// Something that was left out, and why.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct NotChecked {
-    /// What.
+    /// Pages, objects or a kind of check.
     pub what: String,
-    /// Why.
+    /// The reason, as a clause without a period.
     pub why: String,
     /// False for what is outside the scope of the run, or was left out by an option: it does not
     /// make the run incomplete.

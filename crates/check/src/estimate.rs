@@ -13,7 +13,7 @@ use crate::audit::part::UnitCounts;
 use crate::finding::Finding;
 use crate::options::Options;
 use crate::plan::{PlanOutcome, make};
-use crate::relation::UnitSums;
+use crate::relation::UnitHashes;
 use crate::scan::{Counters, Scan};
 use crate::unit::Unit;
 
@@ -46,7 +46,7 @@ pub fn estimate(source: &dyn PageSource, options: &Options) -> Estimate {
         (bitmaps, pfs) = (bitmaps + of_bitmaps, pfs + of_pfs);
     }
     let units = plan.units.len() as u64;
-    let per_worker = (size_of::<UnitCounts>() + size_of::<UnitSums>()) as u64;
+    let per_worker = (size_of::<UnitCounts>() + size_of::<UnitHashes>()) as u64;
     let memory = vec![
         ("the owners of extents and pages", plan.owners.memory_bytes()),
         ("PFS bytes", pfs),

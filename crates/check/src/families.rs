@@ -5,16 +5,16 @@
 
 use extentdb_reader::PageSource;
 
-use crate::facts::Facts;
-use crate::offrow::OffRow;
+use crate::collector::Collector;
+use crate::offrow::OffRowCollector;
 use crate::options::Options;
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::rows::{RowFacts, RowPlans};
-use crate::sound::{Linked, Sound};
-use crate::tree::{TreeFacts, Trees};
+use crate::rows::{RowCollector, RowPlans};
+use crate::sound::{LinkedPage, SoundPage};
+use crate::tree::{TreeCollector, Trees};
 
-/// What the families plan before the first page is scanned, beside the [`Plan`] of allocation.
+/// What the families plan before the first page is scanned, besides the [`Plan`] of allocation.
 pub(crate) struct FamilyPlans {
     pub(crate) rows: RowPlans,
     pub(crate) trees: Trees,
@@ -27,36 +27,36 @@ impl FamilyPlans {
 }
 
 /// The collectors of one worker.
-pub(crate) struct FamilyFacts<'p> {
-    tree: TreeFacts<'p>,
-    rows: RowFacts<'p>,
-    off_row: OffRow<'p>,
+pub(crate) struct FamilyCollector<'p> {
+    tree: TreeCollector<'p>,
+    rows: RowCollector<'p>,
+    off_row: OffRowCollector<'p>,
 }
 
-impl<'p> FamilyFacts<'p> {
+impl<'p> FamilyCollector<'p> {
     pub(crate) fn new(
         plan: &'p Plan,
         families: &'p FamilyPlans,
         source: &'p dyn PageSource,
         options: &Options,
-    ) -> FamilyFacts<'p> {
-        FamilyFacts {
-            tree: TreeFacts::new(&families.trees, options.run_budget),
-            rows: RowFacts::new(plan, &families.rows, source, options.physical_only),
-            off_row: OffRow::new(plan, options),
+    ) -> FamilyCollector<'p> {
+        FamilyCollector {
+            tree: TreeCollector::new(&families.trees, options.run_budget),
+            rows: RowCollector::new(plan, &families.rows, source, options.physical_only),
+            off_row: OffRowCollector::new(plan, options),
         }
     }
 }
 
-impl Facts for FamilyFacts<'_> {
+impl Collector for FamilyCollector<'_> {
     #[inline]
-    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+    fn sound(&mut self, page: &SoundPage<'_>, partial: &mut Partial) {
         self.tree.sound(page, partial);
         self.rows.page(page, partial);
         self.off_row.page(page, partial);
     }
 
-    fn linked(&mut self, page: &Linked<'_>, partial: &mut Partial) {
+    fn linked(&mut self, page: &LinkedPage<'_>, partial: &mut Partial) {
         self.tree.linked(page, partial);
     }
 

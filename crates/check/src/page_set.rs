@@ -6,7 +6,7 @@ use crate::wire::wire_structs;
 
 /// A run of pages of a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Run {
+struct PageInterval {
     file: FileId,
     start: u32,
     end: u32,
@@ -23,21 +23,21 @@ pub struct Overlap {
 /// An exact set of pages, as runs.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PageSet {
-    runs: Vec<Run>,
-    /// Number of runs that were in order when the set was last put in order.
-    settled: usize,
+    runs: Vec<PageInterval>,
+    /// Number of runs that were in order when the set was last sorted.
+    normalized: usize,
 }
 
 impl PageSet {
     /// Adds the pages from `start` on and before `end`.
     pub(crate) fn add(&mut self, file: FileId, start: u32, end: u32) -> Result<(), Overlap> {
         if start < end {
-            self.push(Run { file, start, end });
+            self.push(PageInterval { file, start, end });
         }
-        self.settle_when_long()
+        self.normalize_when_long()
     }
 
-    fn push(&mut self, run: Run) {
+    fn push(&mut self, run: PageInterval) {
         match self.runs.last_mut() {
             Some(last) if last.file == run.file && last.end == run.start => last.end = run.end,
             _ => self.runs.push(run),
@@ -47,16 +47,16 @@ impl PageSet {
     /// Adds another set.
     pub(crate) fn merge(&mut self, other: PageSet) -> Result<(), Overlap> {
         other.runs.into_iter().for_each(|run| self.push(run));
-        self.settle_when_long()
+        self.normalize_when_long()
     }
 
     /// Runs come nearly in order from several threads; joining them now and then keeps the set
     /// small.
-    fn settle_when_long(&mut self) -> Result<(), Overlap> {
-        if self.runs.len() > 2 * self.settled + 256 { self.settle() } else { Ok(()) }
+    fn normalize_when_long(&mut self) -> Result<(), Overlap> {
+        if self.runs.len() > 2 * self.normalized + 256 { self.normalize() } else { Ok(()) }
     }
 
-    fn settle(&mut self) -> Result<(), Overlap> {
+    fn normalize(&mut self) -> Result<(), Overlap> {
         self.runs.sort_unstable();
         let runs = std::mem::take(&mut self.runs);
         let mut overlap = Ok(());
@@ -70,20 +70,20 @@ impl PageSet {
             }
             self.push(run);
         }
-        self.settled = self.runs.len();
+        self.normalized = self.runs.len();
         overlap
     }
 
-    /// The runs in order: file, first page, first page behind.
+    /// The runs in order: file, first page, first page after.
     pub(crate) fn runs(&mut self) -> Result<impl Iterator<Item = (FileId, u32, u32)>, Overlap> {
-        self.settle()?;
+        self.normalize()?;
         Ok(self.runs.iter().map(|run| (run.file, run.start, run.end)))
     }
 }
 
 wire_structs! {
-    Run { file, start, end }
-    PageSet { runs, settled }
+    PageInterval { file, start, end }
+    PageSet { runs, normalized }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! `part.rs`; [`Partial`](crate::partial::Partial) composes them by static types.
 
 use crate::finding::Finding;
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::wire::Wire;
 
 /// The mergeable result of one family of checks: plain data, without references.
@@ -13,7 +13,7 @@ use crate::wire::Wire;
 pub(crate) trait FamilyPart: Wire {
     /// Adds what the family found on other pages. `relations` are the multiset hashes that families
     /// share: runs of tree pages that meet when they merge add their boundary to them.
-    fn merge(&mut self, other: Self, relations: &mut Sums);
+    fn merge(&mut self, other: Self, relations: &mut RelationHashes);
 }
 
 /// Appends the shorter list to the longer: their order means nothing.
@@ -27,7 +27,7 @@ pub(crate) fn append<T>(own: &mut Vec<T>, mut others: Vec<T>) {
 /// Keeps the finding on the lowest page.
 pub(crate) fn keep_first(own: &mut Option<Finding>, other: Option<Finding>) {
     if let Some(other) = other
-        && own.as_ref().is_none_or(|own| other.place.page < own.place.page)
+        && own.as_ref().is_none_or(|own| other.location.page < own.location.page)
     {
         *own = Some(other);
     }

@@ -3,19 +3,20 @@
 //! ```text
 //! chunk -> Partial ┐
 //! chunk -> Partial ┼ merge ─> Partial ┐
-//! chunk -> Partial ┘                  ┼ merge ─> Partial of the database, whose coverage must be the plan
+//! chunk -> Partial ┘                  ┼ merge ─> Partial whose coverage must be the plan
 //! chunk -> Partial ──────────────────-┘
 //! ```
 //!
-//! Plain data without references, so that it can be written down and carried to another machine.
+//! One [`FamilyPart`] per family of checks, and what families share: findings, and the multiset
+//! hashes of relations. Plain data without references, so that it can be written to a file and
+//! merged on another machine.
 //!
 //! Invariants
-//! - Merging is associative and commutative; the empty partial changes nothing. What it becomes
-//!   does not depend on how the database was cut into chunks, because nothing in it is about a
-//!   chunk.
-//! - A partial knows exactly which pages it covers. Two that overlap do not merge: counts and facts
-//!   are sums, and a page that is summed twice is wrong.
-//! - The order of lists inside means nothing; [`verify`](crate::verify) and the report sort.
+//! - Merging is associative and commutative; the empty partial is its identity. The result does not
+//!   depend on how the database was cut into chunks.
+//! - A partial states exactly which pages it covers. Two that overlap do not merge: counts and
+//!   hashes are additive, and a page that is counted twice is wrong.
+//! - The order of lists inside means nothing; verification and report sort.
 
 use extentdb_base::size::PAGES_PER_EXTENT;
 
@@ -29,7 +30,7 @@ use crate::hash::HashKey;
 use crate::offrow::part::OffRowPart;
 use crate::page_set::Overlap;
 use crate::part::FamilyPart;
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::rows::part::RowPart;
 use crate::scan::part::ScanPart;
 use crate::tree::TreePart;
@@ -46,12 +47,11 @@ pub(crate) struct Partial {
     /// What is wrong.
     pub findings: Findings,
     /// Relations between pages, as multiset hashes: shared by trees and off-row data.
-    pub sums: Sums,
+    pub sums: RelationHashes,
     /// Rows, indexes and partitions.
     pub rows: RowPart,
     /// Pages of B-trees.
     pub tree: TreePart,
-    /// Off-row data.
     pub off_row: OffRowPart,
 }
 
@@ -62,7 +62,7 @@ impl Partial {
             scan: ScanPart::default(),
             audit: AuditPart::new(units),
             findings: Findings::new(findings_max),
-            sums: Sums::new(units, key),
+            sums: RelationHashes::new(units, key),
             rows: RowPart::default(),
             tree: TreePart::default(),
             off_row: OffRowPart::default(),

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! check_part   plan, scan of a page range              -> a partial as bytes
-//! merge_parts  plan, partials added up, second looks   -> the report
+//! merge_parts  plan, partials added up, second passes   -> the report
 //! resume       plan, what is missing in a partial      -> the report, and the partial while something is missing
 //! ```
 //!
 //! The report is the same as that of one process: everything that adds up is in the partial,
 //! everything else is in the plan, which every process makes for itself. Whether both have the same
-//! plan is told by a digest of it.
+//! plan is decided by a digest of it.
 
 use extentdb_base::{FileId, PageId};
 use extentdb_format::PageBuf;

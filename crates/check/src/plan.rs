@@ -27,7 +27,7 @@ use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
 use crate::coverage::NotChecked;
-use crate::finding::{Cause, Finding, Findings, Place};
+use crate::finding::{Cause, Finding, Findings, Location};
 use crate::hash::HashKey;
 use crate::options::Options;
 use crate::unit::{Unit, UnitIndex, Units};
@@ -45,7 +45,7 @@ pub(crate) use chosen::leaves_out;
 pub(crate) use maps::FileMaps;
 pub(crate) use ownership::{ExtentOwner, OwnerMap, PageOwner};
 
-/// The first version whose rows can carry older versions of themselves behind their versioning tag,
+/// The first version whose rows can carry older versions of themselves after their versioning tag,
 /// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
 /// recovery.
 const VERSIONS_IN_ROWS_SINCE: u16 = 895;
@@ -66,7 +66,7 @@ pub(crate) struct Plan {
     pub owners_are_known: bool,
     /// Files that the catalog lists and that were not given: nothing is known of their pages.
     pub missing_files: Vec<FileId>,
-    /// Some IAM chain leads into such a file: what it lists behind that is not known.
+    /// Some IAM chain leads into such a file: what it lists after that is not known.
     pub has_cut_chains: bool,
     /// Units whose chain of IAM pages could not be followed to its end: they may own more pages
     /// than is known.
@@ -89,7 +89,7 @@ pub(crate) struct Plan {
     pub target: Option<String>,
     /// The catalog, when it could be read.
     pub catalog: Option<Catalog>,
-    /// Key of all sums of this run.
+    /// Key of all hashes of this run.
     pub key: HashKey,
 }
 
@@ -250,11 +250,7 @@ impl<'s> Prelude<'s> {
 
     /// Something that was asked for and is not checked.
     fn leave_out(&mut self, what: &str, why: &str) {
-        self.not_checked.push(NotChecked {
-            what: what.to_owned(),
-            why: why.to_owned(),
-            was_asked_for: true,
-        });
+        self.not_checked.push(NotChecked::asked(what, why));
     }
 
     fn file_name(&self, id: FileId) -> String {
@@ -300,7 +296,7 @@ impl Prelude<'_> {
         let version = DatabaseVersion(boot.version);
         if version > DatabaseVersion::NEWEST_NAMED {
             let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
-            self.notes.push(Finding::new(59010, Place::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59010, Location::page(PageId::BOOT), &args));
             let what = format!("what is new in database version {}", boot.version);
             self.leave_out(&what, "it is newer than the newest version this program knows");
         }
@@ -309,7 +305,7 @@ impl Prelude<'_> {
                 self.database.clone().into(),
                 "the boot page lacks the mark of a clean shutdown".into(),
             ];
-            self.notes.push(Finding::new(59009, Place::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59009, Location::page(PageId::BOOT), &args));
         }
     }
 
@@ -366,7 +362,7 @@ impl Prelude<'_> {
                 let cut = PageId { file, page: pages };
                 let args =
                     [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
-                self.notes.push(Finding::new(59012, Place::page(cut), &args));
+                self.notes.push(Finding::new(59012, Location::page(cut), &args));
             }
         }
         self.name_missing_files(catalog);
@@ -388,9 +384,9 @@ impl Prelude<'_> {
     /// What a changed page of each file must be newer than to need its DIFF bit.
     ///
     /// Only files that were closed cleanly are judged: a backup carries the map as the backup has
-    /// just reset it, beside a boot page that still names the backup before. Without a base there
-    /// was no full backup yet, or the log was rebuilt: what file headers say then may be older than
-    /// the map.
+    /// just reset it, with a boot page that still names the backup before. Without a base there was
+    /// no full backup yet, or the log was rebuilt: what file headers say then may be older than the
+    /// map.
     fn diff_base(&self, boot: Option<&BootRecord>) -> HashMap<FileId, Lsn> {
         let is_judged = |boot: &&BootRecord| boot.status.is_clean() && !boot.backup_lsn.is_zero();
         let Some(boot) = boot.filter(is_judged) else { return HashMap::new() };
@@ -414,20 +410,17 @@ impl Prelude<'_> {
         self.narrow(&units, &owners);
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
-            not_checked.push(NotChecked {
-                what: "extents without an owner, links between pages and keys across them"
-                    .to_owned(),
-                why: "IAM chains lead into a file that was not given".to_owned(),
-                was_asked_for: true,
-            });
+            not_checked.push(NotChecked::asked(
+                "extents without an owner, links between pages and keys across them",
+                "IAM chains lead into a file that was not given",
+            ));
         }
         if self.is_fatal {
             let cause = self.missing_part.as_deref().unwrap_or("the catalog cannot be trusted");
-            not_checked.push(NotChecked {
-                what: "ownership of pages and links between them".to_owned(),
-                why: format!("{cause}; pages were audited as what their own header says"),
-                was_asked_for: true,
-            });
+            not_checked.push(NotChecked::asked(
+                "ownership of pages and links between them",
+                format!("{cause}; pages were audited as what their own header says"),
+            ));
         }
         let plan = Plan {
             diff_base,

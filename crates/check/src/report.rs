@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// What the run comes to.
+/// The verdict of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Everything that was asked for was checked, and nothing is wrong.
@@ -68,7 +68,7 @@ impl Verdict {
 /// Rows and pages of a table as the scan counted them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectSummary {
-    /// Object id.
+    /// Object id of the table.
     pub object: ObjectId,
     /// `sys.name` for system tables, the plain name for user tables.
     pub name: String,
@@ -85,7 +85,7 @@ pub struct ObjectSummary {
 /// A data file as the page source knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFile {
-    /// Its number.
+    /// File id, as in `sys.database_files`.
     pub id: FileId,
     /// The file it was read from: its own, or the first of a backup.
     pub path: String,
@@ -114,7 +114,7 @@ pub struct Report {
     pub options: Vec<&'static str>,
     /// Information messages are left out of the text.
     pub no_infomsgs: bool,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
     /// True when it was stopped before its end.
     pub was_stopped: bool,
@@ -186,9 +186,7 @@ impl Report {
             0 => "the database".to_owned(),
             count => format!("the database: {count} findings are left out"),
         };
-        self.coverage
-            .not_checked
-            .insert(0, NotChecked { what, why: why.to_owned(), was_asked_for: true });
+        self.coverage.not_checked.insert(0, NotChecked::asked(what, why));
         self.findings.clear();
         self.findings_omitted = 0;
         self.totals = Totals::default();

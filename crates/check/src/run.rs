@@ -1,7 +1,7 @@
-//! A run from beginning to end: plan, scan, second looks, report.
+//! A run from beginning to end: plan, scan, second passes, report.
 //!
 //! ```text
-//! run.rs        plan, scan, the second look of each family
+//! run.rs        plan, scan, the second pass of each family
 //! coverage.rs   what was covered, what was left out and why
 //! summary.rs    partial result -> findings in order, totals, verdict
 //! watch.rs      progress, time limit, the wish to stop
@@ -17,10 +17,9 @@ use extentdb_reader::{PageSource, SourceFile};
 use crate::audit::{Auditor, Subject};
 use crate::broker::broker_counts;
 use crate::catalog::verify_catalog;
-use crate::dive::Dive;
-use crate::facts::NoFacts;
-use crate::families::{FamilyFacts, FamilyPlans};
-use crate::finding::{Finding, Findings, Place};
+use crate::collector::NoCollector;
+use crate::families::{FamilyCollector, FamilyPlans};
+use crate::finding::{Finding, Findings, Location};
 use crate::offrow::{Outcome, verify_off_row};
 use crate::options::{Control, Options, PageRange, Phase, ScopeChoice};
 use crate::page_set::Overlap;
@@ -29,19 +28,20 @@ use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
 use crate::report::{DataFile, Report};
 use crate::rows::{Compared, verify_crosses, verify_partitions};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
+use crate::second_pass::SecondPass;
 use crate::tree::verify_trees;
 use crate::unit::UnitIndex;
-use crate::wholesale::take_back;
+use crate::withdrawal::withdraw;
 
 mod coverage;
 mod extent_map;
 mod summary;
 mod watch;
 
-/// Checks the database behind `source`.
+/// Checks the database of `source`.
 ///
-/// Whatever the pages hold, the report comes back; a boot page or catalog that cannot be read is
-/// a finding, and all other pages are audited as far as they can be.
+/// Whatever the pages hold, the report is returned; a boot page or catalog that cannot be read is a
+/// finding, and all other pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
     let (mut run, planned) = Run::start(source, options, control);
     if let Some(Planned { plan, families, findings }) = planned {
@@ -78,9 +78,9 @@ pub(crate) enum AfterStop {
     Keep,
 }
 
-/// What the second looks read, once the scan is over.
+/// What the second passes read, once the scan is over.
 #[derive(Clone, Copy)]
-struct Scope<'s> {
+struct Stage<'s> {
     plan: &'s Plan,
     families: &'s FamilyPlans,
     scan_plan: &'s ScanPlan,
@@ -129,7 +129,7 @@ impl<'r> Run<'r> {
         self.report.files = self.source.files().iter().map(file).collect();
     }
 
-    /// Scans what `sum` does not cover yet, runs the second looks and completes the report. The
+    /// Scans what `sum` does not cover yet, runs the second passes and completes the report. The
     /// result of the scan comes back when the run was stopped and it is to be kept.
     pub(crate) fn check(
         &mut self,
@@ -146,19 +146,19 @@ impl<'r> Run<'r> {
         let done = sum.scan.covered.runs().map(Iterator::collect).unwrap_or_default();
         let window = Window::new(within, done);
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
-        let scope = Scope { plan, families, scan_plan: &scan_plan, counters: &counters };
-        if let Err(overlap) = self.scan(scope).and_then(|part| sum.merge(part)) {
+        let stage = Stage { plan, families, scan_plan: &scan_plan, counters: &counters };
+        if let Err(overlap) = self.scan(stage).and_then(|part| sum.merge(part)) {
             // Counted twice is not counted: nothing of the scan can be used.
-            findings.push(Finding::new(8967, Place::page(overlap.page), &[]));
+            findings.push(Finding::new(8967, Location::page(overlap.page), &[]));
             self.leave_out("all pages", &overlap.to_string());
             sum = self.empty_partial(plan);
         }
         self.watch(Phase::Verify, scan_plan.pages_planned, &counters);
         let unfinished = (after_stop == AfterStop::Keep).then(|| sum.clone());
-        self.report.coverage.not_checked.extend(take_back(plan, &mut sum));
+        self.report.coverage.not_checked.extend(withdraw(plan, &mut sum));
         self.audit_cut_pages(plan, &mut sum);
-        self.verify(scope, &mut sum, &mut findings);
-        self.finish(scope, sum, findings);
+        self.verify(stage, &mut sum, &mut findings);
+        self.finish(stage, sum, findings);
         unfinished.filter(|_| self.report.was_stopped)
     }
 
@@ -172,14 +172,14 @@ impl<'r> Run<'r> {
         let counters = Counters::default();
         let window = Window::new(within, Vec::new());
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
-        self.scan(Scope { plan, families, scan_plan: &scan_plan, counters: &counters })
+        self.scan(Stage { plan, families, scan_plan: &scan_plan, counters: &counters })
     }
 
     /// Reads everything that is planned.
-    fn scan(&mut self, scope: Scope<'_>) -> Result<Partial, Overlap> {
-        let Scope { plan, families, scan_plan, counters } = scope;
+    fn scan(&mut self, stage: Stage<'_>) -> Result<Partial, Overlap> {
+        let Stage { plan, families, scan_plan, counters } = stage;
         let scan = Scan::new(self.source, plan, self.options, counters);
-        let facts = || FamilyFacts::new(plan, families, self.source, self.options);
+        let facts = || FamilyCollector::new(plan, families, self.source, self.options);
         let outcome = self.watched(Phase::Scan, scan_plan.pages_planned, counters, |stop| {
             scan.run(scan_plan, self.jobs(), self.control, stop, facts)
         });
@@ -190,12 +190,12 @@ impl<'r> Run<'r> {
         outcome.result.map(|(sum, _)| sum)
     }
 
-    /// What needs more than one page: the second look of each family.
-    fn verify(&mut self, scope: Scope<'_>, sum: &mut Partial, findings: &mut Findings) {
-        let plan = scope.plan;
-        let is_complete = sum.scan.pages_checked == scope.scan_plan.pages_planned;
+    /// What needs more than one page: the second pass of each family.
+    fn verify(&mut self, stage: Stage<'_>, sum: &mut Partial, findings: &mut Findings) {
+        let plan = stage.plan;
+        let is_complete = sum.scan.pages_checked == stage.scan_plan.pages_planned;
         if plan.owners_are_known && is_complete && !plan.has_cut_chains {
-            self.verify_trees(scope, sum, findings);
+            self.verify_trees(stage, sum, findings);
         } else if plan.owners_are_known && !is_complete {
             self.leave_out(
                 "links between pages and keys across them",
@@ -212,32 +212,32 @@ impl<'r> Run<'r> {
             && !plan.has_cut_chains
             && plan.missing_files.is_empty()
         {
-            let rows = &scope.families.rows;
+            let rows = &stage.families.rows;
             self.compared =
-                self.second_look(scope, |dive| verify_crosses(dive, rows, sum, findings));
+                self.second_look(stage, |pass| verify_crosses(pass, rows, sum, findings));
             self.report.coverage.not_checked.append(&mut self.compared.left_out);
         }
         self.verify_catalog(plan, sum, findings);
         if !self.options.physical_only && plan.owners_are_known {
-            let rows = &scope.families.rows;
+            let rows = &stage.families.rows;
             let left_out =
-                self.second_look(scope, |dive| verify_partitions(dive, rows, sum, findings));
+                self.second_look(stage, |pass| verify_partitions(pass, rows, sum, findings));
             self.report.coverage.not_checked.extend(left_out);
         }
         if !self.options.physical_only {
-            self.verify_off_row(scope, sum, findings);
+            self.verify_off_row(stage, sum, findings);
         }
     }
 
-    /// One second look, under watch.
-    fn second_look<T>(&mut self, scope: Scope<'_>, look: impl FnOnce(&Dive<'_>) -> T) -> T {
-        let Scope { plan, scan_plan, counters, .. } = scope;
+    /// One second pass, under watch.
+    fn second_look<T>(&mut self, stage: Stage<'_>, look: impl FnOnce(&SecondPass<'_>) -> T) -> T {
+        let Stage { plan, scan_plan, counters, .. } = stage;
         let source = self.source;
         let options = self.options;
         let control = self.control;
         let jobs = self.jobs();
         let outcome = self.watched(Phase::Verify, scan_plan.pages_planned, counters, |stop| {
-            look(&Dive { source, plan, options, control, stop, jobs })
+            look(&SecondPass { source, plan, options, control, stop, jobs })
         });
         self.report.was_stopped |= outcome.was_stopped;
         outcome.result
@@ -255,21 +255,21 @@ impl<'r> Run<'r> {
     }
 
     /// Forwarded rows and off-row data, when all pages that can take part are known.
-    fn verify_off_row(&mut self, scope: Scope<'_>, sum: &Partial, findings: &mut Findings) {
-        if let Some(why) = coverage::why_not_matched(scope, sum) {
+    fn verify_off_row(&mut self, stage: Stage<'_>, sum: &Partial, findings: &mut Findings) {
+        if let Some(why) = coverage::why_not_matched(stage, sum) {
             return self.leave_out("forwarded rows and off-row data", why);
         }
         let Outcome { notes, not_checked } =
-            self.second_look(scope, |dive| verify_off_row(dive, sum, findings));
+            self.second_look(stage, |pass| verify_off_row(pass, sum, findings));
         self.report.notes.extend(notes);
         self.report.coverage.not_checked.extend(not_checked);
     }
 
     /// Links, levels and order of keys of all B-trees.
-    fn verify_trees(&mut self, scope: Scope<'_>, sum: &mut Partial, findings: &mut Findings) {
-        let plan = scope.plan;
-        let trees = &scope.families.trees;
-        for unit in self.second_look(scope, |dive| verify_trees(dive, trees, sum, findings)) {
+    fn verify_trees(&mut self, stage: Stage<'_>, sum: &mut Partial, findings: &mut Findings) {
+        let plan = stage.plan;
+        let trees = &stage.families.trees;
+        for unit in self.second_look(stage, |pass| verify_trees(pass, trees, sum, findings)) {
             let what = format!("links and keys of {}", index_name(plan, unit));
             self.leave_out(&what, "the run was stopped");
         }
@@ -289,7 +289,7 @@ impl<'r> Run<'r> {
         if !plan.owners_are_known {
             return;
         }
-        let mut auditor = Auditor::new(plan, self.options, NoFacts);
+        let mut auditor = Auditor::new(plan, self.options, NoCollector);
         for id in plan.maps.iter().flat_map(|maps| maps.cut_off_pages()) {
             let owner = match (plan.owners.page(id), plan.owners.extent(id.extent())) {
                 (Some(PageOwner::Unit(unit)), _) | (None, ExtentOwner::Unit(unit)) => Some(unit),

@@ -19,7 +19,7 @@ use crate::finding::Owner;
 /// Place of a unit in [`Units`].
 pub(crate) type UnitIndex = u32;
 
-/// How the pages of a unit hang together.
+/// How the pages of a unit are linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Structure {
     /// Data pages without links.
@@ -28,7 +28,6 @@ pub(crate) enum Structure {
     Clustered,
     /// Index pages only.
     Nonclustered,
-    /// Text pages.
     Text,
     /// Nothing this program knows (columnstore and the like): protection and ownership are checked,
     /// no more.
@@ -42,14 +41,14 @@ impl Structure {
     }
 }
 
-/// An allocation unit and whose it is.
+/// An allocation unit and its owner.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
-    /// Whose it is, its own id included.
+    /// Its owner, its own id included.
     pub owner: Owner,
     /// In-row, LOB, row-overflow.
     pub kind: AllocUnitKind,
-    /// How its pages hang together.
+    /// How its pages are linked.
     pub structure: Structure,
     /// How its rows are stored.
     pub compression: Compression,
@@ -57,7 +56,6 @@ pub(crate) struct Unit {
     pub root: PageId,
     /// First IAM page.
     pub first_iam: PageId,
-    /// Filegroup.
     pub filegroup: i16,
     /// Not read at all, because an option says so.
     pub is_skipped: bool,
@@ -76,7 +74,6 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Its id.
     pub(crate) fn id(&self) -> AllocUnitId {
         self.owner.unit
     }
@@ -105,7 +102,6 @@ pub(crate) fn unknown_args(unit: AllocUnitId) -> [Arg<'static>; 5] {
     [0.into(), (-1).into(), 0i64.into(), unit.0.into(), AllocUnitKind::Other(0).name().into()]
 }
 
-/// All units.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Units {
     units: Vec<Unit>,

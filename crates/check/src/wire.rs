@@ -21,13 +21,13 @@ pub enum WireError {
     /// They end too early.
     #[error("the data ends after {at} bytes, in the middle of a value")]
     Truncated {
-        /// Where.
+        /// Offset in the data.
         at: usize,
     },
     /// A value that cannot be.
     #[error("byte {at}: no such {what}")]
     Value {
-        /// Where.
+        /// Offset in the data.
         at: usize,
         /// What it should be.
         what: &'static str,
@@ -35,14 +35,14 @@ pub enum WireError {
 }
 
 /// Bytes that are read from front to back.
-pub(crate) struct Input<'i> {
+pub(crate) struct WireReader<'i> {
     bytes: &'i [u8],
     at: usize,
 }
 
-impl<'i> Input<'i> {
-    pub(crate) fn new(bytes: &'i [u8]) -> Input<'i> {
-        Input { bytes, at: 0 }
+impl<'i> WireReader<'i> {
+    pub(crate) fn new(bytes: &'i [u8]) -> WireReader<'i> {
+        WireReader { bytes, at: 0 }
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Result<&'i [u8], WireError> {
@@ -75,7 +75,7 @@ impl<'i> Input<'i> {
 /// Something that can be written and read again.
 pub(crate) trait Wire: Sized {
     fn write(&self, out: &mut Vec<u8>);
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError>;
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError>;
 }
 
 macro_rules! integers {
@@ -85,7 +85,7 @@ macro_rules! integers {
                 out.extend_from_slice(&self.to_le_bytes());
             }
 
-            fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+            fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
                 let bytes = input.take(size_of::<$ty>())?;
                 let bytes = bytes.first_chunk().ok_or(WireError::Truncated { at: 0 })?;
                 Ok(<$ty>::from_le_bytes(*bytes))
@@ -106,7 +106,7 @@ macro_rules! wire_structs {
             }
 
             fn read(
-                input: &mut $crate::wire::Input<'_>,
+                input: &mut $crate::wire::WireReader<'_>,
             ) -> Result<Self, $crate::wire::WireError> {
                 $(let $field = $crate::wire::Wire::read(input)?;)*
                 Ok(Self { $($field),* })
@@ -124,7 +124,7 @@ macro_rules! newtypes {
                 self.0.write(out);
             }
 
-            fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+            fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
                 Ok($name(Wire::read(input)?))
             }
         }
@@ -136,7 +136,7 @@ impl Wire for usize {
         (*self as u64).write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         usize::try_from(u64::read(input)?).map_err(|_| input.wrong("number"))
     }
 }
@@ -146,7 +146,7 @@ impl Wire for RepairLevel {
         (*self as u8).write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let byte = u8::read(input)?;
         let all = [RepairLevel::None, RepairLevel::Rebuild, RepairLevel::AllowDataLoss];
         all.into_iter().find(|level| *level as u8 == byte).ok_or(input.wrong("repair level"))
@@ -159,7 +159,7 @@ impl Wire for HashKey {
         self.seed().write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         Ok(HashKey::new(Wire::read(input)?))
     }
 }
@@ -177,7 +177,7 @@ impl Wire for bool {
         u8::from(*self).write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         match u8::read(input)? {
             0 => Ok(false),
             1 => Ok(true),
@@ -192,7 +192,7 @@ impl Wire for String {
         out.extend_from_slice(self.as_bytes());
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let len = input.count()?;
         let bytes = input.take(len)?;
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| input.wrong("text"))
@@ -205,7 +205,7 @@ impl<T: Wire> Wire for Option<T> {
         self.iter().for_each(|value| value.write(out));
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         Ok(if bool::read(input)? { Some(T::read(input)?) } else { None })
     }
 }
@@ -215,7 +215,7 @@ impl<T: Wire> Wire for Box<T> {
         self.as_ref().write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         T::read(input).map(Box::new)
     }
 }
@@ -226,7 +226,7 @@ impl<T: Wire> Wire for Vec<T> {
         self.iter().for_each(|entry| entry.write(out));
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let count = input.count()?;
         (0..count).map(|_| T::read(input)).collect()
     }
@@ -237,7 +237,7 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
         self.iter().for_each(|entry| entry.write(out));
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let entries = (0..N).map(|_| T::read(input)).collect::<Result<Vec<T>, _>>()?;
         entries.try_into().map_err(|_| input.wrong("array"))
     }
@@ -249,7 +249,7 @@ impl<T: Wire + Ord> Wire for BTreeSet<T> {
         self.iter().for_each(|entry| entry.write(out));
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let count = input.count()?;
         (0..count).map(|_| T::read(input)).collect()
     }
@@ -264,7 +264,7 @@ impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
         }
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let count = input.count()?;
         (0..count).map(|_| Ok((K::read(input)?, V::read(input)?))).collect()
     }
@@ -277,7 +277,7 @@ macro_rules! pairs {
                 $(self.$at.write(out);)*
             }
 
-            fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+            fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
                 Ok(($($name::read(input)?,)*))
             }
         }
@@ -295,12 +295,12 @@ mod tests {
     fn comes_back<T: Wire + PartialEq + Debug>(value: &T) {
         let mut bytes = Vec::new();
         value.write(&mut bytes);
-        let mut input = Input::new(&bytes);
+        let mut input = WireReader::new(&bytes);
         assert_eq!(T::read(&mut input).as_ref(), Ok(value));
         assert!(input.is_at_end());
         for len in 0..bytes.len() {
             assert!(
-                T::read(&mut Input::new(&bytes[..len])).is_err(),
+                T::read(&mut WireReader::new(&bytes[..len])).is_err(),
                 "{len} of {} bytes",
                 bytes.len()
             );
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back_and_half_of_it_does_not() {
+    fn written_values_are_read_back_and_truncated_ones_are_refused() {
         comes_back(&0x0123_4567_89ab_cdef_u64);
         comes_back(&-5i32);
         comes_back(&(true, String::from("Čapek")));
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_count_cannot_ask_for_more_than_there_is() {
         let bytes = [0xff, 0xff, 0xff, 0x7f, 1, 2, 3];
-        let read: Result<Vec<u8>, _> = Wire::read(&mut Input::new(&bytes));
+        let read: Result<Vec<u8>, _> = Wire::read(&mut WireReader::new(&bytes));
         assert_eq!(read, Err(WireError::Value { at: 4, what: "count" }));
     }
 }

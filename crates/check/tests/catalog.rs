@@ -47,7 +47,7 @@ impl Cases<'_> {
             .findings
             .iter()
             .take(12)
-            .map(|it| format!("{} {:?} {}", it.error, it.place.page, it.message))
+            .map(|it| format!("{} {:?} {}", it.error, it.location.page, it.message))
             .collect();
         assert!(
             found.is_superset(&expected),
@@ -77,7 +77,7 @@ impl Cases<'_> {
         let report = self.case(row, expected, &[], |memory| memory.edit(page, fault));
         let page = PageId::new(1, page);
         for finding in &report.findings {
-            let names = finding.place.page == Some(page) || finding.related.contains(&page);
+            let names = finding.location.page == Some(page) || finding.related.contains(&page);
             assert!(names, "row {row}: {finding:?}");
         }
         report
@@ -115,7 +115,7 @@ fn group_1_raw_damage() {
 
     let report =
         cases.case(3, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(index, flip(200)));
-    assert!(report.findings.iter().all(|it| it.place.owner.unwrap().index.0 == 2));
+    assert!(report.findings.iter().all(|it| it.location.owner.unwrap().index.0 == 2));
     assert_eq!(report.repair, RepairLevel::Rebuild);
 
     let report =
@@ -131,7 +131,7 @@ fn group_1_raw_damage() {
         report
             .findings
             .iter()
-            .any(|it| it.error == 8946 && it.place.page == Some(PageId::new(1, iam)))
+            .any(|it| it.error == 8946 && it.location.page == Some(PageId::new(1, iam)))
     );
     cases.case(9, &[8946, 8998], &[], |memory| memory.raw(1, flip(300)));
     cases.case(10, &[8946, 8998], &[], |memory| memory.raw(2, flip(300)));
@@ -144,7 +144,7 @@ fn group_1_raw_damage() {
         .case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
     let unowned = report.findings.iter().find(|it| it.error == 8909).unwrap();
     assert!(
-        unowned.place.owner.is_none() && unowned.message.contains("= (0:0)."),
+        unowned.location.owner.is_none() && unowned.message.contains("= (0:0)."),
         "{}",
         unowned.message
     );
@@ -377,7 +377,7 @@ fn set_child(memory: &mut Memory, page: u32, slot: u16, child: PageId) {
 
 /// Two neighbouring leaves of one parent that point at each other only: a cycle beside the chain.
 #[test]
-fn row_37_a_symmetric_cycle_beside_the_chain_is_found_by_its_parents() {
+fn row_37_a_symmetric_cycle_apart_from_the_chain_is_found_by_its_parents() {
     let demo = Demo::new();
     let cases = Cases { demo: &demo };
     let upper = demo.path(demo.unit("sales", 1))[1];
@@ -436,7 +436,7 @@ fn group_6_allocation() {
         let report = cases.case(110, &[8906], &[], |memory| {
             memory.edit(heap_iam, |page| page[142..148].fill(0));
         });
-        assert_eq!(report.findings[0].place.page, Some(single));
+        assert_eq!(report.findings[0].location.page, Some(single));
         let other = IamView::new(&demo.memory.stored(tree_iam)).single_pages().next().unwrap();
         cases.case(110, &[8910, 8906], &[], |memory| {
             memory.edit(heap_iam, |page| page[142..148].copy_from_slice(&other.to_bytes()));
@@ -548,7 +548,7 @@ fn free_pages_of_a_mixed_extent_without_its_sgam_bit_are_noted() {
         );
         let notes: Vec<_> = report.notes.iter().filter(|note| note.error == 59031).collect();
         let [note] = notes[..] else { panic!("extent {extent}: {notes:?}") };
-        assert_eq!(note.place.page, Some(PageId::new(1, extent * 8)));
+        assert_eq!(note.location.page, Some(PageId::new(1, extent * 8)));
         assert!(note.message.contains(&format!("(1:{})", extent * 8 + 7)), "{}", note.message);
     }
 }
@@ -583,7 +583,7 @@ fn row_60_a_row_of_the_catalog_lacks_a_column() {
     };
     let rows = system_rows(&demo, SYSCOLPARS, 8);
     let report = cases.case(60, &[8970], &[], |memory| set_null(memory, rows[0]));
-    assert_eq!(report.findings[0].place.page, Some(PageId::new(1, rows[0].0)));
+    assert_eq!(report.findings[0].location.page, Some(PageId::new(1, rows[0].0)));
     assert!(report.findings[0].message.contains("'length'"), "{}", report.findings[0].message);
     cases.case(60, &[], &[], |memory| rows.iter().for_each(|row| set_null(memory, *row)));
 }
@@ -625,7 +625,7 @@ fn group_6_chains_of_several_iam_pages() {
         memory.edit(iam, |page| page[136..142].copy_from_slice(&interval.to_bytes()));
     };
     let small = demo.unit("customers", 1).first_iam.page;
-    // What the page listed belongs to nobody any more.
+    // What the page listed has no owner any more.
     let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
     cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
     cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));
@@ -747,7 +747,7 @@ fn what_lies_outside_the_files_is_listed() {
 }
 
 #[test]
-fn rows_82_83_and_124_the_catalog_points_to_the_wrong_place() {
+fn rows_82_83_and_124_the_catalog_points_to_a_wrong_page() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let unit = demo.unit("sales", 1);
@@ -828,11 +828,11 @@ fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
     });
     assert_eq!(report.findings.len(), 1, "{}", to_text(&report));
     let found = &report.findings[0];
-    assert_eq!((found.error, found.place.page.unwrap().extent().index), (2515, leaf / 8));
+    assert_eq!((found.error, found.location.page.unwrap().extent().index), (2515, leaf / 8));
 }
 
 #[test]
-fn group_11_garbage_that_nobody_owns_is_not_looked_at() {
+fn group_11_garbage_in_unallocated_pages_is_not_read() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();

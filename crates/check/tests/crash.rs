@@ -279,7 +279,7 @@ fn without_its_log_a_crashed_copy_is_incomplete_and_not_damaged() {
             .findings
             .iter()
             .filter(|finding| ![8909, 8928].contains(&finding.error))
-            .filter(|finding| !finding.place.page.is_some_and(odd))
+            .filter(|finding| !finding.location.page.is_some_and(odd))
             .collect();
         assert!(unexplained.is_empty(), "{seed}: {unexplained:#?}");
         in_flight += notes(&report, 59026).len();
@@ -339,13 +339,13 @@ fn real_damage_of_a_crashed_copy_is_damage_with_and_without_log() {
     let without = check(open(&paths[..1]).source(), LogUse::None);
     for report in [with_log, without] {
         assert_eq!(report.verdict, Verdict::Damaged);
-        let named = report.findings.iter().filter(|finding| finding.place.page == Some(victim));
+        let named = report.findings.iter().filter(|finding| finding.location.page == Some(victim));
         assert!(named.map(|finding| finding.error).any(|error| error == 8939 || error == 8928));
     }
 }
 
 #[test]
-fn what_an_open_transaction_did_is_named_and_taken_back() {
+fn changes_of_an_open_transaction_are_named_and_undone() {
     let folder = Folder::new();
     let sound = folder.make("demo", 20_000);
     let units = user_units(&sound);

@@ -252,8 +252,8 @@ fn group_4_forwarded_rows() {
         edit(memory, stub, |row| row[7..9].copy_from_slice(&900u16.to_le_bytes()));
     });
     let lost = of(&report, 8993)[0];
-    assert_eq!((lost.place.page, lost.place.slot), (Some(stub.page), Some(stub.slot)));
-    let id = lost.place.owner.unwrap().object;
+    assert_eq!((lost.location.page, lost.location.slot), (Some(stub.page), Some(stub.slot)));
+    let id = lost.location.owner.unwrap().object;
     assert_eq!(
         lost.message,
         format!(
@@ -263,13 +263,16 @@ fn group_4_forwarded_rows() {
         )
     );
     let orphan = of(&report, 8994)[0];
-    assert_eq!((orphan.place.page, orphan.place.slot), (Some(target.page), Some(target.slot)));
+    assert_eq!(
+        (orphan.location.page, orphan.location.slot),
+        (Some(target.page), Some(target.slot))
+    );
 
     let report = subject.case("87", &[8972, 8994], &[], |memory| {
         edit(memory, stub, |row| row[1..9].copy_from_slice(&others.to_bytes()));
     });
     assert_eq!((of(&report, 8972).len(), of(&report, 8994).len()), (1, 1));
-    assert_eq!(of(&report, 8972)[0].place.slot, Some(stub.slot));
+    assert_eq!(of(&report, 8972)[0].location.slot, Some(stub.slot));
 
     let back = |memory: &mut Memory, to: Rid| {
         memory.edit(target.page.page, |page| {
@@ -312,10 +315,10 @@ fn group_5_values_below_a_root_in_the_row() {
         "{}",
         owner.message
     );
-    assert_eq!((owner.place.page, owner.place.slot), (Some(row.page), Some(row.slot)));
+    assert_eq!((owner.location.page, owner.location.slot), (Some(row.page), Some(row.slot)));
     assert!(owner.message.contains("(type In-row data)"), "{}", owner.message);
     assert!(of(&report, 8965)[0].message.contains("(type LOB data)"));
-    assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
+    assert_eq!(of(&report, 8964)[0].location.page, Some(node.page));
 
     let links = (pointer.len - 12) / 12;
     let report = subject.case("93", &[8961, 8929], &[], |memory| {
@@ -328,7 +331,7 @@ fn group_5_values_below_a_root_in_the_row() {
         let report = subject
             .case("94", &[8961, 8929], &[], |memory| edit(memory, node, |bytes| bytes[byte] ^= 1));
         assert_eq!(
-            (of(&report, 8961).len(), of(&report, 8961)[0].place.slot),
+            (of(&report, 8961).len(), of(&report, 8961)[0].location.slot),
             (1, Some(node.slot))
         );
     }
@@ -345,7 +348,7 @@ fn group_5_values_below_a_root_in_the_row() {
         );
         assert_eq!(of(&report, 8929).len(), 1);
     }
-    // Bytes of a value read as links: their parts do not end one behind the other.
+    // Bytes of a value read as links: their parts do not end back to back.
     subject.case("95", &[8961, 8929], &[8962, 8974], |memory| {
         edit(memory, node, |bytes| {
             bytes[12] = 2;
@@ -391,7 +394,7 @@ fn group_5_values_below_a_root_in_the_row() {
         .case("101", &[8965, 8929], &[8927], |memory| edit(memory, node, |bytes| bytes[0] = 0x0c));
     subject.case("102", &[], &[], |memory| edit(memory, node, |bytes| bytes[40] ^= 0xff));
 
-    // Two rows lead to one node: both values are named, and the node that nobody leads to.
+    // Two rows lead to one node: both values are named, and the node without a predecessor.
     let second = *pointers.iter().filter(several).nth(3).unwrap();
     let report = subject.case("97", &[8961, 8964, 8929], &[8974], |memory| {
         edit_pointer(memory, second, |bytes| bytes[FIRST_LINK].copy_from_slice(&node.to_bytes()));
@@ -414,7 +417,7 @@ fn row_99_a_value_that_only_its_row_forgot_is_unreferenced() {
     });
 }
 
-/// Takes a variable column out of its row: it is empty from then on, and those behind it move.
+/// Takes a variable column out of its row: it is empty from then on, and those after it move.
 fn remove_value(page: &mut PageBytes, pointer: Pointer) {
     let start = offset(page, pointer.slot);
     let record = Record::parse_data(&page[start..]);
@@ -454,7 +457,7 @@ fn row_65_a_complex_bit_on_a_plain_value_is_no_pointer() {
     });
     let found = of(&report, 8960);
     assert_eq!(
-        (found.len(), found[0].place.page, found[0].place.slot),
+        (found.len(), found[0].location.page, found[0].location.slot),
         (1, Some(row.page), Some(row.slot))
     );
 }
@@ -546,18 +549,20 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
         (of(&report, 8974).len(), of(&report, 8964).len(), of(&report, 8929).len()),
         (1, 1, 1)
     );
-    assert_eq!(of(&report, 8964)[0].place.slot, Some(children[2].target.slot));
+    assert_eq!(of(&report, 8964)[0].location.slot, Some(children[2].target.slot));
 
     let report = subject
         .case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[entry(3)] ^= 1));
     let states: BTreeSet<(u8, Option<PageId>)> =
-        of(&report, 8961).iter().map(|it| (it.state, it.place.page)).collect();
+        of(&report, 8961).iter().map(|it| (it.state, it.location.page)).collect();
     assert!(states.contains(&(2, Some(children[3].target.page))), "{states:?}");
     assert_eq!(of(&report, 8929).len(), 1);
 
     let report =
         subject.case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[18] = 7));
-    assert!(of(&report, 8961).iter().any(|it| it.state == 4 && it.place.page == Some(inner.page)));
+    assert!(
+        of(&report, 8961).iter().any(|it| it.state == 4 && it.location.page == Some(inner.page))
+    );
 
     subject.case("94", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[7] ^= 1));
     // The links of a node that cannot be read lead anywhere: its children are not called
@@ -587,7 +592,7 @@ fn text_pointers_in_copies_of_real_files() {
                 bytes[14..16].copy_from_slice(&900u16.to_le_bytes())
             });
         });
-        assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
+        assert_eq!(of(&report, 8964)[0].location.page, Some(node.page));
         let others = first_target(&subject.memory, other);
         subject.case("97", &[8961, 8964, 8929], &[], |memory| {
             edit_pointer(memory, pointer, |bytes| bytes[8..16].copy_from_slice(&others.to_bytes()));
@@ -617,7 +622,7 @@ fn text_pointers_in_copies_of_real_files() {
         });
         let linkage = of(&report, 8925)[0];
         assert_eq!(
-            (linkage.place.page, linkage.place.slot.unwrap().0),
+            (linkage.location.page, linkage.location.slot.unwrap().0),
             (Some(PageId::new(1, pointer.page)), pointer.slot)
         );
         assert!(linkage.related.contains(&foreign.page));
@@ -634,7 +639,7 @@ fn text_pointers_in_copies_of_real_files() {
 }
 
 #[test]
-fn a_copy_of_a_file_with_a_cut_chain_is_not_judged() {
+fn a_unit_with_a_broken_iam_chain_is_not_judged() {
     let subject = Subject::demo();
     let iam = subject.unit("heap", AllocUnitKind::Lob).first_iam.page;
     let mut memory = subject.memory.clone();
@@ -716,7 +721,7 @@ fn a_reference_from_a_table_without_faults_is_found() {
             header.free_bytes.set(header.free_bytes.get() + 84);
         });
     });
-    assert_eq!(of(&report, 8929)[0].place.page, Some(PageId::new(1, pointer.page)));
+    assert_eq!(of(&report, 8929)[0].location.page, Some(PageId::new(1, pointer.page)));
 }
 
 /// Without its log, a file that was in use says nothing certain about what changed after the last

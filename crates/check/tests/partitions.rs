@@ -63,11 +63,11 @@ fn a_row_with_the_key_of_another_partition_is_named_with_both_numbers() {
         let found: Vec<_> =
             report.findings.iter().filter(|finding| finding.error == 8984).collect();
         // The row, and its entry in the index that has the same partitions.
-        let indexes: Vec<i32> = found.iter().map(|it| it.place.owner.unwrap().index.0).collect();
+        let indexes: Vec<i32> = found.iter().map(|it| it.location.owner.unwrap().index.0).collect();
         assert_eq!(indexes, [1, 2], "{}", to_text(&report));
         let row = found[0];
         assert_eq!(
-            (row.place.page, row.place.slot.map(|slot| slot.0)),
+            (row.location.page, row.location.slot.map(|slot| slot.0)),
             (Some(truth.page), truth.slot)
         );
         assert!(

@@ -224,7 +224,7 @@ fn included_values_that_may_lie_off_the_row_are_listed_and_the_others_compared()
 
 /// Row 23.
 #[test]
-fn an_old_image_of_a_page_is_betrayed_by_the_indexes() {
+fn an_old_image_of_a_page_is_found_by_its_indexes() {
     let mut demo = Demo::small();
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
     demo.memory.edit(leaf, without_last_row);
@@ -278,7 +278,7 @@ fn an_index_with_a_damaged_page_is_listed_as_not_compared() {
 
 /// Row 32.
 #[test]
-fn pages_behind_a_damaged_pfs_page_are_checked_by_their_headers() {
+fn pages_of_a_damaged_pfs_page_are_checked_by_their_headers() {
     let mut demo = Demo::small();
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
     demo.memory.raw(1, |bytes| bytes[300] ^= 0x10);
@@ -311,7 +311,7 @@ fn damage_of_the_critical_tables_silences_findings_in_other_tables() {
     let report = demo.memory.check();
     assert!(errors(&report).is_superset(&BTreeSet::from([2511, 7995])), "{}", to_text(&report));
     assert!(
-        report.findings.iter().all(|it| it.place.page != Some(PageId::new(1, leaf))),
+        report.findings.iter().all(|it| it.location.page != Some(PageId::new(1, leaf))),
         "{}",
         to_text(&report)
     );

@@ -132,7 +132,7 @@ fn an_index_and_its_rowset_name_each_other() {
 }
 
 #[test]
-fn a_rowset_that_is_lost_leaves_its_units_behind() {
+fn a_missing_rowset_orphans_its_units() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
     let rowset = cases.rowset("sales", 2);
@@ -172,7 +172,7 @@ fn partitions_are_numbered_and_rows_have_the_form_that_is_named() {
 }
 
 #[test]
-fn columns_and_their_places_name_each_other() {
+fn columns_and_their_positions_refer_to_each_other() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
     let sales = Case { demo: &demo }.table("sales");
@@ -219,7 +219,7 @@ fn columns_and_their_places_name_each_other() {
 }
 
 #[test]
-fn types_and_places_of_columns_are_possible() {
+fn types_and_positions_of_columns_are_legal() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
     let sales = Case { demo: &demo }.table("sales");
@@ -323,7 +323,7 @@ fn a_system_table_that_cannot_be_read_is_no_sound_one() {
         SYSSCALARTYPES,
         |bytes| int(bytes, 4) == 56,
         |row| {
-            // The id is NULL, by the bitmap behind the fixed part.
+            // The id is NULL, by the bitmap after the fixed part.
             let bitmap = usize::from(u16::from_le_bytes([row[2], row[3]])) + 2;
             row[bitmap] |= 1;
         },

@@ -113,7 +113,7 @@ fn empty_and_zero_files_are_damaged_not_fatal() {
 /// A built database whose file was extended to 2 TB by a hole: the hole is not read, and is no
 /// damage.
 #[test]
-fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
+fn a_hole_of_two_terabytes_after_a_database_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("sparse.mdf");
     let demo = Demo::with_free_space();

@@ -60,7 +60,7 @@ fn a_changed_byte_of_an_index_entry_is_a_missing_and_an_extra_row() {
 }
 
 #[test]
-fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
+fn a_hash_of_six_bits_misses_one_difference_in_64() {
     let mut demo = Demo::small();
     let page = index_leaf(&demo);
     let at = support::offset(&demo.memory.stored(page), 3);
@@ -112,7 +112,7 @@ fn an_entry_of_an_index_that_lacks_a_column_is_named() {
     memory.edit(leaf, |page| page[at + pminlen] -= 1);
     let report = memory.check();
     assert_eq!(errors(&report), [2537], "{}", to_text(&report));
-    let place = report.findings[0].place;
+    let place = report.findings[0].location;
     assert_eq!((place.page, place.slot.map(|slot| slot.0)), (Some(PageId::new(1, leaf)), Some(3)));
     assert_eq!(place.owner.unwrap().index.0, 2);
 }

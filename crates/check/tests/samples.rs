@@ -164,5 +164,5 @@ fn null_in_a_not_null_column_of_a_table_of_2005_is_found() {
     let report = memory.check_with(&purity);
     let found: Vec<u32> = report.findings.iter().map(|finding| finding.error).collect();
     assert_eq!(found, [8970], "{}", to_text(&report));
-    assert_eq!(report.findings[0].place.page, Some(PageId::new(1, page)));
+    assert_eq!(report.findings[0].location.page, Some(PageId::new(1, page)));
 }

@@ -136,7 +136,7 @@ fn without_a_catalog_a_table_cannot_be_called_clean() {
 }
 
 #[test]
-fn map_and_timeline_are_kept_when_they_are_asked_for() {
+fn map_and_timeline_are_collected_on_request() {
     let demo = Demo::with_free_space();
     let mut memory = demo.memory.clone();
     let page = spoil(&demo, &mut memory, "sales", 1);

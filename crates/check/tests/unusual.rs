@@ -151,7 +151,7 @@ fn with_configuration_page() -> Memory {
 }
 
 #[test]
-fn the_server_configuration_of_master_belongs_to_nobody() {
+fn the_server_configuration_of_master_has_no_owner() {
     let memory = with_configuration_page();
     assert_clean(&memory);
 }
@@ -164,7 +164,7 @@ fn a_damaged_server_configuration_is_named_and_is_no_leaked_page() {
 }
 
 #[test]
-fn a_page_of_no_owner_at_the_place_of_the_server_configuration_is_a_leaked_one() {
+fn an_unowned_page_at_the_number_of_the_server_configuration_is_leaked() {
     let mut memory = with_configuration_page();
     memory.header(PageId::CONFIGURATION.page, |header| header.page_type = 1);
     assert!(errors(&memory.check()).contains(&8906));
@@ -353,7 +353,7 @@ fn an_index_without_pages_is_hypothetical() {
 }
 
 #[test]
-fn a_file_that_was_not_given_is_said_and_not_found() {
+fn a_missing_file_is_listed_and_is_no_finding() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [folder.path().join("a.mdf"), folder.path().join("b.ndf")];
     let options = MakeOptions { shape: "demo".to_owned(), size: Size::Rows(20_000), seed: 3 };

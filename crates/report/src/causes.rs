@@ -1,7 +1,7 @@
 //! Root causes: the findings that others follow from.
 //!
 //! One bad page makes its parents, neighbours and children report it. Those findings name it as
-//! their cause; here they are counted behind it.
+//! their cause; here they are counted per cause.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) fn root_causes(report: &Report) -> Vec<RootCause<'_>> {
     }
     let mut own: BTreeMap<Cause, &Finding> = BTreeMap::new();
     for finding in report.findings.iter().filter(|finding| finding.derived_from.is_none()) {
-        if let Some(page) = finding.place.page {
+        if let Some(page) = finding.location.page {
             own.entry(Cause { page, error: finding.error }).or_insert(finding);
         }
     }

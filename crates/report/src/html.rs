@@ -1,11 +1,12 @@
 //! The report as one HTML file that needs nothing else: no network, no fonts, no libraries.
 //!
 //! ```text
-//! verdict and figures      files, scope, totals, repair level, coverage
-//! root causes              the findings to look at first
-//! map of extents           a canvas per file, drawn by a small script from run lengths; its legend as a table
-//! over time                speed and findings, as SVG
-//! findings                 a table; the script filters it
+//! verdict and figures          files, scope, totals, repair level, coverage
+//! root causes                  findings that others follow from
+//! map of extents               a canvas per file, drawn by a small script from run lengths; its
+//!                              legend as a table
+//! over time                    speed and findings, as SVG
+//! findings                     a table; the script filters it
 //! objects, not checked, notes
 //! ```
 //!
@@ -134,7 +135,7 @@ impl Page<'_> {
         put!(self, "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Object</th>");
         put!(self, "<th class=\"number\">Follow from it</th><th>Message</th></tr></thead><tbody>");
         for root in causes.iter().take(CAUSES_MAX) {
-            let owner = root.finding.and_then(|finding| finding.place.owner);
+            let owner = root.finding.and_then(|finding| finding.location.owner);
             let object =
                 owner.and_then(|owner| self.report.object_name(owner.object)).unwrap_or_default();
             let message = root.finding.map_or("", |finding| &finding.message);
@@ -204,11 +205,11 @@ impl Page<'_> {
     }
 
     fn finding(&mut self, finding: &Finding) {
-        let owner = finding.place.owner;
+        let owner = finding.location.owner;
         let id = owner.map(|owner| owner.object.to_string()).unwrap_or_default();
         let object = owner.and_then(|owner| self.report.object_name(owner.object)).unwrap_or(&id);
         let object = escaped(object);
-        let place = match (finding.place.page, finding.place.slot) {
+        let place = match (finding.location.page, finding.location.slot) {
             (Some(page), Some(slot)) => format!("({}:{}:{})", page.file.0, page.page, slot.0),
             (Some(page), None) => page.to_string(),
             (None, _) => String::new(),

@@ -1,6 +1,6 @@
 //! The report as JSON, in the shape that the command line contract promises.
 
-use extentdb_check::{Estimate, Finding, Place, Report};
+use extentdb_check::{Estimate, Finding, Location, Report};
 use serde_json::{Map, Value, json};
 
 use crate::input::Input;
@@ -57,7 +57,7 @@ pub(crate) fn coverage_json(report: &Report) -> Value {
 }
 
 pub(crate) fn finding_json(report: &Report, finding: &Finding) -> Value {
-    let Place { owner, page, slot, byte_offset } = finding.place;
+    let Location { owner, page, slot, byte_offset } = finding.location;
     let mut value = json!({
         "error": finding.error,
         "severity": finding.severity,

@@ -46,7 +46,7 @@ pub fn to_jsonl(report: &Report, inputs: &[Input]) -> String {
     text
 }
 
-/// The fields of a finding behind its type.
+/// The fields of a finding after its type.
 fn typed(report: &Report, name: &str, finding: &Finding) -> Value {
     let mut typed = serde_json::Map::new();
     typed.insert("type".to_owned(), name.into());

@@ -59,7 +59,7 @@ pub fn to_junit(report: &Report) -> String {
 fn cases(report: &Report) -> Vec<Case<'_>> {
     let mut by_object: BTreeMap<Option<ObjectId>, Vec<&Finding>> = BTreeMap::new();
     for finding in &report.findings {
-        let object = finding.place.owner.map(|owner| owner.object);
+        let object = finding.location.owner.map(|owner| owner.object);
         by_object.entry(object).or_default().push(finding);
     }
     let mut take = |object, name| {

@@ -222,7 +222,7 @@ impl<'r> Lines<'r> {
     }
 
     fn finding(&mut self, finding: &'r Finding) {
-        let object = finding.place.owner.map(|owner| owner.object);
+        let object = finding.location.owner.map(|owner| owner.object);
         let Finding { error, severity: level, state, message, .. } = finding;
         let text = Cow::from(message);
         self.lines.push(Line {
@@ -266,7 +266,7 @@ pub(crate) fn sentence(number: u32, args: &[Arg<'_>]) -> String {
 }
 
 fn key_of(finding: &Finding) -> Option<(bool, ObjectId)> {
-    finding.place.owner.map(|owner| (owner.is_user, owner.object))
+    finding.location.owner.map(|owner| (owner.is_user, owner.object))
 }
 
 /// The findings at the front whose object passes, and the others.

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! runs[0]
-//!   tool.driver.rules     one per number that occurs, with its meaning, cause and next step
-//!   artifacts             the files
-//!   results               findings and notes: the object as logical location, the page as region of its file
-//!   invocations           what was asked for and not checked
+//!          tool.driver.rules  one per number that occurs, with its meaning, cause and next step
+//!          artifacts          the files
+//!          results            findings and notes: the object as logical location, the page as
+//!                             region of its file
+//!          invocations        what was asked for and not checked
 //! ```
 //!
-//! A region is given only where a page lies at its own place in the file: pages of a backup have
+//! A region is given only where a page lies at its own offset in the file: pages of a backup have
 //! none.
 
 use std::collections::BTreeMap;
@@ -110,15 +111,17 @@ fn result(
 
 fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value {
     let mut location = Map::new();
-    let physical =
-        finding.place.page.and_then(|page| artifacts.physical(page, finding.place.byte_offset));
+    let physical = finding
+        .location
+        .page
+        .and_then(|page| artifacts.physical(page, finding.location.byte_offset));
     if let Some(physical) = physical {
         location.insert("physicalLocation".to_owned(), physical);
     }
     let mut logical = vec![
         json!({"name": report.database, "fullyQualifiedName": report.database, "kind": "database"}),
     ];
-    if let Some(owner) = finding.place.owner {
+    if let Some(owner) = finding.location.owner {
         let id = owner.object.to_string();
         let name = report.object_name(owner.object).unwrap_or(&id);
         let table = format!("{}/{name}", report.database);
@@ -128,8 +131,8 @@ fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value 
             json!({"name": owner.index.0.to_string(), "fullyQualifiedName": index, "kind": "member"}),
         );
     }
-    if let Some(page) = finding.place.page {
-        let name = match finding.place.slot {
+    if let Some(page) = finding.location.page {
+        let name = match finding.location.slot {
             Some(slot) => format!("({}:{}:{})", page.file.0, page.page, slot.0),
             None => page.to_string(),
         };
@@ -213,9 +216,9 @@ fn rule(number: u32) -> Value {
     rule
 }
 
-/// The same in every run that finds the same thing in the same place.
+/// The same in every run that finds the same thing at the same location.
 fn fingerprint(finding: &Finding) -> String {
-    let place = finding.place;
+    let place = finding.location;
     let number = |value: Option<i64>| value.map_or_else(String::new, |value| value.to_string());
     [
         Some(i64::from(finding.error)),

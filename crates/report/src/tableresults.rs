@@ -5,11 +5,11 @@
 //! `RepairLevel` of messages that no repair removes. Numbers that a message does not have are 0, as
 //! there.
 
-use extentdb_check::{Finding, Place, Report};
+use extentdb_check::{Finding, Location, Report};
 
 use crate::lines::{Line, lines};
 
-/// The columns.
+/// Columns of SQL Server 2012 and later, in order.
 const COLUMNS: &str = "Error,Level,State,MessageText,RepairLevel,Status,DbId,DbFragId,ObjectId,IndexId,PartitionId,\
                        AllocUnitId,RidDbId,RidPruId,File,Page,Slot,RefDbId,RefPruId,RefFile,RefPage,RefSlot,Allocation\n";
 
@@ -24,7 +24,7 @@ pub fn to_tableresults(report: &Report) -> String {
 
 fn row(report: &Report, line: &Line<'_>) -> String {
     let Line { error, level, state, object, finding, .. } = line;
-    let place = finding.map_or_else(Place::default, |finding| finding.place);
+    let place = finding.map_or_else(Location::default, |finding| finding.location);
     let object = object.map_or(0, |object| object.0);
     let (index, partition, unit) =
         place.owner.map_or((0, 0, 0), |owner| (owner.index.0, owner.partition.0, owner.unit.0));

@@ -6,8 +6,8 @@ use extentdb_base::{AllocUnitId, FileId, HobtId, IndexId, ObjectId, PageId};
 use extentdb_check::finding::{Findings, Totals, page_arg};
 use extentdb_check::report::{CellOwner, ExtentMap, ExtentRun, FileExtents, Sample};
 use extentdb_check::{
-    Cause, Coverage, DataFile, Finding, NotChecked, ObjectSummary, Options, Owner, Place, Report,
-    Verdict,
+    Cause, Coverage, DataFile, Finding, Location, NotChecked, ObjectSummary, Options, Owner,
+    Report, Verdict,
 };
 use extentdb_messages::{Arg, RepairLevel, lookup};
 use serde_json::Value;
@@ -44,7 +44,7 @@ fn findings() -> Vec<Finding> {
     let table = owner(ORDERS, 1, true);
     let of = |error: u32, number: u32, rest: &[Arg<'static>]| {
         let args = [args(table), rest.to_vec()].concat();
-        Finding::new(error, Place::page(page(number)).owned_by(table), &args)
+        Finding::new(error, Location::page(page(number)).owned_by(table), &args)
     };
     let cause = Some(Cause { page: page(312), error: 8939 });
     let test = "IS_OFF (BUF_IOERR, pBUF->bstat)";
@@ -56,7 +56,7 @@ fn findings() -> Vec<Finding> {
     let mut missing = of(8976, 312, &named).related([page(298), page(311)]);
     missing.derived_from = cause;
     let key = "[OrderID] = 10248";
-    let place = Place::page(page(320)).slot(4).at(1000).owned_by(table);
+    let place = Location::page(page(320)).slot(4).at(1000).owned_by(table);
     let row = Finding::new(
         8951,
         place,
@@ -69,7 +69,7 @@ fn findings() -> Vec<Finding> {
         "OrderID = 10248".into(),
         "OrderDate = '1996-07-04'".into(),
     ];
-    let extent = Finding::new(8905, Place::page(page(640)), &[page_arg(page(640)), 7.into()]);
+    let extent = Finding::new(8905, Location::page(page(640)), &[page_arg(page(640)), 7.into()]);
     vec![
         of(8928, 312, &[page_arg(page(312))]),
         of(8939, 312, &values).state(98),
@@ -156,7 +156,7 @@ fn report() -> Report {
             ],
         },
         findings,
-        notes: vec![Finding::new(59003, Place::default(), &[3.into(), 500.into()])],
+        notes: vec![Finding::new(59003, Location::default(), &[3.into(), 500.into()])],
         broker_counts: vec![(9675, 14), (9676, 6)],
         objects,
         map: Some(map),
@@ -203,10 +203,14 @@ fn a_number_is_printed_ten_times_unless_all_messages_are_asked_for() {
     let table = owner(ORDERS, 1, true);
     let wrong = |number: u32| {
         let rest = vec![page_arg(page(number))];
-        Finding::new(8928, Place::page(page(number)).owned_by(table), &[args(table), rest].concat())
+        Finding::new(
+            8928,
+            Location::page(page(number)).owned_by(table),
+            &[args(table), rest].concat(),
+        )
     };
     let at =
-        report.findings.iter().rposition(|finding| finding.place.owner == Some(table)).unwrap();
+        report.findings.iter().rposition(|finding| finding.location.owner == Some(table)).unwrap();
     report.findings.splice(at..at, (400..425).map(wrong));
     let lines = |text: &str| text.lines().filter(|line| line.starts_with("Msg 8928,")).count();
     let brief = to_text(&report);
@@ -235,7 +239,7 @@ fn what_no_run_checks_is_named_on_request_only() {
 fn damage_of_the_medium_comes_before_what_follows_from_it() {
     let mut report = report();
     let args = ["shop.bak".into()];
-    report.findings.push(Finding::new(3241, Place::default(), &args));
+    report.findings.push(Finding::new(3241, Location::default(), &args));
     let text = to_text(&report);
     let medium = text.find("Msg 3241: ").unwrap();
     assert!(medium < text.find("Root causes: ").unwrap(), "{text}");
@@ -274,7 +278,7 @@ fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
     let mut report = report();
     let unlisted = owner(99, 0, true);
     let finding =
-        Finding::new(8901, Place { owner: Some(unlisted), ..Place::default() }, &[99.into()]);
+        Finding::new(8901, Location { owner: Some(unlisted), ..Location::default() }, &[99.into()]);
     report.findings.insert(0, finding);
     let text = to_text(&report);
     let expected = [
@@ -290,7 +294,7 @@ fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
 #[test]
 fn a_run_that_had_to_end_says_so_in_the_line_of_the_log() {
     let mut report = report();
-    report.findings.push(Finding::new(8930, Place::default(), &[7.into()]));
+    report.findings.push(Finding::new(8930, Location::default(), &[7.into()]));
     assert_eq!(
         log_line(&report),
         "DBCC CHECKDB (Shop) executed by extentdb terminated abnormally due to error state 0. Elapsed time: 0 hours 0 \
@@ -379,7 +383,7 @@ fn sarif_has_rules_locations_and_byte_offsets() {
 }
 
 #[test]
-fn a_page_of_a_backup_has_no_place_in_its_file() {
+fn a_page_of_a_backup_has_no_region_in_its_file() {
     let mut report = report();
     report.files[0].is_plain = false;
     let log = to_sarif(&report, &inputs());
@@ -434,7 +438,7 @@ fn html_is_one_file_with_map_chart_and_list() {
 }
 
 #[test]
-fn names_cannot_leave_their_place_in_any_form() {
+fn names_are_escaped_in_every_format() {
     let mut report = report();
     report.database = WICKED.to_owned();
     report.objects[1].name = WICKED.to_owned();
@@ -459,7 +463,7 @@ fn names_cannot_leave_their_place_in_any_form() {
 }
 
 #[test]
-fn every_number_that_can_be_told_has_a_rule() {
+fn every_message_number_has_a_rule() {
     for message in extentdb_messages::all() {
         assert!(lookup(message.number).is_some());
     }
@@ -474,7 +478,7 @@ fn every_number_that_can_be_told_has_a_rule() {
             };
             Finding::new(
                 message.number,
-                Place::page(page(1)),
+                Location::page(page(1)),
                 &message.arguments().map(sample).collect::<Vec<_>>(),
             )
         })

@@ -103,7 +103,7 @@ fn medium_findings(report: &Report) -> impl Iterator<Item = &Finding> {
     report.findings.iter().filter(|finding| OF_MEDIUM.contains(&finding.error))
 }
 
-/// Which findings to look at first.
+/// The root causes.
 fn write_causes(report: &Report, out: &mut impl Write) -> fmt::Result {
     let causes = root_causes(report);
     let medium: Vec<&Finding> = medium_findings(report).take(CAUSES_MAX).collect();
@@ -129,7 +129,7 @@ fn write_causes(report: &Report, out: &mut impl Write) -> fmt::Result {
         causes.len()
     )?;
     for root in causes.iter().take(CAUSES_MAX) {
-        let owner = root.finding.and_then(|finding| finding.place.owner);
+        let owner = root.finding.and_then(|finding| finding.location.owner);
         let name = owner.and_then(|owner| report.object_name(owner.object));
         let place = name.map_or_else(String::new, |name| format!(" in {name}"));
         let count = match root.derived {

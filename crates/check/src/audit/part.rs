@@ -6,7 +6,7 @@ use extentdb_base::PageId;
 
 use crate::finding::Finding;
 use crate::part::{FamilyPart, append, keep_first};
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::unit::UnitIndex;
 use crate::wire::wire_structs;
 
@@ -43,7 +43,6 @@ impl UnitCounts {
 /// What the audits of single pages found, besides findings.
 #[derive(Clone, Debug)]
 pub(crate) struct AuditPart {
-    /// By unit.
     pub counts: Vec<UnitCounts>,
     /// Pages that could not be used.
     pub bad: Vec<BadPage>,
@@ -55,7 +54,7 @@ pub(crate) struct AuditPart {
     pub diff_missed: Option<Finding>,
     /// Pages of compressed units, whose records are checked by unverified rules.
     pub pages_compressed: u64,
-    /// Units whose pages were found where nobody owns them: they lack rows.
+    /// Units whose pages were found without an owner: they lack rows.
     pub strayed: BTreeSet<UnitIndex>,
     /// Units with compressed rows that could not be expanded.
     pub unexpanded: BTreeSet<UnitIndex>,
@@ -84,7 +83,7 @@ impl AuditPart {
 }
 
 impl FamilyPart for AuditPart {
-    fn merge(&mut self, other: AuditPart, _: &mut Sums) {
+    fn merge(&mut self, other: AuditPart, _: &mut RelationHashes) {
         for (own, others) in self.counts.iter_mut().zip(other.counts) {
             own.add(others);
         }

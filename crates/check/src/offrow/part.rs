@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::part::FamilyPart;
-use crate::relation::Sums;
+use crate::relation::RelationHashes;
 use crate::unit::UnitIndex;
-use crate::wire::{Input, Wire, WireError, wire_structs};
+use crate::wire::{Wire, WireError, WireReader, wire_structs};
 
 /// Why the nodes of a rowset cannot be matched with their references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,7 +22,7 @@ impl Wire for Gap {
         (*self as u8).write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         match u8::read(input)? {
             0 => Ok(Gap::Node),
             1 => Ok(Gap::Pointer),
@@ -39,7 +39,7 @@ pub(crate) struct OffRowPart {
 }
 
 impl FamilyPart for OffRowPart {
-    fn merge(&mut self, other: OffRowPart, _: &mut Sums) {
+    fn merge(&mut self, other: OffRowPart, _: &mut RelationHashes) {
         self.gaps.extend(other.gaps);
     }
 }

@@ -16,7 +16,6 @@ use crate::unit::{Structure, Unit, UnitIndex};
 pub(super) struct Rowset {
     /// Heap, clustered or nonclustered index.
     pub(super) rows: BTreeSet<UnitIndex>,
-    /// Text pages.
     pub(super) texts: BTreeSet<UnitIndex>,
     /// Why neither forwarded rows nor nodes can be matched.
     obstacle: Option<Obstacle>,
@@ -106,7 +105,6 @@ fn obstacle(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<Obstacle> {
     }
 }
 
-/// All rowsets.
 pub(super) struct Rowsets {
     all: BTreeMap<HobtId, Rowset>,
     of_unit: Vec<HobtId>,

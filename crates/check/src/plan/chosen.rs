@@ -5,7 +5,7 @@
 //! database         all allocated ones              all
 //! table            those of its units              about its units and their extents
 //! filegroup        those of its files that belong  about its files
-//!                  to tables checked, or to nobody
+//!                  to tables checked, or to no table
 //! ```
 //!
 //! Units outside are marked and not read, as with NOINDEX. What a filegroup leaves out of its own
@@ -23,7 +23,7 @@ use extentdb_reader::PageSource;
 use extentdb_types::Collation;
 
 use super::OwnerMap;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Location};
 use crate::options::ScopeChoice;
 use crate::unit::{Unit, UnitIndex, Units};
 
@@ -33,18 +33,15 @@ const SYNONYM: &str = "SN";
 /// What is checked, found in the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Chosen {
-    /// Everything.
     Database,
-    /// A table.
     Table(ObjectId),
     /// A filegroup with its files.
     Filegroup {
-        /// Its id.
         id: i32,
         /// Its data files.
         files: Vec<FileId>,
     },
-    /// Something was asked for, and without a catalog nobody knows what belongs to it.
+    /// Something was asked for, and without a catalog its pages are unknown.
     Unknown,
 }
 
@@ -62,7 +59,7 @@ impl Chosen {
         *self != Chosen::Database
     }
 
-    /// Are pages of a file looked at that belong to no unit?
+    /// Are pages of a file checked that belong to no unit?
     pub(crate) fn has_unowned(&self, file: FileId) -> bool {
         match self {
             Chosen::Database => true,
@@ -83,8 +80,8 @@ impl Chosen {
 
     /// Is a finding about what was chosen? Findings that concern the whole database always are.
     pub(super) fn keeps(&self, finding: &Finding, units: &Units, owners: &OwnerMap) -> bool {
-        let owner = finding.place.owner;
-        let page = finding.place.page;
+        let owner = finding.location.owner;
+        let page = finding.location.page;
         match (self, owner, page) {
             (Chosen::Database, ..) | (_, None, None) => true,
             (Chosen::Unknown, ..) => finding.is(Class::Database),
@@ -145,7 +142,7 @@ pub(super) fn choose(
 }
 
 fn refuse(error: u32, args: &[Arg<'_>]) -> Box<Finding> {
-    Box::new(Finding::new(error, Place::default(), args))
+    Box::new(Finding::new(error, Location::default(), args))
 }
 
 /// The table of this name. Of several schemas, `dbo` is the one that is meant.
@@ -241,7 +238,7 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
             let args: [Arg<'_>; 2] = [table.name.as_str().into(), filegroup.into()];
             notes.push(Finding::new(
                 2595,
-                Place { owner: Some(unit.owner), ..Place::default() },
+                Location { owner: Some(unit.owner), ..Location::default() },
                 &args,
             ));
         }
@@ -268,7 +265,7 @@ fn rowset_elsewhere(catalog: &Catalog, table: &Table, unit: &Unit) -> Finding {
         filegroup_name(catalog, unit.filegroup).into(),
         unit.filegroup.into(),
     ];
-    Finding::new(2594, Place { owner: Some(unit.owner), ..Place::default() }, &args)
+    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, &args)
 }
 
 fn filegroup_name(catalog: &Catalog, id: i16) -> String {

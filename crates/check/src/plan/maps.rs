@@ -1,16 +1,16 @@
 //! The allocation maps of the data files: GAM, SGAM and DIFF bits, PFS bytes.
 //!
-//! Every map page has its fixed place, so no pointer is followed. Each is audited (8946); what a
-//! page that fails would have said is unknown from then on, and 8998 names the pages that cannot be
-//! checked for it.
+//! Every map page has a fixed page number, so no pointer is followed. Each is audited (8946); what
+//! a page that fails would have said is unknown from then on, and 8998 names the pages that cannot
+//! be checked for it.
 //!
 //! What healthy files contain
 //! - The ML map (1:7) carries neither checksum nor torn-page bits: only pages that say they are
 //!   protected are verified.
-//! - GAM bits behind the end of the file are 1, DIFF bits of extents that will hold a PFS page are
-//!   set: bits behind the end are not looked at.
+//! - GAM bits past the end of the file are 1, DIFF bits of extents that will hold a PFS page are
+//!   set: bits past the end are ignored.
 //! - A file that was made longer than its database (not by growth: growth writes the maps) has no
-//!   maps behind the catalog's size. Zeros there are no damage; they are noted (59008).
+//!   maps beyond the catalog's size. Zeros there are no damage; they are noted (59008).
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{FileId, PageId};
@@ -24,7 +24,7 @@ use extentdb_reader::source::is_zero;
 
 use super::Prelude;
 use super::pages::{PageState, load};
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 
 /// The bits of one map page.
 type Bits = Box<[u8; BITMAP_BYTES]>;
@@ -42,7 +42,6 @@ struct Interval {
 enum PfsRange {
     /// No page of the range is allocated.
     Nothing,
-    /// As read.
     Known(Box<[u8; PFS_ENTRIES]>),
     /// The page cannot be used.
     Unknown,
@@ -51,7 +50,6 @@ enum PfsRange {
 /// The maps of a data file.
 #[derive(Clone, Debug)]
 pub(crate) struct FileMaps {
-    /// The file.
     pub file: FileId,
     /// Pages of the file.
     pub pages: u32,
@@ -120,7 +118,7 @@ impl FileMaps {
         })
     }
 
-    /// Pages behind the end of the file that PFS calls allocated: they were cut off.
+    /// Pages past the end of the file that PFS calls allocated: they were cut off.
     pub(crate) fn cut_off_pages(&self) -> impl Iterator<Item = PageId> {
         let end = match self.pfs.len() as u32 {
             0 => self.pages,
@@ -175,12 +173,12 @@ struct MapReader {
     page: PageBuf,
     declared: Option<u32>,
     pages: u32,
-    /// First page behind the database, in a file that is longer.
+    /// First page after the database, in a file that is longer.
     unused_from: Option<u32>,
 }
 
 impl MapReader {
-    /// True when the page lies behind the database and is not written.
+    /// True when the page lies past the end of the database and is not written.
     fn is_behind_database(&mut self, id: PageId) -> bool {
         let is_behind =
             self.declared.is_some_and(|declared| id.page >= declared) && is_zero(&self.page);
@@ -307,8 +305,8 @@ impl Prelude<'_> {
     ) {
         let kind = PageHeader::of(page).page_type;
         let args = [page_arg(id), name.into(), kind.into()];
-        let state_number = if state == PageState::Sound { 1 } else { 2 };
-        let mut finding = Finding::new(8946, Place::page(id), &args).state(state_number);
+        let state_number = if state == PageState::SoundPage { 1 } else { 2 };
+        let mut finding = Finding::new(8946, Location::page(id), &args).state(state_number);
         if name == map_name(PageType::Pfs) {
             // Nothing else says what a PFS page said.
             finding.repair = RepairLevel::None;
@@ -320,13 +318,13 @@ impl Prelude<'_> {
     /// 8998: pages whose allocation cannot be checked.
     fn report_interval(&mut self, first: PageId, last: PageId) {
         let args = [self.database_id.into(), page_arg(first), page_arg(last)];
-        self.findings.push(Finding::new(8998, Place::page(first), &args).related([first, last]));
+        self.findings.push(Finding::new(8998, Location::page(first), &args).related([first, last]));
     }
 
     fn note_longer_file(&mut self, file: FileId, pages: u32, declared: u32) {
         let name = self.file_name(file);
         let args = [name.into(), pages.into(), declared.into()];
-        let place = Place::page(PageId { file, page: declared });
+        let place = Location::page(PageId { file, page: declared });
         self.notes.push(Finding::new(59008, place, &args));
     }
 }

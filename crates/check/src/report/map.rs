@@ -7,7 +7,7 @@
 //! runs     (0, 4, Orders) (4, 2, free) …        neighbouring cells with the same owner
 //! ```
 //!
-//! A cell belongs to whoever has most of its extents. Faults are counted in their cell and never
+//! A cell belongs to the owner of most of its extents. Faults are counted in their cell and never
 //! lost.
 
 use std::collections::BTreeMap;
@@ -19,18 +19,17 @@ use crate::finding::Finding;
 /// Who has a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CellOwner {
-    /// Nobody, and the GAM says so.
+    /// Free by the GAM.
     Free,
-    /// Nobody knows: no usable GAM page speaks of it, as behind the end of a database in a longer
-    /// file.
+    /// Unknown: no usable GAM page speaks of it, as past the end of a database in a longer file.
     Unknown,
-    /// Nobody, although the GAM says that it is in use.
+    /// In use by the GAM, without an owner.
     Nobody,
     /// Its pages belong to several objects.
     Mixed,
-    /// Allocation maps.
+    /// Allocation maps and file headers.
     Maps,
-    /// An object.
+    /// Pages of one object.
     Object(ObjectId),
 }
 
@@ -39,9 +38,9 @@ pub enum CellOwner {
 pub struct ExtentRun {
     /// The first extent.
     pub first: u32,
-    /// How many.
+    /// Number of extents.
     pub count: u32,
-    /// Whose.
+    /// Their owner.
     pub owner: CellOwner,
 }
 
@@ -59,9 +58,9 @@ pub struct CellFaults {
 /// The map of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileExtents {
-    /// Its number.
+    /// File id, as in `sys.database_files`.
     pub file: FileId,
-    /// Its extents.
+    /// Number of extents of the file.
     pub extents: u32,
     /// Who has them, from the first to the last.
     pub runs: Vec<ExtentRun>,
@@ -72,9 +71,9 @@ pub struct FileExtents {
 /// The map of all files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExtentMap {
-    /// Extents that a cell stands for.
+    /// Extents per cell.
     pub extents_per_cell: u32,
-    /// By file.
+    /// One map per file, by file id.
     pub files: Vec<FileExtents>,
 }
 
@@ -83,7 +82,7 @@ impl ExtentMap {
     pub fn mark(&mut self, findings: &[Finding]) {
         let mut counts: BTreeMap<(FileId, u32), (u32, u32)> = BTreeMap::new();
         for finding in findings {
-            let Some(PageId { file, page }) = finding.place.page else { continue };
+            let Some(PageId { file, page }) = finding.location.page else { continue };
             let first = page / 8 / self.extents_per_cell * self.extents_per_cell;
             let (root, derived) = counts.entry((file, first)).or_default();
             *(if finding.derived_from.is_some() { derived } else { root }) += 1;

@@ -1,20 +1,20 @@
-//! Rows: records against the catalog, column values, and nonclustered indexes against their
-//! tables (`docs/check.md` 4, 5, 9 and 19).
+//! Rows: records against the catalog, column values, and nonclustered indexes against their tables
+//! (`docs/check.md` 4, 5, 9 and 19).
 //!
 //! ```text
 //! rows of a table      8970, 7961, 2537, 2570, 5262 on the spot
-//!                      one hash per column that some index holds, combined for each index: the expected side
-//! entries of an index  the same hashes from what is stored there: the actual side
-//! rows of a partition  counted by how they stand to its boundaries: 8984
+//!                      one hash per column that some index holds, combined per index: plus side
+//! entries of an index  the same hashes of what is stored there: minus side
+//! rows of a partition  counted by how they relate to its boundaries: 8984
 //! ```
 //!
 //! What healthy files contain
 //! - Rows that were written before a column was added are shorter: the column is NULL, or the
 //!   default it was added with.
-//! - Dropped columns keep their bytes and their null bits, whatever they say.
+//! - Dropped columns keep their bytes and their null bits, with any content.
 //! - System base tables hold NULLs in variable columns that they call NOT NULL: sysrowsets does so
 //!   in every row.
-//! - Ghosts are on neither side. A forwarded row counts once, at its stub's place.
+//! - Ghosts are on neither side. A forwarded row counts once, at its stub's address.
 //! - Ciphertexts of Always Encrypted are longer than their columns, and no values of their types.
 //! - Indexes without pages: hypothetical ones, and those that were disabled.
 
@@ -22,7 +22,7 @@ use extentdb_reader::PageSource;
 
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 
 mod boundary;
 mod cells;
@@ -53,22 +53,22 @@ pub(crate) use recheck::{Compared, verify_crosses};
 pub(crate) use shape::SYSFILES1;
 pub(crate) use value::resembles_ciphertext;
 
-/// What one worker needs to look at rows.
-pub(crate) struct RowFacts<'p> {
+/// What one worker needs to read rows.
+pub(crate) struct RowCollector<'p> {
     plans: &'p RowPlans,
     hasher: RowHasher<'p>,
     is_physical: bool,
     memory: Vec<Row>,
 }
 
-impl<'p> RowFacts<'p> {
+impl<'p> RowCollector<'p> {
     pub(crate) fn new(
         plan: &'p Plan,
         plans: &'p RowPlans,
         source: &'p dyn PageSource,
         is_physical: bool,
-    ) -> RowFacts<'p> {
-        RowFacts {
+    ) -> RowCollector<'p> {
+        RowCollector {
             plans,
             hasher: RowHasher::new(plan, source),
             is_physical,
@@ -78,7 +78,7 @@ impl<'p> RowFacts<'p> {
 
     /// The rows of a page.
     #[inline]
-    pub(crate) fn page(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+    pub(crate) fn page(&mut self, page: &SoundPage<'_>, partial: &mut Partial) {
         if self.is_physical || !page.is_leaf {
             return;
         }

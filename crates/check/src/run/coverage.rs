@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use extentdb_base::PageId;
 
-use super::{Run, Scope};
+use super::{Run, Stage};
 use crate::coverage::{Coverage, NotChecked};
-use crate::finding::{Finding, Place, int_arg, page_arg};
+use crate::finding::{Finding, Location, int_arg, page_arg};
 use crate::partial::Partial;
 use crate::plan::{Plan, leaves_out};
 use crate::unit::Structure;
@@ -56,8 +56,8 @@ impl Run<'_> {
         self.report.coverage.not_checked.push(NotChecked::skipped(what, why));
     }
 
-    pub(super) fn note_coverage(&mut self, scope: Scope<'_>, sum: &mut Partial) {
-        let Scope { plan, scan_plan, .. } = scope;
+    pub(super) fn note_coverage(&mut self, stage: Stage<'_>, sum: &mut Partial) {
+        let Stage { plan, scan_plan, .. } = stage;
         let planned = scan_plan.pages_planned;
         let checked = sum.scan.pages_checked;
         let not_checked = std::mem::take(&mut self.report.coverage.not_checked);
@@ -83,7 +83,7 @@ impl Run<'_> {
                 "their PFS page cannot be used, and they do not look like pages of their owner";
             self.leave_out(&format!("{} pages", sum.scan.pages_unknown), why);
         }
-        self.note_options(scope);
+        self.note_options(stage);
         if sum.audit.pages_compressed > 0 {
             self.skip(
                 &format!(
@@ -95,14 +95,14 @@ impl Run<'_> {
         }
         if sum.audit.unprotected > 0 {
             let args = [int_arg(sum.audit.unprotected), int_arg(checked)];
-            self.report.notes.push(Finding::new(59003, Place::default(), &args));
+            self.report.notes.push(Finding::new(59003, Location::default(), &args));
         }
         if checked < planned
             && let Some(first) = first_missing(plan, sum)
         {
             let why = self.why_unread();
             let args = [int_arg(planned - checked), int_arg(planned), page_arg(first), why.into()];
-            self.report.notes.push(Finding::new(59001, Place::page(first), &args));
+            self.report.notes.push(Finding::new(59001, Location::page(first), &args));
         }
     }
 
@@ -111,8 +111,8 @@ impl Run<'_> {
         if self.report.was_stopped { "the run was stopped" } else { "they could not be read" }
     }
 
-    fn note_options(&mut self, scope: Scope<'_>) {
-        let Scope { plan, scan_plan, .. } = scope;
+    fn note_options(&mut self, stage: Stage<'_>) {
+        let Stage { plan, scan_plan, .. } = stage;
         if scan_plan.pages_skipped > 0 {
             let what = format!("{} pages of nonclustered indexes", scan_plan.pages_skipped);
             self.skip(&what, "NOINDEX was given");
@@ -134,8 +134,8 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn list_left_out(&mut self, scope: Scope<'_>) {
-        let Scope { plan, families, .. } = scope;
+    pub(super) fn list_left_out(&mut self, stage: Stage<'_>) {
+        let Stage { plan, families, .. } = stage;
         if self.options.physical_only {
             let families = [
                 "column values and rows against the catalog",
@@ -173,8 +173,8 @@ impl Run<'_> {
 }
 
 /// Why facts of different pages cannot be matched: not all pages that state them are known.
-pub(super) fn why_not_matched(scope: Scope<'_>, sum: &Partial) -> Option<&'static str> {
-    let Scope { plan, scan_plan, .. } = scope;
+pub(super) fn why_not_matched(stage: Stage<'_>, sum: &Partial) -> Option<&'static str> {
+    let Stage { plan, scan_plan, .. } = stage;
     let is_pfs = |page: &PageId| page.pfs_page() == *page;
     if !plan.owners_are_known {
         Some("the catalog cannot be trusted")
@@ -189,7 +189,7 @@ pub(super) fn why_not_matched(scope: Scope<'_>, sum: &Partial) -> Option<&'stati
     }
 }
 
-/// The first allocated page that the scan did not come to.
+/// The first allocated page that the scan did not reach.
 fn first_missing(plan: &Plan, sum: &mut Partial) -> Option<PageId> {
     let mut covered: HashMap<_, Vec<(u32, u32)>> = HashMap::new();
     for (file, start, end) in sum.scan.covered.runs().ok()? {

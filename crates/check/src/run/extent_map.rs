@@ -41,7 +41,7 @@ fn file_extents(plan: &Plan, maps: &FileMaps, per_cell: u32) -> FileExtents {
                 None => shares.push((owner, 1)),
             }
         }
-        // Of equal shares the greater owner: an object before nobody, whatever came first.
+        // Of equal shares the greater owner: an object before no owner, in any order of extents.
         let Some((owner, _)) = shares.iter().max_by_key(|(owner, share)| (*share, *owner)) else {
             continue;
         };

@@ -7,21 +7,21 @@ use extentdb_catalog::model::AllocUnitKind;
 use extentdb_messages::Class;
 
 use super::extent_map::extent_map;
-use super::{Run, Scope};
+use super::{Run, Stage};
 use crate::audit::part::{BadPage, UnitCounts};
 use crate::bad_regions::bad_regions;
 use crate::critical::verify_critical;
-use crate::finding::{Cause, Finding, Findings, Place};
-use crate::inflight::settle;
+use crate::finding::{Cause, Finding, Findings, Location};
+use crate::inflight::withdraw_in_flight;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::report::{ObjectSummary, Sample, Verdict};
 use crate::unit::UnitIndex;
 
 impl Run<'_> {
-    pub(super) fn finish(&mut self, scope: Scope<'_>, mut sum: Partial, mut findings: Findings) {
-        let plan = scope.plan;
-        self.note_coverage(scope, &mut sum);
+    pub(super) fn finish(&mut self, stage: Stage<'_>, mut sum: Partial, mut findings: Findings) {
+        let plan = stage.plan;
+        self.note_coverage(stage, &mut sum);
         if let Some(first) = sum.audit.diff_missed.take() {
             findings.push(first);
         }
@@ -29,10 +29,15 @@ impl Run<'_> {
         self.report.notes.extend(bad_regions(&sum.audit.bad, &self.report.files));
         findings.merge(sum.findings);
         mark_derived(plan, &sum.audit.bad, &mut findings);
-        let settled =
-            settle(plan, &self.options.log, self.source, &sum.audit.counts, &mut findings);
-        self.report.notes.extend(settled.notes);
-        self.report.coverage.not_checked.extend(settled.not_checked);
+        let in_flight = withdraw_in_flight(
+            plan,
+            &self.options.log,
+            self.source,
+            &sum.audit.counts,
+            &mut findings,
+        );
+        self.report.notes.extend(in_flight.notes);
+        self.report.coverage.not_checked.extend(in_flight.not_checked);
         let fatal = verify_critical(plan, self.report.command, &mut findings);
         self.report.coverage.not_checked.extend(fatal);
         self.note_disabled_indexes(plan);
@@ -65,7 +70,7 @@ impl Run<'_> {
             (0, true) => Verdict::Incomplete,
             _ => Verdict::Damaged,
         };
-        self.list_left_out(scope);
+        self.list_left_out(stage);
         self.report.elapsed = self.elapsed();
     }
 
@@ -78,7 +83,7 @@ impl Run<'_> {
             for index in table.indexes.iter().filter(|index| index.is_marked_disabled()) {
                 let name = index.name.as_deref().unwrap_or_default();
                 let args = [name.into(), table.name.as_str().into()];
-                self.report.notes.push(Finding::new(2546, Place::default(), &args));
+                self.report.notes.push(Finding::new(2546, Location::default(), &args));
             }
         }
     }
@@ -97,13 +102,12 @@ fn mark_derived(plan: &Plan, bad: &[BadPage], findings: &mut Findings) {
         }
     }
     for finding in findings.iter_mut().filter(|finding| finding.is(Class::Link)) {
-        let named = finding.place.page.into_iter().chain(finding.related);
+        let named = finding.location.page.into_iter().chain(finding.related);
         let direct =
             named.filter_map(|page| Some(Cause { page, error: *causes.get(&page)? })).next();
-        // A page without a parent does not say who that was; a bad page of the same unit is the
-        // likely one.
+        // A page without a parent does not name it; a bad page of the same unit is the likely one.
         let has_lost_parent = matches!(finding.error, 8977 | 8979);
-        let unit = || plan.units.of_header(finding.place.owner?.unit, false);
+        let unit = || plan.units.of_header(finding.location.owner?.unit, false);
         let likely =
             || unit().and_then(|unit| of_unit.get(&unit).copied()).filter(|_| has_lost_parent);
         finding.derived_from = finding.derived_from.or(direct).or_else(likely);

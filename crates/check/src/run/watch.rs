@@ -1,4 +1,4 @@
-//! Work under watch: a second thread reports progress and looks at the clock and the wish to stop.
+//! Work under watch: a second thread reports progress and polls the clock and requests to stop.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::options::{Phase, Progress};
 use crate::report::{Sample, Timeline};
 use crate::scan::Counters;
 
-/// How often progress is reported and the wish to stop is looked at.
+/// How often progress is reported and a request to stop is polled.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What was done under watch.
@@ -20,7 +20,7 @@ pub(super) struct Watched<T> {
     pub(super) timeline: Timeline,
 }
 
-/// Tells the watching thread that there is nothing more to watch.
+/// Stops the watching thread.
 struct EndOfWork<'w> {
     is_done: &'w AtomicBool,
     watcher: &'w thread::Thread,
@@ -34,7 +34,7 @@ impl Drop for EndOfWork<'_> {
 }
 
 impl Run<'_> {
-    /// Works while another thread watches the clock and the wish to stop.
+    /// Works while another thread watches the clock and requests to stop.
     pub(super) fn watched<T>(
         &self,
         phase: Phase,

@@ -71,7 +71,7 @@ pub(crate) fn svg(samples: &[Sample]) -> Option<String> {
 /// A line across the axis of time, and its time.
 fn write_mark(svg: &mut String, elapsed_ms: u64, x: f64) {
     let text = time_text(elapsed_ms);
-    // Text beside the borders would be cut.
+    // Text past the borders would be clipped.
     let anchor = match x {
         x if x < 20.0 => "start",
         x if x > WIDTH - 20.0 => "end",

@@ -1,17 +1,17 @@
-//! A page of a tree, looked at once more and kept apart from its bytes.
+//! A page of a tree, read once more and kept apart from its bytes.
 
 use std::collections::HashSet;
 
 use extentdb_base::PageId;
 
-use super::facts::{Node, children_of, has_keys_of};
+use super::collector::{Node, children_of, has_keys_of};
 use super::key::Key;
 use super::order::has_key;
 use super::plan::{Tree, Trees};
-use crate::facts::Facts;
+use crate::collector::Collector;
 use crate::partial::Partial;
-use crate::scan::Look;
-use crate::sound::{Linked, Sound};
+use crate::scan::PageVisitor;
+use crate::sound::{LinkedPage, SoundPage};
 use crate::unit::UnitIndex;
 
 /// What is known of a sound page.
@@ -32,7 +32,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    fn new(page: &Linked<'_>) -> Page {
+    fn new(page: &LinkedPage<'_>) -> Page {
         let Node { id, unit, prev, next, level, is_leaf, .. } = Node::new(page, &[]);
         Page {
             id,
@@ -54,20 +54,20 @@ impl Page {
 }
 
 /// Keeps the page it was shown last.
-pub(super) struct Looker<'t> {
+pub(super) struct TreePageReader<'t> {
     trees: &'t Trees,
     has_keys: bool,
     scratch: Vec<PageId>,
     seen: Option<Page>,
 }
 
-impl<'t> Looker<'t> {
+impl<'t> TreePageReader<'t> {
     /// With the keys of the pages, or with their links only.
-    pub(super) fn new(trees: &'t Trees, has_keys: bool) -> Looker<'t> {
-        Looker { trees, has_keys, scratch: Vec::new(), seen: None }
+    pub(super) fn new(trees: &'t Trees, has_keys: bool) -> TreePageReader<'t> {
+        TreePageReader { trees, has_keys, scratch: Vec::new(), seen: None }
     }
 
-    fn take_keys(&self, page: &Sound<'_>, tree: &Tree, seen: &mut Page) {
+    fn take_keys(&self, page: &SoundPage<'_>, tree: &Tree, seen: &mut Page) {
         let Some(plan) = tree.key.as_ref().filter(|plan| has_keys_of(page, plan)) else { return };
         let key = |entry: crate::sound::Entry<'_>| {
             let mut key = Key::default();
@@ -86,8 +86,8 @@ impl<'t> Looker<'t> {
     }
 }
 
-impl Facts for Looker<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+impl Collector for TreePageReader<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         let Some(tree) = self.trees.get(page.index) else { return };
         let mut seen = Page::new(&page.linked());
         children_of(page, tree, &mut self.scratch);
@@ -102,7 +102,7 @@ impl Facts for Looker<'_> {
         self.seen = Some(seen);
     }
 
-    fn linked(&mut self, page: &Linked<'_>, _: &mut Partial) {
+    fn linked(&mut self, page: &LinkedPage<'_>, _: &mut Partial) {
         if self.trees.get(page.index).is_some() {
             self.seen = Some(Page::new(page));
         }
@@ -110,9 +110,12 @@ impl Facts for Looker<'_> {
 }
 
 /// The page, when it is a sound page of some tree.
-pub(super) fn look_at(look: &mut Look<'_, Looker<'_>>, page: PageId) -> Option<Page> {
-    look.page(page).seen.take()
+pub(super) fn read_page(
+    visitor: &mut PageVisitor<'_, TreePageReader<'_>>,
+    page: PageId,
+) -> Option<Page> {
+    visitor.page(page).seen.take()
 }
 
 /// Pages that are left out of comparisons, because it is not clear where they belong.
-pub(super) type Doubled = HashSet<PageId>;
+pub(super) type Ambiguous = HashSet<PageId>;

@@ -1,4 +1,4 @@
-//! What each page says about its tree, as sums and runs.
+//! What each page says about its tree, as multiset hashes and runs.
 //!
 //! ```text
 //! CHILD    + each child pointer: child, rung below           − each page but the root: itself, its rung
@@ -8,9 +8,9 @@
 //! runs     upper pages with their outermost children; leaves with their outermost keys
 //! ```
 //!
-//! CHILD, SIB and ADJ balance and every upper level is one run: then each page hangs at its place,
-//! and the order of siblings is the order of the pointers to them. SEP balances and all leaves are
-//! in order, too: then every search finds its row.
+//! CHILD, SIB and ADJ balance and every upper level is one run: then each page has its parent, and
+//! the order of siblings is the order of the pointers to them. SEP balances and all leaves are in
+//! order, too: then every search finds its row.
 
 use std::cmp::Ordering;
 
@@ -22,12 +22,12 @@ use super::lead::Pairs;
 use super::order::{Disorder, compare_neighbours, has_key};
 use super::part::TreePart;
 use super::plan::{Tree, Trees};
-use super::run::{Children, Keys, Run};
-use crate::facts::Facts;
-use crate::finding::{Finding, Place, page_arg};
+use super::run::{Children, Keys, PageRun};
+use crate::collector::Collector;
+use crate::finding::{Finding, Location, page_arg};
 use crate::partial::Partial;
-use crate::relation::{Relation, Side, Sums, page_word};
-use crate::sound::{Linked, Sound};
+use crate::relation::{Relation, RelationHashes, Side, page_word};
+use crate::sound::{LinkedPage, SoundPage};
 use crate::unit::UnitIndex;
 
 /// A page of a tree by its links.
@@ -44,7 +44,7 @@ pub(super) struct Node<'n> {
 }
 
 impl<'n> Node<'n> {
-    pub(super) fn new(page: &Linked<'_>, children: &'n [PageId]) -> Node<'n> {
+    pub(super) fn new(page: &LinkedPage<'_>, children: &'n [PageId]) -> Node<'n> {
         Node {
             id: page.id,
             unit: page.index,
@@ -67,14 +67,14 @@ impl<'n> Node<'n> {
             .then(|| [page_word(self.prev), page_word(self.id), self.rung().into()])
     }
 
-    /// What it says about the page behind it.
+    /// What it says about the page after it.
     fn behind(&self) -> Option<[u64; 3]> {
         (!self.next.is_none())
             .then(|| [page_word(self.id), page_word(self.next), self.rung().into()])
     }
 
     /// States its siblings.
-    pub(super) fn state_siblings(&self, tree: &Tree, sums: &mut Sums) {
+    pub(super) fn state_siblings(&self, tree: &Tree, sums: &mut RelationHashes) {
         let facts = [(Side::Plus, self.behind()), (Side::Minus, self.before())];
         for (side, words) in facts {
             let Some(words) = words else { continue };
@@ -83,7 +83,7 @@ impl<'n> Node<'n> {
     }
 
     /// States everything but its siblings and the keys.
-    pub(super) fn state(&self, tree: &Tree, sums: &mut Sums, part: &mut TreePart) {
+    pub(super) fn state(&self, tree: &Tree, sums: &mut RelationHashes, part: &mut TreePart) {
         let mut state =
             |relation, side, words| sums.state(self.unit, relation, side, words, tree.has_sketch);
         let own = page_word(self.id);
@@ -105,7 +105,7 @@ impl<'n> Node<'n> {
         }
     }
 
-    fn state_children(&self, tree: &Tree, sums: &mut Sums, part: &mut TreePart) {
+    fn state_children(&self, tree: &Tree, sums: &mut RelationHashes, part: &mut TreePart) {
         let below = u64::from(tree.rung_below(self.level));
         let mut before = PageId::NONE;
         for child in self.children {
@@ -125,8 +125,8 @@ impl<'n> Node<'n> {
         part.push_upper(self.run(ends), sums);
     }
 
-    fn run<E>(&self, ends: E) -> Run<E> {
-        Run {
+    fn run<E>(&self, ends: E) -> PageRun<E> {
+        PageRun {
             unit: self.unit,
             rung: self.rung(),
             is_ring: false,
@@ -139,17 +139,16 @@ impl<'n> Node<'n> {
     }
 }
 
-/// What the last page of each unit says about the page behind it. Most pages are followed by that
+/// What the last page of each unit says about the page after it. Most pages are followed by that
 /// one in the file, too: what both say then cancels here, and is never hashed.
 #[derive(Default)]
 struct Held {
-    /// By unit.
     facts: Vec<Option<[u64; 3]>>,
 }
 
 impl Held {
     /// States the siblings of a page, one of them later.
-    fn state_siblings(&mut self, node: &Node<'_>, tree: &Tree, sums: &mut Sums) {
+    fn state_siblings(&mut self, node: &Node<'_>, tree: &Tree, sums: &mut RelationHashes) {
         let at = node.unit as usize;
         if self.facts.len() <= at {
             self.facts.resize(at + 1, None);
@@ -169,7 +168,7 @@ impl Held {
     }
 
     /// States what is left.
-    fn finish(&mut self, trees: &Trees, sums: &mut Sums) {
+    fn finish(&mut self, trees: &Trees, sums: &mut RelationHashes) {
         for (unit, fact) in (0u32..).zip(self.facts.drain(..)) {
             if let (Some(words), Some(tree)) = (fact, trees.get(unit)) {
                 sums.state(unit, Relation::Sibling, Side::Plus, words, tree.has_sketch);
@@ -179,7 +178,7 @@ impl Held {
 }
 
 /// The children of an upper page, by slot.
-pub(super) fn children_of(page: &Sound<'_>, tree: &Tree, children: &mut Vec<PageId>) {
+pub(super) fn children_of(page: &SoundPage<'_>, tree: &Tree, children: &mut Vec<PageId>) {
     children.clear();
     if page.is_leaf || !tree.has_parents {
         return;
@@ -189,7 +188,7 @@ pub(super) fn children_of(page: &Sound<'_>, tree: &Tree, children: &mut Vec<Page
 
 /// A run of leaves that is still growing.
 struct OpenRun {
-    run: Run<Keys>,
+    run: PageRun<Keys>,
     /// The last key, whole.
     high: Key,
     /// Its last page has no keys.
@@ -197,7 +196,7 @@ struct OpenRun {
 }
 
 impl OpenRun {
-    fn closed(&self, plan: &KeyPlan) -> Run<Keys> {
+    fn closed(&self, plan: &KeyPlan) -> PageRun<Keys> {
         let mut run = self.run;
         if !self.is_empty {
             run.ends.high = plan.prefix(&self.high);
@@ -207,11 +206,10 @@ impl OpenRun {
 }
 
 /// What one worker keeps of trees while it scans.
-pub(crate) struct TreeFacts<'p> {
+pub(crate) struct TreeCollector<'p> {
     trees: &'p Trees,
     /// Most bytes for runs of leaves.
     budget: usize,
-    /// By unit.
     open: Vec<Option<Box<OpenRun>>>,
     held: Held,
     children: Vec<PageId>,
@@ -220,11 +218,11 @@ pub(crate) struct TreeFacts<'p> {
     high: Key,
 }
 
-impl<'p> TreeFacts<'p> {
-    pub(crate) fn new(trees: &'p Trees, budget: usize) -> TreeFacts<'p> {
+impl<'p> TreeCollector<'p> {
+    pub(crate) fn new(trees: &'p Trees, budget: usize) -> TreeCollector<'p> {
         let low = Key::default();
         let high = Key::default();
-        TreeFacts {
+        TreeCollector {
             trees,
             budget,
             open: Vec::new(),
@@ -237,7 +235,7 @@ impl<'p> TreeFacts<'p> {
     }
 
     /// Order on the page, its first key and its separators.
-    fn keys(&mut self, page: &Sound<'_>, tree: &Tree, plan: &KeyPlan, partial: &mut Partial) {
+    fn keys(&mut self, page: &SoundPage<'_>, tree: &Tree, plan: &KeyPlan, partial: &mut Partial) {
         let is_leftmost = page.header().prev().is_none();
         let has_first = page.is_leaf || !is_leftmost;
         compare_neighbours(page, plan, has_first, &mut self.pairs, |disorder| match disorder {
@@ -269,7 +267,7 @@ impl<'p> TreeFacts<'p> {
     /// The key of each child but the leftmost of its level, which has none.
     fn separators(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         is_leftmost: bool,
         tree: &Tree,
         plan: &KeyPlan,
@@ -285,7 +283,13 @@ impl<'p> TreeFacts<'p> {
     }
 
     /// Joins a leaf to the run that it goes on, or begins another. Its first key is in `low`.
-    fn leaf(&mut self, page: &Sound<'_>, has_keys: bool, plan: &KeyPlan, partial: &mut Partial) {
+    fn leaf(
+        &mut self,
+        page: &SoundPage<'_>,
+        has_keys: bool,
+        plan: &KeyPlan,
+        partial: &mut Partial,
+    ) {
         if partial.tree.deferred.contains(&page.index) {
             return;
         }
@@ -317,7 +321,7 @@ impl<'p> TreeFacts<'p> {
                 match order {
                     Ok(Ordering::Less) => {}
                     Ok(_) => partial.tree.push_unproven(page.index, page.id, self.budget),
-                    // Another look would not know more.
+                    // A second read would not decide it.
                     Err(doubt) => partial.tree.undecided.add(page.index, doubt),
                 }
             }
@@ -338,9 +342,9 @@ impl<'p> TreeFacts<'p> {
     }
 }
 
-impl Facts for TreeFacts<'_> {
+impl Collector for TreeCollector<'_> {
     #[inline]
-    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+    fn sound(&mut self, page: &SoundPage<'_>, partial: &mut Partial) {
         let Some(tree) = self.trees.get(page.index) else { return };
         children_of(page, tree, &mut self.children);
         let node = Node::new(&page.linked(), &self.children);
@@ -352,7 +356,7 @@ impl Facts for TreeFacts<'_> {
         }
     }
 
-    fn linked(&mut self, page: &Linked<'_>, partial: &mut Partial) {
+    fn linked(&mut self, page: &LinkedPage<'_>, partial: &mut Partial) {
         let Some(tree) = self.trees.get(page.index) else { return };
         let node = Node::new(page, &[]);
         node.state_siblings(tree, &mut partial.sums);
@@ -372,25 +376,31 @@ impl Facts for TreeFacts<'_> {
 
 /// True for a page whose records have the form of its level: a leaf that calls itself an upper page
 /// has other columns there.
-pub(super) fn has_keys_of(page: &Sound<'_>, plan: &KeyPlan) -> bool {
+pub(super) fn has_keys_of(page: &SoundPage<'_>, plan: &KeyPlan) -> bool {
     let Some(first) = page.first() else { return true };
     page.is_leaf || plan.has_upper_end(first.record().fixed_end())
 }
 
 #[cold]
-fn report_falling(page: &Sound<'_>, first: u16, second: u16, partial: &mut Partial) {
+fn report_falling(page: &SoundPage<'_>, first: u16, second: u16, partial: &mut Partial) {
     let args = [page_arg(page.id), first.into(), second.into()];
     report(page, 2511, first, &args, partial);
 }
 
 #[cold]
-fn report_same(page: &Sound<'_>, first: u16, second: u16, partial: &mut Partial) {
+fn report_same(page: &SoundPage<'_>, first: u16, second: u16, partial: &mut Partial) {
     let args = [page_arg(page.id), first.into(), page_arg(page.id), second.into()];
     report(page, 2512, second, &args, partial);
 }
 
-fn report(page: &Sound<'_>, error: u32, slot: u16, args: &[Arg<'static>], partial: &mut Partial) {
+fn report(
+    page: &SoundPage<'_>,
+    error: u32,
+    slot: u16,
+    args: &[Arg<'static>],
+    partial: &mut Partial,
+) {
     let args: Vec<Arg<'_>> = page.unit.args().into_iter().chain(args.iter().cloned()).collect();
-    let place = Place::page(page.id).owned_by(page.unit.owner).slot(slot);
+    let place = Location::page(page.id).owned_by(page.unit.owner).slot(slot);
     partial.findings.push(Finding::new(error, place, &args));
 }

@@ -1,17 +1,16 @@
-//! The links of B-trees whose sums do not balance, exactly (`docs/check.md` 22).
+//! The links of B-trees whose multiset hashes do not balance, exactly (`docs/check.md` 22).
 //!
-//! A fact for each page and one for each child pointer are put side by side. The facts come from
-//! another look at the unit, or are put together from what its sketches name: see
-//! [`tree`](crate::tree).
+//! A fact for each page and one for each child pointer are compared. The facts come from a second
+//! read of the unit, or are put together from what its sketches name: see [`tree`](crate::tree).
 
 use extentdb_base::PageId;
 
 use crate::unit::UnitIndex;
 
+mod compare;
 mod index;
-mod links;
 
-pub(crate) use links::verify_links;
+pub(crate) use compare::verify_links;
 
 /// A page of a B-tree as its header describes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

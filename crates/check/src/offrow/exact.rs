@@ -1,14 +1,14 @@
-//! The second look: which places disagree, and everything that is said about them.
+//! The second pass over off-row data: which addresses disagree, and every fact about them.
 //!
 //! ```text
-//! suspects    sketches name the unmatched facts           or, without them: the pages once more, all facts of one bucket of
-//!             (units of 64 pages and more)                places at a time; places whose facts do not cancel stay
-//! look        the pages once more: nodes, references, stubs and forwarded records of the suspects, exactly
-//!             and the sums again: when they are those of the scan, nothing that took part in them was missed
+//! suspects   sketches decode the unmatched facts (units of 64 pages and more), or
+//!            the pages are read again, the facts of one bucket of addresses at a time
+//! facts      the pages once more: nodes, references, stubs and forwarded records of the suspects,
+//!            and the hashes again: when they equal those of the scan, no page was missed
 //! ```
 //!
-//! Both ways name the same places, so that the findings are the same. Memory: a bucket of places,
-//! at most [`SUSPECTS_MAX`] suspects, and what is said about them.
+//! Both ways give the same addresses, so that the findings are the same. Memory: a bucket of
+//! addresses, at most [`SUSPECTS_MAX`] suspects, and the facts about them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -18,39 +18,39 @@ use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
 use super::node::Node;
 use super::part::Gap;
 use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
-use crate::dive::Dive;
-use crate::facts::Facts;
+use crate::collector::Collector;
 use crate::hash::HashKey;
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::relation::{Acc, Relation, Side, Sums, rid_of_word, rid_word};
-use crate::sound::Sound;
+use crate::relation::{MultisetHash, Relation, RelationHashes, Side, rid_of_word, rid_word};
+use crate::second_pass::SecondPass;
+use crate::sound::SoundPage;
 use crate::unit::UnitIndex;
 
 /// The relations of this module.
 pub(super) const RELATIONS: [Relation; 3] =
     [Relation::Forward, Relation::Pointer, Relation::PointerSize];
-/// Places that are followed up; a damage that is larger is told by the first of them.
+/// Most addresses that are followed up; of larger damage the first ones are reported.
 pub(super) const SUSPECTS_MAX: usize = 1 << 20;
 /// References and stubs that one worker keeps: a file can lead any number of rows to one place.
 const KEPT_MAX: usize = 1 << 21;
-/// Facts of a bucket: about 200 MB of places.
+/// Facts of a bucket: about 200 MB of addresses.
 pub(super) const FACTS_PER_PASS: u64 = 1 << 22;
 
-/// The sums of some units, made anew.
+/// The hashes of some units, recomputed.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Accs(BTreeMap<(UnitIndex, Relation), Acc>);
+pub(super) struct ExactHashes(BTreeMap<(UnitIndex, Relation), MultisetHash>);
 
-impl Accs {
+impl ExactHashes {
     /// Those of the scan.
-    pub(super) fn of(sums: &Sums, units: &BTreeSet<UnitIndex>) -> Accs {
+    pub(super) fn of(sums: &RelationHashes, units: &BTreeSet<UnitIndex>) -> ExactHashes {
         let of_unit = |unit: &UnitIndex| {
             let sums = sums.unit(*unit);
             RELATIONS.map(|relation| {
                 ((*unit, relation), sums.map(|sums| sums.acc(relation)).unwrap_or_default())
             })
         };
-        Accs(units.iter().flat_map(of_unit).collect())
+        ExactHashes(units.iter().flat_map(of_unit).collect())
     }
 
     fn state(&mut self, fact: &Fact, hash: [u64; 2]) {
@@ -61,7 +61,7 @@ impl Accs {
         }
     }
 
-    fn merge(&mut self, other: Accs) {
+    fn merge(&mut self, other: ExactHashes) {
         for (key, acc) in other.0 {
             self.0.entry(key).or_default().merge(acc);
         }
@@ -72,33 +72,35 @@ impl Accs {
         self.0.values().map(|acc| acc.plus + acc.minus).sum()
     }
 
-    /// True when both have the same sums of a unit.
-    pub(super) fn agree(&self, other: &Accs, unit: UnitIndex) -> bool {
+    /// True when both have the same hashes of a unit.
+    pub(super) fn agree(&self, other: &ExactHashes, unit: UnitIndex) -> bool {
         RELATIONS.iter().all(|relation| {
-            let of = |accs: &Accs| accs.0.get(&(unit, *relation)).copied().unwrap_or_default();
+            let of = |hashes_of_units: &ExactHashes| {
+                hashes_of_units.0.get(&(unit, *relation)).copied().unwrap_or_default()
+            };
             of(self) == of(other)
         })
     }
 }
 
-/// What every look needs.
+/// What every read needs.
 #[derive(Clone, Copy)]
-pub(super) struct Eyes<'d> {
-    pub(super) dive: &'d Dive<'d>,
-    /// Units whose sums do not balance.
+pub(super) struct ExactReader<'d> {
+    pub(super) pass: &'d SecondPass<'d>,
+    /// Units whose multiset hashes do not balance.
     pub(super) open: &'d BTreeSet<UnitIndex>,
     /// Units whose pages are read.
     pub(super) visit: &'d BTreeSet<UnitIndex>,
     pub(super) id_max: u64,
 }
 
-impl Eyes<'_> {
+impl ExactReader<'_> {
     fn key(&self) -> &HashKey {
-        &self.dive.plan.key
+        &self.pass.plan.key
     }
 
-    /// The places that disagree, by the sketches alone. `None` when they do not tell.
-    pub(super) fn decode(&self, sums: &Sums) -> Option<BTreeSet<u64>> {
+    /// The addresses that disagree, by the sketches alone. `None` when they do not decode.
+    pub(super) fn decode(&self, sums: &RelationHashes) -> Option<BTreeSet<u64>> {
         let mut places = BTreeSet::new();
         for unit in self.open {
             let unit = sums.unit(*unit)?;
@@ -110,17 +112,17 @@ impl Eyes<'_> {
         Some(places)
     }
 
-    /// The places that disagree, by reading all pages again, once for each bucket. `None` when it
-    /// was stopped.
+    /// The addresses that disagree, by reading all pages again, once for each bucket. `None` when
+    /// it was stopped.
     pub(super) fn search(&self, buckets: u64) -> Option<BTreeSet<u64>> {
         let mut places = BTreeSet::new();
         for bucket in 0..buckets {
-            let found = self.dive.visit(self.visit, || Balance {
-                reader: PageReader::new(self.dive.plan),
-                said: Said { eyes: *self, bucket, buckets, places: HashMap::new() },
+            let found = self.pass.visit(self.visit, || Balance {
+                reader: PageReader::new(self.pass.plan),
+                hashes: LocationHashes { exact: *self, bucket, buckets, places: HashMap::new() },
             })?;
             let mut sum: HashMap<u64, [u64; 2]> = HashMap::new();
-            for (place, [low, high]) in found.into_iter().flat_map(|found| found.said.places) {
+            for (place, [low, high]) in found.into_iter().flat_map(|found| found.hashes.places) {
                 let own = sum.entry(place).or_default();
                 *own = [own[0].wrapping_add(low), own[1].wrapping_add(high)];
             }
@@ -134,45 +136,45 @@ impl Eyes<'_> {
         Some(places)
     }
 
-    /// Everything that is said about some places. `None` when it was stopped.
-    pub(super) fn look(&self, wanted: &HashSet<u64>) -> Option<Seen> {
-        let found = self.dive.visit(self.visit, || Look {
-            reader: PageReader::new(self.dive.plan),
-            kept: Kept { eyes: *self, wanted, seen: Seen::default(), count: 0 },
+    /// Everything that is stated about some addresses. `None` when it was stopped.
+    pub(super) fn look(&self, wanted: &HashSet<u64>) -> Option<ExactFacts> {
+        let found = self.pass.visit(self.visit, || FactCollector {
+            reader: PageReader::new(self.pass.plan),
+            kept: KeptFacts { exact: *self, wanted, facts: ExactFacts::default(), count: 0 },
         })?;
-        let mut seen = Seen::default();
-        found.into_iter().for_each(|found| seen.merge(found.kept.seen));
-        seen.sort();
-        Some(seen)
+        let mut facts = ExactFacts::default();
+        found.into_iter().for_each(|found| facts.merge(found.kept.facts));
+        facts.sort();
+        Some(facts)
     }
 }
 
-/// Finds the places of a bucket whose facts do not cancel.
+/// Finds the addresses of a bucket whose facts do not cancel.
 struct Balance<'e> {
     reader: PageReader<'e>,
-    said: Said<'e>,
+    hashes: LocationHashes<'e>,
 }
 
-struct Said<'e> {
-    eyes: Eyes<'e>,
+struct LocationHashes<'e> {
+    exact: ExactReader<'e>,
     bucket: u64,
     buckets: u64,
     places: HashMap<u64, [u64; 2]>,
 }
 
-impl Facts for Balance<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
-        self.reader.read(page, &mut self.said);
+impl Collector for Balance<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
+        self.reader.read(page, &mut self.hashes);
     }
 }
 
-impl Said<'_> {
+impl LocationHashes<'_> {
     fn fact(&mut self, fact: Fact) {
         let place = Fact::meeting(fact.relation, fact.words);
-        if !self.eyes.open.contains(&fact.unit) || bucket_of(place, self.buckets) != self.bucket {
+        if !self.exact.open.contains(&fact.unit) || bucket_of(place, self.buckets) != self.bucket {
             return;
         }
-        let [low, high] = self.eyes.key().fact(fact.relation as u64, fact.words);
+        let [low, high] = self.exact.key().fact(fact.relation as u64, fact.words);
         let own = self.places.entry(place).or_default();
         *own = match fact.side {
             Side::Plus => [own[0].wrapping_add(low), own[1].wrapping_add(high)],
@@ -184,18 +186,18 @@ impl Said<'_> {
     }
 }
 
-/// Spreads places evenly, in every run alike.
+/// Bucket of an address: uniform, and the same in every run.
 fn bucket_of(place: u64, buckets: u64) -> u64 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % buckets.max(1)
 }
 
-impl Sink for Said<'_> {
+impl Sink for LocationHashes<'_> {
     fn reference(&mut self, reference: &Reference) {
         of_reference(reference).for_each(|fact| self.fact(fact));
     }
 
     fn node(&mut self, node: &Node) {
-        of_node(node, self.eyes.id_max).for_each(|fact| self.fact(fact));
+        of_node(node, self.exact.id_max).for_each(|fact| self.fact(fact));
     }
 
     fn stub(&mut self, stub: &Stub) {
@@ -211,22 +213,22 @@ impl Sink for Said<'_> {
     fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
-/// Keeps what is said about some places.
-struct Look<'e> {
+/// Keeps what is stated about some addresses.
+struct FactCollector<'e> {
     reader: PageReader<'e>,
-    kept: Kept<'e>,
+    kept: KeptFacts<'e>,
 }
 
-struct Kept<'e> {
-    eyes: Eyes<'e>,
+struct KeptFacts<'e> {
+    exact: ExactReader<'e>,
     wanted: &'e HashSet<u64>,
-    seen: Seen,
+    facts: ExactFacts,
     count: usize,
 }
 
-/// What was seen.
+/// The exact facts of some addresses.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ExactFacts {
     pub(super) nodes: BTreeMap<Rid, Node>,
     /// By their targets, in order.
     pub(super) references: BTreeMap<Rid, Vec<Reference>>,
@@ -235,13 +237,13 @@ pub(super) struct Seen {
     pub(super) forwarded: BTreeMap<Rid, Forwarded>,
     /// Units with pages that changed after the last checkpoint of a database that was not closed.
     pub(super) in_flight: BTreeSet<UnitIndex>,
-    pub(super) accs: Accs,
-    /// More was said than is kept.
+    pub(super) hashes_of_units: ExactHashes,
+    /// There are more facts than are kept.
     pub(super) is_cut: bool,
 }
 
-impl Seen {
-    fn merge(&mut self, other: Seen) {
+impl ExactFacts {
+    fn merge(&mut self, other: ExactFacts) {
         self.nodes.extend(other.nodes);
         for (target, mut references) in other.references {
             self.references.entry(target).or_default().append(&mut references);
@@ -251,7 +253,7 @@ impl Seen {
         }
         self.forwarded.extend(other.forwarded);
         self.in_flight.extend(other.in_flight);
-        self.accs.merge(other.accs);
+        self.hashes_of_units.merge(other.hashes_of_units);
         self.is_cut |= other.is_cut;
     }
 
@@ -261,61 +263,61 @@ impl Seen {
     }
 }
 
-impl Facts for Look<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
-        let plan: &Plan = self.kept.eyes.dive.plan;
+impl Collector for FactCollector<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
+        let plan: &Plan = self.kept.exact.pass.plan;
         if plan.may_be_in_flight(page.header().lsn()) {
-            self.kept.seen.in_flight.insert(page.index);
+            self.kept.facts.in_flight.insert(page.index);
         }
         self.reader.read(page, &mut self.kept);
     }
 }
 
-impl Kept<'_> {
+impl KeptFacts<'_> {
     fn fact(&mut self, fact: Fact) {
-        if self.eyes.open.contains(&fact.unit) {
-            let hash = self.eyes.key().fact(fact.relation as u64, fact.words);
-            self.seen.accs.state(&fact, hash);
+        if self.exact.open.contains(&fact.unit) {
+            let hash = self.exact.key().fact(fact.relation as u64, fact.words);
+            self.facts.hashes_of_units.state(&fact, hash);
         }
     }
 
-    /// True when one more thing about a place may be kept.
+    /// True when one more fact about an address may be kept.
     fn keeps(&mut self, place: Rid) -> bool {
         if !self.wanted.contains(&rid_word(place)) {
             return false;
         }
         self.count += 1;
-        self.seen.is_cut |= self.count > KEPT_MAX;
+        self.facts.is_cut |= self.count > KEPT_MAX;
         self.count <= KEPT_MAX
     }
 }
 
-impl Sink for Kept<'_> {
+impl Sink for KeptFacts<'_> {
     fn reference(&mut self, reference: &Reference) {
         of_reference(reference).for_each(|fact| self.fact(fact));
         if self.keeps(reference.target) {
-            self.seen.references.entry(reference.target).or_default().push(*reference);
+            self.facts.references.entry(reference.target).or_default().push(*reference);
         }
     }
 
     fn node(&mut self, node: &Node) {
-        of_node(node, self.eyes.id_max).for_each(|fact| self.fact(fact));
+        of_node(node, self.exact.id_max).for_each(|fact| self.fact(fact));
         if self.keeps(node.rid) {
-            self.seen.nodes.insert(node.rid, *node);
+            self.facts.nodes.insert(node.rid, *node);
         }
     }
 
     fn stub(&mut self, stub: &Stub) {
         self.fact(of_stub(stub));
         if self.keeps(stub.target) {
-            self.seen.stubs.entry(stub.target).or_default().push(*stub);
+            self.facts.stubs.entry(stub.target).or_default().push(*stub);
         }
     }
 
     fn forwarded(&mut self, record: &Forwarded) {
         of_forwarded(record).into_iter().for_each(|fact| self.fact(fact));
         if self.keeps(record.rid) {
-            self.seen.forwarded.insert(record.rid, *record);
+            self.facts.forwarded.insert(record.rid, *record);
         }
     }
 
@@ -324,7 +326,7 @@ impl Sink for Kept<'_> {
     fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
-/// Places by their words, in the order of the report.
+/// Addresses by their words, in the order of the report.
 pub(super) fn places(words: &BTreeSet<u64>) -> Vec<Rid> {
     let mut places: Vec<Rid> = words.iter().map(|word| rid_of_word(*word)).collect();
     places.sort_unstable();

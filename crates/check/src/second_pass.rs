@@ -1,4 +1,4 @@
-//! The second look: pages of some units once more, for facts that are kept exactly (`docs/check.md`
+//! The second pass: pages of some units once more, for facts that are kept exactly (`docs/check.md`
 //! 22).
 //!
 //! Goes through the same audit as the scan. What that finds is known already and is not reported
@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_reader::PageSource;
 
-use crate::facts::Facts;
+use crate::collector::Collector;
 use crate::options::{Control, Options};
 use crate::plan::Plan;
-use crate::scan::{Counters, Look, Scan};
+use crate::scan::{Counters, PageVisitor, Scan};
 use crate::unit::UnitIndex;
 
-/// What a second look needs.
+/// What a second pass needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Dive<'d> {
+pub(crate) struct SecondPass<'d> {
     pub(crate) source: &'d dyn PageSource,
     pub(crate) plan: &'d Plan,
     pub(crate) options: &'d Options,
@@ -26,10 +26,10 @@ pub(crate) struct Dive<'d> {
     pub(crate) jobs: usize,
 }
 
-impl Dive<'_> {
+impl SecondPass<'_> {
     /// Shows all sound pages of some units to one collector per worker. `None` when it was stopped
     /// on its way.
-    pub(crate) fn visit<F: Facts>(
+    pub(crate) fn visit<F: Collector>(
         &self,
         units: &BTreeSet<UnitIndex>,
         collector: impl Fn() -> F + Sync,
@@ -43,17 +43,17 @@ impl Dive<'_> {
     }
 
     /// Looks at single pages with one collector.
-    pub(crate) fn look<F: Facts, T>(
+    pub(crate) fn visitor<F: Collector, T>(
         &self,
         collector: F,
-        with: impl FnOnce(&mut Look<'_, F>) -> T,
+        with: impl FnOnce(&mut PageVisitor<'_, F>) -> T,
     ) -> T {
         let counters = Counters::default();
         let scan = Scan::new(self.source, self.plan, self.options, &counters);
-        with(&mut Look::new(&scan, collector))
+        with(&mut PageVisitor::new(&scan, collector))
     }
 
-    /// True when somebody wants the run to end.
+    /// True when the run is asked to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -10,13 +10,13 @@
 //! P18  2  1      rises
 //! ```
 //!
-//! A page that cannot be proven is not wrong: whoever asked looks at each of its pairs.
+//! A page that cannot be proven is not wrong: the caller compares each of its pairs.
 
 use std::cmp::Ordering;
 
 use super::column::{Order, Rank};
-use super::lead::Part;
-use crate::spots::Spots;
+use super::lead::KeyPart;
+use crate::spans::RecordSpans;
 
 /// A column whose rank is a number that lies in the record as it is, but for its sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ struct Word {
 }
 
 impl Word {
-    fn of(part: &Part) -> Option<Word> {
+    fn of(part: &KeyPart) -> Option<Word> {
         let Order::Rank(rank) = part.order else { return None };
         let (bytes, sign) = rank.word()?;
         let mask = u64::MAX >> (64 - 8 * u32::from(bytes));
@@ -50,18 +50,18 @@ enum Stage {
     One([Word; 1]),
     Two([Word; 2]),
     Three([Word; 3]),
-    Value(Part),
+    Value(KeyPart),
 }
 
 /// How the first columns of a key are compared.
 #[derive(Clone, Debug)]
-pub(super) struct Rising {
+pub(super) struct AscendingKeys {
     stages: Vec<Stage>,
 }
 
-impl Rising {
+impl AscendingKeys {
     /// `None` when some column has ranks that have to be worked out.
-    pub(super) fn new(parts: &[Part]) -> Option<Rising> {
+    pub(super) fn new(parts: &[KeyPart]) -> Option<AscendingKeys> {
         let mut stages = Vec::new();
         for part in parts {
             let stage = match (Word::of(part), stages.last()) {
@@ -85,77 +85,84 @@ impl Rising {
                 *last = longer;
             }
         }
-        Some(Rising { stages })
+        Some(AscendingKeys { stages })
     }
 
     /// True when the key of each record is certainly less than that of the next one.
     #[inline]
-    pub(super) fn is_proven(&self, bytes: &[u8], spots: impl Spots) -> bool {
-        is_proven(&self.stages, bytes, spots)
+    pub(super) fn is_proven(&self, bytes: &[u8], spans: impl RecordSpans) -> bool {
+        is_proven(&self.stages, bytes, spans)
     }
 }
 
 /// The same of records that are equal in all stages before.
-fn is_proven<S: Spots>(stages: &[Stage], bytes: &[u8], spots: S) -> bool {
-    let Some((stage, rest)) = stages.split_first().filter(|_| spots.len() > 1) else {
-        return spots.len() < 2;
+fn is_proven<S: RecordSpans>(stages: &[Stage], bytes: &[u8], spans: S) -> bool {
+    let Some((stage, rest)) = stages.split_first().filter(|_| spans.len() > 1) else {
+        return spans.len() < 2;
     };
-    let of = |word: &Word| spots.words(bytes, word.at);
+    let of = |word: &Word| spans.words(bytes, word.at);
     match stage {
-        Stage::One(words @ [a]) => words_rise(words, of(a).map(|a| Some([a?])), rest, bytes, spots),
+        Stage::One(words @ [a]) => {
+            words_ascend(words, of(a).map(|a| Some([a?])), rest, bytes, spans)
+        }
         Stage::Two(words @ [a, b]) => {
-            words_rise(words, of(a).zip(of(b)).map(|(a, b)| Some([a?, b?])), rest, bytes, spots)
+            words_ascend(words, of(a).zip(of(b)).map(|(a, b)| Some([a?, b?])), rest, bytes, spans)
         }
         Stage::Three(words @ [a, b, c]) => {
             let values = of(a).zip(of(b)).zip(of(c)).map(|((a, b), c)| Some([a?, b?, c?]));
-            words_rise(words, values, rest, bytes, spots)
+            words_ascend(words, values, rest, bytes, spans)
         }
-        // Most values are those of the record before, and nobody has to know what that means for
+        // Most values are those of the record before, and their order need not be computed for
         // them.
         Stage::Value(part)
             if (8..=16).contains(&part.width) && !matches!(part.order, Order::Rank(_)) =>
         {
             let high = part.offset + part.width - size_of::<u64>();
-            let ends = spots.words(bytes, part.offset).zip(spots.words(bytes, high));
+            let ends = spans.words(bytes, part.offset).zip(spans.words(bytes, high));
             let values = ends.map(|(low, high)| Some((low?, high?)));
-            stage_rises(
+            stage_ascends(
                 values,
                 |a, b, at| {
                     if a == b {
                         Some(Ordering::Equal)
                     } else {
-                        part.compare_with_before(bytes, spots, at)
+                        part.compare_with_before(bytes, spans, at)
                     }
                 },
                 rest,
                 bytes,
-                spots,
+                spans,
             )
         }
         Stage::Value(part) => {
-            let values = spots.iter().map(|spot| part.value(bytes, &spot));
-            stage_rises(values, |a, b, _| part.compare(Some(*a), Some(*b)), rest, bytes, spots)
+            let values = spans.iter().map(|span| part.value(bytes, &span));
+            stage_ascends(values, |a, b, _| part.compare(Some(*a), Some(*b)), rest, bytes, spans)
         }
     }
 }
 
-impl Part {
+impl KeyPart {
     /// Compares the value of the record before a place with that of the record there.
     #[inline(never)]
-    fn compare_with_before(&self, bytes: &[u8], spots: impl Spots, at: usize) -> Option<Ordering> {
+    fn compare_with_before(
+        &self,
+        bytes: &[u8],
+        spans: impl RecordSpans,
+        at: usize,
+    ) -> Option<Ordering> {
         let mut pair =
-            spots.part(at.checked_sub(1)?..at + 1).iter().map(|spot| self.value(bytes, &spot));
+            spans.part(at.checked_sub(1)?..at + 1).iter().map(|span| self.value(bytes, &span));
         self.compare(pair.next()?, pair.next()?)
     }
 }
 
 #[inline(always)]
-fn words_rise<S: Spots, const WORDS: usize>(
+fn words_ascend<S: RecordSpans, const WORDS: usize>(
     words: &[Word; WORDS],
     values: impl Iterator<Item = Option<[u64; WORDS]>>,
     rest: &[Stage],
     bytes: &[u8],
-    spots: S,
+    spans: S,
 ) -> bool {
     let words = *words;
     let ranks = values.map(|values| {
@@ -164,39 +171,39 @@ fn words_rise<S: Spots, const WORDS: usize>(
         Some(ranks)
     });
     match rest {
-        [] => all_rise(ranks, spots.len()),
-        _ => stage_rises(ranks, |a, b, _| Some(a.cmp(b)), rest, bytes, spots),
+        [] => all_ascend(ranks, spans.len()),
+        _ => stage_ascends(ranks, |a, b, _| Some(a.cmp(b)), rest, bytes, spans),
     }
 }
 
 /// The last stage, of words: nothing in its loop depends on what they are.
 #[inline(always)]
-fn all_rise<const WORDS: usize>(
+fn all_ascend<const WORDS: usize>(
     mut ranks: impl Iterator<Item = Option<[u64; WORDS]>>,
     records: usize,
 ) -> bool {
     let Some(Some(mut before)) = ranks.next() else { return false };
-    let mut is_rising = true;
+    let mut is_ascending = true;
     let mut count = 1;
     for next in ranks {
         let Some(next) = next else { return false };
         let pairs = before.iter().zip(&next).rev();
-        is_rising &= pairs.fold(false, |is_less, (a, b)| (a < b) | ((a == b) & is_less));
+        is_ascending &= pairs.fold(false, |is_less, (a, b)| (a < b) | ((a == b) & is_less));
         before = next;
         count += 1;
     }
-    is_rising && count == records
+    is_ascending && count == records
 }
 
 /// A stage that others follow: they decide between records that are equal in it. `compare` is given
 /// two values and the place of the second.
 #[inline(always)]
-fn stage_rises<S: Spots, V>(
+fn stage_ascends<S: RecordSpans, V>(
     mut values: impl Iterator<Item = Option<V>>,
     compare: impl Fn(&V, &V, usize) -> Option<Ordering>,
     rest: &[Stage],
     bytes: &[u8],
-    spots: S,
+    spans: S,
 ) -> bool {
     let Some(Some(mut before)) = values.next() else { return false };
     let mut begin = 0;
@@ -206,7 +213,7 @@ fn stage_rises<S: Spots, V>(
         match compare(&before, &next, count) {
             Some(Ordering::Equal) => {}
             Some(Ordering::Less) => {
-                if count - begin > 1 && !is_proven(rest, bytes, spots.part(begin..count)) {
+                if count - begin > 1 && !is_proven(rest, bytes, spans.part(begin..count)) {
                     return false;
                 }
                 begin = count;
@@ -216,7 +223,7 @@ fn stage_rises<S: Spots, V>(
         before = next;
         count += 1;
     }
-    count == spots.len() && is_proven(rest, bytes, spots.part(begin..count))
+    count == spans.len() && is_proven(rest, bytes, spans.part(begin..count))
 }
 
 impl Rank {
@@ -226,7 +233,7 @@ impl Rank {
         match self {
             Rank::Unsigned(bytes @ 1..=8) => Some((bytes, 0)),
             Rank::Signed(bytes @ (2 | 4 | 8)) => Some((bytes, 1 << (8 * u32::from(bytes) - 1))),
-            // Days lie behind the ticks, and have a sign; those of the other types have none.
+            // Days lie after the ticks, and have a sign; those of the other types have none.
             Rank::DateTime => Some((8, 1 << 63)),
             Rank::SmallDateTime => Some((4, 0)),
             Rank::DateTime2(time @ ..=5) => Some((time + 3, 0)),
@@ -241,7 +248,7 @@ mod tests {
     use extentdb_types::Collation;
 
     use super::*;
-    use crate::spots::Span;
+    use crate::spans::Span;
 
     const RANKS: [Rank; 13] = [
         Rank::Unsigned(1),
@@ -272,7 +279,7 @@ mod tests {
         let mut rng = SplitMix64::new(8);
         let mut seen = 0;
         for rank in RANKS.into_iter().filter(|rank| rank.word().is_some()) {
-            let part = Part {
+            let part = KeyPart {
                 offset: 3,
                 width: width(rank),
                 order: Order::Rank(rank),
@@ -293,7 +300,7 @@ mod tests {
         assert_eq!(seen, 10_000);
     }
 
-    fn parts(rng: &mut SplitMix64) -> Vec<Part> {
+    fn parts(rng: &mut SplitMix64) -> Vec<KeyPart> {
         let mut offset = 1;
         let mut next = |rng: &mut SplitMix64| {
             let order = match rng.below(3) {
@@ -304,7 +311,7 @@ mod tests {
                 Order::Rank(rank) => width(rank),
                 _ => 3,
             };
-            let part = Part { offset, width, order, is_descending: rng.below(3) == 0 };
+            let part = KeyPart { offset, width, order, is_descending: rng.below(3) == 0 };
             offset += width;
             part
         };
@@ -312,9 +319,9 @@ mod tests {
     }
 
     /// Every pair, column by column.
-    fn rises(parts: &[Part], bytes: &[u8], spots: &[Span]) -> bool {
-        spots.windows(2).all(|pair| {
-            let column = |part: &Part| {
+    fn ascends(parts: &[KeyPart], bytes: &[u8], spans: &[Span]) -> bool {
+        spans.windows(2).all(|pair| {
+            let column = |part: &KeyPart| {
                 part.compare(part.value(bytes, &pair[0]), part.value(bytes, &pair[1]))
             };
             let decided = parts.iter().map(column).find(|order| *order != Some(Ordering::Equal));
@@ -343,15 +350,15 @@ mod tests {
                 records.sort_by(compare);
             }
             let mut bytes = records.concat();
-            let spots: Vec<Span> = (0..records.len() as u16)
+            let spans: Vec<Span> = (0..records.len() as u16)
                 .map(|slot| Span { slot, start: slot * len as u16, end: (slot + 1) * len as u16 })
                 .collect();
-            let expected = rises(&parts, &bytes, &spots);
+            let expected = ascends(&parts, &bytes, &spans);
             // Words are read with what follows them.
             bytes.extend_from_slice(&[rng.next_u64() as u8; 8]);
-            let rising = Rising::new(&parts).unwrap();
+            let ascending = AscendingKeys::new(&parts).unwrap();
             assert_eq!(
-                rising.is_proven(&bytes, spots.as_slice()),
+                ascending.is_proven(&bytes, spans.as_slice()),
                 expected,
                 "{parts:?} {records:?}"
             );
@@ -365,7 +372,8 @@ mod tests {
         for rank in [Rank::Float, Rank::Decimal(4)] {
             let order = Order::Rank(rank);
             assert!(
-                Rising::new(&[Part { offset: 1, width: 8, order, is_descending: false }]).is_none()
+                AscendingKeys::new(&[KeyPart { offset: 1, width: 8, order, is_descending: false }])
+                    .is_none()
             );
         }
     }

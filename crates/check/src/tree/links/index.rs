@@ -58,13 +58,13 @@ impl LinkIndex {
         &self.children
     }
 
-    /// The fact at a place.
+    /// The fact at an index.
     #[inline]
     pub(super) fn at(&self, place: u32) -> Option<&PageFact> {
         self.pages.get(place as usize)
     }
 
-    /// The place of a page's fact. `near` is where it probably is.
+    /// The index of a page's fact. `near` is where it probably is.
     #[inline]
     pub(super) fn find(&self, page: PageId, near: u32) -> Option<u32> {
         if self.at(near).is_some_and(|fact| fact.id() == page) {

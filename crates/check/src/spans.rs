@@ -1,13 +1,13 @@
-//! Where records lie among the bytes they are found in.
+//! Where records lie in their buffer.
 //!
 //! ```text
-//! Span      of a page: slot, first byte, byte behind it          records of any length, anywhere on the page
-//! Even      of a whole page: first byte, length, number          records of one length, one behind the other in slot order
-//! WideSpan  of records that were expanded                        see `expand`
+//! Span       of a page: slot, first byte, end        records of any length, anywhere on the page
+//! EvenSpans  of a whole page: start, width, count    records of one length, back to back
+//! WideSpan   of expanded records                     see `expand`
 //! ```
 //!
-//! Most leaf pages of nonclustered indexes are even: nothing has to be written down for each of
-//! their entries, and a loop over them has only numbers that grow by the same step.
+//! Most leaf pages of nonclustered indexes are even: no span is stored per entry, and a loop over
+//! them has only numbers that grow by a constant step.
 
 use std::ops::Range;
 
@@ -17,42 +17,41 @@ use extentdb_format::page::PageRef;
 use crate::expand::WideSpan;
 
 /// Where a record lies.
-pub(crate) trait Spot: Copy {
+pub(crate) trait RecordSpan: Copy {
     /// Its first byte.
     fn start(&self) -> usize;
-    /// The byte behind it.
+    /// The byte after it.
     fn end(&self) -> usize;
-    /// Its slot.
     fn slot(&self) -> u16;
 }
 
 /// Where the records of a page lie, in slot order.
-pub(crate) trait Spots: Copy {
+pub(crate) trait RecordSpans: Copy {
     /// One of them.
-    type Spot: Spot;
+    type RecordSpan: RecordSpan;
 
     /// How many there are.
     fn len(self) -> usize;
 
     /// All of them.
-    fn iter(self) -> impl ExactSizeIterator<Item = Self::Spot> + Clone;
+    fn iter(self) -> impl ExactSizeIterator<Item = Self::RecordSpan> + Clone;
 
-    /// Some of them, by their places; none when there are not so many.
+    /// Some of them, by index; none when there are not so many.
     fn part(self, range: Range<usize>) -> Self;
 
-    /// Eight bytes of each record, little-endian, from `at` on; which may reach behind it. `None`,
-    /// or no more of them, where the bytes end before.
+    /// Eight bytes of each record, little-endian, from `at` on; which may reach past it. `None`, or
+    /// no more of them, where the bytes end before.
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>>;
 
     /// The first one.
     #[inline(always)]
-    fn first(self) -> Option<Self::Spot> {
+    fn first(self) -> Option<Self::RecordSpan> {
         self.iter().next()
     }
 }
 
-impl<S: Spot> Spots for &[S] {
-    type Spot = S;
+impl<S: RecordSpan> RecordSpans for &[S] {
+    type RecordSpan = S;
 
     #[inline(always)]
     fn len(self) -> usize {
@@ -71,7 +70,7 @@ impl<S: Spot> Spots for &[S] {
 
     #[inline(always)]
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>> {
-        self.iter().map(move |spot| word(bytes.get(spot.start() + at..)?))
+        self.iter().map(move |span| word(bytes.get(span.start() + at..)?))
     }
 }
 
@@ -88,7 +87,7 @@ pub(crate) struct Span {
     pub(crate) end: u16,
 }
 
-impl Spot for Span {
+impl RecordSpan for Span {
     #[inline(always)]
     fn start(&self) -> usize {
         usize::from(self.start)
@@ -105,7 +104,7 @@ impl Spot for Span {
     }
 }
 
-impl Spot for WideSpan {
+impl RecordSpan for WideSpan {
     #[inline(always)]
     fn start(&self) -> usize {
         self.start as usize
@@ -122,10 +121,9 @@ impl Spot for WideSpan {
     }
 }
 
-/// Records of one length that lie one behind the other, in slot order: none of their slots is
-/// empty.
+/// Records of one length that lie back to back, in slot order: none of their slots is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Even {
+pub(crate) struct EvenSpans {
     slot: usize,
     start: usize,
     /// Bytes of each.
@@ -135,13 +133,13 @@ pub(crate) struct Even {
 
 /// A record among such.
 #[derive(Clone, Copy)]
-pub(crate) struct EvenSpot {
+pub(crate) struct EvenSpan {
     slot: usize,
     start: usize,
     len: usize,
 }
 
-impl Spot for EvenSpot {
+impl RecordSpan for EvenSpan {
     #[inline(always)]
     fn start(&self) -> usize {
         self.start
@@ -158,19 +156,19 @@ impl Spot for EvenSpot {
     }
 }
 
-impl Even {
+impl EvenSpans {
     /// The records of a page whose slots say so, when each has `len` bytes, and their bytes.
-    /// Nothing may reach behind `body`.
+    /// Nothing may reach past `body`.
     #[inline]
     pub(crate) fn of<'b>(
         view: PageRef<'_>,
         body: &'b [u8],
         len: usize,
-    ) -> Option<(Even, &'b [u8])> {
+    ) -> Option<(EvenSpans, &'b [u8])> {
         let count = usize::from(view.slot_count());
         let first = view.slot_offset(0)?;
         let last = view.slot_offset(view.slot_count().checked_sub(1)?)?;
-        let even = Even { slot: 0, start: usize::from(first), width: len, count };
+        let even = EvenSpans { slot: 0, start: usize::from(first), width: len, count };
         let bytes = body.get(even.start..even.start + len * count)?;
         if even.start < PAGE_HEADER_BYTES || usize::from(last) != even.start + len * (count - 1) {
             return None;
@@ -186,13 +184,13 @@ impl Even {
 
     /// One of them.
     #[inline]
-    pub(crate) fn get(self, at: usize) -> Option<EvenSpot> {
+    pub(crate) fn get(self, at: usize) -> Option<EvenSpan> {
         (at < self.count).then(|| self.at(at))
     }
 
     #[inline(always)]
-    fn at(self, at: usize) -> EvenSpot {
-        EvenSpot {
+    fn at(self, at: usize) -> EvenSpan {
+        EvenSpan {
             slot: self.slot + at,
             start: self.start + at * self.width,
             len: self.width,
@@ -200,8 +198,8 @@ impl Even {
     }
 }
 
-impl Spots for Even {
-    type Spot = EvenSpot;
+impl RecordSpans for EvenSpans {
+    type RecordSpan = EvenSpan;
 
     #[inline(always)]
     fn len(self) -> usize {
@@ -209,7 +207,7 @@ impl Spots for Even {
     }
 
     #[inline(always)]
-    fn iter(self) -> impl ExactSizeIterator<Item = EvenSpot> + Clone {
+    fn iter(self) -> impl ExactSizeIterator<Item = EvenSpan> + Clone {
         (0..self.count).map(move |at| self.at(at))
     }
 
@@ -217,7 +215,7 @@ impl Spots for Even {
     fn part(self, range: Range<usize>) -> Self {
         let Range { start, end } = range;
         let count = if start <= end && end <= self.count { end - start } else { 0 };
-        Even {
+        EvenSpans {
             slot: self.slot + start,
             start: self.start + start * self.width,
             count,
@@ -228,7 +226,7 @@ impl Spots for Even {
     /// Of records with fewer than eight bytes there are none.
     #[inline(always)]
     fn words(self, bytes: &[u8], at: usize) -> impl Iterator<Item = Option<u64>> {
-        // What follows a record is the next one, or what is behind the last.
+        // What follows a record is the next one, or what is after the last.
         let start = self.start + at;
         let column = bytes.get(start..start + self.count * self.width).unwrap_or_default();
         column.chunks_exact(self.width.max(1)).map(word)
@@ -252,20 +250,20 @@ mod tests {
         page
     }
 
-    fn even_of(offsets: &[u16], len: usize) -> Option<Even> {
+    fn even_of(offsets: &[u16], len: usize) -> Option<EvenSpans> {
         let page = page(offsets);
         let body = &page[..PAGE_BYTES - 2 * offsets.len()];
-        Even::of(PageRef::new(&page), body, len).map(|(even, _)| even)
+        EvenSpans::of(PageRef::new(&page), body, len).map(|(even, _)| even)
     }
 
     #[test]
-    fn slots_that_lead_to_one_record_behind_the_other_are_even() {
+    fn slots_of_records_back_to_back_are_even() {
         for (count, len) in [(1, 11), (2, 4000), (300, 13), (7, 1)] {
             let offsets: Vec<u16> = (0..count).map(|at| 96 + at * len).collect();
             let even = even_of(&offsets, usize::from(len)).unwrap();
-            assert_eq!(Spots::len(even), usize::from(count));
+            assert_eq!(RecordSpans::len(even), usize::from(count));
             let found: Vec<_> =
-                even.iter().map(|spot| (spot.slot(), spot.start(), spot.end())).collect();
+                even.iter().map(|span| (span.slot(), span.start(), span.end())).collect();
             let expected = offsets
                 .iter()
                 .zip(0u16..)
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slot_that_leads_elsewhere_makes_a_page_uneven() {
+    fn one_slot_out_of_step_makes_a_page_uneven() {
         let mut rng = SplitMix64::new(3);
         let offsets: Vec<u16> = (0..200).map(|at| 100 + at * 17).collect();
         assert!(even_of(&offsets, 17).is_some());
@@ -292,28 +290,29 @@ mod tests {
     }
 
     #[test]
-    fn a_part_holds_the_spots_of_its_places() {
+    fn a_part_holds_the_spans_of_its_range() {
         let offsets: Vec<u16> = (0..20).map(|at| 96 + at * 9).collect();
         let even = even_of(&offsets, 9).unwrap();
         let part = even.part(3..7);
-        let places =
-            |even: Even| even.iter().map(|spot| (spot.slot(), spot.start())).collect::<Vec<_>>();
+        let places = |even: EvenSpans| {
+            even.iter().map(|span| (span.slot(), span.start())).collect::<Vec<_>>()
+        };
         assert_eq!(places(part), places(even)[3..7]);
         assert!(places(even.part(19..21)).is_empty());
     }
 
     #[test]
-    fn words_are_the_same_bytes_however_spots_are_kept() {
+    fn words_are_the_same_for_all_kinds_of_spans() {
         let mut rng = SplitMix64::new(4);
         let bytes: Vec<u8> = (0..300).map(|_| rng.next_u64() as u8).collect();
         for (len, at) in [(9, 0), (9, 3), (20, 17), (70, 4)] {
-            let even = Even { slot: 0, start: 10, width: len, count: 3 };
+            let even = EvenSpans { slot: 0, start: 10, width: len, count: 3 };
             let spans: Vec<Span> = even
                 .iter()
-                .map(|spot| Span {
-                    slot: spot.slot(),
-                    start: spot.start as u16,
-                    end: spot.end() as u16,
+                .map(|span| Span {
+                    slot: span.slot(),
+                    start: span.start as u16,
+                    end: span.end() as u16,
                 })
                 .collect();
             let words: Vec<_> = even.words(&bytes, at).collect();
@@ -321,7 +320,7 @@ mod tests {
             let first = u64::from_le_bytes(bytes[10 + at..18 + at].try_into().unwrap());
             assert_eq!((words.len(), words[0]), (3, Some(first)));
         }
-        let behind = Even { slot: 0, start: 280, width: 9, count: 3 };
+        let behind = EvenSpans { slot: 0, start: 280, width: 9, count: 3 };
         assert!(
             !behind.words(&bytes, 0).all(|word| word.is_some())
                 || behind.words(&bytes, 0).count() < 3

@@ -235,12 +235,13 @@ fn every_lost_page_is_named_by_its_parent_and_its_neighbours() {
         assert!(
             findings
                 .iter()
-                .any(|it| it.error == 8976 && it.place.page == Some(PageId::new(1, lost)))
+                .any(|it| it.error == 8976 && it.location.page == Some(PageId::new(1, lost)))
         );
     }
 }
 
-/// The children of one parent in another order, links and all: only the order of the parents tells.
+/// The children of one parent in another order, links and all: only the order of the parents shows
+/// it.
 #[test]
 fn exchanged_neighbourhoods_are_reported() {
     let healthy = Tree::healthy();

@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Damage hits single pages and rows. A column that is stored in another way than this program
-//! thinks, or keys in another order, is wrong everywhere. Such findings are taken back, and the
+//! thinks, or keys in another order, is wrong everywhere. Such findings are withdrawn, and the
 //! report says what was not checked.
 //!
 //! Invariants
-//! - Nothing is taken back for a few pages or rows, nor what only one page of many says.
+//! - Nothing is withdrawn for a few pages or rows, nor what only one page of many says.
 //! - Links of pages whose records are not understood count all the same: see `audit`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,24 +30,24 @@ use crate::unit::UnitIndex;
 
 /// A row of a compressed page that could not be expanded.
 const UNEXPANDED: u32 = 2537;
-/// So many pages at least …
+/// Minimum number of pages …
 const PAGES_MIN: u64 = 4;
-/// … or so many rows.
+/// … or minimum number of rows.
 const ROWS_MIN: u64 = 32;
 /// NULL in a column that must not be.
 const NULL: u32 = 8970;
 /// Rows of a table of the server with such a column.
 const SYSTEM_NULLS_MIN: u64 = 4;
 
-/// Takes back what cannot be believed after a scan, and says what is not checked for it.
-pub(crate) fn take_back(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
-    let mut not_checked = take_back_compressed(plan, sum);
-    not_checked.extend(take_back_rules(plan, sum));
+/// Withdraws findings that are implausible after a scan, and says what is not checked for it.
+pub(crate) fn withdraw(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+    let mut not_checked = withdraw_compressed(plan, sum);
+    not_checked.extend(withdraw_rules(plan, sum));
     not_checked
 }
 
 fn unit_of(plan: &Plan, finding: &Finding) -> Option<UnitIndex> {
-    plan.units.of_header(finding.place.owner?.unit, false)
+    plan.units.of_header(finding.location.owner?.unit, false)
 }
 
 fn name(plan: &Plan, unit: UnitIndex) -> String {
@@ -56,14 +56,14 @@ fn name(plan: &Plan, unit: UnitIndex) -> String {
     format!("{table} (index ID {})", owner.map_or(-1, |owner| owner.index.0))
 }
 
-/// What a compressed unit comes to.
+/// Damage of a compressed unit.
 #[derive(Default)]
 struct Cracked {
     failed: BTreeSet<PageId>,
     rows_failed: u64,
 }
 
-fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let is_compressed = |unit: UnitIndex| {
         plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
     };
@@ -98,7 +98,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
             .is_some_and(|it| it.failed.contains(&page.page))
     });
     sum.findings.extract(|finding| {
-        let page = finding.place.page.unwrap_or_default();
+        let page = finding.location.page.unwrap_or_default();
         let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else {
             return false;
         };
@@ -106,15 +106,16 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
     sum.audit.unexpanded.extend(by_unit.keys());
-    let tell = |(unit, cracked): (UnitIndex, Cracked)| NotChecked {
-        what: format!(
-            "records of {} pages and {} more of {}",
-            cracked.failed.len(),
-            cracked.rows_failed,
-            name(plan, unit)
-        ),
-        why: "too many are not in the compressed form that is published".to_owned(),
-        was_asked_for: false,
+    let tell = |(unit, cracked): (UnitIndex, Cracked)| {
+        NotChecked::skipped(
+            format!(
+                "records of {} pages and {} more of {}",
+                cracked.failed.len(),
+                cracked.rows_failed,
+                name(plan, unit)
+            ),
+            "too many are not in the compressed form that is published",
+        )
     };
     by_unit.into_iter().map(tell).collect()
 }
@@ -124,17 +125,17 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
 struct Violations {
     pages: BTreeSet<PageId>,
     rows: u64,
-    /// The row of the last one: its columns are told one after the other.
+    /// The row of the last one: its columns are reported one after the other.
     last: Option<(PageId, Option<Slot>)>,
 }
 
-fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+fn withdraw_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let mut found: BTreeMap<(UnitIndex, u32), Violations> = BTreeMap::new();
     for finding in sum.findings.iter_mut().filter(|finding| finding.is(Class::Rule)) {
         if let Some(unit) = unit_of(plan, finding) {
             let violations = found.entry((unit, finding.error)).or_default();
-            violations.pages.extend(finding.place.page);
-            let row = finding.place.page.map(|page| (page, finding.place.slot));
+            violations.pages.extend(finding.location.page);
+            let row = finding.location.page.map(|page| (page, finding.location.slot));
             violations.rows += u64::from(row.is_none() || row != violations.last);
             violations.last = row;
         }
@@ -152,11 +153,11 @@ fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     sum.findings.extract(|finding| {
         unit_of(plan, finding).is_some_and(|unit| found.contains_key(&(unit, finding.error)))
     });
-    let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| NotChecked {
-        what: format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
-        why: "too many of its pages or rows violate it: more likely their form is not understood"
-            .to_owned(),
-        was_asked_for: true,
+    let tell = |((unit, error), violations): ((UnitIndex, u32), Violations)| {
+        NotChecked::asked(
+            format!("rule {error} on {} pages of {}", violations.pages.len(), name(plan, unit)),
+            "too many of its pages or rows violate it: more likely their form is not understood",
+        )
     };
     found.into_iter().map(tell).collect()
 }

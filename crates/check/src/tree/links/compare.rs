@@ -5,7 +5,7 @@
 //! 8978  X.prev = Q, Q.next ≠ X                   8980  parent refers to X, X and the child before it were not seen
 //! 8935  the parents' order expects another prev  8981  only a next pointer refers to X, X was not seen
 //! 8937  two slots refer to X                     8977  X has no parent, its previous page refers to it
-//! 8931  level differs from the parent's          8979  nobody refers to X
+//! 8931  level differs from the parent's          8979  no reference to X
 //! 2531  level differs from the previous page's   8982  A.next is a page of another index
 //! ```
 //!
@@ -24,17 +24,17 @@ use extentdb_messages::{Arg, RepairLevel};
 use super::index::LinkIndex;
 use super::{ChildFact, PageFact};
 use crate::audit::has_unverified_parents;
-use crate::finding::{Finding, Findings, Place, page_arg};
+use crate::finding::{Finding, Findings, Location, page_arg};
 use crate::plan::Plan;
 use crate::unit::{Structure, Unit, UnitIndex};
 
-/// No place in the table of pages or pointers.
+/// No index in the table of pages or pointers.
 const NOWHERE: u32 = u32::MAX;
 /// Deeper than any tree.
 const LEVELS_MAX: usize = 40;
 
-/// Compares all link facts of some units; the pages with several parents. `foreign` tells the unit
-/// of a page that is not among the facts, when it is a sound page of another tree.
+/// Compares all link facts of some units; the pages with several parents. `foreign` returns the
+/// unit of a page that is not among the facts, when it is a sound page of another tree.
 pub(crate) fn verify_links(
     plan: &Plan,
     pages: Vec<PageFact>,
@@ -63,9 +63,9 @@ pub(crate) fn verify_links(
 struct Links<'l> {
     plan: &'l Plan,
     index: LinkIndex,
-    /// For each page the place of the pointer to it.
+    /// For each page the index of the pointer to it.
     parent_of: Vec<u32>,
-    /// For each pointer the place of its page.
+    /// For each pointer the index of its page.
     child_at: Vec<u32>,
     /// Pages that a parent refers to and that were not seen in its unit.
     lost: HashSet<(UnitIndex, PageId)>,
@@ -223,7 +223,7 @@ impl<'l> Links<'l> {
         let (Some(unit), Some(other)) = (self.unit(fact.unit), self.unit(other)) else { return };
         let args = [page_arg(fact.id())].into_iter().chain(unit.args()).chain([page_arg(next)]);
         let args: Vec<Arg<'_>> = args.chain(other.args()).collect();
-        let place = Place::page(fact.id()).owned_by(unit.owner);
+        let place = Location::page(fact.id()).owned_by(unit.owner);
         self.findings.push(Finding::new(8982, place, &args).related([next, PageId::NONE]));
     }
 
@@ -235,7 +235,8 @@ impl<'l> Links<'l> {
         {
             return self.verify_level(fact, &pointer, unit);
         }
-        // A root beside itself is mutual, and nobody's order tells that it has no neighbours.
+        // A root that is its own sibling is mutual, and no parent's order shows that it has no
+        // neighbours.
         let is_own_neighbour = unit.root == fact.id() && fact.prev() == fact.id();
         if self.has_parent(at, fact) && !is_own_neighbour {
             return;
@@ -248,7 +249,7 @@ impl<'l> Links<'l> {
         }
     }
 
-    /// True for pages with a parent, for the root, and where parents cannot be told.
+    /// True for pages with a parent, for the root, and where parents is unknown.
     fn has_parent(&self, at: u32, fact: &PageFact) -> bool {
         let is_exempt = |unit: &Unit| unit.root == fact.id() || has_unverified_parents(unit);
         self.parent_of.get(at as usize).is_some_and(|place| *place != NOWHERE)
@@ -302,7 +303,7 @@ impl<'l> Links<'l> {
     }
 
     fn report_order(&mut self, child: &PageFact, pointer: &ChildFact, expected: PageId) {
-        // A neighbour that was not seen is reported as that, and where its place is cannot be told.
+        // A neighbour that was not seen is reported as that, and where its place is is unknown.
         let is_seen = expected.is_none() || self.index.of_unit(expected, child.unit).is_some();
         if !is_seen || self.doubled.contains(&expected) {
             return;
@@ -318,7 +319,7 @@ impl<'l> Links<'l> {
     }
 
     /// The last child of the page left of `parent`, by the order of the parents above:
-    /// `PageId::NONE` at the left edge, nothing when it cannot be told.
+    /// `PageId::NONE` at the left edge, nothing when it is unknown.
     fn last_child_of_left(&self, parent: &PageFact) -> Option<PageId> {
         let mut page = *parent;
         let mut climbed = 0;
@@ -445,6 +446,6 @@ impl<'l> Links<'l> {
     ) -> Option<Finding> {
         let unit = self.unit(unit)?;
         let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        Some(Finding::new(error, Place::page(page).owned_by(unit.owner), &args).related(related))
+        Some(Finding::new(error, Location::page(page).owned_by(unit.owner), &args).related(related))
     }
 }
