@@ -1,5 +1,17 @@
 //! A database that is open.
 
+pub(crate) mod add_file;
+pub(crate) mod background;
+pub(crate) mod boot;
+pub(crate) mod checkpoint;
+pub(crate) mod create;
+pub(crate) mod deadlock_events;
+pub(crate) mod emergency;
+pub(crate) mod file_stamp;
+pub(crate) mod ghost_cleanup;
+pub(crate) mod open;
+pub(crate) mod suspect;
+
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
@@ -15,15 +27,15 @@ use extentdb_txn::Manager;
 use extentdb_txn::lock::LockManager;
 use extentdb_wal::Log;
 
-use crate::catalog::CatalogCache;
-use crate::checkpoint::Checkpoints;
+use crate::catalog::cache::CatalogCache;
+use crate::database::background::Bells;
+use crate::database::checkpoint::Checkpoints;
+use crate::database::suspect::Deferred;
 use crate::error::Error;
-use crate::isolation::Serializers;
-use crate::recovery::Recovered;
-use crate::running::Bells;
+use crate::recovery::redo::Recovered;
+use crate::recovery::torn_pages::TornPages;
 use crate::session::Session;
-use crate::suspect::Deferred;
-use crate::torn_pages::TornPages;
+use crate::session::isolation::Serializers;
 
 /// Which log is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

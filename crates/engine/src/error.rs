@@ -8,7 +8,7 @@ use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
 use extentdb_types::collation::UncertainCharacter;
 
-use crate::address::Address;
+use crate::catalog::address::Address;
 use crate::invalid::InvalidOption;
 
 /// Which database a log belongs to.

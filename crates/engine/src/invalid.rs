@@ -12,8 +12,8 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::allocation::file_header::Growth;
 use extentdb_wal::MIN_LOG_BYTES;
 
-use crate::create::{DataFileSpec, DatabaseSpec, LogFileSpec};
 use crate::database::Options;
+use crate::database::create::{DataFileSpec, DatabaseSpec, LogFileSpec};
 
 /// UTF-16 units of a name in the catalog: `sysname`.
 const NAME_UNITS_MAX: usize = 128;

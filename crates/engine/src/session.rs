@@ -4,6 +4,8 @@
 //! behind; the transaction goes on, unless it gave way in a deadlock: then only a rollback is left,
 //! and all else is refused.
 
+pub(crate) mod isolation;
+
 use std::collections::BTreeMap;
 
 use extentdb_base::sync::{Arc, MutexGuard, lock};
@@ -17,13 +19,13 @@ use extentdb_txn::lock::{
 use extentdb_txn::{Kind, Transaction};
 use extentdb_types::Datum;
 
-use crate::address::Address;
+use crate::catalog::address::Address;
+use crate::catalog::storage::Storage;
+use crate::catalog::table::Table;
 use crate::database::Database;
+use crate::dml::foreign_key::Deferred;
 use crate::error::{Cause, Error};
-use crate::foreign_key::Deferred;
-use crate::isolation::Isolation;
-use crate::storage::Storage;
-use crate::table::Table;
+use crate::session::isolation::Isolation;
 
 /// Values of a row, in column order.
 pub type Row = Vec<Datum<'static>>;

@@ -9,9 +9,9 @@ use extentdb_template::DatabaseBuilder;
 use extentdb_types::{Datum, SqlType};
 
 use super::template::sample;
-use crate::ddl::object;
+use crate::catalog::system_table::{int, number, text};
+use crate::ddl::table::object;
 use crate::invalid::PRIMARY_BYTES_MIN;
-use crate::system_table::{int, number, text};
 use crate::{
     ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, Table, TableSpec,
 };
