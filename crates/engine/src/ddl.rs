@@ -5,7 +5,6 @@ pub(crate) mod alter_column;
 pub(crate) mod constraint;
 pub(crate) mod defaults;
 pub(crate) mod disable;
-pub(crate) mod identity;
 pub(crate) mod index;
 pub(crate) mod module;
 pub(crate) mod rebase;

@@ -398,7 +398,7 @@ impl<'d> Session<'d> {
         let storage = table.storage();
         table.verify_writable(&storage)?;
         let mut row = storage.cells_of(values)?;
-        storage.constraints.verify_checks(table, &storage, &row)?;
+        storage.constraints.verify_checks(table.name(), &storage.columns, &row)?;
         let at = self.place_row((table, &storage), &mut row)?;
         self.verify_named((table, &storage), None, &row)?;
         Ok(at)
@@ -426,7 +426,7 @@ impl<'d> Session<'d> {
         at: &Address,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        storage.constraints.verify_checks(table, storage, row)?;
+        storage.constraints.verify_checks(table.name(), &storage.columns, row)?;
         let (at, before) = self.change_row((table, storage), at, row)?;
         if storage.constraints.look_back() {
             let before = storage.cells(&before)?;

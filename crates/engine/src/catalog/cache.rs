@@ -22,35 +22,13 @@ use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
 use crate::catalog::table::Table;
 use crate::catalog::tables::Tables;
+use crate::catalog::units::Units;
 use crate::error::Error;
 
 /// `sysfiles1`: the only system table that is a heap.
 const SYSFILES1: ObjectId = ObjectId(8);
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
-
-/// The allocation units of a database.
-#[derive(Default)]
-pub(crate) struct Units(RwLock<BTreeMap<AllocUnitId, Arc<Unit>>>);
-
-impl Units {
-    pub(crate) fn get(&self, id: AllocUnitId) -> Option<Arc<Unit>> {
-        read(&self.0).get(&id).cloned()
-    }
-
-    /// The unit whose pages have these ids in their headers.
-    pub(crate) fn all(&self) -> Vec<Arc<Unit>> {
-        read(&self.0).values().cloned().collect()
-    }
-
-    pub(crate) fn add(&self, unit: Arc<Unit>) {
-        write(&self.0).insert(unit.id(), unit);
-    }
-
-    pub(crate) fn remove(&self, id: AllocUnitId) -> Option<Arc<Unit>> {
-        write(&self.0).remove(&id)
-    }
-}
 
 /// What is about to go.
 #[derive(Clone)]

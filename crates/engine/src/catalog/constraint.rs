@@ -18,14 +18,9 @@ use extentdb_catalog::model::{self, AllocUnit, AllocUnitKind, Catalog};
 use extentdb_types::SqlType;
 
 use crate::catalog::column::TableColumn;
+use crate::catalog::foreign_key::{DISABLED, ForeignKey};
 use crate::catalog::formula::Condition;
-use crate::catalog::storage::Storage;
-use crate::catalog::table::Table;
-use crate::dml::foreign_key::ForeignKey;
 use crate::error::Error;
-
-/// `sysschobjs.status` of a constraint that is switched off.
-pub(crate) const DISABLED: u32 = 0x100;
 
 /// A CHECK constraint.
 #[derive(Debug)]
@@ -56,11 +51,11 @@ impl Check {
     /// Refuses a row that it is false for.
     pub(crate) fn verify(
         &self,
-        table: &Table,
-        storage: &Storage,
+        table: &str,
+        columns: &[TableColumn],
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        match self.condition.truth(&storage.columns, row) {
+        match self.condition.truth(columns, row) {
             Ok(Some(false)) => Err(self.refused(table)),
             Ok(_) => Ok(()),
             Err(error) if error.is_undecided() => Err(Error::NotSupported {
@@ -70,9 +65,9 @@ impl Check {
         }
     }
 
-    fn refused(&self, table: &Table) -> Error {
+    fn refused(&self, table: &str) -> Error {
         Error::Constraint {
-            table: table.name().to_owned(),
+            table: table.to_owned(),
             name: self.name.clone(),
             kind: "CHECK",
         }
@@ -169,20 +164,6 @@ impl Constraints {
         check.cloned().map(Rule::Check).or_else(|| key.cloned().map(Rule::ForeignKey)).or(default)
     }
 
-    /// Refuses to take all rows away from a table that other tables name rows of.
-    pub(crate) fn verify_unnamed(&self, table: &Table, what: &str) -> Result<(), Error> {
-        match self.leading_in.iter().find(|key| key.child != table.id()) {
-            None => Ok(()),
-            Some(key) => Err(Error::NotSupported {
-                what: format!(
-                    "{what} table {}, which foreign key {} leads to",
-                    table.name(),
-                    key.name
-                ),
-            }),
-        }
-    }
-
     /// Does anything depend on what a row was before?
     pub(crate) fn look_back(&self) -> bool {
         !self.leading_in.is_empty() || !self.leading_out.is_empty()
@@ -190,10 +171,10 @@ impl Constraints {
 
     pub(crate) fn verify_checks(
         &self,
-        table: &Table,
-        storage: &Storage,
+        table: &str,
+        columns: &[TableColumn],
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        self.checks.iter().try_for_each(|check| check.verify(table, storage, row))
+        self.checks.iter().try_for_each(|check| check.verify(table, columns, row))
     }
 }

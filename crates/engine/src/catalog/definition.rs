@@ -3,40 +3,10 @@
 
 use extentdb_base::{HobtId, ObjectId};
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
-use extentdb_catalog::model::{self, ObjectType};
+use extentdb_catalog::model;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
-use extentdb_catalog::table::{
-    ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn, TableDefinition,
-};
+use extentdb_catalog::table::{ColumnDefinition, ColumnHistory, IndexDefinition, KeyColumn};
 use extentdb_types::SqlType;
-
-use crate::catalog::column::TableColumn;
-use crate::catalog::storage::Storage;
-
-/// A table by its columns and its clustered index, as far as the layout of indexes needs it.
-pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> TableDefinition {
-    let columns = &storage.columns;
-    let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
-    let column = |id: i32| match columns.iter().find(|column| column.id == id) {
-        Some(column) => column.definition(),
-        None => ColumnDefinition::gone(),
-    };
-    TableDefinition {
-        id,
-        name: name.to_owned(),
-        schema_id: 0,
-        kind: ObjectType::USER_TABLE,
-        status: 0,
-        parent: ObjectId(0),
-        columns: (1..=last).map(column).collect(),
-        indexes: storage
-            .base
-            .clustered()
-            .map(|index| index.definition().clone())
-            .into_iter()
-            .collect(),
-    }
-}
 
 /// A column that is neither computed nor an identity, and has no default.
 pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
@@ -96,12 +66,6 @@ pub(crate) fn definition_of_index(
 /// Does an index have the values of a column?
 pub(crate) fn has_column(index: &IndexDefinition, column: i32) -> bool {
     index.keys.iter().any(|key| key.column_id == column) || index.included.contains(&column)
-}
-
-/// Has an index a column whose values cannot be computed?
-pub(crate) fn is_unknown(column: &TableColumn, index: &IndexDefinition) -> bool {
-    let is_unknown = column.formula.as_ref().is_some_and(|formula| formula.unknown().is_some());
-    is_unknown && has_column(index, column.id)
 }
 
 /// Do records of both layouts have the same columns in the same places?

@@ -28,12 +28,12 @@ use extentdb_space::{Space, Unit};
 use extentdb_types::Datum;
 
 use crate::catalog::address::Address;
-use crate::catalog::cache::Units;
 use crate::catalog::column::TableColumn;
-use crate::catalog::definition::{definition_of_index, has_column, is_same_form, is_unknown};
+use crate::catalog::definition::{definition_of_index, has_column, is_same_form};
 use crate::catalog::formula::Condition;
 use crate::catalog::key_order::{Disorder, IndexName, KeyOrder};
 use crate::catalog::storage::Storage;
+use crate::catalog::units::Units;
 use crate::error::Error;
 
 /// Where the value of a column of an entry comes from.
@@ -524,4 +524,10 @@ fn key_of(layout: &RowLayout) -> Vec<usize> {
         .collect();
     key.sort_unstable();
     key.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Has an index a column whose values cannot be computed?
+fn is_unknown(column: &TableColumn, index: &IndexDefinition) -> bool {
+    let is_unknown = column.formula.as_ref().is_some_and(|formula| formula.unknown().is_some());
+    is_unknown && has_column(index, column.id)
 }

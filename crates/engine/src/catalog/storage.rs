@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{HobtId, Lsn};
+use extentdb_base::{HobtId, Lsn, ObjectId};
 use extentdb_catalog::layout::{Cell, Level, RowLayout};
-use extentdb_catalog::table::IndexDefinition;
+use extentdb_catalog::model::ObjectType;
 use extentdb_catalog::table::values::RowValues;
+use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_rowset::heap::{Heap, HeapShape};
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::Unit;
@@ -19,10 +20,9 @@ use extentdb_types::Datum;
 use crate::catalog::address::Address;
 use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::Constraints;
+use crate::catalog::identity::Identity;
 use crate::catalog::index::Index;
 use crate::catalog::system_table::{cells_of, owned};
-use crate::ddl::identity::Identity;
-use crate::ddl::module::Trigger;
 use crate::error::Error;
 
 /// What a table is at one moment.
@@ -272,4 +272,36 @@ pub(crate) fn heap_shape(layout: &RowLayout, shape: &RowShape) -> HeapShape {
         pminlen: shape.pminlen(Level::Leaf),
         variable_columns: variable as u16,
     }
+}
+
+/// A table by its columns and its clustered index, as far as the layout of indexes needs it.
+pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> TableDefinition {
+    let columns = &storage.columns;
+    let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
+    let column = |id: i32| match columns.iter().find(|column| column.id == id) {
+        Some(column) => column.definition(),
+        None => ColumnDefinition::gone(),
+    };
+    TableDefinition {
+        id,
+        name: name.to_owned(),
+        schema_id: 0,
+        kind: ObjectType::USER_TABLE,
+        status: 0,
+        parent: ObjectId(0),
+        columns: (1..=last).map(column).collect(),
+        indexes: storage
+            .base
+            .clustered()
+            .map(|index| index.definition().clone())
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// A trigger of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Trigger {
+    pub(crate) id: ObjectId,
+    pub(crate) name: String,
 }

@@ -12,8 +12,8 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_txn::Transaction;
 
-use crate::catalog::cache::Units;
 use crate::catalog::key_order::{IndexName, KeyOrder, Origin};
+use crate::catalog::units::Units;
 use crate::error::Error;
 
 /// A row in the order of the table's columns.
@@ -270,6 +270,11 @@ pub(crate) fn bigint(value: i64) -> Cell<'static> {
 /// A number as a cell.
 pub(crate) fn smallint(value: i16) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
+}
+
+/// A number as a cell.
+pub(crate) fn byte(value: u8) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(vec![value]))
 }
 
 /// The bytes in a cell.

@@ -8,15 +8,15 @@ use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Space, Unit};
 use extentdb_types::SqlType;
 
-use crate::catalog::cache::Units;
 use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::constraint::constraints_of;
-use crate::catalog::definition::{definition_of, definition_of_index};
+use crate::catalog::definition::definition_of_index;
 use crate::catalog::formula::Formula;
+use crate::catalog::identity::Identity;
 use crate::catalog::index::{BaseKey, Index};
-use crate::catalog::storage::{Base, Storage, heap_shape};
-use crate::ddl::identity::Identity;
-use crate::ddl::module::Trigger;
+use crate::catalog::storage::definition_of;
+use crate::catalog::storage::{Base, Storage, Trigger, heap_shape};
+use crate::catalog::units::Units;
 use crate::error::Error;
 
 /// A user table.
@@ -166,6 +166,19 @@ impl Table {
         match storage.triggers.first() {
             None => Ok(()),
             Some(trigger) => Err(self.only_read(&format!("trigger {}", trigger.name))),
+        }
+    }
+
+    /// Refuses to remove all rows of a table that foreign keys of other tables reference.
+    pub(crate) fn verify_unreferenced(&self, storage: &Storage, what: &str) -> Result<(), Error> {
+        match storage.constraints.leading_in.iter().find(|key| key.child != self.id) {
+            None => Ok(()),
+            Some(key) => Err(Error::NotSupported {
+                what: format!(
+                    "{what} table {}, which foreign key {} leads to",
+                    self.name, key.name
+                ),
+            }),
         }
     }
 

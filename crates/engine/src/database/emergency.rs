@@ -41,11 +41,10 @@ use extentdb_io::DiskFile;
 use extentdb_telemetry::Event;
 use extentdb_wal::{Damage, Examined, Log, OnDamage, OpenOptions};
 
-use crate::catalog::system_table::{Cells, bytes, cells_of, int, text};
+use crate::catalog::system_table::{Cells, byte, bytes, cells_of, int, text};
 use crate::database::boot::{begin_emergency, end_emergency};
 use crate::database::open::{DataFile, DataFiles, Paths, Restart, is_of_log, owner_of};
 use crate::database::{Database, Options};
-use crate::ddl::table::byte;
 use crate::error::{Cause, Error};
 use crate::recovery::redo::{NewerPages, Recovery};
 

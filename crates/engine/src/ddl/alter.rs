@@ -22,14 +22,14 @@ use extentdb_catalog::table::describe::{
 
 use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::formula::{Condition, Formula};
+use crate::catalog::identity::Identity;
 use crate::catalog::index::Index;
 use crate::catalog::storage::{Base, Storage, heap_shape};
-use crate::catalog::system_table::{bigint, cells_of, int, number, smallint, text};
+use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint, text};
 use crate::catalog::table::Table;
-use crate::ddl::identity::Identity;
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
-use crate::ddl::table::{byte, object, placed_columns, verify_row_bytes};
+use crate::ddl::table::{object, placed_columns, verify_row_bytes};
 use crate::dml::rows::Found;
 use crate::error::Error;
 use crate::session::Session;
@@ -317,7 +317,7 @@ impl Session<'_> {
                 cells[column.at] = column.cell(&self.missing((table, storage), column)?)?;
             }
             storage.compute(&mut cells)?;
-            storage.constraints.verify_checks(table, storage, &cells)?;
+            storage.constraints.verify_checks(table.name(), &storage.columns, &cells)?;
             self.change_row((table, storage), &at, &mut cells)?;
         }
         Ok(())

@@ -17,10 +17,11 @@ use extentdb_catalog::table::describe::column_row;
 use extentdb_types::SqlType;
 
 use crate::catalog::column::TableColumn;
-use crate::catalog::definition::{definition_of, has_column};
+use crate::catalog::definition::has_column;
 use crate::catalog::formula::Formula;
 use crate::catalog::index::{BaseKey, Constraint, Index};
 use crate::catalog::storage::Storage;
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
 use crate::catalog::table::Table;
 use crate::ddl::alter::{rowset, verify_in_no_rule};

@@ -10,13 +10,12 @@ use extentdb_txn::log_time;
 
 use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::{Check, Rule};
+use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::index::Index;
 use crate::catalog::storage::Storage;
-use crate::catalog::system_table::{int, smallint};
+use crate::catalog::system_table::{byte, int, smallint};
 use crate::catalog::table::Table;
 use crate::ddl::index::column;
-use crate::ddl::table::byte;
-use crate::dml::foreign_key::ForeignKey;
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
@@ -42,7 +41,7 @@ impl Session<'_> {
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
             session.each_row_for_ddl(&old, &mut |_, record| {
-                check.verify(table, &old, &old.cells(record)?)
+                check.verify(table.name(), &old.columns, &old.cells(record)?)
             })?;
             let _ddl = lock(&session.db.ddl);
             let (id, schema_id) = session.new_object(table, name)?;

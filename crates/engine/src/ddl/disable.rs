@@ -14,9 +14,9 @@ use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::table::IndexDefinition;
 use extentdb_catalog::table::definition::index_status;
 
-use crate::catalog::definition::definition_of;
 use crate::catalog::index::{BaseKey, Constraint, Index};
 use crate::catalog::storage::Storage;
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{bigint, int};
 use crate::catalog::table::Table;
 use crate::ddl::table::with_nullable_key;

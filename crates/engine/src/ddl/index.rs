@@ -18,10 +18,10 @@ use extentdb_types::SqlType;
 
 use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::Rule;
-use crate::catalog::definition::definition_of;
 use crate::catalog::formula::{Condition, Formula};
 use crate::catalog::index::{BaseKey, Constraint, Index};
 use crate::catalog::storage::Storage;
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{Cells, int, number, text};
 use crate::catalog::table::Table;
 use crate::ddl::table::{heap_definition, object, with_nullable_key};

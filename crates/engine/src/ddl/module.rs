@@ -17,11 +17,11 @@ use extentdb_catalog::table::describe::{SystemRows, add_module};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
-use crate::catalog::storage::Storage;
-use crate::catalog::system_table::{int, number};
+use crate::catalog::storage::{Storage, Trigger};
+use crate::catalog::system_table::{byte, int, number};
 use crate::catalog::table::Table;
 use crate::ddl::spec::{ColumnSpec, column_definition};
-use crate::ddl::table::{byte, object};
+use crate::ddl::table::object;
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
@@ -66,13 +66,6 @@ pub struct ModuleSpec {
     pub text: String,
     /// The columns of a view or of the table of a function, if the caller knows them.
     pub columns: Vec<ColumnSpec>,
-}
-
-/// A trigger of a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Trigger {
-    pub(crate) id: ObjectId,
-    pub(crate) name: String,
 }
 
 const TRIGGER: ObjectType = ObjectType(*b"TR");

@@ -19,8 +19,8 @@ use extentdb_catalog::table::{IndexDefinition, TableDefinition};
 use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_space::Freed;
 
-use crate::catalog::definition::definition_of;
 use crate::catalog::index::{BaseKey, Index};
+use crate::catalog::storage::definition_of;
 use crate::catalog::storage::{Base, Storage};
 use crate::catalog::system_table::int;
 use crate::catalog::table::Table;

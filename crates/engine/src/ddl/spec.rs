@@ -6,8 +6,8 @@ use extentdb_types::SqlType;
 
 use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::definition::plain_column;
+use crate::catalog::identity::identity_value;
 use crate::catalog::table::with_formulas;
-use crate::ddl::identity::identity_value;
 use crate::ddl::index::IndexSpec;
 use crate::error::Error;
 use crate::invalid::verify_name;

@@ -8,9 +8,8 @@
 //! ```
 
 use crate::catalog::column::TableColumn;
-use crate::catalog::system_table::{Cells, int, number, text};
+use crate::catalog::system_table::{Cells, byte, int, number, text};
 use crate::catalog::table::Table;
-use crate::ddl::table::byte;
 use crate::error::Error;
 use crate::session::Session;
 

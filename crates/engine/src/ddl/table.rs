@@ -1,7 +1,6 @@
 //! Tables come and go: rows of the system tables, changed in the session's transaction like any
 //! other.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use extentdb_base::sync::{Arc, lock, read, write};
@@ -24,12 +23,12 @@ use extentdb_txn::log_time;
 
 use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::Constraints;
+use crate::catalog::identity::Identity;
 use crate::catalog::index::Index;
 use crate::catalog::storage::{Base, Storage, heap_shape};
-use crate::catalog::system_table::{bigint, int, number};
+use crate::catalog::system_table::{bigint, byte, int, number};
 use crate::catalog::table::Table;
 use crate::database::boot::{Counter, take};
-use crate::ddl::identity::Identity;
 use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
 use crate::error::Error;
@@ -335,7 +334,7 @@ impl Session<'_> {
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |session| {
             let storage = session.lock_for_ddl(table)?;
-            storage.constraints.verify_unnamed(table, "to drop")?;
+            table.verify_unreferenced(&storage, "to drop")?;
             session.lock_parents(&storage)?;
             let _ddl = lock(&session.db.ddl);
             let db = session.db;
@@ -440,7 +439,7 @@ impl Session<'_> {
             let _ddl = lock(&session.db.ddl);
             let db = session.db;
             let old = table.storage();
-            old.constraints.verify_unnamed(table, "to truncate")?;
+            table.verify_unreferenced(&old, "to truncate")?;
             session.leave(table, &old);
             if let Base::Heap(heap) = &old.base {
                 heap.settle()?;
@@ -593,8 +592,4 @@ pub(crate) fn heap_definition() -> IndexDefinition {
         hides_min_interior: false,
         units: Vec::new(),
     }
-}
-
-pub(crate) fn byte(value: u8) -> Cell<'static> {
-    Cell::Bytes(Cow::Owned(vec![value]))
 }

@@ -17,15 +17,14 @@
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::{self, ReferentialAction};
+use extentdb_catalog::model::ReferentialAction;
 use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::LockMode;
 
 use crate::catalog::address::Address;
 use crate::catalog::column::TableColumn;
-use crate::catalog::constraint::DISABLED;
+use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::index::Index;
 use crate::catalog::storage::Storage;
 use crate::catalog::system_table::owned;
@@ -36,48 +35,7 @@ use crate::error::Error;
 use crate::session::Session;
 use crate::session::isolation::Isolation;
 
-/// A foreign key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ForeignKey {
-    pub(crate) id: ObjectId,
-    pub(crate) name: String,
-    /// The table whose rows name others.
-    pub(crate) child: ObjectId,
-    /// The table of the rows that are named.
-    pub(crate) parent: ObjectId,
-    /// The unique index they are found by.
-    pub(crate) index: IndexId,
-    /// Columns that name, and the columns they name, by id.
-    pub(crate) columns: Vec<(i32, i32)>,
-    /// What happens to rows that name a row which goes.
-    pub(crate) on_delete: ReferentialAction,
-    /// What happens to rows that name a row which gets another key.
-    pub(crate) on_update: ReferentialAction,
-    /// One that is switched off keeps its parent, and is not looked at.
-    pub(crate) is_enabled: bool,
-}
-
 impl ForeignKey {
-    pub(crate) fn of(key: &model::ForeignKey) -> ForeignKey {
-        ForeignKey {
-            id: key.object.id,
-            name: key.object.name.clone(),
-            child: key.object.parent,
-            parent: key.referenced,
-            index: key.referenced_index,
-            columns: key.columns.clone(),
-            on_delete: key.on_delete,
-            on_update: key.on_update,
-            is_enabled: key.object.status & DISABLED == 0,
-        }
-    }
-
-    /// Do rows of the child follow those of the parent?
-    pub(crate) fn follows(&self) -> bool {
-        self.on_delete != ReferentialAction::NoAction
-            || self.on_update != ReferentialAction::NoAction
-    }
-
     /// The cells of a row of the child in the order of the key of the parent's index; `None` when
     /// one of them is NULL.
     fn named<'c>(
