@@ -1,5 +1,6 @@
 //! Tables, columns, indexes, constraints, modules and schemas: created, altered, dropped.
 
+pub(crate) mod add_file;
 pub(crate) mod alter;
 pub(crate) mod alter_column;
 pub(crate) mod constraint;

@@ -219,7 +219,7 @@ impl CatalogCache {
     }
 
     /// Does an open transaction make the table?
-    pub(crate) fn is_made(&self, table: ObjectId) -> bool {
+    pub(crate) fn is_new(&self, table: ObjectId) -> bool {
         read(&self.making).contains(&table)
     }
 

@@ -6,16 +6,37 @@
 //! leaving   what they have dropped or replaced: it goes with a commit, and stays with a rollback
 //! ```
 
+use extentdb_base::AllocUnitId;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, read, write};
-use extentdb_base::{AllocUnitId, ObjectId};
 use extentdb_rowset::Tree;
 
 use crate::catalog::cache::{CatalogCache, Left};
 use crate::catalog::storage::Storage;
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::session::Ending;
+
+/// A change of the catalog by a transaction that is open: the cached catalog follows when it ends.
+pub(crate) enum DeferredChange {
+    /// A table was created.
+    Created(Arc<Table>),
+    /// A schema was created.
+    Schema(i32),
+    /// A table was dropped.
+    Dropped(Arc<Table>),
+    /// The rows of a table were moved, or its indexes changed.
+    Stored { table: Arc<Table>, old: Arc<Storage>, new: Arc<Storage> },
+}
+
+impl DeferredChange {
+    pub(crate) fn created(&self) -> Option<&Arc<Table>> {
+        if let DeferredChange::Created(table) = self { Some(table) } else { None }
+    }
+
+    pub(crate) fn dropped(&self) -> Option<&Arc<Table>> {
+        if let DeferredChange::Dropped(table) = self { Some(table) } else { None }
+    }
+}
 
 /// What a table has, by unit.
 fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
@@ -25,9 +46,10 @@ fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
 }
 
 impl CatalogCache {
-    /// Is the table there?
-    pub(crate) fn has(&self, id: ObjectId) -> bool {
-        read(&self.tables).get(id).is_some()
+    /// Refuses a table that was dropped.
+    pub(crate) fn verify_exists(&self, table: &Table) -> Result<(), Error> {
+        let exists = read(&self.tables).get(table.id()).is_some();
+        if exists { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
     /// Does the unit hold rows that `sysrowsets` counts?
@@ -36,17 +58,17 @@ impl CatalogCache {
     }
 
     /// The transaction that did this has committed.
-    pub(crate) fn commit(&self, ending: Ending) {
-        match ending {
-            Ending::Schema(_) => {}
-            Ending::Created(table) => {
+    pub(crate) fn commit(&self, change: DeferredChange) {
+        match change {
+            DeferredChange::Schema(_) => {}
+            DeferredChange::Created(table) => {
                 write(&self.making).remove(&table.id());
                 self.settle_units(&table.storage());
             }
-            Ending::Dropped(table) => self.forget(&table),
+            DeferredChange::Dropped(table) => self.forget(&table),
             // Only said that its rows were about to change.
-            Ending::Stored { old, new, .. } if Arc::ptr_eq(&old, &new) => {}
-            Ending::Stored { old, new, .. } => {
+            DeferredChange::Stored { old, new, .. } if Arc::ptr_eq(&old, &new) => {}
+            DeferredChange::Stored { old, new, .. } => {
                 self.settle_units(&new);
                 self.forget_units(&old, &new);
             }
@@ -99,19 +121,19 @@ impl CatalogCache {
     }
 
     /// The transaction that did this was rolled back.
-    pub(crate) fn roll_back(&self, ending: Ending) {
-        match ending {
-            Ending::Created(table) => self.forget(&table),
-            Ending::Schema(id) => {
+    pub(crate) fn roll_back(&self, change: DeferredChange) {
+        match change {
+            DeferredChange::Created(table) => self.forget(&table),
+            DeferredChange::Schema(id) => {
                 write(&self.schemas).remove(&id);
             }
-            Ending::Dropped(table) => {
+            DeferredChange::Dropped(table) => {
                 let mut leaving = write(&self.leaving);
                 table.storage().units().for_each(|unit| {
                     leaving.remove(&unit.id());
                 });
             }
-            Ending::Stored { table, old, new } => {
+            DeferredChange::Stored { table, old, new } => {
                 let mut leaving = write(&self.leaving);
                 old.units().for_each(|unit| {
                     leaving.remove(&unit.id());

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools
-//! and simulations. With them a commit only rings the bell. It makes the checkpoint itself when the
+//! and simulations. With them a commit only rings the wake_up. It makes the checkpoint itself when the
 //! log is so full that waiting would mean error 9002.
 //!
 //! Invariants
@@ -18,87 +18,18 @@
 
 use std::time::Duration;
 
-use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_base::sync::{Condvar, Mutex, lock, thread, wait_at_most};
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::thread;
 use extentdb_telemetry::WaitType;
 
 use crate::database::Database;
+use crate::database::wake_up::{WakeUp, WakeUps};
 use crate::error::Error;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// What a background thread waits for.
-#[derive(Debug, Default)]
-pub(crate) struct Bell {
-    state: Mutex<Rung>,
-    changed: Condvar,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Rung {
-    has_work: bool,
-    is_over: bool,
-}
-
-impl Bell {
-    /// There is work.
-    pub(crate) fn ring(&self) {
-        let mut state = lock(&self.state);
-        if !state.has_work {
-            state.has_work = true;
-            self.changed.notify_all();
-        }
-    }
-
-    fn end(&self) {
-        lock(&self.state).is_over = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits for work, at most so long. False when it is over.
-    fn wait(&self, most: Duration) -> bool {
-        let state = lock(&self.state);
-        let mut state =
-            wait_at_most(&self.changed, state, most, |rung| !rung.has_work && !rung.is_over);
-        state.has_work = false;
-        !state.is_over
-    }
-}
-
-/// The bells of a database's threads.
-#[derive(Debug, Default)]
-pub(crate) struct Bells {
-    pub(crate) checkpoint: Bell,
-    lazy: Bell,
-    pub(crate) growth: Bell,
-    ghosts: Bell,
-    is_running: AtomicBool,
-}
-
-impl Bells {
-    /// Is there a thread that would hear them?
-    pub(crate) fn are_heard(&self) -> bool {
-        self.is_running.load(Ordering::Acquire)
-    }
-
-    fn all(&self) -> [&Bell; 4] {
-        [&self.checkpoint, &self.lazy, &self.growth, &self.ghosts]
-    }
-
-    /// False when there are threads already.
-    fn begin(&self) -> bool {
-        if self.is_running.swap(true, Ordering::AcqRel) {
-            return false;
-        }
-        for bell in self.all() {
-            *lock(&bell.state) = Rung::default();
-        }
-        true
-    }
-}
-
 /// The threads are there until this goes.
-struct Running<'b>(&'b Bells);
+struct Running<'b>(&'b WakeUps);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
@@ -107,11 +38,11 @@ impl Drop for Running<'_> {
 }
 
 /// Ends the threads, whatever ends the work.
-struct Over<'b>(&'b Bells);
+struct Over<'b>(&'b WakeUps);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.all().into_iter().for_each(Bell::end);
+        self.0.all().into_iter().for_each(WakeUp::end);
     }
 }
 
@@ -148,35 +79,36 @@ impl Database {
     /// and take ghosts away. One call at a time: inside of another one it is `work` and nothing
     /// else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
-        if !self.bells.begin() {
+        if !self.wake_ups.begin() {
             return work();
         }
-        let _running = Running(&self.bells);
+        let _running = Running(&self.wake_ups);
         thread::scope(|scope| {
-            let _over = Over(&self.bells);
+            let _over = Over(&self.wake_ups);
             scope.spawn(|| {
-                let bell = &self.bells.checkpoint;
+                let wake_up = &self.wake_ups.checkpoint;
                 let idle = WaitType::CheckpointQueue;
-                self.work(bell, idle, Database::make_due_checkpoint);
+                self.work(wake_up, idle, Database::make_due_checkpoint);
             });
             scope.spawn(|| {
-                self.work(&self.bells.lazy, WaitType::LazyWriterSleep, Database::write_lazily)
+                self.work(&self.wake_ups.lazy, WaitType::LazyWriterSleep, Database::write_lazily)
             });
-            scope
-                .spawn(|| self.work(&self.bells.growth, WaitType::SleepTask, Database::grow_ahead));
             scope.spawn(|| {
-                self.work(&self.bells.ghosts, WaitType::SleepTask, Database::clean_some_ghosts)
+                self.work(&self.wake_ups.growth, WaitType::SleepTask, Database::grow_ahead)
+            });
+            scope.spawn(|| {
+                self.work(&self.wake_ups.ghosts, WaitType::SleepTask, Database::clean_some_ghosts)
             });
             work()
         })
     }
 
     /// Does `task` again and again, until it is over or the database is offline.
-    fn work(&self, bell: &Bell, idle: WaitType, task: fn(&Database) -> Result<(), Error>) {
+    fn work(&self, wake_up: &WakeUp, idle: WaitType, task: fn(&Database) -> Result<(), Error>) {
         let now = || self.options.clock.monotonic();
         loop {
             let wait = self.options.waits.begin(idle, now());
-            let goes_on = bell.wait(POLL) && self.verify_online().is_ok();
+            let goes_on = wake_up.wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
             // What one turn could not do, the next may: a full disk is emptied, an outage is seen
             // above.

@@ -19,6 +19,11 @@ use extentdb_txn::{Link, Transaction};
 
 use crate::error::Error;
 
+/// Version of the databases that are written.
+pub(crate) const VERSION: u16 = 661;
+/// The versions that are written: both have the same base tables and the same log records.
+pub(crate) const WRITTEN: [u16; 2] = [655, VERSION];
+
 /// Reads the boot page from its file, past the pool, which does not exist yet.
 pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
     let mut page = PageBuf::zeroed();

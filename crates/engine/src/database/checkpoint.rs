@@ -31,15 +31,11 @@ use std::time::Duration;
 use extentdb_base::{AllocUnitId, FileId};
 
 use crate::catalog::system_table::{SystemTable, bigint, int, number};
+use crate::database::Database;
 use crate::database::boot::{Mark, write_mark};
+use crate::database::options::RecoveryModel;
 use crate::database::suspect::skip_suspect;
-use crate::database::{Database, RecoveryModel};
 use crate::error::{Cause, Error};
-
-/// Version of the databases that are written.
-pub(crate) const VERSION: u16 = 661;
-/// The versions that are written: both have the same base tables and the same log records.
-pub(crate) const WRITTEN: [u16; 2] = [655, VERSION];
 
 /// What a restart needs for a MiB of log, and to read a page that it changes: assumed, of a slow
 /// device.
@@ -152,10 +148,10 @@ impl Database {
 
     /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
     pub(crate) fn checkpoint_if_due(&self) -> Result<(), Error> {
-        match (self.urgency(), self.bells.are_heard()) {
+        match (self.urgency(), self.wake_ups.are_awaited()) {
             (Urgency::None, _) => Ok(()),
             (Urgency::Due, true) => {
-                self.bells.checkpoint.ring();
+                self.wake_ups.checkpoint.notify();
                 Ok(())
             }
             (Urgency::Due | Urgency::Now, false) => self.make_due_checkpoint(),

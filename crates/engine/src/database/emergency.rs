@@ -42,11 +42,14 @@ use extentdb_telemetry::Event;
 use extentdb_wal::{Damage, Examined, Log, OnDamage, OpenOptions};
 
 use crate::catalog::system_table::{Cells, byte, bytes, cells_of, int, text};
+use crate::database::Database;
 use crate::database::boot::{begin_emergency, end_emergency};
-use crate::database::open::{DataFile, DataFiles, Paths, Restart, is_of_log, owner_of};
-use crate::database::{Database, Options};
+use crate::database::files::{DataFile, DataFiles, Restart, owner_of};
+use crate::database::open::is_of_log;
+use crate::database::options::Options;
+use crate::database::spec::Paths;
 use crate::error::{Cause, Error};
-use crate::recovery::redo::{NewerPages, Recovery};
+use crate::recovery::redo::{NewerPage, NewerPages, Recovery};
 
 /// Extended property of a database whose log was cut: how often.
 const LOG_CUT: &str = "ExtentDB_log_cut";
@@ -82,15 +85,6 @@ pub struct LogDamage {
     pub offset: u64,
     /// What was wrong there.
     pub what: Damage,
-}
-
-/// A page that is newer than the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewerPage {
-    /// The page.
-    pub page: PageId,
-    /// The LSN that it had.
-    pub lsn: Lsn,
 }
 
 /// How a damaged log is to be cut.

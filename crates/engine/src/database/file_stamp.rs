@@ -16,10 +16,10 @@ use extentdb_catalog::layout::Cell;
 use extentdb_change::in_own_system;
 use extentdb_format::allocation::file_header::FileHeaderView;
 
+use crate::catalog::data_files::{FILE_ID, is_data_file};
 use crate::catalog::system_table::{Cells, number};
 use crate::database::Database;
-use crate::database::add_file::{FILE_ID, is_data_file};
-use crate::database::open::DataFile;
+use crate::database::files::DataFile;
 use crate::error::Error;
 
 /// Column of `sysprufiles`.

@@ -12,6 +12,7 @@
 //! and its name goes before its place: a restart that is cut off between the two reads a table as
 //! it was. Ids of columns are never used again.
 
+use crate::session::context::StatementContext;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, PhysicalColumn, RowLayout};
@@ -24,12 +25,13 @@ use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::formula::{Condition, Formula};
 use crate::catalog::identity::Identity;
 use crate::catalog::index::Index;
+use crate::catalog::objects::object;
 use crate::catalog::storage::{Base, Storage, heap_shape};
 use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint, text};
 use crate::catalog::table::Table;
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
-use crate::ddl::table::{object, placed_columns, verify_row_bytes};
+use crate::ddl::table::{placed_columns, verify_row_bytes};
 use crate::dml::rows::Found;
 use crate::error::Error;
 use crate::session::Session;
@@ -50,22 +52,22 @@ impl Session<'_> {
     /// could have; its values lie off the row, or it is computed by what cannot be evaluated:
     /// [`Error::NotSupported`].
     pub fn add_column(&mut self, table: &Arc<Table>, spec: &ColumnSpec) -> Result<(), Error> {
-        self.statement("ALTER TABLE", |session| {
-            let old = session.lock_for_ddl(table)?;
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
             spec.verify()?;
             // The counter of a database that somebody else wrote may be behind.
             let has_rows =
-                old.base.unit().counts().0.rows > 0 || !session.rows_for_ddl(&old)?.is_empty();
+                old.base.unit().counts().0.rows > 0 || !context.rows_for_ddl(&old)?.is_empty();
             verify_new(&old, spec, has_rows)?;
             let new = {
-                let _ddl = lock(&session.db.ddl);
-                session.describe_column(table, &old, spec)?
+                let _ddl = lock(&context.db().ddl);
+                context.describe_column(table, &old, spec)?
             };
-            let storage = session.store(table, new);
+            let storage = context.store(table, new);
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable || spec.identity.is_some() || column.formula.is_some();
             if has_rows && has_value && column.is_stored() {
-                session.give_values((table, &old), &storage, column)
+                context.give_values((table, &old), &storage, column)
             } else {
                 Ok(())
             }
@@ -78,9 +80,9 @@ impl Session<'_> {
     /// An index, a constraint or a computed column needs it: [`Error::Dependent`]. It is the only
     /// one.
     pub fn drop_column(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.statement("ALTER TABLE", |session| {
-            let old = session.lock_for_ddl(table)?;
-            let _ddl = lock(&session.db.ddl);
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
             let gone = column(&old.columns, name)?.clone();
             if old.columns.iter().filter(|column| column.formula.is_none()).count() == 1
                 && gone.formula.is_none()
@@ -92,23 +94,25 @@ impl Session<'_> {
                 return Err(Error::NotSupported { what });
             }
             verify_unused(&old, &gone)?;
-            session.verify_no_dependent(table, &old, &gone)?;
-            session.drop_statistics(table, &gone)?;
-            session.forget_column(table, &gone)?;
+            context.verify_no_dependent(table, &old, &gone)?;
+            context.drop_statistics(table, &gone)?;
+            context.forget_column(table, &gone)?;
             let mut new = Storage::clone(&old);
             new.columns.retain(|column| column.id != gone.id);
             new.identity = new.identity.filter(|identity| identity.column() != gone.id);
             let mut layout = old.shape.layout().clone();
             if gone.is_stored() {
                 layout = layout.with_dropped(gone.id);
-                session.change_places(&old, &layout)?;
+                context.change_places(&old, &layout)?;
             }
-            let new = session.relaid(&old, new, layout)?;
-            session.store(table, new);
+            let new = context.relaid(&old, new, layout)?;
+            context.store(table, new);
             Ok(())
         })
     }
+}
 
+impl StatementContext<'_> {
     /// What the catalog says depends on a column, also where it is not enforced here: checks that
     /// are switched off, expressions that cannot be evaluated, schema-bound views and functions,
     /// filters of indexes that are switched off.
@@ -119,11 +123,11 @@ impl Session<'_> {
         own: &TableColumn,
     ) -> Result<(), Error> {
         let needed = |object: String| Err(Error::Dependent { object, column: own.name.clone() });
-        for row in self.db.catalog.system("sysmultiobjrefs")?.rows(&[])? {
+        for row in self.db().catalog.system("sysmultiobjrefs")?.rows(&[])? {
             let at = |at: usize| row.get(at).and_then(number).unwrap_or(0) as i32;
             let is_of = at(0) == i32::from(COMPUTED_OF) && (at(3), at(4)) == (table.id().0, own.id);
             if is_of && (at(1), at(2)) != (table.id().0, own.id) {
-                let object = self.db.catalog.system("sysschobjs")?.rows(&[int(at(1))])?;
+                let object = self.db().catalog.system("sysschobjs")?.rows(&[int(at(1))])?;
                 return needed(text(object.first().and_then(|row| row.get(object::NAME))));
             }
         }
@@ -174,7 +178,7 @@ impl Session<'_> {
         let mut new = old.clone();
         new.columns.push(own);
         if let Some(identity) = spec.identity {
-            self.own_identities.push(table.id());
+            self.add_own_identity(table.id());
             new.identity = Identity::new(id, spec.ty, identity).map(Arc::new);
         }
         self.relaid(old, new, layout)
@@ -258,7 +262,7 @@ impl Session<'_> {
 
     fn system_row(&self, name: &str, key: &[Cell<'_>]) -> Result<Vec<Cell<'static>>, Error> {
         let missing = || Error::catalog(format!("{name} lacks a row"));
-        self.db.catalog.system(name)?.rows(key)?.into_iter().next().ok_or_else(missing)
+        self.db().catalog.system(name)?.rows(key)?.into_iter().next().ok_or_else(missing)
     }
 
     /// Puts other values into a row of a system table, in columns that no index has.
@@ -273,7 +277,7 @@ impl Session<'_> {
         for (at, cell) in changes {
             *row.get_mut(*at).ok_or_else(missing)? = cell.clone();
         }
-        self.db.catalog.system(name)?.replace(self.tx()?, &row)
+        self.db().catalog.system(name)?.replace(self.tx()?, &row)
     }
 
     /// The same pages under another layout, and other columns.
@@ -285,7 +289,7 @@ impl Session<'_> {
     ) -> Result<Storage, Error> {
         let columns = placed_columns(&new.columns, &layout)?;
         let shape = old.shape.relaid(layout)?;
-        let space = self.db.space.clone();
+        let space = self.db().space.clone();
         let unit = old.base.unit().clone();
         let base = match &old.base {
             Base::Heap(heap) => {

@@ -11,6 +11,7 @@
 //! entries stay, too. Between the one place and the other the catalog knows no such column: a
 //! restart that is cut off there reads the table without it.
 
+use crate::session::context::StatementContext;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, RowLayout};
 use extentdb_catalog::table::describe::column_row;
@@ -59,8 +60,8 @@ impl Session<'_> {
         ty: SqlType,
         nullable: bool,
     ) -> Result<(), Error> {
-        self.statement("ALTER TABLE", |session| {
-            let old = session.lock_for_ddl(table)?;
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
             let was = column(&old.columns, name)?.clone();
             if (was.ty, was.nullable) == (ty, nullable) {
                 return Ok(());
@@ -68,14 +69,16 @@ impl Session<'_> {
             let is = TableColumn { ty, nullable, ..was.clone() };
             let way = Way::of(&was, &is);
             verify_free(&old, &was, &is, &way)?;
-            session.verify_no_dependent(table, &old, &was)?;
+            context.verify_no_dependent(table, &old, &was)?;
             match way {
-                Way::InPlace(looks) => session.alter_in_place(table, &old, (&was, &is), looks),
-                Way::Rewrite => session.alter_rows(table, &old, (&was, &is)),
+                Way::InPlace(looks) => context.alter_in_place(table, &old, (&was, &is), looks),
+                Way::Rewrite => context.alter_rows(table, &old, (&was, &is)),
             }
         })
     }
+}
 
+impl StatementContext<'_> {
     fn alter_in_place(
         &mut self,
         table: &Arc<Table>,
@@ -87,11 +90,11 @@ impl Session<'_> {
         for Found { record, .. } in rows {
             is.verify_cell(old.cells(&record)?.get(was.at).unwrap_or(&Cell::Missing))?;
         }
-        let _ddl = lock(&self.db.ddl);
+        let _ddl = lock(&self.db().ddl);
         let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
         self.change_places(old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
-        self.db.catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
+        self.db().catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
         let mut new = self.relaid(old, with_column(old, is), layout)?;
         self.describe_key(table, &new)?;
         let uses = |index: &Index| {
@@ -133,7 +136,7 @@ impl Session<'_> {
         for (was, is) in was.iter().zip(&layout.row.columns).filter(|(was, is)| was != is) {
             self.change_place(hobt, was, is)?;
         }
-        let space = self.db.space.clone();
+        let space = self.db().space.clone();
         let unit = index.tree().unit().clone();
         let base = BaseKey::of(new);
         let own =
@@ -149,10 +152,10 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         let conversion = Conversion::of(was, is);
         let new = {
-            let _ddl = lock(&self.db.ddl);
+            let _ddl = lock(&self.db().ddl);
             self.drop_statistics(table, was)?;
             let kept = self.colpars_row(table, is.id)?;
-            let columns = self.db.catalog.system("syscolpars")?;
+            let columns = self.db().catalog.system("syscolpars")?;
             columns.delete(self.tx()?, &kept)?;
             let layout = further_place(old, is)?;
             self.change_places(old, &layout)?;
@@ -173,7 +176,7 @@ impl Session<'_> {
 
     fn colpars_row(&self, table: &Table, id: i32) -> Result<Vec<Cell<'static>>, Error> {
         let key = [int(table.id().0), smallint(0), int(id)];
-        let row = self.db.catalog.system("syscolpars")?.rows(&key)?.into_iter().next();
+        let row = self.db().catalog.system("syscolpars")?.rows(&key)?.into_iter().next();
         row.ok_or_else(|| Error::catalog("syscolpars lacks a row"))
     }
 }

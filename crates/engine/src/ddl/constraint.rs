@@ -1,6 +1,7 @@
 //! Check constraints and foreign keys come and go: objects of their table, with what they are about
 //! in rows of references.
 
+use crate::session::context::StatementContext;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ReferentialAction;
@@ -31,23 +32,23 @@ impl Session<'_> {
     /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is
     /// there that it is false for.
     pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
-        self.statement("ALTER TABLE", |session| {
+        self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
-            let old = session.lock_for_ddl(table)?;
+            let old = context.lock_for_ddl(table)?;
             let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
                 .map_err(|why| Error::NotSupported {
                     what: format!("check constraint {name}: {why}"),
                 })?;
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
-            session.each_row_for_ddl(&old, &mut |_, record| {
+            context.each_row_for_ddl(&old, &mut |_, record| {
                 check.verify(table.name(), &old.columns, &old.cells(record)?)
             })?;
-            let _ddl = lock(&session.db.ddl);
-            let (id, schema_id) = session.new_object(table, name)?;
+            let _ddl = lock(&context.db().ddl);
+            let (id, schema_id) = context.new_object(table, name)?;
             check.id = id;
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
-            session.insert_child(&Child {
+            context.insert_child(&Child {
                 id,
                 name: name.to_owned(),
                 kind,
@@ -56,7 +57,7 @@ impl Session<'_> {
             })?;
             let mut new = Storage::clone(&old);
             new.constraints.checks.push(Arc::new(check));
-            session.store(table, new);
+            context.store(table, new);
             Ok(())
         })
     }
@@ -91,27 +92,27 @@ impl Session<'_> {
         columns: &[(&str, &str)],
         (on_delete, on_update): (ReferentialAction, ReferentialAction),
     ) -> Result<(), Error> {
-        self.statement("ALTER TABLE", |session| {
+        self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
             // In one order, whoever does this: by id.
             let (first, second) =
                 if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
-            session.lock_for_ddl(first)?;
-            session.lock_for_ddl(second)?;
+            context.lock_for_ddl(first)?;
+            context.lock_for_ddl(second)?;
             let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
             let mut key = ForeignKey { on_delete, on_update, ..key };
             // Before the scan, so that nobody waits for one in vain, and once more when nothing
             // else can come between.
-            session.verify_actions(&key, table)?;
+            context.verify_actions(&key, table)?;
             let old = table.storage();
-            for row in session.rows_for_ddl(&old)? {
-                session.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
+            for row in context.rows_for_ddl(&old)? {
+                context.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
             }
             // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
             // and do not wait for a scan.
-            let _ddl = lock(&session.db.ddl);
-            session.verify_actions(&key, table)?;
-            let (id, schema_id) = session.new_object(table, name)?;
+            let _ddl = lock(&context.db().ddl);
+            context.verify_actions(&key, table)?;
+            let (id, schema_id) = context.new_object(table, name)?;
             key.id = id;
             let kind = ChildKind::ForeignKey {
                 table: parent.id(),
@@ -119,7 +120,7 @@ impl Session<'_> {
                 columns: key.columns.clone(),
                 actions: (on_delete, on_update),
             };
-            session.insert_child(&Child {
+            context.insert_child(&Child {
                 id,
                 name: name.to_owned(),
                 kind,
@@ -129,10 +130,10 @@ impl Session<'_> {
             let key = Arc::new(key);
             let mut new = Storage::clone(&old);
             new.constraints.leading_out.push(key.clone());
-            session.store(table, new);
+            context.store(table, new);
             let mut new = Storage::clone(&parent.storage());
             new.constraints.leading_in.push(key);
-            session.store(parent, new);
+            context.store(parent, new);
             Ok(())
         })
     }
@@ -148,10 +149,10 @@ impl Session<'_> {
         column_name: &str,
         (name, text): (&str, &str),
     ) -> Result<(), Error> {
-        self.statement("ALTER TABLE", |session| {
+        self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
-            let old = session.lock_for_ddl(table)?;
-            let _ddl = lock(&session.db.ddl);
+            let old = context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
             let own = column(&old.columns, column_name)?;
             let is_identity =
                 old.identity.as_ref().is_some_and(|identity| identity.column() == own.id);
@@ -160,19 +161,21 @@ impl Session<'_> {
                     format!("a default for column {column_name}, which has a value of its own");
                 return Err(Error::NotSupported { what });
             }
-            let default = session.insert_default(table, own.id, (name, text))?;
-            session.name_default(table, own.id, default.id)?;
+            let default = context.insert_default(table, own.id, (name, text))?;
+            context.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
             let is_it = |other: &&mut TableColumn| other.id == own.id;
             new.columns
                 .iter_mut()
                 .filter(is_it)
                 .for_each(|own| own.default = Some(default.clone()));
-            session.store(table, new);
+            context.store(table, new);
             Ok(())
         })
     }
+}
 
+impl StatementContext<'_> {
     /// Says which object the default of a column is.
     fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
         let key = [int(table.id().0), smallint(0), int(column)];
@@ -232,7 +235,7 @@ impl Session<'_> {
         if !key.follows() {
             return Ok(());
         }
-        let tables = self.db.catalog.user_tables();
+        let tables = self.db().catalog.user_tables();
         let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
         let keys: Vec<Arc<ForeignKey>> =
             keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
@@ -248,7 +251,7 @@ impl Session<'_> {
     /// of.
     pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
         for key in &storage.constraints.leading_out {
-            if let Some(parent) = self.db.catalog.table_by_id(key.parent) {
+            if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
                 self.lock_definition(&parent)?;
             }
         }
@@ -267,7 +270,7 @@ impl Session<'_> {
         if key.parent == table.id() {
             return Ok(());
         }
-        if let Some(parent) = self.db.catalog.table_by_id(key.parent) {
+        if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
             let mut of_parent = Storage::clone(&*self.lock_definition(&parent)?);
             of_parent.constraints.leading_in.retain(|own| own.id != key.id);
             self.store(&parent, of_parent);
@@ -282,14 +285,14 @@ impl Session<'_> {
         name: &str,
     ) -> Result<(ObjectId, i32), Error> {
         let schema_id = self.schema_id(table.schema())?;
-        match self.object_named(schema_id, name)? {
+        match self.db().catalog.object_named(schema_id, name)? {
             None => Ok((self.object_id()?, schema_id)),
             Some(_) => Err(Error::Exists { name: name.to_owned() }),
         }
     }
 
     pub(crate) fn insert_child(&mut self, child: &Child) -> Result<(), Error> {
-        let now = log_time(&*self.db.options.clock);
+        let now = log_time(&*self.db().options.clock);
         let mut rows = SystemRows::new();
         add_child(child, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut rows);
         self.insert_system_rows(&rows)
@@ -297,7 +300,7 @@ impl Session<'_> {
 
     pub(crate) fn insert_system_rows(&mut self, rows: &SystemRows) -> Result<(), Error> {
         for (name, rows) in rows {
-            let table = self.db.catalog.system(name)?;
+            let table = self.db().catalog.system(name)?;
             for row in rows {
                 table.insert(self.tx()?, row)?;
             }

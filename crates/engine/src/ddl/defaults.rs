@@ -8,6 +8,7 @@
 //!
 //! An expression that cannot be evaluated with certainty is refused by name, and the row with it.
 
+use crate::session::context::StatementContext;
 use extentdb_base::env::Clock;
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program};
@@ -38,13 +39,15 @@ impl Session<'_> {
         table: &Table,
         values: &[(&str, Datum<'_>)],
     ) -> Result<Address, Error> {
-        self.statement("INSERT", |session| {
-            session.lock_table(table, LockMode::Ix)?;
-            let row = session.complete(table, values)?;
-            session.insert_values(table, &row)
+        self.statement("INSERT", |context| {
+            context.lock_table(table, LockMode::Ix)?;
+            let row = context.complete(table, values)?;
+            context.insert_values(table, &row)
         })
     }
+}
 
+impl StatementContext<'_> {
     fn complete(&mut self, table: &Table, values: &[(&str, Datum<'_>)]) -> Result<Row, Error> {
         let storage = table.storage();
         let is_of = |column: &TableColumn, name: &str| column.name.eq_ignore_ascii_case(name);
@@ -79,7 +82,7 @@ impl Session<'_> {
             return self.next_identity(table);
         }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
-        evaluate(text, &column.ty, &*self.db.options.clock).map_err(|why| match why {
+        evaluate(text, &column.ty, &*self.db().options.clock).map_err(|why| match why {
             Why::NotSupported(why) => Error::NotSupported {
                 what: format!("the default {text} of column {}: {why}", column.name),
             },

@@ -9,6 +9,7 @@
 //! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred
 //! from indexes without one.
 
+use crate::session::context::StatementContext;
 use extentdb_base::HobtId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::table::IndexDefinition;
@@ -35,9 +36,9 @@ impl Session<'_> {
     /// The table has no such index, a foreign key leads to it, or it is the clustered one:
     /// [`Error::NotSupported`].
     pub fn disable_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.statement("ALTER INDEX", |session| {
-            let old = session.lock_for_ddl(table)?;
-            let _ddl = lock(&session.db.ddl);
+        self.statement("ALTER INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
             if old.disabled(name).is_some() {
                 return Ok(());
             }
@@ -55,19 +56,21 @@ impl Session<'_> {
             let status =
                 (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;
             let definition = IndexDefinition { status, ..index.definition().clone() };
-            session.leave_index(table, &old, &index);
-            session.delete_unit_rows(index.tree().unit())?;
-            session.mark_index(table, &definition, HobtId(0))?;
-            let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
-            session.freed.extend(freed);
+            context.leave_index(table, &old, &index);
+            context.delete_unit_rows(index.tree().unit())?;
+            context.mark_index(table, &definition, HobtId(0))?;
+            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
+            context.free_at_commit(freed);
             let mut new = Storage::clone(&old);
             new.indexes.retain(|other| other.id() != index.id());
             new.disabled.push(Arc::new(definition));
-            session.store(table, new);
+            context.store(table, new);
             Ok(())
         })
     }
+}
 
+impl StatementContext<'_> {
     /// Makes an index anew that was switched off, in a table that is locked for it.
     pub(crate) fn enable_index(
         &mut self,
@@ -75,7 +78,7 @@ impl Session<'_> {
         old: &Storage,
         disabled: &IndexDefinition,
     ) -> Result<(), Error> {
-        let ddl = lock(&self.db.ddl);
+        let ddl = lock(&self.db().ddl);
         let status = (disabled.status | index_status::HAS_ROWSET) & !index_status::DISABLED;
         let definition = IndexDefinition { status, ..disabled.clone() };
         let group = i16::try_from(definition.data_space).unwrap_or(old.base.unit().group());
@@ -87,7 +90,7 @@ impl Session<'_> {
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
         let fill = index.fill_factor;
-        let tree = (self.db.space.clone(), unit);
+        let tree = (self.db().space.clone(), unit);
         let index = Arc::new(Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), tree)?);
         let mut new = old.clone();
         new.disabled.retain(|other| other.id != index.id());
@@ -109,7 +112,10 @@ impl Session<'_> {
         let (id, index) = (int(table.id().0), int(disabled.id.0));
         if Constraint::of_status(disabled.status) != Constraint::None {
             let schema = self.schema_id(table.schema())?;
-            let object = self.object_named(schema, disabled.name.as_deref().unwrap_or_default())?;
+            let object = self
+                .db()
+                .catalog
+                .object_named(schema, disabled.name.as_deref().unwrap_or_default())?;
             self.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
         }
         self.delete_where("sysidxstats", &[id.clone(), index.clone()])?;

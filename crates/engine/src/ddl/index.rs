@@ -1,6 +1,8 @@
 //! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
+use crate::catalog::pending::DeferredChange;
+use crate::session::context::StatementContext;
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
@@ -22,13 +24,14 @@ use crate::catalog::formula::{Condition, Formula};
 use crate::catalog::index::{BaseKey, Constraint, Index};
 use crate::catalog::storage::Storage;
 use crate::catalog::storage::definition_of;
-use crate::catalog::system_table::{Cells, int, number, text};
+use crate::catalog::system_table::int;
 use crate::catalog::table::Table;
-use crate::ddl::table::{heap_definition, object, with_nullable_key};
+use crate::ddl::table::{heap_definition, with_nullable_key};
+
 use crate::dml::entries::duplicate;
 use crate::error::Error;
 use crate::invalid::verify_name;
-use crate::session::{Ending, Session};
+use crate::session::Session;
 
 /// Key columns of an index, by public documentation.
 const KEY_COLUMNS_MAX: usize = 16;
@@ -130,23 +133,23 @@ impl Session<'_> {
     /// The name is taken, a column is not there, two rows have the same key in a unique index, or
     /// the index is of a kind that is not made here: [`Error::NotSupported`].
     pub fn create_index(&mut self, table: &Arc<Table>, spec: &IndexSpec) -> Result<(), Error> {
-        self.statement("CREATE INDEX", |session| {
-            let old = session.lock_for_ddl(table)?;
+        self.statement("CREATE INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
             spec.verify(&old)?;
             if spec.clustered {
-                return session.make_clustered(table, &old, spec);
+                return context.make_clustered(table, &old, spec);
             }
             let index = {
-                let _ddl = lock(&session.db.ddl);
-                session.describe_index(table, &old, spec)?
+                let _ddl = lock(&context.db().ddl);
+                context.describe_index(table, &old, spec)?
             };
             let index = Arc::new(index);
             let mut new = Storage::clone(&old);
             new.indexes.push(index.clone());
             new.indexes.sort_by_key(|index| index.id());
             // The undo of a statement that fails from here on finds the tree by the table.
-            let storage = session.store(table, new);
-            session.fill((table, &storage), &index, spec.fill())
+            let storage = context.store(table, new);
+            context.fill((table, &storage), &index, spec.fill())
         })
     }
 
@@ -173,16 +176,16 @@ impl Session<'_> {
         name: &str,
         of_constraint: bool,
     ) -> Result<(), Error> {
-        self.statement("DROP INDEX", |session| {
-            let old = session.lock_for_ddl(table)?;
+        self.statement("DROP INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
             if of_constraint
                 && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns)
             {
-                session.lock_parents(&old)?;
+                context.lock_parents(&old)?;
             }
-            let ddl = lock(&session.db.ddl);
+            let ddl = lock(&context.db().ddl);
             if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
-                return session.drop_rule(table, &old, &rule);
+                return context.drop_rule(table, &old, &rule);
             }
             if let Some(key) = old.disabled(name).and_then(|disabled| {
                 old.constraints.leading_in.iter().find(|key| key.index == disabled.id)
@@ -193,7 +196,7 @@ impl Session<'_> {
             if let Some(disabled) = old.disabled(name)
                 && (Constraint::of_status(disabled.status) != Constraint::None) == of_constraint
             {
-                return session.drop_disabled(table, &old, disabled);
+                return context.drop_disabled(table, &old, disabled);
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             match (index.constraint() != Constraint::None, of_constraint) {
@@ -213,28 +216,30 @@ impl Session<'_> {
                 return Err(Error::NotSupported { what });
             }
             if index.constraint() != Constraint::None {
-                let schema = session.schema_id(table.schema())?;
-                let object = session.object_named(schema, index.name())?;
-                session.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+                let schema = context.schema_id(table.schema())?;
+                let object = context.db().catalog.object_named(schema, index.name())?;
+                context.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
             }
             if index.id() == CLUSTERED {
                 drop(ddl);
-                return session.rebase_alone(table, &old, heap_definition(), Fill::default());
+                return context.rebase_alone(table, &old, heap_definition(), Fill::default());
             }
-            session.leave_index(table, &old, &index);
-            session.delete_unit_rows(index.tree().unit())?;
-            session.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
-            session.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
-            session.forget_index_values(table, index.id())?;
-            let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
-            session.freed.extend(freed);
+            context.leave_index(table, &old, &index);
+            context.delete_unit_rows(index.tree().unit())?;
+            context.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
+            context.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
+            context.forget_index_values(table, index.id())?;
+            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
+            context.free_at_commit(freed);
             let mut new = Storage::clone(&old);
             new.indexes.retain(|other| other.id() != index.id());
-            session.store(table, new);
+            context.store(table, new);
             Ok(())
         })
     }
+}
 
+impl StatementContext<'_> {
     /// Nobody else uses the table from here on; says what it is.
     pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
         let storage = self.lock_definition(table)?;
@@ -244,9 +249,9 @@ impl Session<'_> {
 
     /// The same of a table whose rows stay as they are.
     pub(crate) fn lock_definition(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
-        self.db.verify_not_deferred(table)?;
+        self.db().verify_not_deferred(table)?;
         self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
-        self.verify_there(table)?;
+        self.db().catalog.verify_exists(table)?;
         Ok(table.storage())
     }
 
@@ -254,10 +259,10 @@ impl Session<'_> {
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let old = table.storage();
         let new = Arc::new(new);
-        self.db.catalog.leave(&old, &new);
-        write(&self.db.catalog.tables).own(table.id(), &new);
+        self.db().catalog.leave(&old, &new);
+        write(&self.db().catalog.tables).own(table.id(), &new);
         table.set_storage(new.clone());
-        self.endings.push(Ending::Stored { table: table.clone(), old, new: new.clone() });
+        self.defer_change(DeferredChange::Stored { table: table.clone(), old, new: new.clone() });
         new
     }
 
@@ -269,12 +274,12 @@ impl Session<'_> {
         old: &Storage,
         spec: &IndexSpec,
     ) -> Result<Index, Error> {
-        let db = self.db;
+        let db = self.db();
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
         let mut index = self.placed(spec.definition(old)?, group)?;
         // Statistics, and indexes that are switched off, have numbers, too.
-        let named = self.db.catalog.system("sysidxstats")?;
+        let named = self.db().catalog.system("sysidxstats")?;
         while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
             index.id.0 += 1;
         }
@@ -299,7 +304,7 @@ impl Session<'_> {
             Constraint::PrimaryKey => ChildKind::PrimaryKey,
             Constraint::Unique => ChildKind::Unique,
         };
-        if self.object_named(schema_id, &spec.name)?.is_some() {
+        if self.db().catalog.object_named(schema_id, &spec.name)?.is_some() {
             return Err(Error::Exists { name: spec.name.clone() });
         }
         Ok(Some(Child {
@@ -309,22 +314,6 @@ impl Session<'_> {
             table,
             schema_id,
         }))
-    }
-
-    /// The object of a name in a schema.
-    pub(crate) fn object_named(&self, schema: i32, name: &str) -> Result<Option<ObjectId>, Error> {
-        let is_named = |row: &Cells| text(row.get(object::NAME)).eq_ignore_ascii_case(name);
-        let is_there =
-            |row: &Cells| row.get(object::SCHEMA).and_then(number) == Some(schema.into());
-        let objects = self.db.catalog.system("sysschobjs")?;
-        let mut rows = match objects.rows_named(object::BY_NAME, name)? {
-            // Equal under the collation of the database.
-            Some(rows) => rows,
-            None => objects.rows(&[])?.into_iter().filter(is_named).collect(),
-        };
-        rows.retain(is_there);
-        let found = rows.first().and_then(|row| row.get(object::ID).and_then(number));
-        Ok(found.map(|id| ObjectId(id as i32)))
     }
 
     pub(crate) fn insert_index_rows(
@@ -338,7 +327,7 @@ impl Session<'_> {
         add_index(definition, index, &mut names);
         let mut objects = SystemRows::new();
         if let Some(constraint) = constraint {
-            let now = log_time(&*self.db.options.clock);
+            let now = log_time(&*self.db().options.clock);
             add_child(
                 &constraint,
                 StoredTime { ticks: now.ticks, days: now.days as i32 },
@@ -346,7 +335,7 @@ impl Session<'_> {
             );
         }
         for (name, rows) in names.into_iter().rev().chain(objects) {
-            let table = self.db.catalog.system(&name)?;
+            let table = self.db().catalog.system(&name)?;
             for row in &rows {
                 table.insert(self.tx()?, row)?;
             }
@@ -364,7 +353,7 @@ impl Session<'_> {
         add_rowset(definition, index, 0, &mut rows);
         self.insert_system_rows(&rows)?;
         let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
-        self.db.catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
+        self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
     }
 
     /// Entries for all rows there are, in key order, into an index that this transaction has made.
@@ -396,7 +385,7 @@ impl Session<'_> {
         let mut indexes = Vec::new();
         for index in &old.indexes {
             let unit = self.replace_unit(index.tree().unit())?;
-            indexes.push(Arc::new(index.over(self.db.space.clone(), unit)));
+            indexes.push(Arc::new(index.over(self.db().space.clone(), unit)));
         }
         Ok(indexes)
     }

@@ -10,6 +10,7 @@
 //! A table with a trigger is only read here: what the trigger would do when a row comes, changes or
 //! goes is not done. Its definition may change, as triggers are not asked about that.
 
+use crate::session::context::StatementContext;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ObjectType;
@@ -17,11 +18,11 @@ use extentdb_catalog::table::describe::{SystemRows, add_module};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
+use crate::catalog::objects::object;
 use crate::catalog::storage::{Storage, Trigger};
 use crate::catalog::system_table::{byte, int, number};
 use crate::catalog::table::Table;
 use crate::ddl::spec::{ColumnSpec, column_definition};
-use crate::ddl::table::object;
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
@@ -80,13 +81,13 @@ impl Session<'_> {
     /// # Errors
     /// The name is taken, or the text is longer than a row has room for: [`Error::NotSupported`].
     pub fn create_module(&mut self, spec: &ModuleSpec) -> Result<(), Error> {
-        self.statement("CREATE", |session| {
+        self.statement("CREATE", |context| {
             verify_name("module", &spec.name)?;
             spec.columns.iter().try_for_each(|column| verify_name("column", &column.name))?;
-            let _ddl = lock(&session.db.ddl);
-            let schema = session.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
             let named = (spec.name.as_str(), spec.text.as_str());
-            session.insert_module(named, spec.kind.code(), (schema, ObjectId(0)), &spec.columns)?;
+            context.insert_module(named, spec.kind.code(), (schema, ObjectId(0)), &spec.columns)?;
             Ok(())
         })
     }
@@ -101,15 +102,15 @@ impl Session<'_> {
         name: &str,
         text: &str,
     ) -> Result<(), Error> {
-        self.statement("CREATE TRIGGER", |session| {
+        self.statement("CREATE TRIGGER", |context| {
             verify_name("trigger", name)?;
-            let old = session.lock_definition(table)?;
-            let _ddl = lock(&session.db.ddl);
-            let schema = session.schema_id(table.schema())?;
-            let id = session.insert_module((name, text), TRIGGER, (schema, table.id()), &[])?;
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(table.schema())?;
+            let id = context.insert_module((name, text), TRIGGER, (schema, table.id()), &[])?;
             let mut new = Storage::clone(&old);
             new.triggers.push(Trigger { id, name: name.to_owned() });
-            session.store(table, new);
+            context.store(table, new);
             Ok(())
         })
     }
@@ -119,15 +120,15 @@ impl Session<'_> {
     /// # Errors
     /// The table has no such trigger.
     pub fn drop_trigger(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.statement("DROP TRIGGER", |session| {
-            let old = session.lock_definition(table)?;
-            let _ddl = lock(&session.db.ddl);
+        self.statement("DROP TRIGGER", |context| {
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
             let is_it = |trigger: &&Trigger| trigger.name.eq_ignore_ascii_case(name);
             let trigger = old.triggers.iter().find(is_it).ok_or_else(|| no_module(name))?.clone();
-            session.forget_object(trigger.id)?;
+            context.forget_object(trigger.id)?;
             let mut new = Storage::clone(&old);
             new.triggers.retain(|other| other.id != trigger.id);
-            session.store(table, new);
+            context.store(table, new);
             Ok(())
         })
     }
@@ -137,11 +138,12 @@ impl Session<'_> {
     /// # Errors
     /// There is none of this name.
     pub fn drop_module(&mut self, schema: &str, name: &str) -> Result<(), Error> {
-        self.statement("DROP", |session| {
-            let _ddl = lock(&session.db.ddl);
-            let schema = session.schema_id(schema)?;
-            let id = session.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
-            let rows = session.db.catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
+        self.statement("DROP", |context| {
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(schema)?;
+            let id =
+                context.db().catalog.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
+            let rows = context.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
             let kind = rows
                 .first()
                 .and_then(|row| row.get(object::KIND))
@@ -153,15 +155,17 @@ impl Session<'_> {
             if !is_module || parent != Some(0) {
                 return Err(no_module(name));
             }
-            if !session.db.catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
+            if !context.db().catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
                 return Err(Error::NotSupported {
                     what: format!("to drop {name}, which has an index"),
                 });
             }
-            session.forget_object(id)
+            context.forget_object(id)
         })
     }
+}
 
+impl StatementContext<'_> {
     fn insert_module(
         &mut self,
         (name, text): (&str, &str),
@@ -169,7 +173,7 @@ impl Session<'_> {
         (schema_id, parent): (i32, ObjectId),
         columns: &[ColumnSpec],
     ) -> Result<ObjectId, Error> {
-        if self.object_named(schema_id, name)?.is_some() {
+        if self.db().catalog.object_named(schema_id, name)?.is_some() {
             return Err(Error::Exists { name: name.to_owned() });
         }
         let stored = if text.is_ascii() { text.len() } else { 2 * text.encode_utf16().count() };
@@ -182,7 +186,7 @@ impl Session<'_> {
         let id = self.object_id()?;
         let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));
         let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
-        let now = log_time(&*self.db.options.clock);
+        let now = log_time(&*self.db().options.clock);
         let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
         let mut rows = SystemRows::new();
         add_module(

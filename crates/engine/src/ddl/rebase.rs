@@ -8,6 +8,7 @@
 //! old units     given back when the transaction has committed
 //! ```
 
+use crate::session::context::StatementContext;
 use std::borrow::Cow;
 
 use extentdb_base::IndexId;
@@ -32,6 +33,41 @@ use crate::error::Error;
 use crate::session::Session;
 
 impl Session<'_> {
+    /// Makes an index that is switched off anew; writes any other without the gaps that splits and
+    /// deletes have left, the clustered one with all that lead to it.
+    ///
+    /// # Errors
+    /// The table has no such index.
+    pub fn rebuild_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.statement("ALTER INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            if let Some(disabled) = old.disabled(name) {
+                return context.enable_index(table, &old, disabled);
+            }
+            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
+            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+                let base = index.definition().clone();
+                return context.rebase_alone(table, &old, base, index.fill());
+            }
+            let ddl = lock(&context.db().ddl);
+            context.leave_index(table, &old, &index);
+            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
+            let unit = context.replace_unit(index.tree().unit())?;
+            let fresh = Arc::new(index.over(context.db().space.clone(), unit));
+            context.free_at_commit(freed);
+            let mut new = Storage::clone(&old);
+            new.indexes
+                .iter_mut()
+                .filter(|own| own.id() == fresh.id())
+                .for_each(|own| *own = fresh.clone());
+            let storage = context.store(table, new);
+            drop(ddl);
+            context.fill((table, &storage), &fresh, fresh.fill())
+        })
+    }
+}
+
+impl StatementContext<'_> {
     /// Puts the rows of a heap into a new clustered index.
     pub(crate) fn make_clustered(
         &mut self,
@@ -40,7 +76,7 @@ impl Session<'_> {
         spec: &IndexSpec,
     ) -> Result<(), Error> {
         let rows = self.rows_for_ddl(old)?;
-        let ddl = lock(&self.db.ddl);
+        let ddl = lock(&self.db().ddl);
         if self.filegroup_id(spec.filegroup.as_deref())? != old.base.unit().group()
             && spec.filegroup.is_some()
         {
@@ -55,39 +91,6 @@ impl Session<'_> {
         self.refill_from((table, &storage), old, &rows, spec.fill())
     }
 
-    /// Makes an index that is switched off anew; writes any other without the gaps that splits and
-    /// deletes have left, the clustered one with all that lead to it.
-    ///
-    /// # Errors
-    /// The table has no such index.
-    pub fn rebuild_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.statement("ALTER INDEX", |session| {
-            let old = session.lock_for_ddl(table)?;
-            if let Some(disabled) = old.disabled(name) {
-                return session.enable_index(table, &old, disabled);
-            }
-            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
-            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
-                let base = index.definition().clone();
-                return session.rebase_alone(table, &old, base, index.fill());
-            }
-            let ddl = lock(&session.db.ddl);
-            session.leave_index(table, &old, &index);
-            let freed = session.db.space.free_unit(session.tx()?, index.tree().unit())?;
-            let unit = session.replace_unit(index.tree().unit())?;
-            let fresh = Arc::new(index.over(session.db.space.clone(), unit));
-            session.freed.extend(freed);
-            let mut new = Storage::clone(&old);
-            new.indexes
-                .iter_mut()
-                .filter(|own| own.id() == fresh.id())
-                .for_each(|own| *own = fresh.clone());
-            let storage = session.store(table, new);
-            drop(ddl);
-            session.fill((table, &storage), &fresh, fresh.fill())
-        })
-    }
-
     /// Gives a table that is locked for it another base, with all its rows. The catalog is locked
     /// for its own rows alone: checkpoints need it, and do not wait until rows are read and
     /// written.
@@ -99,7 +102,7 @@ impl Session<'_> {
         fill: Fill,
     ) -> Result<(), Error> {
         let rows = self.rows_for_ddl(old)?;
-        let ddl = lock(&self.db.ddl);
+        let ddl = lock(&self.db().ddl);
         let storage = self.rebase(table, old, base, None)?;
         drop(ddl);
         self.refill_from((table, &storage), old, &rows, fill)
@@ -124,7 +127,7 @@ impl Session<'_> {
         }
         let mut freed = Freed::default();
         for unit in old.units() {
-            freed.extend(self.db.space.free_unit(self.tx()?, unit)?);
+            freed.extend(self.db().space.free_unit(self.tx()?, unit)?);
             self.delete_unit_rows(unit)?;
         }
         let old_id = old.base.clustered().map_or(0, |index| index.id().0);
@@ -134,7 +137,7 @@ impl Session<'_> {
             self.forget_index_values(table, IndexId(id))?;
         }
         let new = self.describe_base(table, old, base, constraint)?;
-        self.freed.extend(freed);
+        self.free_at_commit(freed);
         Ok(self.store(table, new))
     }
 
@@ -182,7 +185,7 @@ impl Session<'_> {
             let layout = of_base.layout(&index);
             self.insert_index_rows(&of_base, &index, None)?;
             let unit = self.new_unit(&index, index.units[0].id);
-            let tree = (self.db.space.clone(), unit);
+            let tree = (self.db().space.clone(), unit);
             new.indexes.push(Arc::new(Index::new(
                 index,
                 &layout,

@@ -11,7 +11,7 @@ use crate::catalog::column::TableColumn;
 use crate::catalog::system_table::{Cells, byte, int, number, text};
 use crate::catalog::table::Table;
 use crate::error::Error;
-use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// `sysobjvalues.valclass`.
 pub(crate) const STATISTICS: u8 = 60;
@@ -23,7 +23,7 @@ const ISCOLS_COLUMN: usize = 4;
 const IDXSTATS_NAME: usize = 2;
 const IDXSTATS_TYPE: usize = 6;
 
-impl Session<'_> {
+impl StatementContext<'_> {
     /// Takes away the statistics of a column that goes.
     ///
     /// # Errors
@@ -34,12 +34,13 @@ impl Session<'_> {
         column: &TableColumn,
     ) -> Result<(), Error> {
         let id = int(table.id().0);
-        for row in self.db.catalog.system("sysiscols")?.rows(std::slice::from_ref(&id))? {
+        for row in self.db().catalog.system("sysiscols")?.rows(std::slice::from_ref(&id))? {
             if row.get(ISCOLS_COLUMN).and_then(number) != Some(column.id.into()) {
                 continue;
             }
             let own = row.get(ISCOLS_INDEX).and_then(number).unwrap_or(0) as i32;
-            let described = self.db.catalog.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
+            let described =
+                self.db().catalog.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
             if let Some(described) = described.first() {
                 verify_automatic(described, column)?;
                 self.delete_where("sysobjvalues", &[byte(STATISTICS), id.clone(), int(own)])?;

@@ -1,6 +1,9 @@
 //! Tables come and go: rows of the system tables, changed in the session's transaction like any
 //! other.
 
+use crate::catalog::objects::object;
+use crate::catalog::pending::DeferredChange;
+use crate::session::context::StatementContext;
 use std::collections::BTreeSet;
 
 use extentdb_base::sync::{Arc, lock, read, write};
@@ -32,7 +35,7 @@ use crate::database::boot::{Counter, take};
 use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
 use crate::error::Error;
-use crate::session::{Ending, Session};
+use crate::session::Session;
 
 /// Object ids go up by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;
@@ -45,22 +48,6 @@ const PRIMARY: i16 = 1;
 const FILTER_TEXT: u8 = 7;
 /// Index of `sysallocunits` by the rowset.
 const UNITS_BY_OWNER: IndexId = IndexId(2);
-/// Columns of sysschobjs.
-pub(crate) mod object {
-    use extentdb_base::IndexId;
-
-    pub(crate) const ID: usize = 0;
-    pub(crate) const NAME: usize = 1;
-    pub(crate) const SCHEMA: usize = 2;
-    pub(crate) const KIND: usize = 5;
-    pub(crate) const PARENT: usize = 6;
-    /// Of a table: how many columns it has had.
-    pub(crate) const COUNT: usize = 8;
-    /// Its index by name, schema and class.
-    pub(crate) const BY_NAME: IndexId = IndexId(3);
-    /// Its index by the object that it belongs to.
-    pub(crate) const BY_PARENT: IndexId = IndexId(4);
-}
 
 /// A table that is about to be made.
 struct Defined {
@@ -76,21 +63,82 @@ impl Session<'_> {
     /// The name is taken, or the table is of a kind that is not made here: [`Error::NotSupported`].
     pub fn create_table(&mut self, spec: &TableSpec) -> Result<Arc<Table>, Error> {
         spec.verify()?;
-        self.statement("CREATE TABLE", |session| {
-            let _ddl = lock(&session.db.ddl);
-            let schema = session.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+        self.statement("CREATE TABLE", |context| {
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
             let qualified = format!("{}.{}", spec.schema.as_deref().unwrap_or("dbo"), spec.name);
-            if session.table(&qualified).is_ok() {
+            if context.table(&qualified).is_ok() {
                 return Err(Error::Exists { name: spec.name.clone() });
             }
-            let defined = session.define(spec, schema)?;
-            session.verify_names_free(&defined, schema)?;
-            session.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
-            session.insert_rows(&defined.definition, &defined.children)?;
-            session.open_new(spec, defined)
+            let defined = context.define(spec, schema)?;
+            context.verify_names_free(&defined, schema)?;
+            context.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
+            context.insert_rows(&defined.definition, &defined.children)?;
+            context.open_new(spec, defined)
         })
     }
 
+    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction
+    /// has committed.
+    pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("DROP TABLE", |context| {
+            let storage = context.lock_for_ddl(table)?;
+            table.verify_unreferenced(&storage, "to drop")?;
+            context.lock_parents(&storage)?;
+            let _ddl = lock(&context.db().ddl);
+            let db = context.db();
+            context.take_keys_back(table, &storage)?;
+            // From here on PFS is not told of its pages any more; a rollback brings back what it
+            // knows now.
+            if let Base::Heap(heap) = &storage.base {
+                heap.settle()?;
+            }
+            // Before its rows go: nobody else touches them from here on.
+            db.catalog.leave_all(&storage);
+            context.defer_change(DeferredChange::Dropped(table.clone()));
+            context.delete_rows(table, &storage)?;
+            for unit in storage.units() {
+                let freed = db.space.free_unit(context.tx()?, unit)?;
+                context.free_at_commit(freed);
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes all rows from a table at once. It gets a new, empty allocation unit.
+    pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("TRUNCATE TABLE", |context| {
+            context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let db = context.db();
+            let old = table.storage();
+            table.verify_unreferenced(&old, "to truncate")?;
+            context.leave(table, &old);
+            if let Base::Heap(heap) = &old.base {
+                heap.settle()?;
+            }
+            let mut freed = Freed::default();
+            for unit in old.units() {
+                freed.extend(db.space.free_unit(context.tx()?, unit)?);
+            }
+            let unit = context.replace_unit(old.base.unit())?;
+            let space = db.space.clone();
+            let base = match &old.base {
+                Base::Heap(heap) => {
+                    Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
+                }
+                Base::Clustered(index) => Base::Clustered(Arc::new(index.over(space, unit))),
+            };
+            let indexes = context.empty_indexes(&old)?;
+            // Only now: a statement that fails has given nothing back.
+            context.free_at_commit(freed);
+            context.store(table, Storage { base, indexes, ..Storage::clone(&old) });
+            Ok(())
+        })
+    }
+}
+
+impl StatementContext<'_> {
     /// Refuses a table when it, or a constraint that comes with it, has the name of another object
     /// of the schema.
     fn verify_names_free(&self, defined: &Defined, schema: i32) -> Result<(), Error> {
@@ -98,7 +146,8 @@ impl Session<'_> {
         for name in
             [&defined.definition.name].into_iter().chain(defined.children.iter().map(|c| &c.name))
         {
-            if !own.insert(name.to_ascii_lowercase()) || self.object_named(schema, name)?.is_some()
+            if !own.insert(name.to_ascii_lowercase())
+                || self.db().catalog.object_named(schema, name)?.is_some()
             {
                 return Err(Error::Exists { name: name.clone() });
             }
@@ -107,7 +156,7 @@ impl Session<'_> {
     }
 
     pub(crate) fn schema_id(&self, name: &str) -> Result<i32, Error> {
-        let schemas = read(&self.db.catalog.schemas);
+        let schemas = read(&self.db().catalog.schemas);
         let found =
             schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
         found.ok_or_else(|| Error::NotSupported {
@@ -118,7 +167,7 @@ impl Session<'_> {
     pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
         let Some(name) = name else { return Ok(PRIMARY) };
         let found =
-            self.db.catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+            self.db().catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         let missing =
             || Error::NotSupported { what: format!("filegroup {name}, which is not there") };
         found.map(|(_, id)| *id).ok_or_else(missing)
@@ -127,7 +176,7 @@ impl Session<'_> {
     /// The next value of a counter of the boot page. What was taken is not given back by a
     /// rollback.
     pub(crate) fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
-        let db = self.db;
+        let db = self.db();
         let next = |value: u64| match counter {
             Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
             Counter::Unit => value + 1,
@@ -138,7 +187,7 @@ impl Session<'_> {
     pub(crate) fn object_id(&mut self) -> Result<ObjectId, Error> {
         loop {
             let id = ObjectId(self.take_id(Counter::ObjectId)? as i32);
-            let is_free = self.db.catalog.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
+            let is_free = self.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
             if is_free && id.0 > 100 {
                 return Ok(id);
             }
@@ -210,7 +259,7 @@ impl Session<'_> {
     ) -> Result<IndexDefinition, Error> {
         let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
         Ok(IndexDefinition {
-            rowset: self.db.catalog.next_rowset(),
+            rowset: self.db().catalog.next_rowset(),
             filegroup: group,
             data_space: group.into(),
             units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: unit }],
@@ -226,7 +275,7 @@ impl Session<'_> {
         definition: &TableDefinition,
         children: &[Child],
     ) -> Result<(), Error> {
-        let db = self.db;
+        let db = self.db();
         let now = log_time(&*db.options.clock);
         let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
         let mut rows = SystemRows::new();
@@ -248,7 +297,7 @@ impl Session<'_> {
 
     /// The table as statements use it.
     fn open_new(&mut self, spec: &TableSpec, defined: Defined) -> Result<Arc<Table>, Error> {
-        let db = self.db;
+        let db = self.db();
         let definition = &defined.definition;
         self.tx()?.keep_reserves();
         let identity = (1..)
@@ -275,11 +324,11 @@ impl Session<'_> {
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
         if spec.columns.iter().any(|column| column.identity.is_some()) {
-            self.own_identities.push(table.id());
+            self.add_own_identity(table.id());
         }
         write(&db.catalog.making).insert(table.id());
         write(&db.catalog.tables).add(table.clone());
-        self.endings.push(Ending::Created(table.clone()));
+        self.defer_change(DeferredChange::Created(table.clone()));
         Ok(table)
     }
 
@@ -290,7 +339,7 @@ impl Session<'_> {
         definition: &TableDefinition,
         columns: &[TableColumn],
     ) -> Result<(Vec<TableColumn>, RowShape, Base), Error> {
-        let db = self.db;
+        let db = self.db();
         let index = &definition.indexes[0];
         let layout = definition.layout(index);
         let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
@@ -324,40 +373,9 @@ impl Session<'_> {
             first_iam: none,
             counts: Counts::default(),
         }));
-        write(&self.db.catalog.coming).insert(unit.id());
-        self.db.catalog.units.add(unit.clone());
+        write(&self.db().catalog.coming).insert(unit.id());
+        self.db().catalog.units.add(unit.clone());
         unit
-    }
-
-    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction
-    /// has committed.
-    pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
-        self.statement("DROP TABLE", |session| {
-            let storage = session.lock_for_ddl(table)?;
-            table.verify_unreferenced(&storage, "to drop")?;
-            session.lock_parents(&storage)?;
-            let _ddl = lock(&session.db.ddl);
-            let db = session.db;
-            session.take_keys_back(table, &storage)?;
-            // From here on PFS is not told of its pages any more; a rollback brings back what it
-            // knows now.
-            if let Base::Heap(heap) = &storage.base {
-                heap.settle()?;
-            }
-            // Before its rows go: nobody else touches them from here on.
-            db.catalog.leave_all(&storage);
-            session.endings.push(Ending::Dropped(table.clone()));
-            session.delete_rows(table, &storage)?;
-            for unit in storage.units() {
-                let freed = db.space.free_unit(session.tx()?, unit)?;
-                session.freed.extend(freed);
-            }
-            Ok(())
-        })
-    }
-
-    pub(crate) fn verify_there(&self, table: &Table) -> Result<(), Error> {
-        if self.db.catalog.has(table.id()) { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
     /// Everything that describes the table, in the opposite order.
@@ -402,7 +420,7 @@ impl Session<'_> {
     /// Rows that describe a unit and its rowset, and the other units of that, which have no pages.
     pub(crate) fn delete_unit_rows(&mut self, unit: &Unit) -> Result<(), Error> {
         let owner = [bigint(unit.hobt().0)];
-        for row in self.db.catalog.system("sysallocunits")?.rows_by(UNITS_BY_OWNER, &owner)? {
+        for row in self.db().catalog.system("sysallocunits")?.rows_by(UNITS_BY_OWNER, &owner)? {
             self.delete_where("sysallocunits", &row[..1])?;
         }
         self.delete_where("sysrowsets", &[bigint(unit.hobt().0)])?;
@@ -411,14 +429,14 @@ impl Session<'_> {
 
     /// The constraints of a table: objects that belong to it.
     fn children_of(&self, table: ObjectId) -> Result<Vec<ObjectId>, Error> {
-        let objects = self.db.catalog.system("sysschobjs")?;
+        let objects = self.db().catalog.system("sysschobjs")?;
         let children = objects.rows_by(object::BY_PARENT, &[int(table.0)])?;
         let ids = children.iter().filter_map(|row| row.get(object::ID).and_then(number));
         Ok(ids.map(|id| ObjectId(id as i32)).collect())
     }
 
     pub(crate) fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {
-        let db = self.db;
+        let db = self.db();
         let table = db.catalog.system(table)?;
         for row in table.rows(prefix)? {
             if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
@@ -432,43 +450,11 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Takes all rows from a table at once. It gets a new, empty allocation unit.
-    pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
-        self.statement("TRUNCATE TABLE", |session| {
-            session.lock_for_ddl(table)?;
-            let _ddl = lock(&session.db.ddl);
-            let db = session.db;
-            let old = table.storage();
-            table.verify_unreferenced(&old, "to truncate")?;
-            session.leave(table, &old);
-            if let Base::Heap(heap) = &old.base {
-                heap.settle()?;
-            }
-            let mut freed = Freed::default();
-            for unit in old.units() {
-                freed.extend(db.space.free_unit(session.tx()?, unit)?);
-            }
-            let unit = session.replace_unit(old.base.unit())?;
-            let space = db.space.clone();
-            let base = match &old.base {
-                Base::Heap(heap) => {
-                    Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
-                }
-                Base::Clustered(index) => Base::Clustered(Arc::new(index.over(space, unit))),
-            };
-            let indexes = session.empty_indexes(&old)?;
-            // Only now: a statement that fails has given nothing back.
-            session.freed.extend(freed);
-            session.store(table, Storage { base, indexes, ..Storage::clone(&old) });
-            Ok(())
-        })
-    }
-
     /// The rows of the catalog about a table's units are about to change: nobody else touches
     /// them until that is done or undone.
     pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
-        self.db.catalog.leave_all(old);
-        self.endings.push(Ending::Stored {
+        self.db().catalog.leave_all(old);
+        self.defer_change(DeferredChange::Stored {
             table: table.clone(),
             old: old.clone(),
             new: old.clone(),
@@ -477,8 +463,8 @@ impl Session<'_> {
 
     /// The same of one index alone: the counters of the others are written as before.
     pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
-        self.db.catalog.leave_tree(index.tree());
-        self.endings.push(Ending::Stored {
+        self.db().catalog.leave_tree(index.tree());
+        self.defer_change(DeferredChange::Stored {
             table: table.clone(),
             old: old.clone(),
             new: old.clone(),
@@ -487,7 +473,7 @@ impl Session<'_> {
 
     /// A new, empty unit for a rowset, in the place of the one that it has.
     pub(crate) fn replace_unit(&mut self, old: &Unit) -> Result<Arc<Unit>, Error> {
-        let db = self.db;
+        let db = self.db();
         self.delete_where("sysallocunits", &[bigint(old.id().0)])?;
         self.tx()?.keep_reserves();
         let id = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);

@@ -11,6 +11,7 @@
 //! locked, X, by all who add or take away an entry with it, until their transaction ends. So nobody
 //! meets a ghost that may come back, or an entry that may go again.
 
+use crate::session::context::StatementContext;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
@@ -24,9 +25,8 @@ use crate::catalog::table::Table;
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::Session;
 
-impl Session<'_> {
+impl StatementContext<'_> {
     /// A row has come: so do its entries.
     pub(crate) fn add_entries(
         &mut self,
@@ -127,7 +127,7 @@ impl Session<'_> {
         index: &Index,
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
-        let origin = self.db.catalog.origin;
+        let origin = self.db().catalog.origin;
         origin.verify_new_key(
             index.name_of(table.name()),
             index.tree().shape(),
@@ -170,13 +170,13 @@ impl Session<'_> {
         at: &Address,
     ) -> Result<(), Error> {
         let key = index.tree().shape().key_of_cells(entry)?;
-        let is_locked = index.is_unique() || self.db.serializers.are_some();
+        let is_locked = index.is_unique() || self.db().serializers.are_some();
         if is_locked {
             self.lock_key(table, index, &key)?;
         }
         let taken = index.tree().delete_key(self.tx()?, &key)?;
         // Somebody may hold the range before it by this key: it must not vanish.
-        if !is_locked && self.db.serializers.are_some() {
+        if !is_locked && self.db().serializers.are_some() {
             self.lock_key(table, index, &key)?;
         }
         match taken {

@@ -14,6 +14,7 @@
 //! are locked and changed like any other, with the keys that lead to them in turn. There are no
 //! circles: where one could arise, the foreign key is refused when it is made.
 
+use crate::session::context::{DeferredCheck, StatementContext};
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
@@ -32,7 +33,7 @@ use crate::catalog::table::Table;
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::Session;
+
 use crate::session::isolation::Isolation;
 
 impl ForeignKey {
@@ -111,14 +112,7 @@ struct Way<'s> {
     keys: KeyRange,
 }
 
-/// A key that no row may name any more when a statement is done.
-pub(crate) struct Deferred {
-    key: Arc<ForeignKey>,
-    parent: Arc<Table>,
-    gone: Vec<Cell<'static>>,
-}
-
-impl Session<'_> {
+impl StatementContext<'_> {
     /// A row has come, or changed from `before`: the rows that it names are there.
     pub(crate) fn verify_named(
         &mut self,
@@ -140,7 +134,7 @@ impl Session<'_> {
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        let parent = self.db.catalog.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
+        let parent = self.db().catalog.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
         // Only from here on it is certain what it is.
         self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
@@ -169,12 +163,11 @@ impl Session<'_> {
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
-        let is_outermost = self.deferred.is_none();
-        self.deferred.get_or_insert_default();
+        let is_outermost = self.open_checks();
         self.follow_all((table, storage), before, after)?;
         if is_outermost {
-            for Deferred { key, parent, gone } in self.deferred.take().unwrap_or_default() {
-                if self.is_named(&key, (&parent, &parent.storage()), &gone)? {
+            for DeferredCheck { key, parent, values } in self.take_checks() {
+                if self.is_named(&key, (&parent, &parent.storage()), &values)? {
                     return Err(key.refused(&parent));
                 }
             }
@@ -201,13 +194,9 @@ impl Session<'_> {
             match action {
                 ReferentialAction::NoAction => {
                     let parent =
-                        self.db.catalog.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
-                    let gone = gone.into_iter().map(owned).collect();
-                    self.deferred.get_or_insert_default().push(Deferred {
-                        key: key.clone(),
-                        parent,
-                        gone,
-                    });
+                        self.db().catalog.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
+                    let values = gone.into_iter().map(owned).collect();
+                    self.defer_check(DeferredCheck { key: key.clone(), parent, values });
                 }
                 action => self.follow(key, (table, storage), (&gone, after), action)?,
             }
@@ -223,7 +212,7 @@ impl Session<'_> {
         (gone, after): (&[Cell<'_>], Option<&[Cell<'_>]>),
         action: ReferentialAction,
     ) -> Result<(), Error> {
-        let child = self.db.catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
         self.each_naming(key, parent, gone, true, &mut |row| {
@@ -311,20 +300,21 @@ impl Session<'_> {
         for_update: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        let child = self.db.catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Is)?;
         let of_child =
             if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
         // Rows of a clustered table may move past the one who looks, rows of a heap stay where they
         // are.
-        let own = self.isolation;
-        if of_child.base.clustered().is_some() {
-            self.isolation = Isolation::Serializable;
-        }
+        let isolation = if of_child.base.clustered().is_some() {
+            Isolation::Serializable
+        } else {
+            self.isolation()
+        };
         let reading = Reading { table: &child, storage: &of_child, for_update };
-        let done = self.find_naming(key, (table, storage), reading, gone, each);
-        self.isolation = own;
-        done
+        self.with_isolation(isolation, |context| {
+            context.find_naming(key, (table, storage), reading, gone, each)
+        })
     }
 
     fn find_naming(
@@ -354,7 +344,7 @@ impl Session<'_> {
                 Some(named) if parent.is_same(&named, &gone)? => each(row),
                 _ => Ok(ControlFlow::Continue(())),
             };
-        self.at_least_committed(|session| session.scan_rows(of, naming))
+        self.at_least_committed(|context| context.scan_rows(of, naming))
     }
 
     /// Is there a row in a range of an index?
@@ -381,7 +371,7 @@ impl Session<'_> {
         keys: KeyRange,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        self.at_least_committed(|session| session.read_range(of, index, keys, false, each))
+        self.at_least_committed(|context| context.read_range(of, index, keys, false, each))
     }
 
     /// Reads that must not see what may go again.
@@ -389,12 +379,10 @@ impl Session<'_> {
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let own = self.isolation;
-        if own == Isolation::ReadUncommitted {
-            self.isolation = Isolation::ReadCommitted;
-        }
-        let done = read(self);
-        self.isolation = own;
-        done
+        let isolation = match self.isolation() {
+            Isolation::ReadUncommitted => Isolation::ReadCommitted,
+            isolation => isolation,
+        };
+        self.with_isolation(isolation, read)
     }
 }

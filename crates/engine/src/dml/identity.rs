@@ -11,6 +11,7 @@ use crate::catalog::table::Table;
 use crate::database::Database;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 impl Session<'_> {
     /// The next value of the table's identity column. It is gone, whatever becomes of the
@@ -20,10 +21,12 @@ impl Session<'_> {
     /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its values
     /// are used up.
     pub fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
-        self.db.verify_online()?;
-        if !self.is_in_transaction() {
-            return self.statement("IDENTITY", |session| session.next_identity(table));
-        }
+        self.in_transaction("IDENTITY", |context| context.next_identity(table))
+    }
+}
+
+impl StatementContext<'_> {
+    pub(crate) fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
         // Nobody draws from a table that somebody else is making or dropping.
         self.lock_table(table, LockMode::Ix)?;
         let missing =
@@ -35,14 +38,14 @@ impl Session<'_> {
         match told {
             // The column's row is this transaction's own: what others wrote into it could not be
             // taken back with it.
-            Some(state) if self.own_identities.contains(&table.id()) => {
-                let _ddl = lock(&self.db.ddl);
-                let columns = self.db.catalog.system("syscolpars")?;
+            Some(state) if self.has_own_identity(table.id()) => {
+                let _ddl = lock(&self.db().ddl);
+                let columns = self.db().catalog.system("syscolpars")?;
                 for row in identity.rows(columns, table.id(), state)? {
                     columns.replace(self.tx()?, &row)?;
                 }
             }
-            Some(state) => self.db.store_identity(table.id(), identity, state)?,
+            Some(state) => self.db().store_identity(table.id(), identity, state)?,
             None => {}
         }
         identity.datum(value).ok_or_else(used_up)

@@ -10,6 +10,8 @@
 //! A row that was read for an entry at once is handed out when it has the values of the entry's
 //! key: between the two reads it may have become another one, and then it is looked at by itself.
 
+use crate::dml::key_range::end_of_range;
+use crate::session::context::StatementContext;
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_base::{Lsn, PageId, Rid};
@@ -24,7 +26,7 @@ use crate::catalog::storage::{Base, Storage};
 use crate::catalog::table::Table;
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::isolation::{Isolation, end_of_range};
+use crate::session::isolation::Isolation;
 use crate::session::{Row, Session};
 
 /// Pages that a scan asks for at once.
@@ -121,34 +123,26 @@ impl Session<'_> {
         at: &Address,
         for_update: bool,
     ) -> Result<Option<Row>, Error> {
-        self.statement("SELECT", |session| {
+        self.statement("SELECT", |context| {
             // One row, not the range around it.
-            session.lock_table(table, session.table_lock(false, for_update))?;
+            context.lock_table(table, context.table_lock(false, for_update))?;
             let storage = table.storage();
-            let found = session.read_row(Reading { table, storage: &storage, for_update }, at)?;
+            let found = context.read_row(Reading { table, storage: &storage, for_update }, at)?;
             found.map(|record| storage.values(&record)).transpose()
         })
     }
 
     /// Calls `each` with every row. Rows that others are changing are waited for.
     pub fn scan(&mut self, table: &Table, each: Each<'_>) -> Result<(), Error> {
-        self.statement("SELECT", |session| {
-            session.lock_table(table, session.table_lock(false, false))?;
+        self.statement("SELECT", |context| {
+            context.lock_table(table, context.table_lock(false, false))?;
             let storage = table.storage();
             if storage.base.heap().is_some() {
-                session.lock_table(table, session.table_lock(true, false))?;
+                context.lock_table(table, context.table_lock(true, false))?;
             }
             let reading = Reading { table, storage: &storage, for_update: false };
-            session.scan_rows(reading, &mut |row| Ok(each(row.address()?, row.values()?)))
+            context.scan_rows(reading, &mut |row| Ok(each(row.address()?, row.values()?)))
         })
-    }
-
-    /// All rows of a table that is locked.
-    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRow<'_>) -> Result<(), Error> {
-        match &of.storage.base {
-            Base::Heap(heap) => self.scan_heap(of, heap, each),
-            Base::Clustered(index) => self.read_range(of, index, KeyRange::all(), false, each),
-        }
     }
 
     /// Calls `each` with every row whose first key columns have these values, in the order of the
@@ -185,14 +179,24 @@ impl Session<'_> {
         range: &Range<'_>,
         each: &mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
-        self.statement("SELECT", |session| {
-            session.lock_table(table, session.table_lock(false, range.for_update))?;
+        self.statement("SELECT", |context| {
+            context.lock_table(table, context.table_lock(false, range.for_update))?;
             let storage = table.storage();
             let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?;
             let keys = range.keys(index, &storage)?;
             let reading = Reading { table, storage: &storage, for_update: range.for_update };
-            session.read_range(reading, index, keys, range.backward, each)
+            context.read_range(reading, index, keys, range.backward, each)
         })
+    }
+}
+
+impl StatementContext<'_> {
+    /// All rows of a table that is locked.
+    pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRow<'_>) -> Result<(), Error> {
+        match &of.storage.base {
+            Base::Heap(heap) => self.scan_heap(of, heap, each),
+            Base::Clustered(index) => self.read_range(of, index, KeyRange::all(), false, each),
+        }
     }
 
     fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: EachRow<'_>) -> Result<(), Error> {
@@ -214,7 +218,7 @@ impl Session<'_> {
         let are_neighbours =
             |page: &PageId, next: &PageId| page.file == next.file && page.page + 1 == next.page;
         next.chunk_by(are_neighbours)
-            .for_each(|run| self.db.pool.read_ahead(run[0], run.len() as u32));
+            .for_each(|run| self.db().pool.read_ahead(run[0], run.len() as u32));
     }
 
     /// Where the oldest transaction began whose changes must be waited for: with those of locks
@@ -223,7 +227,7 @@ impl Session<'_> {
         match self.row_lock(for_update) {
             None => None,
             Some((_, true)) => Some(Lsn::ZERO),
-            Some((_, false)) => self.db.transactions.oldest_begin(),
+            Some((_, false)) => self.db().transactions.oldest_begin(),
         }
     }
 
@@ -315,7 +319,7 @@ impl Session<'_> {
         backward: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        let is_locked = self.isolation == Isolation::Serializable;
+        let is_locked = self.isolation() == Isolation::Serializable;
         if is_locked {
             self.begin_serializable();
             // Against the order of the index the end comes first: a range is locked from the key
@@ -491,7 +495,7 @@ impl Session<'_> {
         let found = of.storage.row_at(at);
         // Of a row that is not there nothing has been read, but that its key is free.
         let is_kept_free =
-            self.isolation == Isolation::Serializable && matches!(at, Address::Key(_));
+            self.isolation() == Isolation::Serializable && matches!(at, Address::Key(_));
         if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
             self.unlock(resource);
         }

@@ -8,6 +8,9 @@
 //!             what an open transaction has deleted may come back
 //! ```
 
+use crate::session::context::StatementContext;
+use extentdb_base::sync::Arc;
+use extentdb_types::Datum;
 use std::borrow::Cow;
 
 use extentdb_base::Lsn;
@@ -34,6 +37,91 @@ pub(crate) struct Found {
 }
 
 impl Session<'_> {
+    /// Inserts a row; returns its address.
+    pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
+        self.statement("INSERT", |context| context.insert_values(table, values))
+    }
+
+    /// Gives a row other values; returns its address from then on, which is another one when its
+    /// clustered key has changed.
+    pub fn update(
+        &mut self,
+        table: &Table,
+        at: &Address,
+        values: &[Datum<'_>],
+    ) -> Result<Address, Error> {
+        self.statement("UPDATE", |context| {
+            let storage = context.lock_row(table, at)?;
+            let mut row = storage.cells_of(values)?;
+            context.change_at((table, &storage), at, &mut row)
+        })
+    }
+
+    /// Deletes a row.
+    pub fn delete(&mut self, table: &Table, at: &Address) -> Result<(), Error> {
+        self.statement("DELETE", |context| {
+            let storage = context.lock_row(table, at)?;
+            context.delete_at((table, &storage), at)
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// The same inside of a statement.
+    pub(crate) fn insert_values(
+        &mut self,
+        table: &Table,
+        values: &[Datum<'_>],
+    ) -> Result<Address, Error> {
+        self.lock_table(table, LockMode::Ix)?;
+        let storage = table.storage();
+        table.verify_writable(&storage)?;
+        let mut row = storage.cells_of(values)?;
+        storage.constraints.verify_checks(table.name(), &storage.columns, &row)?;
+        let at = self.place_row((table, &storage), &mut row)?;
+        self.verify_named((table, &storage), None, &row)?;
+        Ok(at)
+    }
+
+    /// Gives a row that is locked other values, under all constraints.
+    pub(crate) fn change_at(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: &Address,
+        row: &mut [Cell<'static>],
+    ) -> Result<Address, Error> {
+        storage.constraints.verify_checks(table.name(), &storage.columns, row)?;
+        let (at, before) = self.change_row((table, storage), at, row)?;
+        if storage.constraints.look_back() {
+            let before = storage.cells(&before)?;
+            self.verify_named((table, storage), Some(&before), row)?;
+            self.verify_not_named((table, storage), &before, Some(row))?;
+        }
+        Ok(at)
+    }
+
+    /// Takes a row that is locked away, under all constraints.
+    pub(crate) fn delete_at(
+        &mut self,
+        (table, storage): (&Table, &Storage),
+        at: &Address,
+    ) -> Result<(), Error> {
+        let before = self.remove_row((table, storage), at)?;
+        if storage.constraints.look_back() {
+            self.verify_not_named((table, storage), &storage.cells(&before)?, None)?;
+        }
+        Ok(())
+    }
+
+    /// Locks a row that is to change; says what its table is.
+    pub(crate) fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
+        self.lock_table(table, LockMode::Ix)?;
+        let storage = table.storage();
+        table.verify_writable(&storage)?;
+        self.lock(at.resource(storage.base.hobt()), LockMode::X, Some(table))?;
+        Ok(storage)
+    }
+
     /// Puts a row, by its cells, into a table and all its indexes. The table is locked IX.
     pub(crate) fn place_row(
         &mut self,
@@ -42,7 +130,7 @@ impl Session<'_> {
     ) -> Result<Address, Error> {
         let at = match &storage.base {
             Base::Heap(heap) => {
-                let id = self.id;
+                let id = self.session_id();
                 let record = storage.shape.leaf_record(storage.stored(cells))?;
                 let mut locks = self.row_locks(table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
@@ -100,10 +188,10 @@ impl Session<'_> {
                 let before = self.row_before(storage, at)?;
                 let record = storage.shape.leaf_record(storage.stored(cells))?;
                 let mut locks = self.row_locks(table);
-                let id = self.id;
+                let id = self.session_id();
                 let mut kept = Vec::new();
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
-                self.keep(heap, kept);
+                self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
                 self.change_entries((table, storage), at, (&before, cells))?;
                 Ok((at.clone(), before))
@@ -141,7 +229,7 @@ impl Session<'_> {
                 let mut kept = Vec::new();
                 let mut locks = self.row_locks(table);
                 let done = heap.delete(self.tx()?, *rid, &mut locks, &mut kept);
-                self.keep(heap, kept);
+                self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
                 before
             }

@@ -32,8 +32,16 @@ use extentdb_space::{FileDescription, Freed, Space};
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
-use crate::database::emergency::NewerPage;
 use crate::error::{Cause, Error};
+
+/// A page that is newer than the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewerPage {
+    /// The page.
+    pub page: PageId,
+    /// The LSN that it had.
+    pub lsn: Lsn,
+}
 
 /// What a restart had to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

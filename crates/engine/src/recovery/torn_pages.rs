@@ -12,6 +12,7 @@
 //! `.dw.old2` …) and used when its files are given again. When some are and one is not, a wrong
 //! copy was given: the opening is refused, and nothing has changed.
 
+use crate::database::options::TornPages;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,22 +28,11 @@ use extentdb_io::{Disk, DiskFile};
 use extentdb_telemetry::Event;
 use extentdb_types::Guid;
 
-use crate::database::Options;
+use crate::database::options::Options;
 use crate::error::Error;
 
 /// Images of a segment, in a pool that is large enough for them.
 const PAGES_PER_SEGMENT: usize = 128;
-
-/// What becomes of pages whose write a crash cuts short.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum TornPages {
-    /// They are repaired at the next opening: pages are written twice, but for new ones.
-    #[default]
-    Repaired,
-    /// They are lost and reported (824): pages are written once. For databases that may be lost
-    /// with their machine.
-    Lost,
-}
 
 /// Where the area of a database is: beside its primary data file.
 pub(crate) fn area_path(primary: &Path) -> PathBuf {

@@ -8,6 +8,7 @@
 //! leaves a file on disk that no database knows: it is refused when it is given with the others,
 //! and can be removed.
 
+use crate::session::context::StatementContext;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_catalog::layout::Cell;
@@ -19,20 +20,15 @@ use extentdb_template::{FileIdentity, sysfiles1_row, sysprufiles_row, write_head
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Guid;
 
+use crate::catalog::data_files::FILE_ID;
 use crate::catalog::system_table::{Cells, number};
 use crate::database::Database;
-use crate::database::create::{DataFileSpec, pages_of, physical_name};
+use crate::database::spec::{DataFileSpec, pages_of, physical_name};
+use crate::database::verify::FILE_BYTES_MIN;
 use crate::error::Error;
-use crate::invalid::FILE_BYTES_MIN;
-use crate::session::Session;
 
 /// Columns of `sysprufiles`.
-pub(crate) const FILE_ID: usize = 2 - 1;
-const FILE_TYPE: usize = 5 - 1;
 const NAME: usize = 10 - 1;
-const DROP_LSN: usize = 13 - 1;
-/// Rows of data, as against log.
-const ROWS_FILE: i64 = 0;
 const FILES_MAX: u16 = 32_766;
 
 impl Database {
@@ -45,13 +41,13 @@ impl Database {
         spec.verify("", FILE_BYTES_MIN)?;
         let mut session = self.session();
         let mut made = None;
-        let added = session.statement("ALTER DATABASE", |session| {
+        let added = session.statement("ALTER DATABASE", |context| {
             let _ddl = lock(&self.ddl);
-            let identity = session.identity_of(spec, filegroup)?;
+            let identity = context.identity_of(spec, filegroup)?;
             let pages = pages_of(spec.bytes)? / 8 * 8;
             let disk = self.make_file(spec, &identity, pages)?;
             made = Some((disk, identity.clone(), pages));
-            session.insert_file(&identity, pages)
+            context.insert_file(&identity, pages)
         });
         match (added, made) {
             (Ok(()), Some((disk, identity, pages))) => self.take_in(disk, &identity, pages),
@@ -106,7 +102,7 @@ impl Database {
             .map_err(Error::from)
             .inspect_err(|error| self.go_offline(error))?;
         // Its room is only set aside so far.
-        self.bells.growth.ring();
+        self.wake_ups.growth.notify();
         Ok(identity.id)
     }
 
@@ -119,35 +115,27 @@ impl Database {
         let page = self.pool.read(PageId::new(1, 0))?;
         Ok(FileHeaderView::new(&page).header())
     }
-
-    /// The data files that the catalog knows.
-    pub(crate) fn data_file_ids(&self) -> Result<Vec<FileId>, Error> {
-        let rows = self.catalog.system("sysprufiles")?.rows(&[])?;
-        let id =
-            |row: &Cells| row.get(FILE_ID).and_then(number).and_then(|id| u16::try_from(id).ok());
-        Ok(rows.iter().filter(|row| is_data_file(row)).filter_map(id).map(FileId).collect())
-    }
 }
 
-impl Session<'_> {
+impl StatementContext<'_> {
     /// What the new file is to be called: the next id, a name that no other file has.
     fn identity_of(
         &self,
         spec: &DataFileSpec,
         filegroup: Option<&str>,
     ) -> Result<FileIdentity, Error> {
-        let rows = self.db.catalog.system("sysprufiles")?.rows(&[])?;
+        let rows = self.db().catalog.system("sysprufiles")?.rows(&[])?;
         let last =
             rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max().unwrap_or(2);
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
         let id = id.ok_or_else(|| Error::NotSupported { what: "more than 32,766 files".into() })?;
-        let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db.name, id - 1));
+        let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db().name, id - 1));
         let is_taken = |row: &Cells| text_of(row.get(NAME)).eq_ignore_ascii_case(&name);
         if rows.iter().any(is_taken) {
             return Err(Error::Exists { name });
         }
         // Different for each file, and the same whenever this is done again.
-        let Guid(mut guid) = self.db.binding()?;
+        let Guid(mut guid) = self.db().binding()?;
         guid[12..14].iter_mut().zip(id.to_le_bytes()).for_each(|(byte, id)| *byte ^= id);
         Ok(FileIdentity {
             id: FileId(id),
@@ -157,12 +145,12 @@ impl Session<'_> {
             guid: Guid(guid),
             growth: spec.file_growth(),
             // That of the opening: the double-write area protects the new file like the others.
-            first_update_lsn: self.db.primary_header()?.first_update_lsn.unwrap_or(Lsn::ZERO),
+            first_update_lsn: self.db().primary_header()?.first_update_lsn.unwrap_or(Lsn::ZERO),
         })
     }
 
     fn insert_file(&mut self, identity: &FileIdentity, pages: u32) -> Result<(), Error> {
-        let db = self.db;
+        let db = self.db();
         let row = sysprufiles_row(identity, pages as i32, false);
         db.catalog.system("sysprufiles")?.insert(self.tx()?, &row)?;
         let table = db.catalog.sysfiles1()?;
@@ -172,12 +160,6 @@ impl Session<'_> {
         self.place_row((&table, &storage), &mut row)?;
         Ok(())
     }
-}
-
-/// Is it the row of a data file that was not dropped?
-pub(crate) fn is_data_file(row: &Cells) -> bool {
-    let is_dropped = !matches!(row.get(DROP_LSN), None | Some(Cell::Null | Cell::Missing));
-    row.get(FILE_TYPE).and_then(number) == Some(ROWS_FILE) && !is_dropped
 }
 
 /// A text in a cell.
