@@ -16,14 +16,12 @@ pub(crate) mod suspect;
 pub(crate) mod verify;
 pub(crate) mod wake_up;
 
-use crate::database::options::Options;
 use std::time::Duration;
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
-
 use extentdb_space::{FillEvents, Space};
 use extentdb_telemetry::EventSink;
 use extentdb_txn::Manager;
@@ -32,11 +30,11 @@ use extentdb_wal::Log;
 
 use crate::catalog::cache::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
+use crate::database::options::Options;
 use crate::database::suspect::Deferred;
 use crate::database::wake_up::WakeUps;
 use crate::error::Error;
 use crate::recovery::redo::Recovered;
-
 use crate::session::isolation::Serializers;
 
 /// A database that is open. All methods may be called from all threads.

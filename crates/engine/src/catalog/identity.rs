@@ -10,11 +10,12 @@
 //! logged; a clean close brings it back to the last one. After a crash values may be missing, as
 //! they may after a rollback.
 
+use std::borrow::Cow;
+
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Mutex, lock};
 use extentdb_catalog::layout::Cell;
 use extentdb_types::{Datum, Decimal, SqlType};
-use std::borrow::Cow;
 
 use crate::catalog::system_table::{Cells, SystemTable, int, number};
 use crate::error::Error;

@@ -14,8 +14,7 @@ use crate::catalog::definition::definition_of_index;
 use crate::catalog::formula::Formula;
 use crate::catalog::identity::Identity;
 use crate::catalog::index::{BaseKey, Index};
-use crate::catalog::storage::definition_of;
-use crate::catalog::storage::{Base, Storage, Trigger, heap_shape};
+use crate::catalog::storage::{Base, Storage, Trigger, definition_of, heap_shape};
 use crate::catalog::units::Units;
 use crate::error::Error;
 
@@ -26,6 +25,13 @@ pub struct Table {
     schema: String,
     name: String,
     storage: RwLock<Arc<Storage>>,
+}
+
+/// A table and its storage as a statement sees them.
+#[derive(Clone, Copy)]
+pub(crate) struct TableRef<'t> {
+    pub(crate) table: &'t Table,
+    pub(crate) storage: &'t Storage,
 }
 
 impl Table {
@@ -106,6 +112,10 @@ impl Table {
     /// A table by its name and what it is.
     pub(crate) fn new((id, schema, name): (ObjectId, String, String), storage: Storage) -> Table {
         Table { id, schema, name, storage: RwLock::new(Arc::new(storage)) }
+    }
+
+    pub(crate) fn with<'t>(&'t self, storage: &'t Storage) -> TableRef<'t> {
+        TableRef { table: self, storage }
     }
 
     /// Object id.

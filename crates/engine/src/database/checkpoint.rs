@@ -9,9 +9,12 @@
 //! counters do not hold is in the part of the log that a restart reads, and a restart counts such
 //! units anew (`recount`): a counter may be old, never wrong.
 
-use extentdb_base::Lsn;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::{AllocUnitId, FileId, Lsn};
 use extentdb_change::{change, in_own_system};
 use extentdb_format::allocation::unit_row::{PCDATA_AT, PCRESERVED_AT, PCUSED_AT, RCROWS_AT};
 use extentdb_format::log::payload::checkpoint::{
@@ -25,10 +28,6 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_space::{Counts, Unit};
 use extentdb_telemetry::Event;
 use extentdb_txn::{Link, log_time};
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use extentdb_base::{AllocUnitId, FileId};
 
 use crate::catalog::system_table::{SystemTable, bigint, int, number};
 use crate::database::Database;

@@ -1,19 +1,11 @@
 //! Opening a database: its files, its log, recovery, its catalog.
 
-use crate::database::files::owner_of;
-
-use crate::database::files::DataFile;
-use crate::database::files::DataFiles;
-use crate::database::files::Restart;
-use crate::database::spec::Paths;
-
 use std::path::{Path, PathBuf};
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{Pool, PoolOptions, SuspectPage};
-
 use extentdb_format::allocation::boot::DatabaseStatus;
 use extentdb_io::Disk;
 use extentdb_space::{Options as SpaceOptions, Space};
@@ -26,8 +18,9 @@ use extentdb_wal::{Log, LogSpec};
 use crate::catalog::cache::CatalogCache;
 use crate::database::boot::{Mark, write_mark};
 use crate::database::checkpoint::Checkpoints;
+use crate::database::files::{DataFile, DataFiles, Restart, owner_of};
 use crate::database::options::Options;
-use crate::database::spec::LogFileSpec;
+use crate::database::spec::{LogFileSpec, Paths};
 use crate::database::wake_up::WakeUps;
 use crate::database::{Ahead, Database, Fills};
 use crate::error::{Cause, Error};

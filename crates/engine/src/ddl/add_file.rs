@@ -8,7 +8,6 @@
 //! leaves a file on disk that no database knows: it is refused when it is given with the others,
 //! and can be removed.
 
-use crate::session::context::StatementContext;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_catalog::layout::Cell;
@@ -26,6 +25,7 @@ use crate::database::Database;
 use crate::database::spec::{DataFileSpec, pages_of, physical_name};
 use crate::database::verify::FILE_BYTES_MIN;
 use crate::error::Error;
+use crate::session::context::StatementContext;
 
 /// Columns of `sysprufiles`.
 const NAME: usize = 10 - 1;
@@ -157,7 +157,7 @@ impl StatementContext<'_> {
         self.lock_table(&table, LockMode::Ix)?;
         let storage = table.storage();
         let mut row = storage.cells_of_system(&sysfiles1_row(identity, false));
-        self.place_row((&table, &storage), &mut row)?;
+        self.place_row(table.with(&storage), &mut row)?;
         Ok(())
     }
 }

@@ -12,7 +12,6 @@
 //! and its name goes before its place: a restart that is cut off between the two reads a table as
 //! it was. Ids of columns are never used again.
 
-use crate::session::context::StatementContext;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, PhysicalColumn, RowLayout};
@@ -28,13 +27,14 @@ use crate::catalog::index::Index;
 use crate::catalog::objects::object;
 use crate::catalog::storage::{Base, Storage, heap_shape};
 use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint, text};
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
 use crate::ddl::table::{placed_columns, verify_row_bytes};
 use crate::dml::rows::Found;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Columns of `sysrowsets`.
 pub(crate) mod rowset {
@@ -67,7 +67,7 @@ impl Session<'_> {
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable || spec.identity.is_some() || column.formula.is_some();
             if has_rows && has_value && column.is_stored() {
-                context.give_values((table, &old), &storage, column)
+                context.give_values(table.with(&storage), &old, column)
             } else {
                 Ok(())
             }
@@ -311,18 +311,19 @@ impl StatementContext<'_> {
     /// computed to be, or its default.
     fn give_values(
         &mut self,
-        (table, old): (&Arc<Table>, &Storage),
-        storage: &Storage,
+        of: TableRef<'_>,
+        old: &Storage,
         column: &TableColumn,
     ) -> Result<(), Error> {
+        let storage = of.storage;
         for Found { at, record } in self.rows_for_ddl(storage)? {
             let mut cells = storage.adopt(old, old.cells(&record)?)?;
             if column.formula.is_none() {
-                cells[column.at] = column.cell(&self.missing((table, storage), column)?)?;
+                cells[column.at] = column.cell(&self.missing(of, column)?)?;
             }
             storage.compute(&mut cells)?;
-            storage.constraints.verify_checks(table.name(), &storage.columns, &cells)?;
-            self.change_row((table, storage), &at, &mut cells)?;
+            storage.constraints.verify_checks(of.table.name(), &storage.columns, &cells)?;
+            self.change_row(of, &at, &mut cells)?;
         }
         Ok(())
     }

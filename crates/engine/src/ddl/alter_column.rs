@@ -11,7 +11,6 @@
 //! entries stay, too. Between the one place and the other the catalog knows no such column: a
 //! restart that is cut off there reads the table without it.
 
-use crate::session::context::StatementContext;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, RowLayout};
 use extentdb_catalog::table::describe::column_row;
@@ -21,8 +20,7 @@ use crate::catalog::column::TableColumn;
 use crate::catalog::definition::has_column;
 use crate::catalog::formula::Formula;
 use crate::catalog::index::{BaseKey, Constraint, Index};
-use crate::catalog::storage::Storage;
-use crate::catalog::storage::definition_of;
+use crate::catalog::storage::{Storage, definition_of};
 use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
 use crate::catalog::table::Table;
 use crate::ddl::alter::{rowset, verify_in_no_rule};
@@ -30,6 +28,7 @@ use crate::ddl::index::column;
 use crate::dml::rows::Found;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Columns of `syscolpars`: how many, those of the type, and the status with its bits for NOT NULL
 /// and padding.
@@ -169,7 +168,7 @@ impl StatementContext<'_> {
             let value = conversion.convert(row.get(was.at).unwrap_or(&Cell::Missing))?;
             let mut cells = storage.adopt(old, row)?;
             cells[own.at] = value;
-            self.change_row((table, &storage), &at, &mut cells)?;
+            self.change_row(table.with(&storage), &at, &mut cells)?;
         }
         Ok(())
     }

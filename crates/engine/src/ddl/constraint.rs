@@ -1,7 +1,6 @@
 //! Check constraints and foreign keys come and go: objects of their table, with what they are about
 //! in rows of references.
 
-use crate::session::context::StatementContext;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ReferentialAction;
@@ -20,6 +19,7 @@ use crate::ddl::index::column;
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Column of `syscolpars`.
 const COLUMN_DEFAULT: usize = 13;
@@ -106,7 +106,7 @@ impl Session<'_> {
             context.verify_actions(&key, table)?;
             let old = table.storage();
             for row in context.rows_for_ddl(&old)? {
-                context.verify_names(&key, (table, &old), None, &old.cells(&row.record)?)?;
+                context.verify_names(&key, table.with(&old), None, &old.cells(&row.record)?)?;
             }
             // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
             // and do not wait for a scan.

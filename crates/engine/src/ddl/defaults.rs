@@ -8,7 +8,6 @@
 //!
 //! An expression that cannot be evaluated with certainty is refused by name, and the row with it.
 
-use crate::session::context::StatementContext;
 use extentdb_base::env::Clock;
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program};
@@ -18,10 +17,10 @@ use extentdb_types::{Collation, Datum, SqlType};
 
 use crate::catalog::address::Address;
 use crate::catalog::column::{ColumnDefault, TableColumn};
-use crate::catalog::storage::Storage;
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::ddl::alter_column::widest;
 use crate::error::Error;
+use crate::session::context::StatementContext;
 use crate::session::{Row, Session};
 
 /// The column by which an expression reads the time.
@@ -66,7 +65,7 @@ impl StatementContext<'_> {
             let given = values.iter().find(|(name, _)| is_of(column, name));
             row.push(match given {
                 Some((_, value)) => value.clone().into_owned(),
-                None => self.missing((table, &storage), column)?,
+                None => self.missing(table.with(&storage), column)?,
             });
         }
         Ok(row)
@@ -75,11 +74,11 @@ impl StatementContext<'_> {
     /// The value of a column that is not named.
     pub(crate) fn missing(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         column: &TableColumn,
     ) -> Result<Datum<'static>, Error> {
-        if storage.identity.as_ref().is_some_and(|identity| identity.column() == column.id) {
-            return self.next_identity(table);
+        if of.storage.identity.as_ref().is_some_and(|identity| identity.column() == column.id) {
+            return self.next_identity(of.table);
         }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
         evaluate(text, &column.ty, &*self.db().options.clock).map_err(|why| match why {

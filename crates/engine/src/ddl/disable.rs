@@ -9,20 +9,19 @@
 //! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred
 //! from indexes without one.
 
-use crate::session::context::StatementContext;
 use extentdb_base::HobtId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::table::IndexDefinition;
 use extentdb_catalog::table::definition::index_status;
 
 use crate::catalog::index::{BaseKey, Constraint, Index};
-use crate::catalog::storage::Storage;
-use crate::catalog::storage::definition_of;
+use crate::catalog::storage::{Storage, definition_of};
 use crate::catalog::system_table::{bigint, int};
 use crate::catalog::table::Table;
 use crate::ddl::table::with_nullable_key;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Columns of `sysidxstats`.
 const STATUS: usize = 3;
@@ -99,7 +98,7 @@ impl StatementContext<'_> {
         let storage = self.store(table, new);
         drop(ddl);
         let fill = extentdb_rowset::btree::Fill { percent: fill, pads: false };
-        self.fill((table, &storage), &index, fill)
+        self.fill(table.with(&storage), &index, fill)
     }
 
     /// Drops an index that is switched off, in a table that is locked for it.

@@ -1,8 +1,6 @@
 //! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
-use crate::catalog::pending::DeferredChange;
-use crate::session::context::StatementContext;
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
@@ -22,16 +20,16 @@ use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::Rule;
 use crate::catalog::formula::{Condition, Formula};
 use crate::catalog::index::{BaseKey, Constraint, Index};
-use crate::catalog::storage::Storage;
-use crate::catalog::storage::definition_of;
+use crate::catalog::pending::DeferredChange;
+use crate::catalog::storage::{Storage, definition_of};
 use crate::catalog::system_table::int;
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::ddl::table::{heap_definition, with_nullable_key};
-
 use crate::dml::entries::duplicate;
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Key columns of an index, by public documentation.
 const KEY_COLUMNS_MAX: usize = 16;
@@ -149,7 +147,7 @@ impl Session<'_> {
             new.indexes.sort_by_key(|index| index.id());
             // The undo of a statement that fails from here on finds the tree by the table.
             let storage = context.store(table, new);
-            context.fill((table, &storage), &index, spec.fill())
+            context.fill(table.with(&storage), &index, spec.fill())
         })
     }
 
@@ -359,14 +357,14 @@ impl StatementContext<'_> {
     /// Entries for all rows there are, in key order, into an index that this transaction has made.
     pub(crate) fn fill(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         index: &Index,
         fill: Fill,
     ) -> Result<(), Error> {
         let mut entries = Sorter::new(index.tree().shape());
-        self.each_row_for_ddl(storage, &mut |at, record| {
-            if let Some(entry) = index.entry_of_record(storage, record, &at)? {
-                self.verify_new_key(table, index, &entry)?;
+        self.each_row_for_ddl(of.storage, &mut |at, record| {
+            if let Some(entry) = index.entry_of_record(of.storage, record, &at)? {
+                self.verify_new_key(of.table, index, &entry)?;
                 entries.add(&entry)?;
             }
             Ok(())
@@ -374,7 +372,7 @@ impl StatementContext<'_> {
         let entries = entries.sort();
         if let Some(entry) = entries.duplicate() {
             let entry = index.tree().shape().decode(entry)?;
-            return Err(duplicate(table, storage, index, &entry));
+            return Err(duplicate(of.table, of.storage, index, &entry));
         }
         index.tree().build_sorted(self.tx()?, fill, &entries)?;
         Ok(())

@@ -10,7 +10,6 @@
 //! A table with a trigger is only read here: what the trigger would do when a row comes, changes or
 //! goes is not done. Its definition may change, as triggers are not asked about that.
 
-use crate::session::context::StatementContext;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ObjectType;
@@ -26,6 +25,7 @@ use crate::ddl::spec::{ColumnSpec, column_definition};
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// What a module is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

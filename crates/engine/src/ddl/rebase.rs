@@ -8,7 +8,6 @@
 //! old units     given back when the transaction has committed
 //! ```
 
-use crate::session::context::StatementContext;
 use std::borrow::Cow;
 
 use extentdb_base::IndexId;
@@ -21,16 +20,16 @@ use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_space::Freed;
 
 use crate::catalog::index::{BaseKey, Index};
-use crate::catalog::storage::definition_of;
-use crate::catalog::storage::{Base, Storage};
+use crate::catalog::storage::{Base, Storage, definition_of};
 use crate::catalog::system_table::int;
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::ddl::index::IndexSpec;
 use crate::ddl::table::{verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
 use crate::dml::rows::Found;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 impl Session<'_> {
     /// Makes an index that is switched off anew; writes any other without the gaps that splits and
@@ -62,7 +61,7 @@ impl Session<'_> {
                 .for_each(|own| *own = fresh.clone());
             let storage = context.store(table, new);
             drop(ddl);
-            context.fill((table, &storage), &fresh, fresh.fill())
+            context.fill(table.with(&storage), &fresh, fresh.fill())
         })
     }
 }
@@ -88,7 +87,7 @@ impl StatementContext<'_> {
         let base = spec.base_definition(&old.columns)?;
         let storage = self.rebase(table, old, base, constraint)?;
         drop(ddl);
-        self.refill_from((table, &storage), old, &rows, spec.fill())
+        self.refill_from(table.with(&storage), old, &rows, spec.fill())
     }
 
     /// Gives a table that is locked for it another base, with all its rows. The catalog is locked
@@ -105,7 +104,7 @@ impl StatementContext<'_> {
         let ddl = lock(&self.db().ddl);
         let storage = self.rebase(table, old, base, None)?;
         drop(ddl);
-        self.refill_from((table, &storage), old, &rows, fill)
+        self.refill_from(table.with(&storage), old, &rows, fill)
     }
 
     /// Gives a table that is locked for it another base, empty. The catalog is locked.
@@ -144,14 +143,14 @@ impl StatementContext<'_> {
     /// Puts the rows that the table had into its new base and the indexes that lead to it.
     fn refill_from(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         old: &Storage,
         rows: &[Found],
         fill: Fill,
     ) -> Result<(), Error> {
-        let adopted = |found: &Found| storage.adopt(old, old.cells(&found.record)?);
+        let adopted = |found: &Found| of.storage.adopt(old, old.cells(&found.record)?);
         let rows = rows.iter().map(adopted).collect::<Result<_, _>>()?;
-        self.refill((table, storage), rows, fill)
+        self.refill(of, rows, fill)
     }
 
     /// The rows of the catalog for another base and the indexes that lead to it, all of them
@@ -199,30 +198,27 @@ impl StatementContext<'_> {
     /// Puts rows into an empty table whose indexes are empty, too.
     fn refill(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         cells: Vec<Vec<Cell<'static>>>,
         fill: Fill,
     ) -> Result<(), Error> {
-        match &storage.base {
-            Base::Clustered(index) => self.build_clustered((table, storage), index, cells, fill)?,
+        match &of.storage.base {
+            Base::Clustered(index) => self.build_clustered(of, index, cells, fill)?,
             Base::Heap(_) => {
-                let bare = Storage { indexes: Vec::new(), ..storage.clone() };
+                let bare = Storage { indexes: Vec::new(), ..of.storage.clone() };
                 for mut row in cells {
-                    self.place_row((table, &bare), &mut row)?;
+                    self.place_row(TableRef { storage: &bare, ..of }, &mut row)?;
                 }
             }
         }
-        storage
-            .indexes
-            .iter()
-            .try_for_each(|index| self.fill((table, storage), index, index.fill()))
+        of.storage.indexes.iter().try_for_each(|index| self.fill(of, index, index.fill()))
     }
 
     /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are
     /// told apart as they were, or, when they come from a heap, from 0 on.
     fn build_clustered(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         index: &Index,
         rows: Vec<Vec<Cell<'static>>>,
         fill: Fill,
@@ -230,12 +226,12 @@ impl StatementContext<'_> {
         let is_told =
             |at: usize| rows.iter().all(|row| row.get(at).is_some_and(|cell| *cell != Cell::Null));
         if index.uniquifier().is_none_or(is_told) {
-            return self.build_unique((table, storage), index, &rows, fill);
+            return self.build_unique(of, index, &rows, fill);
         }
         let mut keyed = Vec::with_capacity(rows.len());
         for row in rows {
-            self.verify_new_key(table, index, storage.stored(&row))?;
-            keyed.push((storage.shape.key_of_cells(storage.stored(&row))?, row));
+            self.verify_new_key(of.table, index, of.storage.stored(&row))?;
+            keyed.push((of.storage.shape.key_of_cells(of.storage.stored(&row))?, row));
         }
         keyed.sort_by(|a, b| a.0.cmp(&b.0));
         let mut before: Option<Vec<u8>> = None;
@@ -248,7 +244,7 @@ impl StatementContext<'_> {
                 Some(at) => row[at] = Cell::Bytes(Cow::Borrowed(&[])),
                 None => {}
             }
-            row.truncate(storage.shape.layout().columns.len());
+            row.truncate(of.storage.shape.layout().columns.len());
             Ok::<_, Error>(row)
         });
         index.tree().build(self.tx()?, fill, rows)?;
@@ -258,19 +254,19 @@ impl StatementContext<'_> {
     /// The same with keys that need not be told apart.
     fn build_unique(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         index: &Index,
         rows: &[Vec<Cell<'static>>],
         fill: Fill,
     ) -> Result<(), Error> {
         let mut sorter = Sorter::new(index.tree().shape());
         for row in rows {
-            self.verify_new_key(table, index, storage.stored(row))?;
-            sorter.add(storage.stored(row))?;
+            self.verify_new_key(of.table, index, of.storage.stored(row))?;
+            sorter.add(of.storage.stored(row))?;
         }
         let sorted = sorter.sort();
         if let Some(row) = sorted.duplicate() {
-            return Err(duplicate(table, storage, index, &storage.cells(row)?));
+            return Err(duplicate(of.table, of.storage, index, &of.storage.cells(row)?));
         }
         index.tree().build_sorted(self.tx()?, fill, &sorted)?;
         Ok(())

@@ -1,14 +1,14 @@
 //! Schemas come: a row that names one, and one that says whose it is.
 
-use crate::catalog::pending::DeferredChange;
-use crate::session::context::StatementContext;
 use extentdb_base::sync::{lock, read, write};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
+use crate::catalog::pending::DeferredChange;
 use crate::error::Error;
 use crate::invalid::verify_name;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// `sysclsobjs.class` of a schema, and `syssingleobjrefs.class` of its owner.
 const CLASS_SCHEMA: u8 = 50;

@@ -1,9 +1,6 @@
 //! Tables come and go: rows of the system tables, changed in the session's transaction like any
 //! other.
 
-use crate::catalog::objects::object;
-use crate::catalog::pending::DeferredChange;
-use crate::session::context::StatementContext;
 use std::collections::BTreeSet;
 
 use extentdb_base::sync::{Arc, lock, read, write};
@@ -28,6 +25,8 @@ use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::Constraints;
 use crate::catalog::identity::Identity;
 use crate::catalog::index::Index;
+use crate::catalog::objects::object;
+use crate::catalog::pending::DeferredChange;
 use crate::catalog::storage::{Base, Storage, heap_shape};
 use crate::catalog::system_table::{bigint, byte, int, number};
 use crate::catalog::table::Table;
@@ -36,6 +35,7 @@ use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Object ids go up by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;

@@ -11,7 +11,6 @@
 //! locked, X, by all who add or take away an entry with it, until their transaction ends. So nobody
 //! meets a ghost that may come back, or an entry that may go again.
 
-use crate::session::context::StatementContext;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
@@ -21,23 +20,24 @@ use extentdb_txn::lock::LockMode;
 use crate::catalog::address::{Address, key_resource};
 use crate::catalog::index::{Constraint, Index};
 use crate::catalog::storage::Storage;
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
+use crate::session::context::StatementContext;
 
 impl StatementContext<'_> {
     /// A row has come: so do its entries.
     pub(crate) fn add_entries(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         at: &Address,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        for index in &storage.indexes {
-            index.verify_writable(table.name())?;
-            if let Some(entry) = index.entry(row, &storage.columns, at)? {
-                self.add_entry((table, storage), index, &entry)?;
+        for index in &of.storage.indexes {
+            index.verify_writable(of.table.name())?;
+            if let Some(entry) = index.entry(row, &of.storage.columns, at)? {
+                self.add_entry(of, index, &entry)?;
             }
         }
         Ok(())
@@ -46,14 +46,14 @@ impl StatementContext<'_> {
     /// A row has gone.
     pub(crate) fn take_entries(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         at: &Address,
         record: &[u8],
     ) -> Result<(), Error> {
-        for index in &storage.indexes {
-            index.verify_writable(table.name())?;
-            if let Some(entry) = index.entry_of_record(storage, record, at)? {
-                self.take_entry((table, storage), index, &entry, at)?;
+        for index in &of.storage.indexes {
+            index.verify_writable(of.table.name())?;
+            if let Some(entry) = index.entry_of_record(of.storage, record, at)? {
+                self.take_entry(of, index, &entry, at)?;
             }
         }
         Ok(())
@@ -62,26 +62,24 @@ impl StatementContext<'_> {
     /// A row has got another record, and its address stayed.
     pub(crate) fn change_entries(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         at: &Address,
         (before, after): (&[u8], &[Cell<'_>]),
     ) -> Result<(), Error> {
-        if storage.indexes.is_empty() {
+        if of.storage.indexes.is_empty() {
             return Ok(());
         }
-        let before = storage.cells(before)?;
-        for index in &storage.indexes {
-            index.verify_writable(table.name())?;
-            let old = index.entry(&before, &storage.columns, at)?;
-            let new = index.entry(after, &storage.columns, at)?;
+        let before = of.storage.cells(before)?;
+        for index in &of.storage.indexes {
+            index.verify_writable(of.table.name())?;
+            let old = index.entry(&before, &of.storage.columns, at)?;
+            let new = index.entry(after, &of.storage.columns, at)?;
             match (old, new) {
                 (None, None) => {}
-                (Some(old), Some(new)) => {
-                    self.change_entry((table, storage), index, (&old, &new), at)?
-                }
+                (Some(old), Some(new)) => self.change_entry(of, index, (&old, &new), at)?,
                 // By its filter the index has no entry for the row any more, or has one now.
-                (Some(old), None) => self.take_entry((table, storage), index, &old, at)?,
-                (None, Some(new)) => self.add_entry((table, storage), index, &new)?,
+                (Some(old), None) => self.take_entry(of, index, &old, at)?,
+                (None, Some(new)) => self.add_entry(of, index, &new)?,
             }
         }
         Ok(())
@@ -89,7 +87,7 @@ impl StatementContext<'_> {
 
     fn change_entry(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         index: &Index,
         (old, new): (&[Cell<'_>], &[Cell<'_>]),
         at: &Address,
@@ -101,10 +99,10 @@ impl StatementContext<'_> {
         // index.
         let shape = index.tree().shape();
         if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
-            return self.replace_entry(table, index, (old, new));
+            return self.replace_entry(of.table, index, (old, new));
         }
-        self.take_entry((table, storage), index, old, at)?;
-        self.add_entry((table, storage), index, new)
+        self.take_entry(of, index, old, at)?;
+        self.add_entry(of, index, new)
     }
 
     /// Gives an entry, or a row of a clustered index, other bytes under an equal key.
@@ -137,24 +135,24 @@ impl StatementContext<'_> {
 
     fn add_entry(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         index: &Index,
         entry: &[Cell<'_>],
     ) -> Result<(), Error> {
-        self.verify_new_key(table, index, entry)?;
+        self.verify_new_key(of.table, index, entry)?;
         let key = index.tree().shape().key_of_cells(entry)?;
         if index.is_unique() {
-            self.lock_key(table, index, &key)?;
+            self.lock_key(of.table, index, &key)?;
         }
-        self.keep_own_range(table, index, &key)?;
-        let tested = self.test_range(table, index, &key)?;
+        self.keep_own_range(of.table, index, &key)?;
+        let tested = self.test_range(of.table, index, &key)?;
         match index.tree().insert_at(self.tx()?, &key, entry).map_err(Error::from) {
-            Ok(()) => self.test_again(table, index, &key, tested),
+            Ok(()) => self.test_again(of.table, index, &key, tested),
             Err(error) => {
                 self.let_go(tested);
                 match error {
                     Error::Rowset(extentdb_rowset::Error::Duplicate { .. }) => {
-                        Err(duplicate(table, storage, index, entry))
+                        Err(duplicate(of.table, of.storage, index, entry))
                     }
                     error => Err(error),
                 }
@@ -164,7 +162,7 @@ impl StatementContext<'_> {
 
     fn take_entry(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         index: &Index,
         entry: &[Cell<'_>],
         at: &Address,
@@ -172,16 +170,16 @@ impl StatementContext<'_> {
         let key = index.tree().shape().key_of_cells(entry)?;
         let is_locked = index.is_unique() || self.db().serializers.are_some();
         if is_locked {
-            self.lock_key(table, index, &key)?;
+            self.lock_key(of.table, index, &key)?;
         }
         let taken = index.tree().delete_key(self.tx()?, &key)?;
         // Somebody may hold the range before it by this key: it must not vanish.
         if !is_locked && self.db().serializers.are_some() {
-            self.lock_key(table, index, &key)?;
+            self.lock_key(of.table, index, &key)?;
         }
         match taken {
-            Some(taken) if index.address(&taken.bytes, &storage.shape)? == *at => Ok(()),
-            _ => Err(missing(table, index, at)),
+            Some(taken) if index.address(&taken.bytes, &of.storage.shape)? == *at => Ok(()),
+            _ => Err(missing(of.table, index, at)),
         }
     }
 

@@ -14,7 +14,6 @@
 //! are locked and changed like any other, with the keys that lead to them in turn. There are no
 //! circles: where one could arise, the foreign key is refused when it is made.
 
-use crate::session::context::{DeferredCheck, StatementContext};
 use std::ops::ControlFlow;
 
 use extentdb_base::sync::Arc;
@@ -29,11 +28,11 @@ use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::index::Index;
 use crate::catalog::storage::Storage;
 use crate::catalog::system_table::owned;
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-
+use crate::session::context::{DeferredCheck, StatementContext};
 use crate::session::isolation::Isolation;
 
 impl ForeignKey {
@@ -116,12 +115,12 @@ impl StatementContext<'_> {
     /// A row has come, or changed from `before`: the rows that it names are there.
     pub(crate) fn verify_named(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        for key in storage.constraints.leading_out.iter().filter(|key| key.is_enabled) {
-            self.verify_names(key, (table, storage), before, row)?;
+        for key in of.storage.constraints.leading_out.iter().filter(|key| key.is_enabled) {
+            self.verify_names(key, of, before, row)?;
         }
         Ok(())
     }
@@ -130,7 +129,7 @@ impl StatementContext<'_> {
     pub(crate) fn verify_names(
         &mut self,
         key: &ForeignKey,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
@@ -141,17 +140,17 @@ impl StatementContext<'_> {
         let index =
             of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
         let index = index.ok_or_else(|| key.not_there())?;
-        let Some(named) = key.named(storage, index, &of_parent, row) else { return Ok(()) };
-        if before.and_then(|before| key.named(storage, index, &of_parent, before)).as_ref()
+        let Some(named) = key.named(of.storage, index, &of_parent, row) else { return Ok(()) };
+        if before.and_then(|before| key.named(of.storage, index, &of_parent, before)).as_ref()
             == Some(&named)
         {
             return Ok(());
         }
         let keys = index.keys_of(&named)?;
-        if self.has_row((&parent, &of_parent), index, keys)? {
+        if self.has_row(parent.with(&of_parent), index, keys)? {
             Ok(())
         } else {
-            Err(key.refused(table))
+            Err(key.refused(of.table))
         }
     }
 
@@ -159,15 +158,15 @@ impl StatementContext<'_> {
     /// followed.
     pub(crate) fn verify_not_named(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
         let is_outermost = self.open_checks();
-        self.follow_all((table, storage), before, after)?;
+        self.follow_all(of, before, after)?;
         if is_outermost {
             for DeferredCheck { key, parent, values } in self.take_checks() {
-                if self.is_named(&key, (&parent, &parent.storage()), &values)? {
+                if self.is_named(&key, parent.with(&parent.storage()), &values)? {
                     return Err(key.refused(&parent));
                 }
             }
@@ -179,26 +178,29 @@ impl StatementContext<'_> {
     /// looked at when all have.
     fn follow_all(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
-        for key in storage.constraints.leading_in.iter().filter(|key| key.is_enabled) {
+        for key in of.storage.constraints.leading_in.iter().filter(|key| key.is_enabled) {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
-            let gone = storage.cells_by_id(&named, before);
+            let gone = of.storage.cells_by_id(&named, before);
             let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
-            if gone.iter().any(is_null) || key.stays(storage, before, after)? {
+            if gone.iter().any(is_null) || key.stays(of.storage, before, after)? {
                 continue;
             }
             let action = if after.is_some() { key.on_update } else { key.on_delete };
             match action {
                 ReferentialAction::NoAction => {
-                    let parent =
-                        self.db().catalog.table_by_id(table.id()).ok_or_else(|| key.not_there())?;
+                    let parent = self
+                        .db()
+                        .catalog
+                        .table_by_id(of.table.id())
+                        .ok_or_else(|| key.not_there())?;
                     let values = gone.into_iter().map(owned).collect();
                     self.defer_check(DeferredCheck { key: key.clone(), parent, values });
                 }
-                action => self.follow(key, (table, storage), (&gone, after), action)?,
+                action => self.follow(key, of, (&gone, after), action)?,
             }
         }
         Ok(())
@@ -208,7 +210,7 @@ impl StatementContext<'_> {
     fn follow(
         &mut self,
         key: &ForeignKey,
-        parent: (&Table, &Storage),
+        parent: TableRef<'_>,
         (gone, after): (&[Cell<'_>], Option<&[Cell<'_>]>),
         action: ReferentialAction,
     ) -> Result<(), Error> {
@@ -223,10 +225,10 @@ impl StatementContext<'_> {
             let storage = self.lock_row(&child, &at)?;
             let is_cascade = action == ReferentialAction::Cascade;
             match after {
-                None if is_cascade => self.delete_at((&child, &storage), &at)?,
+                None if is_cascade => self.delete_at(child.with(&storage), &at)?,
                 after => {
                     let after = after.filter(|_| is_cascade);
-                    self.rename(key, (&child, &storage), &at, (parent.1, after), action)?;
+                    self.rename(key, child.with(&storage), &at, (parent.storage, after), action)?;
                 }
             }
         }
@@ -237,41 +239,43 @@ impl StatementContext<'_> {
     fn rename(
         &mut self,
         key: &ForeignKey,
-        (child, storage): (&Arc<Table>, &Storage),
+        of: TableRef<'_>,
         at: &Address,
         (parent, after): (&Storage, Option<&[Cell<'_>]>),
         action: ReferentialAction,
     ) -> Result<(), Error> {
-        let record = storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
-        let before: Vec<Cell<'static>> = storage.cells(&record)?.into_iter().map(owned).collect();
+        let record = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
+        let before: Vec<Cell<'static>> =
+            of.storage.cells(&record)?.into_iter().map(owned).collect();
         let mut row = before.clone();
         for (from, to) in &key.columns {
-            let column = storage
+            let column = of
+                .storage
                 .columns
                 .iter()
                 .find(|column| column.id == *from)
                 .ok_or_else(|| key.not_there())?;
             row[column.at] = match after {
                 Some(after) => parent.cells_by_id(&[*to], after).pop().map_or(Cell::Null, owned),
-                None => self.emptied((child, storage), column, action)?,
+                None => self.emptied(of, column, action)?,
             };
             column.verify_cell(&row[column.at])?;
         }
-        storage.compute(&mut row)?;
-        self.change_at((child, storage), at, &mut row)?;
+        of.storage.compute(&mut row)?;
+        self.change_at(of, at, &mut row)?;
         // Also where the columns stay as they are: the row that they name has just gone.
-        self.verify_names(key, (child, storage), None, &row)
+        self.verify_names(key, of, None, &row)
     }
 
     /// What a column has when the row that it named is no more.
     fn emptied(
         &mut self,
-        (child, storage): (&Arc<Table>, &Storage),
+        of: TableRef<'_>,
         column: &TableColumn,
         action: ReferentialAction,
     ) -> Result<Cell<'static>, Error> {
         match action {
-            ReferentialAction::SetDefault => column.cell(&self.missing((child, storage), column)?),
+            ReferentialAction::SetDefault => column.cell(&self.missing(of, column)?),
             _ => Ok(Cell::Null),
         }
     }
@@ -280,7 +284,7 @@ impl StatementContext<'_> {
     fn is_named(
         &mut self,
         key: &ForeignKey,
-        parent: (&Table, &Storage),
+        parent: TableRef<'_>,
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
         let mut is_named = false;
@@ -295,15 +299,18 @@ impl StatementContext<'_> {
     fn each_naming(
         &mut self,
         key: &ForeignKey,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         gone: &[Cell<'_>],
         for_update: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Is)?;
-        let of_child =
-            if child.id() == table.id() { Arc::new(storage.clone()) } else { child.storage() };
+        let of_child = if child.id() == of.table.id() {
+            Arc::new(of.storage.clone())
+        } else {
+            child.storage()
+        };
         // Rows of a clustered table may move past the one who looks, rows of a heap stay where they
         // are.
         let isolation = if of_child.base.clustered().is_some() {
@@ -312,51 +319,48 @@ impl StatementContext<'_> {
             self.isolation()
         };
         let reading = Reading { table: &child, storage: &of_child, for_update };
-        self.with_isolation(isolation, |context| {
-            context.find_naming(key, (table, storage), reading, gone, each)
-        })
+        self.with_isolation(isolation, |context| context.find_naming(key, of, reading, gone, each))
     }
 
     fn find_naming(
         &mut self,
         key: &ForeignKey,
-        (table, storage): (&Table, &Storage),
-        of: Reading<'_>,
+        parent: TableRef<'_>,
+        child: Reading<'_>,
         gone: &[Cell<'_>],
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        debug_assert_eq!(key.parent, table.id());
-        if let Some(Way { index, keys }) = key.through_index(of.storage, gone)? {
-            return self.each_in(of, index, keys, each);
+        debug_assert_eq!(key.parent, parent.table.id());
+        if let Some(Way { index, keys }) = key.through_index(child.storage, gone)? {
+            return self.each_in(child, index, keys, each);
         }
         // Without an index over its columns every row must be looked at.
-        let parent = storage.all_indexes().find(|index| index.id() == key.index);
-        let parent = parent.ok_or_else(|| key.not_there())?;
+        let index = parent.storage.all_indexes().find(|index| index.id() == key.index);
+        let index = index.ok_or_else(|| key.not_there())?;
         let named: Vec<(i32, &Cell<'_>)> =
             key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
-        let of_gone = parent.declared(&storage.columns).map(|column| {
+        let of_gone = index.declared(&parent.storage.columns).map(|column| {
             named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone())
         });
         let gone: Option<Vec<Cell<'_>>> = of_gone.collect();
         let gone = gone.ok_or_else(|| key.not_there())?;
-        let naming =
-            &mut |row: &RowRef<'_>| match key.named(of.storage, parent, storage, &row.cells()?) {
-                Some(named) if parent.is_same(&named, &gone)? => each(row),
-                _ => Ok(ControlFlow::Continue(())),
-            };
-        self.at_least_committed(|context| context.scan_rows(of, naming))
+        let naming = &mut |row: &RowRef<'_>| match key.named(
+            child.storage,
+            index,
+            parent.storage,
+            &row.cells()?,
+        ) {
+            Some(named) if index.is_same(&named, &gone)? => each(row),
+            _ => Ok(ControlFlow::Continue(())),
+        };
+        self.at_least_committed(|context| context.scan_rows(child, naming))
     }
 
     /// Is there a row in a range of an index?
-    fn has_row(
-        &mut self,
-        (table, storage): (&Table, &Storage),
-        index: &Index,
-        keys: KeyRange,
-    ) -> Result<bool, Error> {
-        self.lock_table(table, LockMode::Is)?;
+    fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
+        self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
-        let reading = Reading { table, storage, for_update: false };
+        let reading = Reading { table: of.table, storage: of.storage, for_update: false };
         self.each_in(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))

@@ -1,16 +1,15 @@
 //! Key-range locking: serializable readers lock ranges of keys, inserters test them.
 
-use crate::catalog::address::key_resource;
-use crate::catalog::table::Table;
-use crate::session::context::StatementContext;
-
-use crate::catalog::index::Index;
-use crate::error::Error;
-use crate::session::isolation::Isolation;
 use extentdb_base::Lsn;
 use extentdb_rowset::btree::KeyRange;
-use extentdb_txn::lock::LockMode;
-use extentdb_txn::lock::Resource;
+use extentdb_txn::lock::{LockMode, Resource};
+
+use crate::catalog::address::key_resource;
+use crate::catalog::index::Index;
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::session::context::StatementContext;
+use crate::session::isolation::Isolation;
 
 /// The end of the range that a key is inserted into, locked while that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,8 +10,6 @@
 //! A row that was read for an entry at once is handed out when it has the values of the entry's
 //! key: between the two reads it may have become another one, and then it is looked at by itself.
 
-use crate::dml::key_range::end_of_range;
-use crate::session::context::StatementContext;
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_base::{Lsn, PageId, Rid};
@@ -24,8 +22,10 @@ use crate::catalog::address::{Address, key_resource};
 use crate::catalog::index::Index;
 use crate::catalog::storage::{Base, Storage};
 use crate::catalog::table::Table;
+use crate::dml::key_range::end_of_range;
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
+use crate::session::context::StatementContext;
 use crate::session::isolation::Isolation;
 use crate::session::{Row, Session};
 

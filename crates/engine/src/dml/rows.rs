@@ -8,24 +8,24 @@
 //!             what an open transaction has deleted may come back
 //! ```
 
-use crate::session::context::StatementContext;
-use extentdb_base::sync::Arc;
-use extentdb_types::Datum;
 use std::borrow::Cow;
 
 use extentdb_base::Lsn;
+use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::btree::{Ghosts, KeyRange};
 use extentdb_rowset::heap::PageRows;
 use extentdb_txn::lock::LockMode;
+use extentdb_types::Datum;
 
 use crate::catalog::address::Address;
 use crate::catalog::index::Index;
 use crate::catalog::storage::{Base, Storage};
-use crate::catalog::table::Table;
+use crate::catalog::table::{Table, TableRef};
 use crate::dml::entries::duplicate;
 use crate::error::Error;
 use crate::session::Session;
+use crate::session::context::StatementContext;
 
 /// Who takes addresses and records.
 type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<(), Error>;
@@ -53,7 +53,7 @@ impl Session<'_> {
         self.statement("UPDATE", |context| {
             let storage = context.lock_row(table, at)?;
             let mut row = storage.cells_of(values)?;
-            context.change_at((table, &storage), at, &mut row)
+            context.change_at(table.with(&storage), at, &mut row)
         })
     }
 
@@ -61,7 +61,7 @@ impl Session<'_> {
     pub fn delete(&mut self, table: &Table, at: &Address) -> Result<(), Error> {
         self.statement("DELETE", |context| {
             let storage = context.lock_row(table, at)?;
-            context.delete_at((table, &storage), at)
+            context.delete_at(table.with(&storage), at)
         })
     }
 }
@@ -78,37 +78,33 @@ impl StatementContext<'_> {
         table.verify_writable(&storage)?;
         let mut row = storage.cells_of(values)?;
         storage.constraints.verify_checks(table.name(), &storage.columns, &row)?;
-        let at = self.place_row((table, &storage), &mut row)?;
-        self.verify_named((table, &storage), None, &row)?;
+        let at = self.place_row(table.with(&storage), &mut row)?;
+        self.verify_named(table.with(&storage), None, &row)?;
         Ok(at)
     }
 
     /// Gives a row that is locked other values, under all constraints.
     pub(crate) fn change_at(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         at: &Address,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        storage.constraints.verify_checks(table.name(), &storage.columns, row)?;
-        let (at, before) = self.change_row((table, storage), at, row)?;
-        if storage.constraints.look_back() {
-            let before = storage.cells(&before)?;
-            self.verify_named((table, storage), Some(&before), row)?;
-            self.verify_not_named((table, storage), &before, Some(row))?;
+        of.storage.constraints.verify_checks(of.table.name(), &of.storage.columns, row)?;
+        let (at, before) = self.change_row(of, at, row)?;
+        if of.storage.constraints.look_back() {
+            let before = of.storage.cells(&before)?;
+            self.verify_named(of, Some(&before), row)?;
+            self.verify_not_named(of, &before, Some(row))?;
         }
         Ok(at)
     }
 
     /// Takes a row that is locked away, under all constraints.
-    pub(crate) fn delete_at(
-        &mut self,
-        (table, storage): (&Table, &Storage),
-        at: &Address,
-    ) -> Result<(), Error> {
-        let before = self.remove_row((table, storage), at)?;
-        if storage.constraints.look_back() {
-            self.verify_not_named((table, storage), &storage.cells(&before)?, None)?;
+    pub(crate) fn delete_at(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
+        let before = self.remove_row(of, at)?;
+        if of.storage.constraints.look_back() {
+            self.verify_not_named(of, &of.storage.cells(&before)?, None)?;
         }
         Ok(())
     }
@@ -125,42 +121,43 @@ impl StatementContext<'_> {
     /// Puts a row, by its cells, into a table and all its indexes. The table is locked IX.
     pub(crate) fn place_row(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        let at = match &storage.base {
+        let at = match &of.storage.base {
             Base::Heap(heap) => {
                 let id = self.session_id();
-                let record = storage.shape.leaf_record(storage.stored(cells))?;
-                let mut locks = self.row_locks(table);
+                let record = of.storage.shape.leaf_record(of.storage.stored(cells))?;
+                let mut locks = self.row_locks(of.table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
             }
-            Base::Clustered(index) => self.place_by_key((table, storage, index), cells)?,
+            Base::Clustered(index) => self.place_by_key(of, index, cells)?,
         };
-        self.add_entries((table, storage), &at, cells)?;
+        self.add_entries(of, &at, cells)?;
         Ok(at)
     }
 
     /// Puts a row into a clustered index.
     fn place_by_key(
         &mut self,
-        (table, storage, index): (&Table, &Storage, &Index),
+        of: TableRef<'_>,
+        index: &Index,
         cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        index.verify_writable(table.name())?;
-        self.verify_new_key(table, index, storage.stored(cells))?;
+        index.verify_writable(of.table.name())?;
+        self.verify_new_key(of.table, index, of.storage.stored(cells))?;
         loop {
             if let Some(at) = index.uniquifier() {
-                cells[at] = next_uniquifier(table, index, cells)?;
+                cells[at] = next_uniquifier(of.table, index, cells)?;
             }
-            let at = storage.key_address(cells)?;
+            let at = of.storage.key_address(cells)?;
             let Address::Key(key) = &at else { return Err(Error::NoRow(at)) };
-            self.lock(at.resource(index.hobt()), LockMode::X, Some(table))?;
-            self.keep_own_range(table, index, key)?;
-            let tested = self.test_range(table, index, key)?;
-            match index.tree().insert_at(self.tx()?, key, storage.stored(cells)) {
+            self.lock(at.resource(index.hobt()), LockMode::X, Some(of.table))?;
+            self.keep_own_range(of.table, index, key)?;
+            let tested = self.test_range(of.table, index, key)?;
+            match index.tree().insert_at(self.tx()?, key, of.storage.stored(cells)) {
                 Ok(()) => {
-                    self.test_again(table, index, key, tested)?;
+                    self.test_again(of.table, index, key, tested)?;
                     return Ok(at);
                 }
                 Err(extentdb_rowset::Error::Duplicate { .. }) => self.let_go(tested),
@@ -171,7 +168,7 @@ impl StatementContext<'_> {
             }
             // Of another key somebody else was given the same uniquifier, and was faster.
             if index.is_unique() {
-                return Err(duplicate(table, storage, index, cells));
+                return Err(duplicate(of.table, of.storage, index, cells));
             }
         }
     }
@@ -179,68 +176,64 @@ impl StatementContext<'_> {
     /// Gives a row that is locked X other values; says where it is then, and what it was.
     pub(crate) fn change_row(
         &mut self,
-        (table, storage): (&Table, &Storage),
+        of: TableRef<'_>,
         at: &Address,
         cells: &mut [Cell<'static>],
     ) -> Result<(Address, Vec<u8>), Error> {
-        match (&storage.base, at) {
+        match (&of.storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
-                let before = self.row_before(storage, at)?;
-                let record = storage.shape.leaf_record(storage.stored(cells))?;
-                let mut locks = self.row_locks(table);
+                let before = self.row_before(of.storage, at)?;
+                let record = of.storage.shape.leaf_record(of.storage.stored(cells))?;
+                let mut locks = self.row_locks(of.table);
                 let id = self.session_id();
                 let mut kept = Vec::new();
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
                 self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
-                self.change_entries((table, storage), at, (&before, cells))?;
+                self.change_entries(of, at, (&before, cells))?;
                 Ok((at.clone(), before))
             }
             (Base::Clustered(index), Address::Key(_)) => {
-                index.verify_writable(table.name())?;
-                let before = storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
-                let old = storage.cells(&before)?;
+                index.verify_writable(of.table.name())?;
+                let before = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
+                let old = of.storage.cells(&before)?;
                 if let Some(place) = index.uniquifier() {
                     cells[place] = crate::catalog::system_table::owned(old[place].clone());
                 }
-                if storage.key_address(cells)? == *at {
-                    let stored = (storage.stored(&old), storage.stored(cells));
-                    self.replace_entry(table, index, stored)?;
-                    self.change_entries((table, storage), at, (&before, cells))?;
+                if of.storage.key_address(cells)? == *at {
+                    let stored = (of.storage.stored(&old), of.storage.stored(cells));
+                    self.replace_entry(of.table, index, stored)?;
+                    self.change_entries(of, at, (&before, cells))?;
                     return Ok((at.clone(), before));
                 }
                 // The row moves: what leads to it has its key.
-                self.remove_row((table, storage), at)?;
-                Ok((self.place_row((table, storage), cells)?, before))
+                self.remove_row(of, at)?;
+                Ok((self.place_row(of, cells)?, before))
             }
             _ => Err(Error::NoRow(at.clone())),
         }
     }
 
     /// Takes a row that is locked X away; says what it was.
-    pub(crate) fn remove_row(
-        &mut self,
-        (table, storage): (&Table, &Storage),
-        at: &Address,
-    ) -> Result<Vec<u8>, Error> {
-        let before = match (&storage.base, at) {
+    pub(crate) fn remove_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<Vec<u8>, Error> {
+        let before = match (&of.storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
-                let before = self.row_before(storage, at)?;
+                let before = self.row_before(of.storage, at)?;
                 let mut kept = Vec::new();
-                let mut locks = self.row_locks(table);
+                let mut locks = self.row_locks(of.table);
                 let done = heap.delete(self.tx()?, *rid, &mut locks, &mut kept);
                 self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
                 before
             }
             (Base::Clustered(index), Address::Key(key)) => {
-                index.verify_writable(table.name())?;
+                index.verify_writable(of.table.name())?;
                 let gone = index.tree().delete_key(self.tx()?, key)?;
                 gone.ok_or_else(|| Error::NoRow(at.clone()))?.bytes
             }
             _ => return Err(Error::NoRow(at.clone())),
         };
-        self.take_entries((table, storage), at, &before)?;
+        self.take_entries(of, at, &before)?;
         Ok(before)
     }
 

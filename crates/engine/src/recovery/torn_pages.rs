@@ -12,7 +12,6 @@
 //! `.dw.old2` …) and used when its files are given again. When some are and one is not, a wrong
 //! copy was given: the opening is refused, and nothing has changed.
 
-use crate::database::options::TornPages;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,7 +27,7 @@ use extentdb_io::{Disk, DiskFile};
 use extentdb_telemetry::Event;
 use extentdb_types::Guid;
 
-use crate::database::options::Options;
+use crate::database::options::{Options, TornPages};
 use crate::error::Error;
 
 /// Images of a segment, in a pool that is large enough for them.
