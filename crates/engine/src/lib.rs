@@ -25,7 +25,7 @@ pub use ddl::module::{ModuleKind, ModuleSpec};
 pub use ddl::spec::{ColumnSpec, TableSpec};
 pub use dml::read::Range;
 pub use dml::row_ref::RowRef;
-pub use error::{Cause, Error, LogOwner};
+pub use error::{Cause, Error, LogOwner, Unsupported};
 pub use extentdb_buffer::{PageFault, SuspectPage};
 pub use extentdb_catalog::model::ReferentialAction;
 pub use extentdb_format::allocation::file_header::Growth as FileGrowth;

@@ -20,7 +20,7 @@ use extentdb_types::SqlType;
 use crate::catalog::column::TableColumn;
 use crate::catalog::foreign_key::{DISABLED, ForeignKey};
 use crate::catalog::formula::Condition;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 /// A CHECK constraint.
 #[derive(Debug)]
@@ -58,9 +58,10 @@ impl Check {
         match self.condition.truth(columns, row) {
             Ok(Some(false)) => Err(self.refused(table)),
             Ok(_) => Ok(()),
-            Err(error) if error.is_undecided() => Err(Error::NotSupported {
-                what: format!("this row under check constraint {}: {error}", self.name),
-            }),
+            Err(error) if error.is_undecided() => {
+                Err(Unsupported::UndecidedCheck { constraint: self.name.clone(), why: error }
+                    .into())
+            }
             Err(error) => Err(Error::Value { column: self.name.clone(), what: error.to_string() }),
         }
     }

@@ -19,7 +19,7 @@ use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
 use crate::catalog::column::TableColumn;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 /// For each input of a program the column, by id.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -156,8 +156,9 @@ impl Formula {
         columns: &[TableColumn],
         row: &[Cell<'_>],
     ) -> Result<Cell<'static>, Error> {
-        let open = |why: &str| Error::NotSupported {
-            what: format!("computed column {}: {why}", own.name),
+        let open = |why: &str| Unsupported::ComputedColumn {
+            column: own.name.clone(),
+            why: why.to_owned(),
         };
         let program = self.program.as_ref().map_err(|why| open(why))?;
         let mut batch = Batch::new();
@@ -171,7 +172,7 @@ impl Formula {
                 Ok(Cell::Bit(bytes.first().is_some_and(|bit| *bit != 0)))
             }
             Ok(Some(bytes)) => Ok(Cell::Bytes(Cow::Owned(bytes.to_vec()))),
-            Err(error) if error.is_undecided() => Err(open(&error.to_string())),
+            Err(error) if error.is_undecided() => Err(open(&error.to_string()).into()),
             Err(error) => Err(own.refused(error.to_string())),
         }
     }

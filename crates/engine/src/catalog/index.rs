@@ -34,7 +34,7 @@ use crate::catalog::formula::Condition;
 use crate::catalog::key_order::{Disorder, IndexName, KeyOrder};
 use crate::catalog::storage::Storage;
 use crate::catalog::units::Units;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 /// Where the value of a column of an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,8 +202,10 @@ impl Index {
             ),
         };
         let shape = RowShape::of_layout(layout, false)?.with_declared_keys(definition.keys.len());
-        let refused =
-            |why: String| Error::NotSupported { what: format!("the filter of an index: {why}") };
+        let refused = |why: String| Unsupported::IndexFilter {
+            index: definition.name.clone().unwrap_or_default(),
+            why,
+        };
         let filter = definition.filter.as_deref().map(|text| Condition::compile(text, columns));
         Ok(Index {
             order: Arc::new(KeyOrder::new()),

@@ -16,7 +16,7 @@ use crate::catalog::identity::Identity;
 use crate::catalog::index::{BaseKey, Index};
 use crate::catalog::storage::{Base, Storage, Trigger, definition_of, heap_shape};
 use crate::catalog::units::Units;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 /// A user table.
 #[derive(Debug)]
@@ -180,15 +180,17 @@ impl Table {
     }
 
     /// Refuses to remove all rows of a table that foreign keys of other tables reference.
-    pub(crate) fn verify_unreferenced(&self, storage: &Storage, what: &str) -> Result<(), Error> {
+    pub(crate) fn verify_unreferenced(
+        &self,
+        storage: &Storage,
+        action: &'static str,
+    ) -> Result<(), Error> {
         match storage.constraints.leading_in.iter().find(|key| key.child != self.id) {
             None => Ok(()),
-            Some(key) => Err(Error::NotSupported {
-                what: format!(
-                    "{what} table {}, which foreign key {} leads to",
-                    self.name, key.name
-                ),
-            }),
+            Some(key) => {
+                let table = self.name.clone();
+                Err(Unsupported::ReferencedTable { action, table, key: key.name.clone() }.into())
+            }
         }
     }
 
@@ -198,9 +200,7 @@ impl Table {
     }
 
     fn only_read(&self, why: &str) -> Error {
-        Error::NotSupported {
-            what: format!("changes of table {}, which has {why}", self.name),
-        }
+        Unsupported::ReadOnlyTable { table: self.name.clone(), why: why.to_owned() }.into()
     }
 }
 

@@ -7,7 +7,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::allocation::file_header::Growth;
 use extentdb_template::FileGrowth;
 
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 /// Where the files of a database are.
 #[derive(Clone, Debug)]
@@ -99,8 +99,7 @@ impl DataFileSpec {
 
 /// Pages of a file of so many bytes.
 pub(crate) fn pages_of(bytes: u64) -> Result<u32, Error> {
-    u32::try_from(bytes / PAGE_BYTES as u64)
-        .map_err(|_| Error::NotSupported { what: format!("a file of {bytes} bytes") })
+    u32::try_from(bytes / PAGE_BYTES as u64).map_err(|_| Unsupported::FileBytes { bytes }.into())
 }
 
 /// A path as the catalog keeps it.

@@ -24,7 +24,7 @@ use crate::catalog::system_table::{Cells, number};
 use crate::database::Database;
 use crate::database::spec::{DataFileSpec, pages_of, physical_name};
 use crate::database::verify::FILE_BYTES_MIN;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::context::StatementContext;
 
 /// Columns of `sysprufiles`.
@@ -128,7 +128,7 @@ impl StatementContext<'_> {
         let last =
             rows.iter().filter_map(|row| row.get(FILE_ID).and_then(number)).max().unwrap_or(2);
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
-        let id = id.ok_or_else(|| Error::NotSupported { what: "more than 32,766 files".into() })?;
+        let id = id.ok_or(Unsupported::TooManyFiles { most: FILES_MAX })?;
         let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db().name, id - 1));
         let is_taken = |row: &Cells| text_of(row.get(NAME)).eq_ignore_ascii_case(&name);
         if rows.iter().any(is_taken) {

@@ -32,7 +32,7 @@ use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
 use crate::ddl::table::{placed_columns, verify_row_bytes};
 use crate::dml::rows::Found;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -87,11 +87,8 @@ impl Session<'_> {
             if old.columns.iter().filter(|column| column.formula.is_none()).count() == 1
                 && gone.formula.is_none()
             {
-                let what = format!(
-                    "to drop column {name}, the only one of table {} with data",
-                    table.name()
-                );
-                return Err(Error::NotSupported { what });
+                let table = table.name().to_owned();
+                return Err(Unsupported::LastColumn { column: name.to_owned(), table }.into());
             }
             verify_unused(&old, &gone)?;
             context.verify_no_dependent(table, &old, &gone)?;
@@ -339,7 +336,7 @@ const RSCOLS_COLUMNS: usize = 14;
 const RSCOLS_MODIFIED: usize = 3;
 
 fn unknown_place() -> Error {
-    Error::NotSupported { what: "other columns in rows of this layout".to_owned() }
+    Unsupported::RowLayout.into()
 }
 
 fn verify_new(storage: &Storage, spec: &ColumnSpec, has_rows: bool) -> Result<(), Error> {
@@ -347,20 +344,14 @@ fn verify_new(storage: &Storage, spec: &ColumnSpec, has_rows: bool) -> Result<()
         return Err(Error::Exists { name: spec.name.clone() });
     }
     if storage.columns.len() >= COLUMNS_MAX {
-        return Err(Error::NotSupported { what: format!("more than {COLUMNS_MAX} columns") });
+        return Err(Unsupported::ColumnCount { columns: COLUMNS_MAX + 1 }.into());
     }
     if spec.identity.is_some() && storage.identity.is_some() {
-        return Err(Error::NotSupported {
-            what: format!("column {}, a second identity", spec.name),
-        });
+        return Err(Unsupported::SecondIdentity { column: spec.name.clone() }.into());
     }
     let has_value = spec.default.is_some() || spec.identity.is_some() || spec.computed.is_some();
     if has_rows && !spec.nullable && !has_value {
-        let what = format!(
-            "column {}, which takes no NULL and has no default for the rows there are",
-            spec.name
-        );
-        return Err(Error::NotSupported { what });
+        return Err(Unsupported::NoDefaultForRows { column: spec.name.clone() }.into());
     }
     Ok(())
 }

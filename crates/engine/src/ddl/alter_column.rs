@@ -26,7 +26,7 @@ use crate::catalog::table::Table;
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
 use crate::dml::rows::Found;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -209,9 +209,7 @@ fn verify_free(
     let needed = |object: &str| {
         Err(Error::Dependent { object: object.to_owned(), column: was.name.clone() })
     };
-    let refused = |what: &str| {
-        Err(Error::NotSupported { what: format!("to alter column {}: {what}", was.name) })
-    };
+    let refused = |why| Err(Unsupported::AlterColumn { column: was.name.clone(), why }.into());
     if was.formula.is_some() {
         return refused("it is computed");
     }
@@ -250,9 +248,7 @@ fn with_column(old: &Storage, is: &TableColumn) -> Storage {
 /// A second place for a column, behind all others.
 fn further_place(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
     let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
-    layout.ok_or_else(|| Error::NotSupported {
-        what: "other columns in rows of this layout".to_owned(),
-    })
+    layout.ok_or(Unsupported::RowLayout.into())
 }
 
 /// The row of `syscolpars` of a column in another form.

@@ -16,7 +16,7 @@ use crate::catalog::storage::Storage;
 use crate::catalog::system_table::{byte, int, smallint};
 use crate::catalog::table::Table;
 use crate::ddl::index::column;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::invalid::verify_name;
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -36,9 +36,7 @@ impl Session<'_> {
             verify_name("constraint", name)?;
             let old = context.lock_for_ddl(table)?;
             let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
-                .map_err(|why| Error::NotSupported {
-                    what: format!("check constraint {name}: {why}"),
-                })?;
+                .map_err(|why| Unsupported::Check { constraint: name.to_owned(), why })?;
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
             context.each_row_for_ddl(&old, &mut |_, record| {
@@ -157,9 +155,8 @@ impl Session<'_> {
             let is_identity =
                 old.identity.as_ref().is_some_and(|identity| identity.column() == own.id);
             if own.default.is_some() || own.formula.is_some() || is_identity {
-                let what =
-                    format!("a default for column {column_name}, which has a value of its own");
-                return Err(Error::NotSupported { what });
+                let column = column_name.to_owned();
+                return Err(Unsupported::DefaultOfComputed { column }.into());
             }
             let default = context.insert_default(table, own.id, (name, text))?;
             context.name_default(table, own.id, default.id)?;
@@ -217,9 +214,8 @@ impl StatementContext<'_> {
 
     /// Refuses actions that columns do not take, or that would meet on two ways or in a circle.
     fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
-        let refused = |what: String| {
-            Err(Error::NotSupported { what: format!("foreign key {}: {what}", key.name) })
-        };
+        let refused =
+            |why: String| Err(Unsupported::ForeignKey { key: key.name.clone(), why }.into());
         let is = |action| key.on_delete == action || key.on_update == action;
         for own in &table.storage().columns {
             let is_of = key.columns.iter().any(|(from, _)| *from == own.id);
@@ -338,9 +334,8 @@ fn foreign_key(
         let from = column(&own.columns, from)?;
         let to = column(&of_parent.columns, to)?;
         if from.ty != to.ty {
-            let what =
-                format!("foreign key {name} from column {} to one of another type", from.name);
-            return Err(Error::NotSupported { what });
+            let column = from.name.clone();
+            return Err(Unsupported::ForeignKeyType { key: name.to_owned(), column }.into());
         }
         pairs.push((from.id, to.id));
     }
@@ -351,11 +346,11 @@ fn foreign_key(
             && key.len() == pairs.len()
             && key.iter().all(|id| pairs.iter().any(|(_, to)| to == id))
     };
-    let index = of_parent.all_indexes().find(is_key).ok_or_else(|| Error::NotSupported {
-        what: format!(
-            "foreign key {name} to columns of {} that no unique index has",
-            parent.name()
-        ),
+    let index = of_parent.all_indexes().find(is_key).ok_or_else(|| {
+        Unsupported::ForeignKeyWithoutIndex {
+            key: name.to_owned(),
+            parent: parent.name().to_owned(),
+        }
     })?;
     let name = name.to_owned();
     let index = index.id();

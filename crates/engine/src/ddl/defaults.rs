@@ -19,7 +19,7 @@ use crate::catalog::address::Address;
 use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::table::{Table, TableRef};
 use crate::ddl::alter_column::widest;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::context::StatementContext;
 use crate::session::{Row, Session};
 
@@ -82,9 +82,10 @@ impl StatementContext<'_> {
         }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
         evaluate(text, &column.ty, &*self.db().options.clock).map_err(|why| match why {
-            Why::NotSupported(why) => Error::NotSupported {
-                what: format!("the default {text} of column {}: {why}", column.name),
-            },
+            Why::NotSupported(why) => {
+                let column = column.name.clone();
+                Unsupported::Default { column, text: text.clone(), why }.into()
+            }
             Why::Value(what) => Error::Value { column: column.name.clone(), what },
         })
     }

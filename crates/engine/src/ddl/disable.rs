@@ -18,8 +18,9 @@ use crate::catalog::index::{BaseKey, Constraint, Index};
 use crate::catalog::storage::{Storage, definition_of};
 use crate::catalog::system_table::{bigint, int};
 use crate::catalog::table::Table;
+use crate::ddl::index::referenced;
 use crate::ddl::table::with_nullable_key;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -43,14 +44,11 @@ impl Session<'_> {
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
-                let what = format!("to disable index {name}, which holds the rows");
-                return Err(Error::NotSupported { what });
+                return Err(Unsupported::DisableClustered { index: name.to_owned() }.into());
             }
             if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
             {
-                let what =
-                    format!("to disable index {name}, which foreign key {} leads to", key.name);
-                return Err(Error::NotSupported { what });
+                return Err(referenced("disable", name, key));
             }
             let status =
                 (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;

@@ -18,6 +18,7 @@ use extentdb_types::SqlType;
 
 use crate::catalog::column::TableColumn;
 use crate::catalog::constraint::Rule;
+use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::formula::{Condition, Formula};
 use crate::catalog::index::{BaseKey, Constraint, Index};
 use crate::catalog::pending::DeferredChange;
@@ -26,7 +27,7 @@ use crate::catalog::system_table::int;
 use crate::catalog::table::{Table, TableRef};
 use crate::ddl::table::{heap_definition, with_nullable_key};
 use crate::dml::entries::duplicate;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::invalid::verify_name;
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -188,8 +189,7 @@ impl Session<'_> {
             if let Some(key) = old.disabled(name).and_then(|disabled| {
                 old.constraints.leading_in.iter().find(|key| key.index == disabled.id)
             }) {
-                let what = format!("to drop index {name}, which foreign key {} leads to", key.name);
-                return Err(Error::NotSupported { what });
+                return Err(referenced("drop", name, key));
             }
             if let Some(disabled) = old.disabled(name)
                 && (Constraint::of_status(disabled.status) != Constraint::None) == of_constraint
@@ -199,9 +199,7 @@ impl Session<'_> {
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
             match (index.constraint() != Constraint::None, of_constraint) {
                 (true, false) => {
-                    let what =
-                        format!("to drop index {name} without the constraint that it belongs to");
-                    return Err(Error::NotSupported { what });
+                    return Err(Unsupported::IndexOfConstraint { index: name.to_owned() }.into());
                 }
                 (false, true) => {
                     return Err(table.no_index(name));
@@ -210,8 +208,7 @@ impl Session<'_> {
             }
             if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
             {
-                let what = format!("to drop index {name}, which foreign key {} leads to", key.name);
-                return Err(Error::NotSupported { what });
+                return Err(referenced("drop", name, key));
             }
             if index.constraint() != Constraint::None {
                 let schema = context.schema_id(table.schema())?;
@@ -399,10 +396,10 @@ impl IndexSpec {
             storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey)
                 || storage.disabled.iter().any(|index| is_primary(index.status));
         if self.clustered && storage.base.clustered().is_some() {
-            return Err(Error::NotSupported { what: "a second clustered index".to_owned() });
+            return Err(Unsupported::SecondClusteredIndex.into());
         }
         if self.constraint == Constraint::PrimaryKey && has_primary {
-            return Err(Error::NotSupported { what: "a second primary key".to_owned() });
+            return Err(Unsupported::SecondPrimaryKey.into());
         }
         self.verify_columns(&storage.columns)
     }
@@ -410,35 +407,32 @@ impl IndexSpec {
     /// Can there be such an index over these columns?
     pub(crate) fn verify_columns(&self, columns: &[TableColumn]) -> Result<(), Error> {
         verify_name("index", &self.name)?;
-        let not_supported = |what: String| Err(Error::NotSupported { what });
         if self.fill_factor > 100 {
-            return not_supported(format!("a fill factor of {} percent", self.fill_factor));
+            return Err(Unsupported::FillFactor { percent: self.fill_factor }.into());
         }
         if self.keys.is_empty() || self.keys.len() > KEY_COLUMNS_MAX {
-            return not_supported(format!("an index of {} key columns", self.keys.len()));
+            return Err(Unsupported::KeyColumnCount { columns: self.keys.len() }.into());
         }
         let names: Vec<&String> =
             self.keys.iter().map(|(name, _)| name).chain(&self.included).collect();
         for (at, name) in names.iter().enumerate() {
+            let refused = |cause: fn(String) -> Unsupported| Err(cause((*name).clone()).into());
             if names[..at].iter().any(|other| other.eq_ignore_ascii_case(name)) {
-                return not_supported(format!("column {name} twice in an index"));
+                return refused(|column| Unsupported::ColumnTwiceInIndex { column });
             }
             let column = column(columns, name)?;
             if self.constraint == Constraint::PrimaryKey && column.nullable {
-                return not_supported(format!(
-                    "a primary key over column {name}, which takes NULL"
-                ));
+                return refused(|column| Unsupported::NullablePrimaryKey { column });
             }
             if matches!(column.ty, SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. }) {
-                return not_supported(format!("column {name} of its type in an index"));
+                return refused(|column| Unsupported::TypeInIndex { column });
             }
             if self.clustered && !column.is_stored() {
-                return not_supported(format!(
-                    "a clustered index over column {name}, computed and not persisted"
-                ));
+                return refused(|column| Unsupported::ClusteredOverComputed { column });
             }
             if let Some(why) = column.formula.as_ref().and_then(|formula| not_indexed(formula)) {
-                return not_supported(format!("computed column {name} in an index: {why}"));
+                let why = why.to_owned();
+                return Err(Unsupported::ComputedInIndex { column: (*name).clone(), why }.into());
             }
         }
         self.verify_filter(columns)
@@ -461,9 +455,8 @@ impl IndexSpec {
     /// is computed.
     fn verify_filter(&self, columns: &[TableColumn]) -> Result<(), Error> {
         let Some(text) = &self.filter else { return Ok(()) };
-        let refused = |why: String| Error::NotSupported {
-            what: format!("the filter of index {}: {why}", self.name),
-        };
+        let refused =
+            |why: String| Error::from(Unsupported::IndexFilter { index: self.name.clone(), why });
         if self.clustered || self.constraint != Constraint::None {
             return Err(refused("the index is clustered, or stands for a constraint".to_owned()));
         }
@@ -483,9 +476,7 @@ impl IndexSpec {
         columns: &[TableColumn],
     ) -> Result<IndexDefinition, Error> {
         if let Some(included) = self.included.first() {
-            let what =
-                format!("column {included} included in a clustered index, which has all columns");
-            return Err(Error::NotSupported { what });
+            return Err(Unsupported::IncludedInClustered { column: included.clone() }.into());
         }
         let of_key = self.keyed_definition(columns)?;
         let rowset_status = of_key.rowset_status | rowset_status::TABLE;
@@ -535,9 +526,7 @@ impl IndexSpec {
         }
         match longest {
             ..=ROW_BYTES_MAX => Ok(()),
-            _ => {
-                Err(Error::NotSupported { what: format!("index entries of up to {longest} bytes") })
-            }
+            _ => Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into()),
         }
     }
 }
@@ -552,7 +541,11 @@ fn not_indexed(formula: &Formula) -> Option<&str> {
 /// A column by its name.
 pub(crate) fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t TableColumn, Error> {
     let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-    let missing =
-        || Error::NotSupported { what: format!("column {name}, which the table has not got") };
-    found.ok_or_else(missing)
+    found.ok_or_else(|| Unsupported::NoColumn { column: name.to_owned() }.into())
+}
+
+/// Refuses to do something to an index that a foreign key references.
+pub(crate) fn referenced(action: &'static str, index: &str, key: &ForeignKey) -> Error {
+    let index = index.to_owned();
+    Unsupported::ReferencedIndex { action, index, key: key.name.clone() }.into()
 }

@@ -22,7 +22,7 @@ use crate::catalog::storage::{Storage, Trigger};
 use crate::catalog::system_table::{byte, int, number};
 use crate::catalog::table::Table;
 use crate::ddl::spec::{ColumnSpec, column_definition};
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::invalid::verify_name;
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -156,9 +156,7 @@ impl Session<'_> {
                 return Err(no_module(name));
             }
             if !context.db().catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
-                return Err(Error::NotSupported {
-                    what: format!("to drop {name}, which has an index"),
-                });
+                return Err(Unsupported::IndexedModule { name: name.to_owned() }.into());
             }
             context.forget_object(id)
         })
@@ -178,10 +176,9 @@ impl StatementContext<'_> {
         }
         let stored = if text.is_ascii() { text.len() } else { 2 * text.encode_utf16().count() };
         if stored > TEXT_BYTES_MAX {
-            let what = format!(
-                "module {name}, whose text takes {stored} bytes, more than {TEXT_BYTES_MAX}"
-            );
-            return Err(Error::NotSupported { what });
+            let module = name.to_owned();
+            let most = TEXT_BYTES_MAX;
+            return Err(Unsupported::ModuleText { module, bytes: stored, most }.into());
         }
         let id = self.object_id()?;
         let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));
@@ -210,5 +207,5 @@ impl StatementContext<'_> {
 }
 
 fn no_module(name: &str) -> Error {
-    Error::NotSupported { what: format!("to drop {name}, which is not there") }
+    Unsupported::NoModule { name: name.to_owned() }.into()
 }

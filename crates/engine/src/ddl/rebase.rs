@@ -27,7 +27,7 @@ use crate::ddl::index::IndexSpec;
 use crate::ddl::table::{verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
 use crate::dml::rows::Found;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -79,8 +79,7 @@ impl StatementContext<'_> {
         if self.filegroup_id(spec.filegroup.as_deref())? != old.base.unit().group()
             && spec.filegroup.is_some()
         {
-            let what = format!("to move table {} to another filegroup", table.name());
-            return Err(Error::NotSupported { what });
+            return Err(Unsupported::MoveTable { table: table.name().to_owned() }.into());
         }
         let schema = self.schema_id(table.schema())?;
         let constraint = self.constraint_of((table.id(), schema), spec)?;

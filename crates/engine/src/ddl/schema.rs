@@ -5,7 +5,7 @@ use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
 use crate::catalog::pending::DeferredChange;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::invalid::verify_name;
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -53,7 +53,7 @@ impl StatementContext<'_> {
         let last = schemas.keys().filter(|id| **id < FIRST_ROLE).max().copied().unwrap_or(0);
         match last + 1 {
             id if id < FIRST_ROLE => Ok(id),
-            _ => Err(Error::NotSupported { what: format!("more than {} schemas", FIRST_ROLE - 1) }),
+            _ => Err(Unsupported::TooManySchemas { most: FIRST_ROLE - 1 }.into()),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::catalog::definition::plain_column;
 use crate::catalog::identity::identity_value;
 use crate::catalog::table::with_formulas;
 use crate::ddl::index::IndexSpec;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::invalid::verify_name;
 
 pub(crate) const COLUMNS_MAX: usize = 1024;
@@ -84,8 +84,7 @@ impl ColumnSpec {
         if let Some((name, _)) = &self.default {
             verify_name("default", name)?;
         }
-        let refused =
-            |what: &str| Err(Error::NotSupported { what: format!("column {}: {what}", self.name) });
+        let refused = |why| Err(Unsupported::Column { column: self.name.clone(), why }.into());
         match &self.computed {
             _ if self.ty.is_max() || self.ty.is_lob() => refused("values off the row"),
             _ if self.ty == SqlType::RowVersion => {
@@ -158,9 +157,7 @@ impl TableSpec {
         verify_name("table", &self.name)?;
         self.columns.iter().try_for_each(ColumnSpec::verify)?;
         if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
-            return Err(Error::NotSupported {
-                what: format!("a table of {} columns", self.columns.len()),
-            });
+            return Err(Unsupported::ColumnCount { columns: self.columns.len() }.into());
         }
         for (at, column) in self.columns.iter().enumerate() {
             if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name))
@@ -177,7 +174,8 @@ pub(crate) fn verify_formula(column: &TableColumn) -> Result<(), Error> {
     match column.formula.as_ref().and_then(|formula| formula.unknown()) {
         None => Ok(()),
         Some(why) => {
-            Err(Error::NotSupported { what: format!("computed column {}: {why}", column.name) })
+            let why = why.to_owned();
+            Err(Unsupported::ComputedColumn { column: column.name.clone(), why }.into())
         }
     }
 }
@@ -189,7 +187,7 @@ pub(crate) fn column_definition(
 ) -> Result<ColumnDefinition, Error> {
     let computed = spec.computed.clone().map(|(text, persisted)| Computed { text, persisted });
     let identity = spec.identity.map(|(seed, increment)| identity_value(&spec.ty, seed, increment));
-    let refused = |what| Error::NotSupported { what: format!("column {}, {what}", spec.name) };
+    let refused = |why| Unsupported::Identity { column: spec.name.clone(), why };
     Ok(ColumnDefinition {
         identity: identity.transpose().map_err(refused)?,
         default_object,

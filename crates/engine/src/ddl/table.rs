@@ -33,7 +33,7 @@ use crate::catalog::table::Table;
 use crate::database::boot::{Counter, take};
 use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -83,7 +83,7 @@ impl Session<'_> {
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |context| {
             let storage = context.lock_for_ddl(table)?;
-            table.verify_unreferenced(&storage, "to drop")?;
+            table.verify_unreferenced(&storage, "drop")?;
             context.lock_parents(&storage)?;
             let _ddl = lock(&context.db().ddl);
             let db = context.db();
@@ -112,7 +112,7 @@ impl Session<'_> {
             let _ddl = lock(&context.db().ddl);
             let db = context.db();
             let old = table.storage();
-            table.verify_unreferenced(&old, "to truncate")?;
+            table.verify_unreferenced(&old, "truncate")?;
             context.leave(table, &old);
             if let Base::Heap(heap) = &old.base {
                 heap.settle()?;
@@ -159,17 +159,14 @@ impl StatementContext<'_> {
         let schemas = read(&self.db().catalog.schemas);
         let found =
             schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
-        found.ok_or_else(|| Error::NotSupported {
-            what: format!("schema {name}, which is not there"),
-        })
+        found.ok_or_else(|| Unsupported::NoSchema { name: name.to_owned() }.into())
     }
 
     pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
         let Some(name) = name else { return Ok(PRIMARY) };
         let found =
             self.db().catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
-        let missing =
-            || Error::NotSupported { what: format!("filegroup {name}, which is not there") };
+        let missing = || Unsupported::NoFilegroup { name: name.to_owned() }.into();
         found.map(|(_, id)| *id).ok_or_else(missing)
     }
 
@@ -218,9 +215,8 @@ impl StatementContext<'_> {
             Some(clustered) => {
                 clustered.verify_columns(&of_table)?;
                 if clustered.filegroup.is_some() && clustered.filegroup != spec.filegroup {
-                    let what =
-                        format!("index {} in another filegroup than its table", clustered.name);
-                    return Err(Error::NotSupported { what });
+                    let index = clustered.name.clone();
+                    return Err(Unsupported::IndexElsewhere { index }.into());
                 }
                 children.extend(self.constraint_of((id, schema_id), clustered)?);
                 clustered.base_definition(&of_table)?
@@ -441,9 +437,7 @@ impl StatementContext<'_> {
         for row in table.rows(prefix)? {
             if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
                 // Its pages would belong to nobody.
-                return Err(Error::NotSupported {
-                    what: format!("to delete a row of {} with values off the row", table.name),
-                });
+                return Err(Unsupported::SystemRowOffRow { table: table.name.clone() }.into());
             }
             table.delete(self.tx()?, &row)?;
         }
@@ -537,7 +531,7 @@ pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error>
         ROW_BYTES_MAX
     };
     if longest as usize > most {
-        Err(Error::NotSupported { what: format!("rows of up to {longest} bytes") })
+        Err(Unsupported::RowBytes { bytes: longest }.into())
     } else {
         Ok(())
     }

@@ -9,7 +9,7 @@ use extentdb_types::Datum;
 use crate::catalog::identity::{Identity, State};
 use crate::catalog::table::Table;
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -29,8 +29,7 @@ impl StatementContext<'_> {
     pub(crate) fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
         // Nobody draws from a table that somebody else is making or dropping.
         self.lock_table(table, LockMode::Ix)?;
-        let missing =
-            || Error::NotSupported { what: format!("identity values of table {}", table.name()) };
+        let missing = || Unsupported::NoIdentity { table: table.name().to_owned() };
         let used_up = || Error::Identity { table: table.name().to_owned() };
         let storage = table.storage();
         let identity = storage.identity.as_ref().ok_or_else(missing)?;

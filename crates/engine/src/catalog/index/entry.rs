@@ -15,7 +15,7 @@ use crate::catalog::address::Address;
 use crate::catalog::column::TableColumn;
 use crate::catalog::definition::has_column;
 use crate::catalog::storage::Storage;
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 impl Index {
     /// The entry of a row; `None` when its filter leaves the row out.
@@ -92,11 +92,12 @@ impl Index {
     }
 
     fn open_row(&self, error: EvalError) -> Error {
-        let what = format!("this row under the filter of index {}: {error}", self.name());
+        let index = self.name().to_owned();
         if error.is_undecided() {
-            Error::NotSupported { what }
+            Unsupported::UndecidedFilter { index, why: error }.into()
         } else {
-            Error::Value { column: self.name().to_owned(), what }
+            let what = format!("this row under the filter of index {index}: {error}");
+            Error::Value { column: index, what }
         }
     }
 }
