@@ -10,6 +10,7 @@ pub(crate) mod file_stamp;
 pub(crate) mod files;
 pub(crate) mod ghost_cleanup;
 pub(crate) mod open;
+pub(crate) mod opening;
 pub(crate) mod options;
 pub(crate) mod spec;
 pub(crate) mod suspect;

@@ -46,6 +46,7 @@ use crate::database::Database;
 use crate::database::boot::{begin_emergency, end_emergency};
 use crate::database::files::{DataFile, DataFiles, Restart, owner_of};
 use crate::database::open::is_of_log;
+use crate::database::opening::OpenedFiles;
 use crate::database::options::Options;
 use crate::database::spec::Paths;
 use crate::error::{Cause, Error};
@@ -259,7 +260,7 @@ fn recover_cut(
         minimum: cut.log.from,
         newer_pages: NewerPages::Keep,
     };
-    Database::recover(files, opened.log, options.clone(), restart)
+    OpenedFiles { files, log: opened.log, options: options.clone(), restart }.recover()
 }
 
 impl Recovery {

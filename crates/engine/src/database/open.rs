@@ -2,29 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
-use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{FileId, Lsn, PageId, XactId};
-use extentdb_buffer::{Pool, PoolOptions, SuspectPage};
+use extentdb_base::FileId;
 use extentdb_format::allocation::boot::DatabaseStatus;
 use extentdb_io::Disk;
-use extentdb_space::{Options as SpaceOptions, Space};
 use extentdb_telemetry::Event;
-use extentdb_txn::Manager;
-use extentdb_txn::lock::LockManager;
 use extentdb_types::Guid;
 use extentdb_wal::{Log, LogSpec};
 
-use crate::catalog::cache::CatalogCache;
-use crate::database::boot::{Mark, write_mark};
-use crate::database::checkpoint::Checkpoints;
-use crate::database::files::{DataFile, DataFiles, Restart, owner_of};
+use crate::database::Database;
+use crate::database::files::{DataFiles, Restart, owner_of};
+use crate::database::opening::OpenedFiles;
 use crate::database::options::Options;
 use crate::database::spec::{LogFileSpec, Paths};
-use crate::database::wake_up::WakeUps;
-use crate::database::{Ahead, Database, Fills};
-use crate::error::{Cause, Error};
-use crate::recovery::redo::{NewerPages, Recovered, Recovery};
+use crate::error::Error;
 
 impl Database {
     /// Opens a database, and brings it to the state of its last committed transaction.
@@ -63,7 +53,7 @@ impl Database {
             return Err(Error::EmergencyUnfinished);
         }
         let (log, restart) = files.open_log(&log, &options)?;
-        Database::recover(files, log, options, restart)
+        OpenedFiles { files, log, options, restart }.recover()
     }
 
     /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it
@@ -73,7 +63,9 @@ impl Database {
         let log = options.disk.open(path)?;
         let why = match owner_of(&*log) {
             Ok(found) if found == files.owner() => match files.open_log(&log, &options) {
-                Ok((log, restart)) => return Database::recover(files, log, options, restart),
+                Ok((log, restart)) => {
+                    return OpenedFiles { files, log, options, restart }.recover();
+                }
                 Err(error) => error,
             },
             Ok(found) => {
@@ -85,7 +77,8 @@ impl Database {
             return Err(why);
         }
         if let Some(unused) = files.unused_log(&log, &options) {
-            return Database::recover(files, unused, options, Restart::default());
+            let restart = Restart::default();
+            return OpenedFiles { files, log: unused, options, restart }.recover();
         }
         drop(log);
         let kept_as = set_log_aside(&*options.disk, path)?;
@@ -127,145 +120,7 @@ impl Database {
             sector_bytes: 512,
         };
         let opened = Log::create(file, &spec, options.clock.clone())?;
-        Database::recover(files, opened, options, Restart::default())
-    }
-
-    pub(crate) fn recover(
-        mut files: DataFiles,
-        log: Log,
-        options: Options,
-        restart: Restart,
-    ) -> Result<Database, Error> {
-        let Restart { checkpoint, minimum, newer_pages } = restart;
-        let log = Arc::new(log);
-        // The name of this opening: no record before it has this LSN.
-        let stamp = log.next();
-        let double_write = files.begin_use(stamp, &options)?;
-        let pool_options = PoolOptions {
-            frames: options.frames,
-            waits: options.waits.clone(),
-            events: options.events.clone(),
-            outage: log.outage().clone(),
-            double_write: double_write.clone(),
-        };
-        let outage = log.outage().clone();
-        let pool =
-            Arc::new(Pool::new(pool_options, Arc::new(Ahead(log.clone())), options.clock.clone()));
-        for file in &files.files {
-            pool.add_file(file.id(), file.disk.clone());
-        }
-        let known = files.boot.unknown_384;
-        let last_xact = XactId { high: (known >> 32) as u16, low: known as u32 };
-        let log_end = if files.is_clean() { Lsn::MAX } else { log.last() };
-        let mut recovery = Recovery::new(log.clone(), pool.clone(), log_end, newer_pages);
-        if !minimum.is_zero() {
-            recovery.redo(minimum).map_err(missing_file)?;
-        }
-        if newer_pages == NewerPages::Keep {
-            recovery.lower_newer_pages(&files.files)?;
-        }
-        let last_xact = recovery.last_xact().max(last_xact);
-        let transactions = Arc::new(Manager::new(log.clone(), options.clock.clone(), last_xact));
-        // The sizes of files may have been redone.
-        let space_options = SpaceOptions {
-            database: files.boot.name.to_string(),
-            mixed_pages: options.mixed_pages,
-            extents_per_turn: options.extents_per_turn,
-            compatible: options.compatible_space,
-        };
-        let descriptions = recovery.sizes(files.descriptions()?)?;
-        let wake_ups = Arc::new(WakeUps::default());
-        let fills = Arc::new(Fills { events: options.events.clone(), wake_ups: wake_ups.clone() });
-        let space =
-            Space::open(pool.clone(), transactions.clone(), space_options, &descriptions, fills)?;
-        let space = Arc::new(space);
-        recovery.take_back_freed(&space)?;
-        recovery.undo_system(&space)?;
-        let catalog = CatalogCache::load(&pool, &space, options.placement)
-            .map_err(|error| catalog_damaged(&pool, error))?;
-        space.set_unit_rows(catalog.finder());
-        let locks = Arc::new(LockManager::new(options.waits.clone(), options.clock.clone()));
-        let touched = recovery.touched();
-        let checkpoints = Checkpoints::opened_at(checkpoint);
-        checkpoints.need_from(recovery.needed_from());
-        let deferred = recovery.take_deferred();
-        let losers = recovery.losers(&transactions);
-        let mut database = Database {
-            name: files.boot.name.to_string(),
-            options,
-            log,
-            pool,
-            transactions,
-            space,
-            locks,
-            catalog,
-            checkpoints,
-            recovered: recovery.into_facts(),
-            double_write,
-            deferred: Mutex::default(),
-            has_deferred: AtomicBool::new(false),
-            ddl: Mutex::new(()),
-            version: files.boot.version,
-            sessions: AtomicUsize::new(0),
-            serializers: Default::default(),
-            outage,
-            wake_ups,
-        };
-        database.verify_stamps(&files.files)?;
-        // From now on the files are not those of a clean shutdown.
-        let mark = Mark {
-            checkpoint,
-            is_clean: false,
-            last_xact: database.transactions.last_id(),
-        };
-        if files.is_clean() {
-            write_mark(&database.pool, mark)?;
-        }
-        for (tx, error) in deferred {
-            database.defer_transaction(tx, error)?;
-        }
-        database.undo_losers(losers)?;
-        database.verify_files(&files.files)?;
-        database.observe_deadlocks();
-        database.settle_after_crash(&touched)?;
-        // The boot page changes without a record.
-        database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
-        database.checkpoint()?;
-        // Behind the checkpoint, which gives a full log room. Files that keep their older stamps
-        // prove less, and nothing wrong.
-        match database.stamp_files(stamp) {
-            Err(error) if error.cause() == Cause::LogFull => {}
-            stamped => {
-                stamped?;
-                database.checkpoints.note_stamped();
-            }
-        }
-        Ok(database)
-    }
-}
-
-impl Database {
-    /// The files that were given are those of the catalog.
-    fn verify_files(&self, given: &[DataFile]) -> Result<(), Error> {
-        let known = self.catalog.data_file_ids()?;
-        if let Some(missing) = known.iter().find(|id| given.iter().all(|file| file.id() != **id)) {
-            return Err(Error::MissingFile { file: *missing });
-        }
-        match given.iter().find(|file| !known.contains(&file.id())) {
-            None => Ok(()),
-            Some(stray) => {
-                let path = stray.disk.path().to_path_buf();
-                Err(Error::WrongFile { path, what: "the catalog does not know it" })
-            }
-        }
-    }
-}
-
-/// A record about a file that was not given.
-fn missing_file(error: Error) -> Error {
-    match error {
-        Error::Buffer(extentdb_buffer::Error::NoFile { file }) => Error::MissingFile { file },
-        other => other,
+        OpenedFiles { files, log: opened, options, restart: Restart::default() }.recover()
     }
 }
 
@@ -293,22 +148,4 @@ fn set_log_aside(disk: &dyn Disk, path: &Path) -> Result<PathBuf, Error> {
         }
     }
     Err(Error::LogMissing)
-}
-
-/// What keeps the catalog from being read is the page that cannot be read, when there is one.
-fn catalog_damaged(pool: &Pool, error: Error) -> Error {
-    match pool.suspect_pages().first() {
-        Some(suspect) => {
-            let SuspectPage { page, fault, .. } = *suspect;
-            Error::CatalogDamaged { page, fault, source: Box::new(error) }
-        }
-        None => error,
-    }
-}
-
-impl Recovered {
-    /// True when the database had been closed cleanly.
-    pub fn was_clean(&self) -> bool {
-        self.redone == 0 && self.undone == 0
-    }
 }

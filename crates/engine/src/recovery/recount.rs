@@ -14,7 +14,7 @@ use crate::recovery::redo::Touched;
 
 impl Database {
     /// Counts every unit that the log touched, and corrects the classes of its pages.
-    pub(crate) fn settle_after_crash(&self, touched: &Touched) -> Result<(), Error> {
+    pub(crate) fn recount_after_crash(&self, touched: &Touched) -> Result<(), Error> {
         for unit in self.catalog.units.all() {
             if !touched.units.iter().any(|id| unit.is_known_as(*id)) {
                 continue;

@@ -362,3 +362,10 @@ impl Recovery {
 pub(crate) fn newest(open: &[Transaction]) -> Option<usize> {
     (0..open.len()).max_by_key(|at| open[*at].undo_next())
 }
+
+impl Recovered {
+    /// True when the database had been closed cleanly.
+    pub fn was_clean(&self) -> bool {
+        self.redone == 0 && self.undone == 0
+    }
+}
