@@ -1,104 +1,42 @@
 //! A database that is open.
 
+pub(crate) mod background;
+pub(crate) mod boot;
+pub(crate) mod checkpoint;
+pub(crate) mod create;
+pub(crate) mod deadlock_events;
+pub(crate) mod emergency;
+pub(crate) mod file_stamp;
+pub(crate) mod files;
+pub(crate) mod ghost_cleanup;
+pub(crate) mod open;
+pub(crate) mod opening;
+pub(crate) mod options;
+pub(crate) mod spec;
+pub(crate) mod suspect;
+pub(crate) mod verify;
+pub(crate) mod wake_up;
+
 use std::time::Duration;
 
-use extentdb_base::env::{Clock, SystemClock};
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
-use extentdb_io::{Disk, DurabilityMode, RealDisk};
-use extentdb_rowset::heap::Placement;
 use extentdb_space::{FillEvents, Space};
-use extentdb_telemetry::{EventSink, NoEvents, Waits};
+use extentdb_telemetry::EventSink;
 use extentdb_txn::Manager;
 use extentdb_txn::lock::LockManager;
 use extentdb_wal::Log;
 
-use crate::catalog::CatalogCache;
-use crate::checkpoint::Checkpoints;
+use crate::catalog::cache::CatalogCache;
+use crate::database::checkpoint::Checkpoints;
+use crate::database::options::Options;
+use crate::database::suspect::Deferred;
+use crate::database::wake_up::WakeUps;
 use crate::error::Error;
-use crate::isolation::Serializers;
-use crate::recovery::Recovered;
-use crate::running::Bells;
-use crate::session::Session;
-use crate::suspect::Deferred;
-use crate::torn_pages::TornPages;
-
-/// Which log is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RecoveryModel {
-    /// What a restart needs.
-    #[default]
-    Simple,
-    /// Also what has not been backed up yet: see [`Database::log_backed_up`].
-    Full,
-}
-
-/// How a database is run.
-#[derive(Clone)]
-pub struct Options {
-    /// Where its files are.
-    pub disk: Arc<dyn Disk>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Pages in memory: 16 at least, and no more than the machine has memory for, or 2^31.
-    pub frames: usize,
-    /// The first eight pages of a table come from mixed extents.
-    pub mixed_pages: bool,
-    /// Consecutive extents per file and turn: 1 to 64, as with `-E`.
-    pub extents_per_turn: u32,
-    /// New files count as full as SQL Server's are, in memory only, so that skip targets are the
-    /// same; off by default.
-    pub compatible_space: bool,
-    /// How rows are placed in heaps.
-    pub placement: Placement,
-    /// Which log is kept.
-    pub recovery_model: RecoveryModel,
-    /// Log that may be written before a checkpoint is due; `None` = only when asked for, or when
-    /// the log is nearly full (T3505).
-    pub checkpoint_log_bytes: Option<u64>,
-    /// How long a restart may take to redo what is not in the files: checkpoints come often enough
-    /// for that. `None` = however long.
-    pub target_recovery: Option<Duration>,
-    /// Take ghosts away while the database runs with threads of its own; off with trace flag 661.
-    pub ghost_cleanup: bool,
-    /// What becomes of pages whose write a crash cuts short.
-    pub torn_pages: TornPages,
-    /// Where waits are counted.
-    pub waits: Arc<Waits>,
-    /// Who hears of events.
-    pub events: Arc<dyn EventSink>,
-}
-
-impl Options {
-    /// On this disk, with 64 MB of pages in memory.
-    pub fn on(disk: Arc<dyn Disk>) -> Options {
-        Options {
-            disk,
-            clock: Arc::new(SystemClock::new()),
-            frames: 8192,
-            mixed_pages: true,
-            extents_per_turn: 1,
-            compatible_space: false,
-            placement: Placement::Packed,
-            recovery_model: RecoveryModel::Simple,
-            checkpoint_log_bytes: Some(64 << 20),
-            target_recovery: Some(Duration::from_secs(60)),
-            ghost_cleanup: true,
-            torn_pages: TornPages::default(),
-            waits: Arc::new(Waits::new()),
-            events: Arc::new(NoEvents),
-        }
-    }
-}
-
-impl Default for Options {
-    /// In the file system, durable as the machine does it best.
-    fn default() -> Options {
-        Options::on(Arc::new(RealDisk::new(DurabilityMode::Auto)))
-    }
-}
+use crate::recovery::redo::Recovered;
+use crate::session::isolation::Serializers;
 
 /// A database that is open. All methods may be called from all threads.
 pub struct Database {
@@ -127,7 +65,7 @@ pub struct Database {
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).
-    pub(crate) bells: Arc<Bells>,
+    pub(crate) wake_ups: Arc<WakeUps>,
 }
 
 impl Database {
@@ -170,11 +108,6 @@ impl Database {
     /// What opening it had to do.
     pub fn recovered(&self) -> &Recovered {
         &self.recovered
-    }
-
-    /// A session: one after the other, its transactions.
-    pub fn session(&self) -> Session<'_> {
-        Session::new(self, self.sessions.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Nothing more is done after an error that leaves memory and files apart.
@@ -222,7 +155,7 @@ impl WriteAhead for Ahead {
 /// Events of space management as events of the engine.
 pub(crate) struct Fills {
     pub(crate) events: Arc<dyn EventSink>,
-    pub(crate) bells: Arc<Bells>,
+    pub(crate) wake_ups: Arc<WakeUps>,
 }
 
 impl FillEvents for Fills {
@@ -240,6 +173,6 @@ impl FillEvents for Fills {
     }
 
     fn running_low(&self) {
-        self.bells.growth.ring();
+        self.wake_ups.growth.notify();
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong with a database.
 
+mod unsupported;
+
 use std::path::PathBuf;
 
 use extentdb_base::{FileId, Lsn, ObjectId, OfflineCause, PageId};
@@ -8,8 +10,10 @@ use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
 use extentdb_types::collation::UncertainCharacter;
 
-use crate::address::Address;
+use crate::catalog::address::Address;
 use crate::invalid::InvalidOption;
+
+pub use unsupported::Unsupported;
 
 /// Which database a log belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,11 +297,8 @@ pub enum Error {
         found: usize,
     },
     /// A table that cannot be made, or a thing that tables here do not have.
-    #[error("not supported: {what}")]
-    NotSupported {
-        /// What it is.
-        what: String,
-    },
+    #[error("not supported: {0}")]
+    NotSupported(#[from] Unsupported),
     /// There is no row at this place.
     #[error("there is no row {0}")]
     NoRow(Address),

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Address, Cause, Database, Error, Options, Paths, Row, Session, Table};
+use extentdb_engine::{
+    Address, Cause, Database, Error, Options, Paths, Row, Session, Table, Unsupported,
+};
 use extentdb_io::{Disk, Durability, MemDisk};
 use extentdb_types::{Datum, SqlType};
 use support::*;
@@ -57,8 +59,8 @@ fn read(db: &Database) -> Model {
         };
         match session.scan(&table, each) {
             Ok(()) => drop(model.insert(format!("{}.{}", table.schema(), table.name()), rows)),
-            Err(Error::NotSupported { what } | Error::Value { what, .. }) => {
-                eprintln!("{} is not read: {what}", table.name())
+            Err(error @ (Error::NotSupported(_) | Error::Value { .. })) => {
+                eprintln!("{} is not read: {error}", table.name())
             }
             Err(error) => panic!("{}: {error}", table.name()),
         }
@@ -147,8 +149,8 @@ impl Attached {
         };
         match done {
             Ok(()) => *self.changed.entry(name.clone()).or_default() += 1,
-            Err(Error::NotSupported { what }) if what.starts_with("changes of table") => {
-                self.refused.insert(name.clone(), what);
+            Err(Error::NotSupported(Unsupported::ReadOnlyTable { why, .. })) => {
+                self.refused.insert(name.clone(), why);
             }
             Err(Error::UncertainKey { .. }) => {
                 self.refusals += 1;

@@ -9,9 +9,9 @@ use extentdb_template::DatabaseBuilder;
 use extentdb_types::{Datum, SqlType};
 
 use super::template::sample;
-use crate::ddl::object;
-use crate::invalid::PRIMARY_BYTES_MIN;
-use crate::system_table::{int, number, text};
+use crate::catalog::objects::object;
+use crate::catalog::system_table::{int, number, text};
+use crate::database::verify::PRIMARY_BYTES_MIN;
 use crate::{
     ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, Table, TableSpec,
 };
@@ -32,7 +32,6 @@ fn numbers(session: &mut Session<'_>, name: &str) -> Arc<Table> {
 
 /// Every object is found by its name, in any case, as by a look at all of them.
 fn assert_found_by_name(db: &Database) -> usize {
-    let session = db.session();
     let objects = db.catalog.system("sysschobjs").unwrap();
     let mut by_index = 0;
     for row in objects.rows(&[]).unwrap() {
@@ -40,10 +39,10 @@ fn assert_found_by_name(db: &Database) -> usize {
         let schema = row.get(object::SCHEMA).and_then(number).unwrap() as i32;
         let name = text(row.get(object::NAME));
         for name in [name.clone(), name.to_ascii_lowercase(), name.to_ascii_uppercase()] {
-            assert_eq!(session.object_named(schema, &name).unwrap(), Some(id), "{name}");
+            assert_eq!(db.catalog.object_named(schema, &name).unwrap(), Some(id), "{name}");
             by_index += usize::from(objects.rows_named(object::BY_NAME, &name).unwrap().is_some());
         }
-        assert_eq!(session.object_named(schema, &format!("{name}_not")).unwrap(), None);
+        assert_eq!(db.catalog.object_named(schema, &format!("{name}_not")).unwrap(), None);
     }
     by_index
 }

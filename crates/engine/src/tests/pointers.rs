@@ -37,7 +37,7 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
     };
     let between = unit_row(table.unit().hobt(), 1, unit, &UnitPlace::default());
     let rows = db.catalog.system("sysallocunits").unwrap();
-    rows.insert(session.tx().unwrap(), &between).unwrap();
+    session.in_transaction("INSERT", |context| rows.insert(context.tx()?, &between)).unwrap();
     extentdb_change::roll_back_system(&*db.space, tx).unwrap();
     assert_eq!((row(&table), row(&before)), (own, other));
     let between = db.catalog.unit_of_row(unit.id).unwrap().unwrap().pointers();

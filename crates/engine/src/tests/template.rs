@@ -13,7 +13,7 @@ use extentdb_catalog::table::{
 use extentdb_io::MemDisk;
 use extentdb_types::SqlType;
 
-use crate::system_table::number;
+use crate::catalog::system_table::number;
 use crate::{Database, Options, Paths};
 
 /// A row as `rows.tsv` has it.

@@ -1,0 +1,328 @@
+//! The catalog of an open database: the system base tables, and the user tables that they
+//! describe.
+//!
+//! There is no second one: what is kept in memory here is read from the base tables when the
+//! database is opened, and changed after the transaction that changed them has committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use extentdb_base::sync::{Arc, RwLock, read, write};
+use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
+use extentdb_buffer::{PageWriteGuard, Pool};
+use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
+use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
+use extentdb_catalog::{PageError, PageGetter};
+use extentdb_format::PageBytes;
+use extentdb_format::allocation::unit_row::is_row_of;
+use extentdb_rowset::Tree;
+use extentdb_rowset::heap::{Heap, Placement};
+use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
+
+use crate::catalog::key_order::Origin;
+use crate::catalog::system_table::{SystemTable, bigint};
+use crate::catalog::table::Table;
+use crate::catalog::tables::Tables;
+use crate::catalog::units::Units;
+use crate::error::Error;
+
+/// `sysfiles1`: the only system table that is a heap.
+const SYSFILES1: ObjectId = ObjectId(8);
+/// Tries to find a row that splits move about.
+const TRIES_MAX: usize = 1000;
+
+/// What is about to go.
+#[derive(Clone)]
+pub(crate) enum Left {
+    Heap(Arc<Heap>),
+    Tree(Arc<Tree>),
+}
+
+/// The catalog.
+pub(crate) struct CatalogCache {
+    pub(crate) origin: Origin,
+    pub(crate) system: BTreeMap<String, SystemTable>,
+    /// The trees of system tables, by every id that pages and log records name them by.
+    system_trees: BTreeMap<AllocUnitId, Arc<Tree>>,
+    pub(crate) units: Units,
+    /// User tables, and `sysfiles1`.
+    pub(crate) tables: Arc<RwLock<Tables>>,
+    /// Heaps and trees that open transactions have dropped or replaced: their catalog rows are
+    /// gone, and may come back.
+    pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Left>>,
+    /// Units that open transactions have made: their catalog rows may go again, and are left as
+    /// they are until then.
+    pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
+    /// Tables that open transactions make.
+    pub(crate) making: RwLock<BTreeSet<ObjectId>>,
+    pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
+    pub(crate) filegroups: BTreeMap<String, i16>,
+    /// The highest rowset id there ever was.
+    pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
+    /// The clustered index of `sysallocunits`, for those who look for rows of units.
+    finder: Arc<UnitFinder>,
+}
+
+/// The pool as the catalog's reader sees it.
+pub(crate) struct PoolPages<'p> {
+    pub(crate) pool: &'p Pool,
+    pub(crate) space: &'p Space,
+}
+
+impl PageGetter for PoolPages<'_> {
+    fn page(&self, id: PageId, page: &mut PageBytes) -> Result<(), PageError> {
+        let guard =
+            self.pool.read(id).map_err(|error| PageError::Io { page: id, source: error.into() })?;
+        page.copy_from_slice(&guard[..]);
+        Ok(())
+    }
+
+    fn page_count(&self, file: FileId) -> u32 {
+        self.space.file(file).map_or(0, |file| file.pages())
+    }
+
+    fn total_pages(&self) -> u64 {
+        self.space.files().iter().map(|file| u64::from(file.pages())).sum()
+    }
+}
+
+impl CatalogCache {
+    /// Reads the base tables.
+    ///
+    /// # Errors
+    /// Something of them is missing or contradicts itself: such a database is checked, not written.
+    pub(crate) fn load(
+        pool: &Pool,
+        space: &Arc<Space>,
+        placement: Placement,
+    ) -> Result<CatalogCache, Error> {
+        let catalog = Catalog::load(&PoolPages { pool, space })?;
+        if let Some(fault) = catalog.faults.first() {
+            return Err(Error::catalog(fault.to_string()));
+        }
+        let origin = Origin::read(pool)?;
+        let units = Units::default();
+        for unit in catalog.units.values() {
+            let rows = catalog.rowsets.get(&unit.owner).map_or(0, |rowset| rowset.rows);
+            units.add(Arc::new(Unit::new(&description(unit, rows))));
+        }
+        let definitions =
+            base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
+        let mut system = BTreeMap::new();
+        // Internal tables are of another form in each database, and nothing here changes them.
+        for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
+            if let Some(table) = SystemTable::open((definition, origin), &catalog, space, &units)? {
+                system.insert(table.name.clone(), table);
+            }
+        }
+        let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
+        let cache = CatalogCache {
+            origin,
+            system_trees: trees_by_unit(&system),
+            system,
+            units,
+            tables: Arc::default(),
+            leaving: RwLock::default(),
+            coming: RwLock::default(),
+            making: RwLock::default(),
+            schemas: RwLock::new(catalog.schemas.clone()),
+            filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
+            last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
+            finder,
+        };
+        let tree = cache.system("sysallocunits")?.indexes[0].tree.clone();
+        *write(&cache.finder.tree) = Some(tree);
+        let is_ours = |table: &&extentdb_catalog::model::Table| {
+            table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1
+        };
+        for table in catalog.tables.values().filter(is_ours) {
+            if let Some(table) = Table::open(table, &catalog, space, &cache.units, placement)? {
+                write(&cache.tables).add(Arc::new(table));
+            }
+        }
+        Ok(cache)
+    }
+
+    /// Who finds the rows of units.
+    pub(crate) fn finder(&self) -> Arc<dyn UnitRows> {
+        self.finder.clone()
+    }
+
+    /// Becomes another picture of the same base tables. Those who find rows of units keep the
+    /// finder they have.
+    pub(crate) fn replace_by(&mut self, fresh: CatalogCache) {
+        let tree = read(&fresh.finder.tree).clone();
+        *write(&self.finder.tree) = tree;
+        *self = CatalogCache { finder: self.finder.clone(), ..fresh };
+    }
+
+    /// Lets go of the tree that space finds rows of units through: the two hold each other.
+    pub(crate) fn detach(&self) {
+        *write(&self.finder.tree) = None;
+    }
+
+    /// A system table by its name.
+    pub(crate) fn system(&self, name: &str) -> Result<&SystemTable, Error> {
+        self.system.get(name).ok_or_else(|| Error::catalog(format!("there is no table {name}")))
+    }
+
+    /// The unit as its row has it now: one that a rollback has brought back is in no picture of the
+    /// catalog.
+    pub(crate) fn unit_of_row(&self, id: AllocUnitId) -> Result<Option<Arc<Unit>>, Error> {
+        let row = self.system("sysallocunits")?.indexes[0].tree.find(&[bigint(id.0)])?;
+        let unit = row.and_then(|row| AllocUnit::of_record(&row.bytes));
+        Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
+    }
+
+    /// The tree of a unit: that of a system table, of an index, or one that is about to go.
+    pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
+        let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
+        if let Some(tree) = self.system_trees.get(&unit) {
+            return Some(tree.clone());
+        }
+        let owner = read(&self.tables).owner(unit).cloned();
+        let of_table = owner.and_then(|table| table.storage().trees().find(is_it).cloned());
+        of_table.or_else(|| self.leaving_tree(unit))
+    }
+
+    /// A tree that an open transaction has dropped or replaced.
+    fn leaving_tree(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
+        let leaving = read(&self.leaving);
+        let tree = |left: &Left| match left {
+            Left::Tree(tree) if tree.unit().is_known_as(unit) => Some(tree.clone()),
+            _ => None,
+        };
+        let by_id = leaving.get(&unit).and_then(tree);
+        by_id.or_else(|| leaving.values().find_map(tree))
+    }
+
+    /// All trees: those of system tables, and those of user tables.
+    pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
+        let of_system =
+            self.system.values().flat_map(|table| &table.indexes).map(|index| index.tree.clone());
+        let storages = self.all_tables().into_iter().map(|table| table.storage());
+        let of_tables = storages.flat_map(|storage| storage.trees().cloned().collect::<Vec<_>>());
+        of_system.chain(of_tables).collect()
+    }
+
+    /// The user table whose rows a unit holds.
+    pub(crate) fn table_of(&self, unit: AllocUnitId) -> Option<Arc<Table>> {
+        read(&self.tables).owner(unit).filter(|table| table.unit().id() == unit).cloned()
+    }
+
+    /// The heap whose rows a unit holds, that of a table or one that is about to go.
+    pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
+        let leaving = || match read(&self.leaving).get(&unit) {
+            Some(Left::Heap(heap)) => Some(heap.clone()),
+            _ => None,
+        };
+        self.table_of(unit).and_then(|table| table.heap()).or_else(leaving)
+    }
+
+    /// Does an open transaction make the table?
+    pub(crate) fn is_new(&self, table: ObjectId) -> bool {
+        read(&self.making).contains(&table)
+    }
+
+    /// Is the unit one that an open transaction has dropped?
+    pub(crate) fn is_leaving(&self, unit: AllocUnitId) -> bool {
+        read(&self.leaving).contains_key(&unit)
+    }
+
+    /// Does the catalog row of the unit belong to an open transaction?
+    pub(crate) fn is_pending(&self, unit: AllocUnitId) -> bool {
+        self.is_leaving(unit) || read(&self.coming).contains(&unit)
+    }
+
+    /// A user table by schema and name: of several the one that `rank` puts first, none that it has
+    /// no rank for. Names compare without regard to case.
+    pub(crate) fn table(
+        &self,
+        name: &str,
+        rank: impl Fn(&Table) -> Option<u8>,
+    ) -> Option<Arc<Table>> {
+        let (schema, name) = name.split_once('.').unwrap_or(("dbo", name));
+        let tables = read(&self.tables);
+        let users = tables.named(schema, name).filter(|table| table.id() != SYSFILES1);
+        let ranked = users.filter_map(|table| Some((rank(table)?, table)));
+        ranked.min_by_key(|(rank, _)| *rank).map(|(_, table)| table.clone())
+    }
+
+    /// A table by its id.
+    pub(crate) fn table_by_id(&self, id: ObjectId) -> Option<Arc<Table>> {
+        read(&self.tables).get(id).cloned()
+    }
+
+    /// `sysfiles1`, which lists the files a second time.
+    pub(crate) fn sysfiles1(&self) -> Result<Arc<Table>, Error> {
+        let found = read(&self.tables).get(SYSFILES1).cloned();
+        found.ok_or_else(|| Error::catalog("there is no table sysfiles1"))
+    }
+
+    /// All tables, by id.
+    pub(crate) fn all_tables(&self) -> Vec<Arc<Table>> {
+        read(&self.tables).all().cloned().collect()
+    }
+
+    /// All tables but the system's own, by id.
+    pub(crate) fn user_tables(&self) -> Vec<Arc<Table>> {
+        read(&self.tables).all().filter(|table| table.id() != SYSFILES1).cloned().collect()
+    }
+
+    /// The next rowset id.
+    pub(crate) fn next_rowset(&self) -> HobtId {
+        use extentdb_base::sync::atomic::Ordering;
+        HobtId(self.last_rowset.fetch_add(1 << 16, Ordering::Relaxed) + (1 << 16))
+    }
+}
+
+fn trees_by_unit(system: &BTreeMap<String, SystemTable>) -> BTreeMap<AllocUnitId, Arc<Tree>> {
+    let trees = system.values().flat_map(|table| &table.indexes).map(|index| &index.tree);
+    trees.flat_map(|tree| tree.unit().aliases().map(|id| (id, tree.clone()))).collect()
+}
+
+/// A unit as `sysallocunits` and `sysrowsets` describe it.
+fn description(unit: &AllocUnit, rows: i64) -> UnitDescription {
+    UnitDescription {
+        id: unit.id,
+        hobt: unit.owner,
+        group: unit.filegroup,
+        first: unit.first_page,
+        root: unit.root,
+        first_iam: unit.first_iam,
+        counts: Counts {
+            rows: if unit.kind == AllocUnitKind::InRow { rows } else { 0 },
+            data: unit.pages_data,
+            used: unit.pages_used,
+            reserved: unit.pages_reserved,
+        },
+    }
+}
+
+/// Finds the rows of allocation units through the clustered index of `sysallocunits`.
+pub(crate) struct UnitFinder {
+    pool: Arc<Pool>,
+    tree: RwLock<Option<Arc<Tree>>>,
+}
+
+impl UnitRows for UnitFinder {
+    fn with_row(
+        &self,
+        unit: &Unit,
+        f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), extentdb_space::Error>,
+    ) -> Result<(), extentdb_space::Error> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
+            extentdb_space::Error::Catalog { unit: unit.id(), source }
+        };
+        let tree = read(&self.tree).clone().ok_or_else(|| failed("it is not open".into()))?;
+        // Between looking for the row and latching its page a split may have moved it.
+        for _ in 0..TRIES_MAX {
+            let found = tree.find(&[bigint(unit.id().0)]).map_err(|error| failed(error.into()))?;
+            let row = found.ok_or_else(|| failed("there is no such row".into()))?;
+            let mut page = self.pool.write(row.at.page)?;
+            if is_row_of(&page, row.at.slot.0, unit.id()) {
+                return f(&mut page, row.at.slot.0);
+            }
+        }
+        Err(failed("its row moves about".into()))
+    }
+}

@@ -1,0 +1,181 @@
+//! What rows must obey: CHECK constraints, and foreign keys in both directions.
+//!
+//! ```text
+//! row comes or changes   every CHECK of the table, before it is put there: false is refused, NULL passes
+//!                        every foreign key of the table, after that: without a NULL in it, the row it names must be there
+//! row goes or changes    every foreign key that leads to the table, after that: `foreign_key.rs`
+//! ```
+//!
+//! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row
+//! open refuses the row.
+//!
+//! Source of the bit for disabled constraints: public texts of system views.
+
+use extentdb_base::ObjectId;
+use extentdb_base::sync::Arc;
+use extentdb_catalog::layout::Cell;
+use extentdb_catalog::model::{self, AllocUnit, AllocUnitKind, Catalog};
+use extentdb_types::SqlType;
+
+use crate::catalog::column::TableColumn;
+use crate::catalog::foreign_key::{DISABLED, ForeignKey};
+use crate::catalog::formula::Condition;
+use crate::error::{Error, Unsupported};
+
+/// A CHECK constraint.
+#[derive(Debug)]
+pub(crate) struct Check {
+    pub(crate) id: ObjectId,
+    pub(crate) name: String,
+    condition: Condition,
+}
+
+impl Check {
+    /// Compiles a condition over the columns of a table.
+    ///
+    /// # Errors
+    /// Why it cannot be evaluated.
+    pub(crate) fn compile(
+        (id, name): (ObjectId, String),
+        text: &str,
+        columns: &[TableColumn],
+    ) -> Result<Check, String> {
+        Ok(Check { id, name, condition: Condition::compile(text, columns)? })
+    }
+
+    /// Ids of the columns that it is about.
+    pub(crate) fn columns(&self) -> &[i32] {
+        self.condition.columns()
+    }
+
+    /// Refuses a row that it is false for.
+    pub(crate) fn verify(
+        &self,
+        table: &str,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        match self.condition.truth(columns, row) {
+            Ok(Some(false)) => Err(self.refused(table)),
+            Ok(_) => Ok(()),
+            Err(error) if error.is_undecided() => {
+                Err(Unsupported::UndecidedCheck { constraint: self.name.clone(), why: error }
+                    .into())
+            }
+            Err(error) => Err(Error::Value { column: self.name.clone(), what: error.to_string() }),
+        }
+    }
+
+    fn refused(&self, table: &str) -> Error {
+        Error::Constraint {
+            table: table.to_owned(),
+            name: self.name.clone(),
+            kind: "CHECK",
+        }
+    }
+}
+
+/// The constraints of a table, and the foreign keys that lead to it. The second is why the table is
+/// only read here.
+pub(crate) fn constraints_of(
+    table: &model::Table,
+    columns: &[TableColumn],
+    catalog: &Catalog,
+) -> (Constraints, Option<String>) {
+    let mut found = Constraints::default();
+    let mut read_only = not_written(table, columns, catalog);
+    let is_on = |object: &&model::Object| object.status & DISABLED == 0;
+    for check in &catalog.checks {
+        if check.object.parent != table.id || !is_on(&&check.object) {
+            continue;
+        }
+        let text = check.definition.as_deref().ok_or_else(|| "its text cannot be read".to_owned());
+        let name = (check.object.id, check.object.name.clone());
+        match text.and_then(|text| Check::compile(name, text, columns)) {
+            Ok(check) => found.checks.push(Arc::new(check)),
+            Err(why) => read_only = Some(format!("check constraint {}: {why}", check.object.name)),
+        }
+    }
+    for key in &catalog.foreign_keys {
+        let own = Arc::new(ForeignKey::of(key));
+        if own.child == table.id {
+            found.leading_out.push(own.clone());
+        }
+        if own.parent == table.id {
+            found.leading_in.push(own);
+        }
+    }
+    (found, read_only)
+}
+
+/// What rows of a table have, or depends on them, that is not written here.
+fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog) -> Option<String> {
+    let column = columns.iter().find_map(|column| match &column.formula {
+        _ if column.ty.is_max() || column.ty.is_lob() => {
+            Some(format!("column {} with values off the row", column.name))
+        }
+        _ if column.ty == SqlType::RowVersion => Some(format!("rowversion column {}", column.name)),
+        Some(formula) if formula.is_persisted => {
+            formula.unknown().map(|why| format!("persisted computed column {}: {why}", column.name))
+        }
+        _ => None,
+    });
+    let rule = table.columns.iter().find(|column| column.rule_object.0 != 0);
+    let rule = rule.map(|column| format!("a rule for column {}", column.name));
+    let view =
+        catalog.tables.values().find(|view| view.kind.code() == "V" && !view.indexes.is_empty());
+    let view = view.map(|view| format!("perhaps rows in the indexed view {}", view.name));
+    let is_elsewhere = |unit: &AllocUnit| unit.kind != AllocUnitKind::InRow && unit.pages_used > 0;
+    let elsewhere =
+        catalog.rowsets_of(table.base()?).flat_map(|rowset| &rowset.units).any(is_elsewhere);
+    let elsewhere = elsewhere.then(|| "rows that are continued on other pages".to_owned());
+    column.or(rule).or(view).or(elsewhere)
+}
+
+/// A constraint without an index.
+pub(crate) enum Rule {
+    Check(Arc<Check>),
+    ForeignKey(Arc<ForeignKey>),
+    /// The column, by id, and the object.
+    Default(i32, ObjectId),
+}
+
+/// The constraints of a table.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Constraints {
+    pub(crate) checks: Vec<Arc<Check>>,
+    /// Its foreign keys.
+    pub(crate) leading_out: Vec<Arc<ForeignKey>>,
+    /// Those of other tables, and of itself, that name its rows.
+    pub(crate) leading_in: Vec<Arc<ForeignKey>>,
+}
+
+impl Constraints {
+    /// A check, foreign key or default of a column by its name.
+    pub(crate) fn rule(&self, name: &str, columns: &[TableColumn]) -> Option<Rule> {
+        let default = columns.iter().find_map(|column| {
+            let own = column
+                .default
+                .as_ref()
+                .filter(|own| own.is_own && own.name.eq_ignore_ascii_case(name))?;
+            Some(Rule::Default(column.id, own.id))
+        });
+        let check = self.checks.iter().find(|check| check.name.eq_ignore_ascii_case(name));
+        let key = self.leading_out.iter().find(|key| key.name.eq_ignore_ascii_case(name));
+        check.cloned().map(Rule::Check).or_else(|| key.cloned().map(Rule::ForeignKey)).or(default)
+    }
+
+    /// Does anything depend on what a row was before?
+    pub(crate) fn look_back(&self) -> bool {
+        !self.leading_in.is_empty() || !self.leading_out.is_empty()
+    }
+
+    pub(crate) fn verify_checks(
+        &self,
+        table: &str,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        self.checks.iter().try_for_each(|check| check.verify(table, columns, row))
+    }
+}

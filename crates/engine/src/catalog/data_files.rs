@@ -1,0 +1,31 @@
+//! Data files as `sysprufiles` lists them.
+
+use extentdb_base::FileId;
+use extentdb_catalog::layout::Cell;
+
+use crate::catalog::cache::CatalogCache;
+use crate::catalog::system_table::{Cells, number};
+use crate::error::Error;
+
+/// Columns of `sysprufiles`.
+pub(crate) const FILE_ID: usize = 2 - 1;
+const FILE_TYPE: usize = 5 - 1;
+const DROP_LSN: usize = 13 - 1;
+/// Rows of data, as against log.
+const ROWS_FILE: i64 = 0;
+
+impl CatalogCache {
+    /// The data files that the catalog knows.
+    pub(crate) fn data_file_ids(&self) -> Result<Vec<FileId>, Error> {
+        let rows = self.system("sysprufiles")?.rows(&[])?;
+        let id =
+            |row: &Cells| row.get(FILE_ID).and_then(number).and_then(|id| u16::try_from(id).ok());
+        Ok(rows.iter().filter(|row| is_data_file(row)).filter_map(id).map(FileId).collect())
+    }
+}
+
+/// Is it the row of a data file that was not dropped?
+pub(crate) fn is_data_file(row: &Cells) -> bool {
+    let is_dropped = !matches!(row.get(DROP_LSN), None | Some(Cell::Null | Cell::Missing));
+    row.get(FILE_TYPE).and_then(number) == Some(ROWS_FILE) && !is_dropped
+}

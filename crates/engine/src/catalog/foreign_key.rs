@@ -1,0 +1,50 @@
+//! A foreign key as the catalog describes it.
+
+use extentdb_base::{IndexId, ObjectId};
+use extentdb_catalog::model::{self, ReferentialAction};
+
+/// `sysschobjs.status` of a constraint that is switched off.
+pub(crate) const DISABLED: u32 = 0x100;
+
+/// A foreign key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ForeignKey {
+    pub(crate) id: ObjectId,
+    pub(crate) name: String,
+    /// The table whose rows name others.
+    pub(crate) child: ObjectId,
+    /// The table of the rows that are named.
+    pub(crate) parent: ObjectId,
+    /// The unique index they are found by.
+    pub(crate) index: IndexId,
+    /// Columns that name, and the columns they name, by id.
+    pub(crate) columns: Vec<(i32, i32)>,
+    /// What happens to rows that name a row which goes.
+    pub(crate) on_delete: ReferentialAction,
+    /// What happens to rows that name a row which gets another key.
+    pub(crate) on_update: ReferentialAction,
+    /// One that is switched off keeps its parent, and is not looked at.
+    pub(crate) is_enabled: bool,
+}
+
+impl ForeignKey {
+    pub(crate) fn of(key: &model::ForeignKey) -> ForeignKey {
+        ForeignKey {
+            id: key.object.id,
+            name: key.object.name.clone(),
+            child: key.object.parent,
+            parent: key.referenced,
+            index: key.referenced_index,
+            columns: key.columns.clone(),
+            on_delete: key.on_delete,
+            on_update: key.on_update,
+            is_enabled: key.object.status & DISABLED == 0,
+        }
+    }
+
+    /// Do rows of the child follow those of the parent?
+    pub(crate) fn follows(&self) -> bool {
+        self.on_delete != ReferentialAction::NoAction
+            || self.on_update != ReferentialAction::NoAction
+    }
+}

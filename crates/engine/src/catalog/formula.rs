@@ -1,0 +1,179 @@
+//! Expressions over the columns of a row: what a computed column is, which rows a filtered index
+//! has, what a CHECK asks.
+//!
+//! ```text
+//! row       the cells of its record │ cells of computed columns that rows do not have
+//! inputs    cells by the ids of their columns ──▶ program of crate expr ──▶ value, truth, or why there is none
+//! ```
+//!
+//! Compiled once, when the table is opened or changed. What cannot be evaluated with certainty is
+//! told, never guessed: a CHECK, a filter or a persisted column that does not compile makes its
+//! table read only, and a row that one leaves open is refused. The value of a column that rows do
+//! not have is missed by those who ask for it, and by nobody else.
+
+use std::borrow::Cow;
+
+use extentdb_catalog::layout::Cell;
+use extentdb_catalog::table::DEFAULT_COLLATION;
+use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
+use extentdb_types::{Collation, SqlType};
+
+use crate::catalog::column::TableColumn;
+use crate::error::{Error, Unsupported};
+
+/// For each input of a program the column, by id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Inputs(Vec<i32>);
+
+impl Inputs {
+    fn of(places: &[usize], columns: &[TableColumn]) -> Inputs {
+        Inputs(places.iter().filter_map(|at| Some(columns.get(*at)?.id)).collect())
+    }
+
+    /// One row as the only one of a batch.
+    fn push(&self, batch: &mut Batch, columns: &[TableColumn], row: &[Cell<'_>]) {
+        for (input, id) in self.0.iter().enumerate() {
+            let at = columns.iter().find(|column| column.id == *id).map(|column| column.at);
+            match at.and_then(|at| row.get(at)) {
+                Some(Cell::Bytes(bytes)) => batch.push(input, Some(bytes)),
+                Some(Cell::Bit(bit)) => batch.push(input, Some(&[u8::from(*bit)])),
+                _ => batch.push(input, None),
+            }
+        }
+        batch.end_row();
+    }
+}
+
+/// The columns of a table as expressions name them: those that rows have, and without computed ones
+/// where columns are computed.
+fn environment(columns: &[TableColumn], with_computed: bool) -> Environment {
+    let of_table = columns.iter().find_map(|column| column.ty.collation());
+    let is_hidden =
+        |column: &TableColumn| !column.is_stored() || (column.formula.is_some() && !with_computed);
+    // A hidden one has a name that no text can have.
+    let name =
+        |column: &TableColumn| if is_hidden(column) { String::new() } else { column.name.clone() };
+    Environment {
+        columns: columns.iter().map(|column| (name(column), column.ty)).collect(),
+        database_collation: of_table.unwrap_or(Collation(DEFAULT_COLLATION)),
+    }
+}
+
+/// A condition over the columns of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    predicate: Predicate,
+    inputs: Inputs,
+}
+
+impl Condition {
+    /// Compiles a condition as the catalog keeps it.
+    ///
+    /// # Errors
+    /// Why it cannot be evaluated.
+    pub(crate) fn compile(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
+        let predicate = Predicate::compile(text, &environment(columns, true))
+            .map_err(|error| error.to_string())?;
+        let inputs = Inputs::of(predicate.inputs(), columns);
+        Ok(Condition { predicate, inputs })
+    }
+
+    /// Ids of the columns that it is about.
+    pub(crate) fn columns(&self) -> &[i32] {
+        &self.inputs.0
+    }
+
+    /// What it says of a row; `None` for unknown.
+    pub(crate) fn truth(
+        &self,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+    ) -> Result<Option<bool>, EvalError> {
+        let mut batch = Batch::new();
+        batch.reset(&self.predicate);
+        self.inputs.push(&mut batch, columns, row);
+        self.predicate.run(&mut batch);
+        batch.truth(0)
+    }
+}
+
+/// What a computed column is computed by.
+#[derive(Clone, Debug)]
+pub(crate) struct Formula {
+    text: String,
+    /// PERSISTED: rows have its values.
+    pub(crate) is_persisted: bool,
+    inputs: Inputs,
+    /// Or why it cannot be evaluated.
+    program: Result<Program, String>,
+}
+
+impl Formula {
+    /// Compiles the expression of a column of this type as the catalog keeps it.
+    pub(crate) fn compile(
+        text: &str,
+        ty: SqlType,
+        is_persisted: bool,
+        columns: &[TableColumn],
+    ) -> Formula {
+        let program = Program::compile_as(text, &environment(columns, false), ty);
+        let program = program.map_err(|error| error.to_string());
+        let inputs =
+            program.as_ref().map_or(Inputs(Vec::new()), |it| Inputs::of(it.inputs(), columns));
+        Formula { text: text.to_owned(), is_persisted, inputs, program }
+    }
+
+    /// As the catalog keeps it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Ids of the columns that it is computed of.
+    pub(crate) fn columns(&self) -> &[i32] {
+        &self.inputs.0
+    }
+
+    /// Why it cannot be evaluated.
+    pub(crate) fn unknown(&self) -> Option<&str> {
+        self.program.as_ref().err().map(String::as_str)
+    }
+
+    /// Can its values be keys, which must be the same on every machine?
+    pub(crate) fn is_precise(&self) -> bool {
+        self.program
+            .as_ref()
+            .is_ok_and(|program| program.is_precise() && program.is_deterministic())
+    }
+
+    /// The value of the column in a row.
+    ///
+    /// # Errors
+    /// [`Error::Value`]: the expression has none, as for a division by zero.
+    /// [`Error::NotSupported`]: it is not known.
+    pub(crate) fn evaluate(
+        &self,
+        own: &TableColumn,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+    ) -> Result<Cell<'static>, Error> {
+        let open = |why: &str| Unsupported::ComputedColumn {
+            column: own.name.clone(),
+            why: why.to_owned(),
+        };
+        let program = self.program.as_ref().map_err(|why| open(why))?;
+        let mut batch = Batch::new();
+        batch.reset(program);
+        self.inputs.push(&mut batch, columns, row);
+        program.run(&mut batch);
+        match batch.value(0) {
+            Ok(None) if own.nullable => Ok(Cell::Null),
+            Ok(None) => Err(own.refused("it is computed as NULL, which it does not take")),
+            Ok(Some(bytes)) if own.ty.is_bit() => {
+                Ok(Cell::Bit(bytes.first().is_some_and(|bit| *bit != 0)))
+            }
+            Ok(Some(bytes)) => Ok(Cell::Bytes(Cow::Owned(bytes.to_vec()))),
+            Err(error) if error.is_undecided() => Err(open(&error.to_string()).into()),
+            Err(error) => Err(own.refused(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What is done when the transaction that did it ends: the picture of the catalog follows what
+//! its rows say then.
+//!
+//! ```text
+//! coming    units that open transactions have made: they stay with a commit, and go with a rollback
+//! leaving   what they have dropped or replaced: it goes with a commit, and stays with a rollback
+//! ```
+
+use extentdb_base::AllocUnitId;
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::{Arc, read, write};
+use extentdb_rowset::Tree;
+
+use crate::catalog::cache::{CatalogCache, Left};
+use crate::catalog::storage::Storage;
+use crate::catalog::table::Table;
+use crate::error::Error;
+
+/// A change of the catalog by a transaction that is open: the cached catalog follows when it ends.
+pub(crate) enum DeferredChange {
+    /// A table was created.
+    Created(Arc<Table>),
+    /// A schema was created.
+    Schema(i32),
+    /// A table was dropped.
+    Dropped(Arc<Table>),
+    /// The rows of a table were moved, or its indexes changed.
+    Stored { table: Arc<Table>, old: Arc<Storage>, new: Arc<Storage> },
+}
+
+impl DeferredChange {
+    pub(crate) fn created(&self) -> Option<&Arc<Table>> {
+        if let DeferredChange::Created(table) = self { Some(table) } else { None }
+    }
+
+    pub(crate) fn dropped(&self) -> Option<&Arc<Table>> {
+        if let DeferredChange::Dropped(table) = self { Some(table) } else { None }
+    }
+}
+
+/// What a table has, by unit.
+fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
+    let heap = storage.base.heap().map(|heap| (heap.unit().id(), Left::Heap(heap.clone())));
+    let trees = storage.trees().map(|tree| (tree.unit().id(), Left::Tree(tree.clone())));
+    heap.into_iter().chain(trees)
+}
+
+impl CatalogCache {
+    /// Refuses a table that was dropped.
+    pub(crate) fn verify_exists(&self, table: &Table) -> Result<(), Error> {
+        let exists = read(&self.tables).get(table.id()).is_some();
+        if exists { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
+    }
+
+    /// Does the unit hold rows that `sysrowsets` counts?
+    pub(crate) fn counts_rows(&self, unit: AllocUnitId) -> bool {
+        self.tree_of(unit).is_some() || self.table_of(unit).is_some()
+    }
+
+    /// The transaction that did this has committed.
+    pub(crate) fn commit(&self, change: DeferredChange) {
+        match change {
+            DeferredChange::Schema(_) => {}
+            DeferredChange::Created(table) => {
+                write(&self.making).remove(&table.id());
+                self.settle_units(&table.storage());
+            }
+            DeferredChange::Dropped(table) => self.forget(&table),
+            // Only said that its rows were about to change.
+            DeferredChange::Stored { old, new, .. } if Arc::ptr_eq(&old, &new) => {}
+            DeferredChange::Stored { old, new, .. } => {
+                self.settle_units(&new);
+                self.forget_units(&old, &new);
+            }
+        }
+    }
+
+    /// What a table had and has no more is about to go.
+    pub(crate) fn leave(&self, old: &Storage, new: &Storage) {
+        let mut leaving = write(&self.leaving);
+        for (unit, left) in lefts(old) {
+            if new.units().all(|other| other.id() != unit) {
+                leaving.insert(unit, left);
+            }
+        }
+    }
+
+    /// This index is about to go.
+    pub(crate) fn leave_tree(&self, tree: &Arc<Tree>) {
+        write(&self.leaving).insert(tree.unit().id(), Left::Tree(tree.clone()));
+    }
+
+    /// All that a table has is about to go.
+    pub(crate) fn leave_all(&self, storage: &Storage) {
+        write(&self.leaving).extend(lefts(storage));
+    }
+
+    /// These units stay.
+    fn settle_units(&self, storage: &Storage) {
+        let mut coming = write(&self.coming);
+        let mut leaving = write(&self.leaving);
+        storage.units().for_each(|unit| {
+            coming.remove(&unit.id());
+            leaving.remove(&unit.id());
+        });
+    }
+
+    /// The units that one storage of a table has and the other has not are no more.
+    fn forget_units(&self, gone: &Storage, kept: &Storage) {
+        for unit in gone.units().filter(|unit| kept.units().all(|other| other.id() != unit.id())) {
+            self.forget_unit(unit.id());
+        }
+    }
+
+    fn forget_unit(&self, unit: AllocUnitId) {
+        write(&self.leaving).remove(&unit);
+        write(&self.coming).remove(&unit);
+        if let Some(unit) = self.units.remove(unit) {
+            write(&self.tables).disown(&unit);
+        }
+    }
+
+    /// The transaction that did this was rolled back.
+    pub(crate) fn roll_back(&self, change: DeferredChange) {
+        match change {
+            DeferredChange::Created(table) => self.forget(&table),
+            DeferredChange::Schema(id) => {
+                write(&self.schemas).remove(&id);
+            }
+            DeferredChange::Dropped(table) => {
+                let mut leaving = write(&self.leaving);
+                table.storage().units().for_each(|unit| {
+                    leaving.remove(&unit.id());
+                });
+            }
+            DeferredChange::Stored { table, old, new } => {
+                let mut leaving = write(&self.leaving);
+                old.units().for_each(|unit| {
+                    leaving.remove(&unit.id());
+                });
+                drop(leaving);
+                self.forget_units(&new, &old);
+                table.set_storage(old);
+            }
+        }
+    }
+
+    fn forget(&self, table: &Table) {
+        write(&self.making).remove(&table.id());
+        write(&self.tables).remove(table.id());
+        table.storage().units().for_each(|unit| self.forget_unit(unit.id()));
+    }
+
+    /// Reads everything again: an undo of a restart has changed it.
+    pub(crate) fn reload(
+        &mut self,
+        pool: &extentdb_buffer::Pool,
+        space: &Arc<extentdb_space::Space>,
+        placement: extentdb_rowset::heap::Placement,
+    ) -> Result<(), Error> {
+        let fresh = CatalogCache::load(pool, space, placement)?;
+        let last =
+            self.last_rowset.load(Ordering::Relaxed).max(fresh.last_rowset.load(Ordering::Relaxed));
+        fresh.last_rowset.store(last, Ordering::Relaxed);
+        self.replace_by(fresh);
+        Ok(())
+    }
+}

@@ -1,0 +1,295 @@
+//! A system base table: its clustered index and the nonclustered ones beside it, changed together.
+
+use std::borrow::Cow;
+
+use extentdb_base::IndexId;
+use extentdb_base::sync::Arc;
+use extentdb_catalog::layout::Cell;
+use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::table::values::{Cell as Value, RowValues};
+use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
+use extentdb_rowset::{RowShape, Tree};
+use extentdb_space::{Space, Unit};
+use extentdb_txn::Transaction;
+
+use crate::catalog::key_order::{IndexName, KeyOrder, Origin};
+use crate::catalog::units::Units;
+use crate::error::Error;
+
+/// A row in the order of the table's columns.
+pub(crate) type Cells = Vec<Cell<'static>>;
+
+/// An index of a system table.
+pub(crate) struct SystemIndex {
+    id: IndexId,
+    name: String,
+    pub(crate) tree: Arc<Tree>,
+    order: KeyOrder,
+    /// What each column of its rows holds.
+    sources: Vec<Source>,
+    /// Where the columns of its key are in its rows, in key order.
+    key: Vec<usize>,
+}
+
+/// A system base table with a clustered index.
+pub(crate) struct SystemTable {
+    pub(crate) name: String,
+    origin: Origin,
+    columns: usize,
+    /// The clustered one first.
+    pub(crate) indexes: Vec<SystemIndex>,
+}
+
+impl SystemTable {
+    /// The table as the catalog of this database has it; `None` for one that is a heap.
+    pub(crate) fn open(
+        (definition, origin): (&TableDefinition, Origin),
+        catalog: &Catalog,
+        space: &Arc<Space>,
+        units: &Units,
+    ) -> Result<Option<SystemTable>, Error> {
+        let is_tree = |index: &&IndexDefinition| index.kind != IndexKind::Heap;
+        let indexes = definition.indexes.iter().filter(is_tree);
+        let indexes: Vec<SystemIndex> = indexes
+            .map(|index| SystemIndex::open(definition, index, catalog, space, units))
+            .collect::<Result<_, _>>()?;
+        let name = definition.name.clone();
+        let table = SystemTable { name, origin, columns: definition.columns.len(), indexes };
+        Ok((!table.indexes.is_empty()).then_some(table))
+    }
+
+    fn clustered(&self) -> &SystemIndex {
+        &self.indexes[0]
+    }
+
+    /// Adds a row to all indexes.
+    pub(crate) fn insert(&self, tx: &mut Transaction, row: &RowValues) -> Result<(), Error> {
+        self.insert_cells(tx, &cells_of(row, self.columns))
+    }
+
+    /// The same of a row that was read before.
+    pub(crate) fn insert_cells(
+        &self,
+        tx: &mut Transaction,
+        cells: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        for index in &self.indexes {
+            let row = index.row(cells);
+            let key = index.tree.shape().key_of_cells(&row)?;
+            self.verify_key(index, &row)?;
+            index.tree.insert_at(tx, &key, &row)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a row in an index that is out of order, and a name that an attached database does
+    /// not take.
+    fn verify_key(&self, index: &SystemIndex, row: &[Cell<'_>]) -> Result<(), Error> {
+        let names = IndexName { table: &self.name, index: &index.name };
+        index.order.verify_writable(&index.tree, names)?;
+        let key = index.key.iter().filter_map(|at| row.get(*at));
+        self.origin.verify_new_key(names, index.tree.shape(), key)
+    }
+
+    /// Takes a row out of all indexes.
+    pub(crate) fn delete(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
+        for index in &self.indexes {
+            if index.tree.delete(tx, &index.key_of(row))?.is_none() {
+                return Err(Error::catalog(format!(
+                    "a row of {} is not in all of its indexes",
+                    self.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a row other values in columns that no index has.
+    pub(crate) fn replace(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
+        Ok(self.clustered().tree.replace(tx, &self.clustered().row(row))?)
+    }
+
+    /// The rows whose clustered key begins with these values.
+    pub(crate) fn rows(&self, prefix: &[Cell<'_>]) -> Result<Vec<Cells>, Error> {
+        let clustered = self.clustered();
+        let scan = clustered.tree.scan(prefix)?;
+        scan.map(|row| clustered.cells(&row?.bytes, self.columns)).collect()
+    }
+
+    /// The rows whose key in this index begins with these values. Of each, only the columns that
+    /// the index has; the clustered key is among them.
+    pub(crate) fn rows_by(&self, index: IndexId, prefix: &[Cell<'_>]) -> Result<Vec<Cells>, Error> {
+        let index = self.index(index)?;
+        let scan = index.tree.scan(prefix)?;
+        scan.map(|row| index.cells(&row?.bytes, self.columns)).collect()
+    }
+
+    /// The same by a text, which comes first in the key and compares without the case of ASCII
+    /// letters. `None` when the index is out of order or distinguishes case: then all rows must be
+    /// read.
+    pub(crate) fn rows_named(
+        &self,
+        index: IndexId,
+        name: &str,
+    ) -> Result<Option<Vec<Cells>>, Error> {
+        let SystemIndex { tree, order, .. } = self.index(index)?;
+        let prefix = tree.shape().prefix(&[name_cell(name)])?;
+        for folded in [name.to_ascii_lowercase(), name.to_ascii_uppercase()] {
+            if tree.shape().prefix(&[name_cell(&folded)])? != prefix {
+                return Ok(None);
+            }
+        }
+        match order.disorder(tree)? {
+            None => self.rows_by(index, &[name_cell(name)]).map(Some),
+            Some(_) => Ok(None),
+        }
+    }
+
+    fn index(&self, id: IndexId) -> Result<&SystemIndex, Error> {
+        let found = self.indexes.iter().find(|index| index.id == id);
+        found.ok_or_else(|| Error::catalog(format!("{} has no index {}", self.name, id.0)))
+    }
+}
+
+impl SystemIndex {
+    fn open(
+        table: &TableDefinition,
+        definition: &IndexDefinition,
+        catalog: &Catalog,
+        space: &Arc<Space>,
+        units: &Units,
+    ) -> Result<SystemIndex, Error> {
+        let missing =
+            || Error::catalog(format!("index {} of {} has no rowset", definition.id.0, table.name));
+        let rowset =
+            catalog.rowsets.values().find(|r| r.object == table.id && r.index == definition.id);
+        let rowset = rowset.ok_or_else(missing)?;
+        let unit = rowset.unit(AllocUnitKind::InRow).ok_or_else(missing)?;
+        let unit: Arc<Unit> = units.get(unit.id).ok_or_else(missing)?;
+        let sources = table.layout(definition).sources;
+        if sources.len() != rowset.layout.columns.len() {
+            return Err(Error::catalog(format!(
+                "{} has other columns than a table of its name",
+                table.name
+            )));
+        }
+        let mut key: Vec<(i16, usize)> = rowset
+            .layout
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| column.key_ordinal > 0)
+            .map(|(at, column)| (column.key_ordinal, at))
+            .collect();
+        key.sort_unstable();
+        let shape = RowShape::of_rowset(rowset)?;
+        let order = KeyOrder::unknown(&shape);
+        Ok(SystemIndex {
+            id: definition.id,
+            name: definition.name.clone().unwrap_or_default(),
+            tree: Arc::new(Tree::new(space.clone(), unit, shape)),
+            order,
+            sources,
+            key: key.into_iter().map(|(_, at)| at).collect(),
+        })
+    }
+
+    /// The row of this index for a row of the table.
+    fn row<'a>(&self, cells: &[Cell<'a>]) -> Vec<Cell<'a>> {
+        let cell = |source: &Source| match source {
+            Source::Column(id) => cells.get(*id as usize - 1).cloned().unwrap_or(Cell::Null),
+            Source::Uniquifier => Cell::Bytes(Cow::Borrowed(&[])),
+            Source::Rid => Cell::Null,
+        };
+        self.sources.iter().map(cell).collect()
+    }
+
+    fn key_of<'a>(&self, cells: &[Cell<'a>]) -> Vec<Cell<'a>> {
+        let row = self.row(cells);
+        self.key.iter().filter_map(|at| row.get(*at).cloned()).collect()
+    }
+
+    /// A row of the table from a record of its clustered index.
+    fn cells(&self, record: &[u8], columns: usize) -> Result<Cells, Error> {
+        let mut cells = vec![Cell::Null; columns];
+        for (cell, source) in self.tree.shape().decode(record)?.into_iter().zip(&self.sources) {
+            if let Source::Column(id) = source
+                && let Some(place) = cells.get_mut(*id as usize - 1)
+            {
+                *place = owned(cell);
+            }
+        }
+        Ok(cells)
+    }
+}
+
+/// A cell that borrows from nobody.
+pub(crate) fn owned(cell: Cell<'_>) -> Cell<'static> {
+    match cell {
+        Cell::Null => Cell::Null,
+        Cell::Missing => Cell::Missing,
+        Cell::Bit(bit) => Cell::Bit(bit),
+        Cell::Bytes(bytes) => Cell::Bytes(Cow::Owned(bytes.into_owned())),
+        Cell::Complex(bytes) => Cell::Complex(Cow::Owned(bytes.into_owned())),
+    }
+}
+
+pub(crate) fn cells_of(row: &RowValues, columns: usize) -> Cells {
+    let cell = |at: usize| match row.cell(at) {
+        Value::Null | Value::Stream(_) => Cell::Null,
+        Value::Bit(bit) => Cell::Bit(bit),
+        Value::Bytes(bytes) | Value::Lob(bytes) | Value::Pointer(bytes) => {
+            Cell::Bytes(Cow::Owned(bytes.to_vec()))
+        }
+    };
+    (0..columns).map(cell).collect()
+}
+
+/// A name as a cell.
+fn name_cell(name: &str) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(name.encode_utf16().flat_map(u16::to_le_bytes).collect()))
+}
+
+/// The text in a cell of a name.
+pub(crate) fn text(cell: Option<&Cell<'_>>) -> String {
+    let Some(Cell::Bytes(bytes)) = cell else { return String::new() };
+    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+    String::from_utf16_lossy(&units.collect::<Vec<_>>())
+}
+
+/// A number as a cell.
+pub(crate) fn int(value: i32) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
+}
+
+/// A number as a cell.
+pub(crate) fn bigint(value: i64) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
+}
+
+/// A number as a cell.
+pub(crate) fn smallint(value: i16) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(value.to_le_bytes().to_vec()))
+}
+
+/// A number as a cell.
+pub(crate) fn byte(value: u8) -> Cell<'static> {
+    Cell::Bytes(Cow::Owned(vec![value]))
+}
+
+/// The bytes in a cell.
+pub(crate) fn bytes<'c>(cell: &'c Cell<'_>) -> &'c [u8] {
+    if let Cell::Bytes(bytes) = cell { bytes } else { &[] }
+}
+
+/// The number in a cell.
+pub(crate) fn number(cell: &Cell<'_>) -> Option<i64> {
+    let Cell::Bytes(bytes) = cell else { return None };
+    Some(match **bytes {
+        [a] => a.into(),
+        [a, b] => i16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => return None,
+    })
+}

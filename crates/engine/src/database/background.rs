@@ -1,0 +1,118 @@
+//! A database with threads of its own, as long as somebody works with it.
+//!
+//! ```text
+//! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
+//!                lazy writer    every 100 ms: frees frames when few are free                 LAZYWRITER_SLEEP
+//!                growth         when few extents are left: makes files longer ahead of need, and writes zeros into
+//!                               room that was never written                                  SLEEP_TASK
+//!                ghosts         every 100 ms: takes away what was deleted in trees           SLEEP_TASK
+//! ```
+//!
+//! A database without them does the same work in its sessions: deterministic, and enough for tools
+//! and simulations. With them a commit only rings the wake_up. It makes the checkpoint itself when the
+//! log is so full that waiting would mean error 9002.
+//!
+//! Invariants
+//! - What the threads do, sessions do or can ask for, too: nothing happens here only.
+//! - They have ended when `run` returns, or unwinds.
+
+use std::time::Duration;
+
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::thread;
+use extentdb_telemetry::WaitType;
+
+use crate::database::Database;
+use crate::database::wake_up::{WakeUp, WakeUps};
+use crate::error::Error;
+
+const POLL: Duration = Duration::from_millis(100);
+
+/// The threads are there until this goes.
+struct Running<'b>(&'b WakeUps);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.is_running.store(false, Ordering::Release);
+    }
+}
+
+/// Ends the threads, whatever ends the work.
+struct Over<'b>(&'b WakeUps);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.all().into_iter().for_each(WakeUp::end);
+    }
+}
+
+impl Database {
+    /// Frees frames before somebody has to wait for one; what has changed in them is written. One
+    /// turn of the lazy writer.
+    ///
+    /// # Errors
+    /// A write failed: the database is offline then.
+    pub fn write_lazily(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        // As many as read-ahead may ask for at once, in a pool that is large enough for that.
+        const FREE_FRAMES: usize = 256;
+        self.pool.sweep(FREE_FRAMES.min(self.options.frames / 8))?;
+        Ok(())
+    }
+
+    /// Makes files longer in filegroups that are nearly full, so that no session has to. With
+    /// compatible space they grow when they are full and not before: the figures of trace flag 1165
+    /// tell.
+    ///
+    /// # Errors
+    /// The database is offline.
+    pub fn grow_ahead(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        if !self.options.compatible_space {
+            self.space.grow_ahead();
+        }
+        self.space.zero_ahead()?;
+        Ok(())
+    }
+
+    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow
+    /// and take ghosts away. One call at a time: inside of another one it is `work` and nothing
+    /// else.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.wake_ups.begin() {
+            return work();
+        }
+        let _running = Running(&self.wake_ups);
+        thread::scope(|scope| {
+            let _over = Over(&self.wake_ups);
+            scope.spawn(|| {
+                let wake_up = &self.wake_ups.checkpoint;
+                let idle = WaitType::CheckpointQueue;
+                self.work(wake_up, idle, Database::make_due_checkpoint);
+            });
+            scope.spawn(|| {
+                self.work(&self.wake_ups.lazy, WaitType::LazyWriterSleep, Database::write_lazily)
+            });
+            scope.spawn(|| {
+                self.work(&self.wake_ups.growth, WaitType::SleepTask, Database::grow_ahead)
+            });
+            scope.spawn(|| {
+                self.work(&self.wake_ups.ghosts, WaitType::SleepTask, Database::clean_some_ghosts)
+            });
+            work()
+        })
+    }
+
+    /// Does `task` again and again, until it is over or the database is offline.
+    fn work(&self, wake_up: &WakeUp, idle: WaitType, task: fn(&Database) -> Result<(), Error>) {
+        let now = || self.options.clock.monotonic();
+        loop {
+            let wait = self.options.waits.begin(idle, now());
+            let goes_on = wake_up.wait(POLL) && self.verify_online().is_ok();
+            wait.end(now(), None);
+            // What one turn could not do, the next may: a full disk is emptied, an outage is seen
+            // above.
+            let _ = if goes_on { task(self) } else { break };
+        }
+    }
+}

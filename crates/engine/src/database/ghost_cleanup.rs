@@ -1,0 +1,67 @@
+//! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until
+//! nobody can want them back.
+//!
+//! They go while the database runs with threads of its own, as soon as the transactions that left
+//! them have ended, and when it is closed and no transaction is open. The last record of a page
+//! stays, as the real product has it.
+
+use extentdb_base::sync::lock;
+use extentdb_format::page::PageHeader;
+use extentdb_rowset::Tree;
+
+use crate::database::Database;
+use crate::database::suspect::skip_suspect;
+use crate::error::{Cause, Error};
+
+/// Leaves of one tree that are cleaned in one turn: DDL waits for no more than that.
+const LEAVES_PER_TURN: usize = 64;
+
+impl Database {
+    /// Takes ghosts away that nobody can want back any more: one turn of the ghost cleanup. Nothing
+    /// with [`ghost_cleanup`](crate::Options::ghost_cleanup) off.
+    ///
+    /// # Errors
+    /// The database is offline, or a page cannot be read.
+    pub fn clean_some_ghosts(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        if !self.options.ghost_cleanup {
+            return Ok(());
+        }
+        let trees = self.catalog.trees().into_iter().filter(|tree| tree.ghost_leaf_count() > 0);
+        for tree in trees {
+            // Nobody drops it meanwhile.
+            let _ddl = lock(&self.ddl);
+            let unit = tree.unit().id();
+            if self.catalog.units.get(unit).is_some() && !self.catalog.is_leaving(unit) {
+                match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
+                    // There will be room in the log when those who need it more have ended.
+                    Err(error) if error.cause() == Cause::LogFull => return Ok(()),
+                    done => skip_suspect(done.map(drop))?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the ghosts of all trees away.
+    pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
+        let _ddl = lock(&self.ddl);
+        if self.transactions.with_active(|active| !active.is_empty()) {
+            return Ok(());
+        }
+        self.catalog.trees().iter().try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))
+    }
+
+    fn clean_ghosts_of(&self, tree: &Tree) -> Result<(), Error> {
+        for id in self.space.pages_of(tree.unit())? {
+            let page = self.pool.read(id)?;
+            let header = PageHeader::of(&page);
+            let has_ghosts = header.level == 0 && header.ghost_count.get() > 0;
+            drop(page);
+            if has_ghosts {
+                tree.expunge_ghosts(&self.transactions, id)?;
+            }
+        }
+        Ok(())
+    }
+}

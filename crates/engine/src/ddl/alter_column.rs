@@ -1,0 +1,318 @@
+//! A column gets another type, or takes NULL or does not.
+//!
+//! ```text
+//! another length, NULL or NOT NULL    rows stay as they are: they are looked at, where the new column could be too short for
+//!                                     them, or takes no NULL. Lengths: varchar, nvarchar, varbinary
+//! any other type                      rows get a further place, and are written anew with the value converted; the old place
+//!                                     stays, as that of a dropped column
+//! ```
+//!
+//! What else needs the column stands in the way, but for indexes where texts may get longer; their
+//! entries stay, too. Between the one place and the other the catalog knows no such column: a
+//! restart that is cut off there reads the table without it.
+
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::layout::{Cell, RowLayout};
+use extentdb_catalog::table::describe::column_row;
+use extentdb_types::SqlType;
+
+use crate::catalog::column::TableColumn;
+use crate::catalog::definition::has_column;
+use crate::catalog::formula::Formula;
+use crate::catalog::index::{BaseKey, Constraint, Index};
+use crate::catalog::storage::{Storage, definition_of};
+use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
+use crate::catalog::table::Table;
+use crate::ddl::alter::{rowset, verify_in_no_rule};
+use crate::ddl::index::column;
+use crate::dml::rows::Found;
+use crate::error::{Error, Unsupported};
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+/// Columns of `syscolpars`: how many, those of the type, and the status with its bits for NOT NULL
+/// and padding.
+const COLPARS_COLUMNS: usize = 16;
+const COLPARS_TYPE: std::ops::Range<usize> = 4..12;
+const COLPARS_STATUS: usize = 10;
+const STATUS_OF_TYPE: i64 = 0x3;
+
+/// How a column gets another form.
+#[derive(PartialEq, Eq, Debug)]
+enum Way {
+    /// Rows stay as they are; true: they must be looked at.
+    InPlace(bool),
+    Rewrite,
+}
+
+impl Session<'_> {
+    /// Gives a column another type, or lets it take NULL or not. Values are converted as an
+    /// assignment would: what does not fit is refused, and nothing is cut.
+    ///
+    /// # Errors
+    /// Something else needs the column as it is: [`Error::Dependent`]. A value does not fit. The
+    /// conversion is not known for certain: [`Error::NotSupported`].
+    pub fn alter_column(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        ty: SqlType,
+        nullable: bool,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let was = column(&old.columns, name)?.clone();
+            if (was.ty, was.nullable) == (ty, nullable) {
+                return Ok(());
+            }
+            let is = TableColumn { ty, nullable, ..was.clone() };
+            let way = Way::of(&was, &is);
+            verify_free(&old, &was, &is, &way)?;
+            context.verify_no_dependent(table, &old, &was)?;
+            match way {
+                Way::InPlace(looks) => context.alter_in_place(table, &old, (&was, &is), looks),
+                Way::Rewrite => context.alter_rows(table, &old, (&was, &is)),
+            }
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    fn alter_in_place(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Storage,
+        (was, is): (&TableColumn, &TableColumn),
+        looks: bool,
+    ) -> Result<(), Error> {
+        let rows = if looks { self.rows_for_ddl(old)? } else { Vec::new() };
+        for Found { record, .. } in rows {
+            is.verify_cell(old.cells(&record)?.get(was.at).unwrap_or(&Cell::Missing))?;
+        }
+        let _ddl = lock(&self.db().ddl);
+        let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
+        self.change_places(old, &layout)?;
+        let kept = self.colpars_row(table, is.id)?;
+        self.db().catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
+        let mut new = self.relaid(old, with_column(old, is), layout)?;
+        self.describe_key(table, &new)?;
+        let uses = |index: &Index| {
+            index.uses(is.id) || old.base.clustered().is_some_and(|base| base.uses(is.id))
+        };
+        for at in 0..new.indexes.len() {
+            if uses(&new.indexes[at]) {
+                let index = self.describe_longer(table, &new, &new.indexes[at])?;
+                new.indexes[at] = Arc::new(index);
+            }
+        }
+        self.store(table, new);
+        Ok(())
+    }
+
+    /// How long the upper records of a clustered index may be by now.
+    fn describe_key(&mut self, table: &Table, new: &Storage) -> Result<(), Error> {
+        let Some(base) = new.base.clustered() else { return Ok(()) };
+        let layout = definition_of(table.id(), table.name(), new).layout(base.definition());
+        let longest = [(rowset::MAX_INTERIOR, smallint(layout.max_interior as i16))];
+        self.change_system_row("sysrowsets", &[bigint(base.hobt().0)], &longest)
+    }
+
+    /// An index whose entries may be longer from now on.
+    fn describe_longer(
+        &mut self,
+        table: &Table,
+        new: &Storage,
+        index: &Index,
+    ) -> Result<Index, Error> {
+        let hobt = index.hobt();
+        let layout = definition_of(table.id(), table.name(), new).layout(index.definition());
+        let numbers = [
+            (rowset::MAX_LEAF, int(layout.max_leaf as i32)),
+            (rowset::MAX_INTERIOR, smallint(layout.max_interior as i16)),
+        ];
+        self.change_system_row("sysrowsets", &[bigint(hobt.0)], &numbers)?;
+        let was = index.tree().shape().layout().columns.clone();
+        for (was, is) in was.iter().zip(&layout.row.columns).filter(|(was, is)| was != is) {
+            self.change_place(hobt, was, is)?;
+        }
+        let space = self.db().space.clone();
+        let unit = index.tree().unit().clone();
+        let base = BaseKey::of(new);
+        let own =
+            Index::new(index.definition().clone(), &layout, (&new.columns, &base), (space, unit))?;
+        Ok(own.with_order_of(index))
+    }
+
+    fn alter_rows(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Storage,
+        (was, is): (&TableColumn, &TableColumn),
+    ) -> Result<(), Error> {
+        let conversion = Conversion::of(was, is);
+        let new = {
+            let _ddl = lock(&self.db().ddl);
+            self.drop_statistics(table, was)?;
+            let kept = self.colpars_row(table, is.id)?;
+            let columns = self.db().catalog.system("syscolpars")?;
+            columns.delete(self.tx()?, &kept)?;
+            let layout = further_place(old, is)?;
+            self.change_places(old, &layout)?;
+            columns.insert_cells(self.tx()?, &described(table, is, kept))?;
+            self.relaid(old, with_column(old, is), layout)?
+        };
+        let storage = self.store(table, new);
+        let own = column(&storage.columns, &is.name)?;
+        for Found { at, record } in self.rows_for_ddl(&storage)? {
+            let row = old.cells(&record)?;
+            let value = conversion.convert(row.get(was.at).unwrap_or(&Cell::Missing))?;
+            let mut cells = storage.adopt(old, row)?;
+            cells[own.at] = value;
+            self.change_row(table.with(&storage), &at, &mut cells)?;
+        }
+        Ok(())
+    }
+
+    fn colpars_row(&self, table: &Table, id: i32) -> Result<Vec<Cell<'static>>, Error> {
+        let key = [int(table.id().0), smallint(0), int(id)];
+        let row = self.db().catalog.system("syscolpars")?.rows(&key)?.into_iter().next();
+        row.ok_or_else(|| Error::catalog("syscolpars lacks a row"))
+    }
+}
+
+impl Way {
+    fn of(was: &TableColumn, is: &TableColumn) -> Way {
+        use SqlType::{NVarChar, VarBinary, VarChar};
+        let (shorter, is_same_kind) = match (was.ty, is.ty) {
+            (VarChar { len: Some(a), collation: x }, VarChar { len: Some(b), collation: y })
+            | (NVarChar { len: Some(a), collation: x }, NVarChar { len: Some(b), collation: y }) => {
+                (b < a, x == y)
+            }
+            (VarBinary { len: Some(a) }, VarBinary { len: Some(b) }) => (b < a, true),
+            (a, b) => (false, a == b),
+        };
+        if is_same_kind {
+            Way::InPlace(shorter || (was.nullable && !is.nullable))
+        } else {
+            Way::Rewrite
+        }
+    }
+}
+
+/// Refuses where something needs the column as it is.
+fn verify_free(
+    storage: &Storage,
+    was: &TableColumn,
+    is: &TableColumn,
+    way: &Way,
+) -> Result<(), Error> {
+    let needed = |object: &str| {
+        Err(Error::Dependent { object: object.to_owned(), column: was.name.clone() })
+    };
+    let refused = |why| Err(Unsupported::AlterColumn { column: was.name.clone(), why }.into());
+    if was.formula.is_some() {
+        return refused("it is computed");
+    }
+    if is.ty.is_max() || is.ty.is_lob() {
+        return refused("values off the row");
+    }
+    let is_identity = storage.identity.as_ref().is_some_and(|identity| identity.column() == was.id);
+    if is_identity && (is.nullable || *way == Way::Rewrite) {
+        return refused("it is an identity");
+    }
+    // Texts may get longer under an index, but for that of a primary key.
+    let may_stay = |index: &Index| {
+        let is_longer = *way == Way::InPlace(false) && was.nullable == is.nullable;
+        index.filter().is_none() && is_longer && index.constraint() != Constraint::PrimaryKey
+    };
+    if let Some(index) = storage.all_indexes().find(|index| index.uses(was.id) && !may_stay(index))
+    {
+        return needed(index.name());
+    }
+    if let Some(index) = storage.disabled.iter().find(|index| has_column(index, was.id)) {
+        return needed(index.name.as_deref().unwrap_or_default());
+    }
+    match &was.default {
+        Some(default) if *way == Way::Rewrite => needed(&default.name),
+        _ => verify_in_no_rule(storage, was),
+    }
+}
+
+/// The columns with one of them in another form.
+fn with_column(old: &Storage, is: &TableColumn) -> Storage {
+    let mut new = old.clone();
+    new.columns.iter_mut().filter(|own| own.id == is.id).for_each(|own| own.clone_from(is));
+    new
+}
+
+/// A second place for a column, behind all others.
+fn further_place(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
+    let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
+    layout.ok_or(Unsupported::RowLayout.into())
+}
+
+/// The row of `syscolpars` of a column in another form.
+fn described(table: &Table, is: &TableColumn, mut kept: Vec<Cell<'static>>) -> Vec<Cell<'static>> {
+    let fresh = cells_of(&column_row(table.id(), is.id, &is.definition()), COLPARS_COLUMNS);
+    let status = |row: &[Cell<'_>]| row.get(COLPARS_STATUS).and_then(number).unwrap_or(0);
+    let bits = (status(&kept) & !STATUS_OF_TYPE) | (status(&fresh) & STATUS_OF_TYPE);
+    for (kept, fresh) in kept.iter_mut().zip(fresh).take(COLPARS_TYPE.end).skip(COLPARS_TYPE.start)
+    {
+        *kept = fresh;
+    }
+    kept[COLPARS_STATUS] = int(bits as i32);
+    kept
+}
+
+/// From the values of one column to those of another, as an assignment converts them.
+struct Conversion {
+    /// The column that is converted, alone in its row.
+    from: [TableColumn; 1],
+    to: TableColumn,
+    formula: Formula,
+    /// The longest type of the same texts: what it has more bytes of than the column takes would be
+    /// cut.
+    whole: Option<(TableColumn, Formula, usize)>,
+}
+
+impl Conversion {
+    fn of(was: &TableColumn, is: &TableColumn) -> Conversion {
+        let from = [TableColumn { name: "value".to_owned(), at: 0, ..was.clone() }];
+        let formula =
+            |ty: SqlType| Formula::compile(&format!("(CAST([value] AS {ty}))"), ty, false, &from);
+        let whole = widest(&is.ty).map(|(ty, most)| {
+            let column = TableColumn { ty, nullable: true, ..is.clone() };
+            (column, formula(ty), most)
+        });
+        Conversion { formula: formula(is.ty), to: is.clone(), whole, from }
+    }
+
+    fn convert(&self, value: &Cell<'_>) -> Result<Cell<'static>, Error> {
+        let row = std::slice::from_ref(value);
+        if let Some((column, formula, most)) = &self.whole
+            && let Cell::Bytes(bytes) = formula.evaluate(column, &self.from, row)?
+            && bytes.len() > *most
+        {
+            return Err(self
+                .to
+                .refused(format!("a value of {} bytes would be truncated", bytes.len())));
+        }
+        self.formula.evaluate(&self.to, &self.from, row)
+    }
+}
+
+/// The longest type of the same texts, and the bytes that there are in a column of this one.
+pub(crate) fn widest(ty: &SqlType) -> Option<(SqlType, usize)> {
+    match *ty {
+        SqlType::Char { len, collation } | SqlType::VarChar { len: Some(len), collation } => {
+            Some((SqlType::VarChar { len: Some(8000), collation }, len.into()))
+        }
+        SqlType::NChar { len, collation } | SqlType::NVarChar { len: Some(len), collation } => {
+            Some((SqlType::NVarChar { len: Some(8000), collation }, len.into()))
+        }
+        SqlType::Binary { len } | SqlType::VarBinary { len: Some(len) } => {
+            Some((SqlType::VarBinary { len: Some(8000) }, len.into()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,368 @@
+//! Check constraints and foreign keys come and go: objects of their table, with what they are about
+//! in rows of references.
+
+use extentdb_base::ObjectId;
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::model::ReferentialAction;
+use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child};
+use extentdb_format::allocation::field::StoredTime;
+use extentdb_txn::log_time;
+
+use crate::catalog::column::TableColumn;
+use crate::catalog::constraint::{Check, Rule};
+use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::index::Index;
+use crate::catalog::storage::Storage;
+use crate::catalog::system_table::{byte, int, smallint};
+use crate::catalog::table::Table;
+use crate::ddl::index::column;
+use crate::error::{Error, Unsupported};
+use crate::invalid::verify_name;
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+/// Column of `syscolpars`.
+const COLUMN_DEFAULT: usize = 13;
+
+impl Session<'_> {
+    /// Adds a CHECK constraint; `text` as the catalog is to keep it, in brackets:
+    /// `([price]>=(0))`.
+    ///
+    /// # Errors
+    /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is
+    /// there that it is false for.
+    pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            verify_name("constraint", name)?;
+            let old = context.lock_for_ddl(table)?;
+            let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
+                .map_err(|why| Unsupported::Check { constraint: name.to_owned(), why })?;
+            // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
+            // do not wait for a scan.
+            context.each_row_for_ddl(&old, &mut |_, record| {
+                check.verify(table.name(), &old.columns, &old.cells(record)?)
+            })?;
+            let _ddl = lock(&context.db().ddl);
+            let (id, schema_id) = context.new_object(table, name)?;
+            check.id = id;
+            let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
+            context.insert_child(&Child {
+                id,
+                name: name.to_owned(),
+                kind,
+                table: table.id(),
+                schema_id,
+            })?;
+            let mut new = Storage::clone(&old);
+            new.constraints.checks.push(Arc::new(check));
+            context.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Adds a foreign key: `columns` of `table` name rows of `parent` by the columns of one of its
+    /// unique indexes. Rows that are named do not go: NO ACTION.
+    ///
+    /// # Errors
+    /// The name is taken, the parent has no such unique index, types differ, or a row is there
+    /// whose values name no row.
+    pub fn add_foreign_key(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        parent: &Arc<Table>,
+        columns: &[(&str, &str)],
+    ) -> Result<(), Error> {
+        self.add_foreign_key_with(table, name, parent, columns, Default::default())
+    }
+
+    /// The same with what happens to rows when a row that they name goes, and when it gets another
+    /// key.
+    ///
+    /// # Errors
+    /// The same, and: rows would follow others in a circle, or on two ways; a column takes no NULL,
+    /// or has no default.
+    pub fn add_foreign_key_with(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        parent: &Arc<Table>,
+        columns: &[(&str, &str)],
+        (on_delete, on_update): (ReferentialAction, ReferentialAction),
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            verify_name("constraint", name)?;
+            // In one order, whoever does this: by id.
+            let (first, second) =
+                if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
+            context.lock_for_ddl(first)?;
+            context.lock_for_ddl(second)?;
+            let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
+            let mut key = ForeignKey { on_delete, on_update, ..key };
+            // Before the scan, so that nobody waits for one in vain, and once more when nothing
+            // else can come between.
+            context.verify_actions(&key, table)?;
+            let old = table.storage();
+            for row in context.rows_for_ddl(&old)? {
+                context.verify_names(&key, table.with(&old), None, &old.cells(&row.record)?)?;
+            }
+            // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
+            // and do not wait for a scan.
+            let _ddl = lock(&context.db().ddl);
+            context.verify_actions(&key, table)?;
+            let (id, schema_id) = context.new_object(table, name)?;
+            key.id = id;
+            let kind = ChildKind::ForeignKey {
+                table: parent.id(),
+                index: key.index.0,
+                columns: key.columns.clone(),
+                actions: (on_delete, on_update),
+            };
+            context.insert_child(&Child {
+                id,
+                name: name.to_owned(),
+                kind,
+                table: table.id(),
+                schema_id,
+            })?;
+            let key = Arc::new(key);
+            let mut new = Storage::clone(&old);
+            new.constraints.leading_out.push(key.clone());
+            context.store(table, new);
+            let mut new = Storage::clone(&parent.storage());
+            new.constraints.leading_in.push(key);
+            context.store(parent, new);
+            Ok(())
+        })
+    }
+
+    /// Adds a DEFAULT to a column: what rows get that come without a value for it. `text` as the
+    /// catalog is to keep it, in brackets: `((0))`.
+    ///
+    /// # Errors
+    /// The name is taken; the column has a default already, or takes none: [`Error::NotSupported`].
+    pub fn add_default(
+        &mut self,
+        table: &Arc<Table>,
+        column_name: &str,
+        (name, text): (&str, &str),
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            verify_name("constraint", name)?;
+            let old = context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let own = column(&old.columns, column_name)?;
+            let is_identity =
+                old.identity.as_ref().is_some_and(|identity| identity.column() == own.id);
+            if own.default.is_some() || own.formula.is_some() || is_identity {
+                let column = column_name.to_owned();
+                return Err(Unsupported::DefaultOfComputed { column }.into());
+            }
+            let default = context.insert_default(table, own.id, (name, text))?;
+            context.name_default(table, own.id, default.id)?;
+            let mut new = Storage::clone(&old);
+            let is_it = |other: &&mut TableColumn| other.id == own.id;
+            new.columns
+                .iter_mut()
+                .filter(is_it)
+                .for_each(|own| own.default = Some(default.clone()));
+            context.store(table, new);
+            Ok(())
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Says which object the default of a column is.
+    fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
+        let key = [int(table.id().0), smallint(0), int(column)];
+        self.change_system_row("syscolpars", &key, &[(COLUMN_DEFAULT, int(default.0))])
+    }
+
+    /// Drops a check, foreign key or default of a table that is locked for it.
+    pub(crate) fn drop_rule(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Storage,
+        rule: &Rule,
+    ) -> Result<(), Error> {
+        let mut new = old.clone();
+        let id = match rule {
+            Rule::Check(check) => {
+                new.constraints.checks.retain(|own| own.id != check.id);
+                check.id
+            }
+            Rule::ForeignKey(key) => {
+                new.constraints.leading_out.retain(|own| own.id != key.id);
+                new.constraints.leading_in.retain(|own| own.id != key.id);
+                self.take_key_back(table, key)?;
+                key.id
+            }
+            Rule::Default(column, id) => {
+                let is_it = |own: &&mut TableColumn| own.id == *column;
+                new.columns.iter_mut().filter(is_it).for_each(|own| own.default = None);
+                self.name_default(table, *column, ObjectId(0))?;
+                *id
+            }
+        };
+        self.delete_where("sysschobjs", &[int(id.0)])?;
+        self.delete_where("sysobjvalues", &[byte(1), int(id.0)])?;
+        self.forget_references(id)?;
+        self.store(table, new);
+        Ok(())
+    }
+
+    /// Refuses actions that columns do not take, or that would meet on two ways or in a circle.
+    fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
+        let refused =
+            |why: String| Err(Unsupported::ForeignKey { key: key.name.clone(), why }.into());
+        let is = |action| key.on_delete == action || key.on_update == action;
+        for own in &table.storage().columns {
+            let is_of = key.columns.iter().any(|(from, _)| *from == own.id);
+            let is_emptied = is(ReferentialAction::SetNull)
+                || (is(ReferentialAction::SetDefault) && own.default.is_none());
+            if is_of && is_emptied && !own.nullable {
+                return refused(format!("column {} takes no NULL", own.name));
+            }
+            if is_of && own.formula.is_some() && key.follows() {
+                return refused(format!("column {} is computed", own.name));
+            }
+        }
+        if !key.follows() {
+            return Ok(());
+        }
+        let tables = self.db().catalog.user_tables();
+        let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
+        let keys: Vec<Arc<ForeignKey>> =
+            keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
+        let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
+        if tables.iter().any(meets) {
+            refused("rows would follow others in a circle, or on two ways".to_owned())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Locks the tables whose rows a table names, before anything is locked that locks do not know
+    /// of.
+    pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
+        for key in &storage.constraints.leading_out {
+            if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
+                self.lock_definition(&parent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables whose rows a table names forget its foreign keys: it is about to go.
+    pub(crate) fn take_keys_back(&mut self, table: &Table, storage: &Storage) -> Result<(), Error> {
+        for key in &storage.constraints.leading_out {
+            self.take_key_back(table, key)?;
+        }
+        Ok(())
+    }
+
+    fn take_key_back(&mut self, table: &Table, key: &ForeignKey) -> Result<(), Error> {
+        if key.parent == table.id() {
+            return Ok(());
+        }
+        if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
+            let mut of_parent = Storage::clone(&*self.lock_definition(&parent)?);
+            of_parent.constraints.leading_in.retain(|own| own.id != key.id);
+            self.store(&parent, of_parent);
+        }
+        Ok(())
+    }
+
+    /// The id of a new object in the schema of a table.
+    pub(crate) fn new_object(
+        &mut self,
+        table: &Table,
+        name: &str,
+    ) -> Result<(ObjectId, i32), Error> {
+        let schema_id = self.schema_id(table.schema())?;
+        match self.db().catalog.object_named(schema_id, name)? {
+            None => Ok((self.object_id()?, schema_id)),
+            Some(_) => Err(Error::Exists { name: name.to_owned() }),
+        }
+    }
+
+    pub(crate) fn insert_child(&mut self, child: &Child) -> Result<(), Error> {
+        let now = log_time(&*self.db().options.clock);
+        let mut rows = SystemRows::new();
+        add_child(child, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut rows);
+        self.insert_system_rows(&rows)
+    }
+
+    pub(crate) fn insert_system_rows(&mut self, rows: &SystemRows) -> Result<(), Error> {
+        for (name, rows) in rows {
+            let table = self.db().catalog.system(name)?;
+            for row in rows {
+                table.insert(self.tx()?, row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Do rows of some table follow those of this one on two ways, or its own?
+fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
+    let mut reached = vec![start];
+    let mut left = vec![start];
+    while let Some(parent) = left.pop() {
+        for key in keys.iter().filter(|key| key.parent == parent) {
+            if reached.contains(&key.child) {
+                return true;
+            }
+            reached.push(key.child);
+            left.push(key.child);
+        }
+    }
+    false
+}
+
+/// A foreign key by the names of its columns.
+fn foreign_key(
+    (id, name): (ObjectId, &str),
+    (table, parent): (&Table, &Table),
+    columns: &[(&str, &str)],
+) -> Result<ForeignKey, Error> {
+    let own = table.storage();
+    let of_parent = parent.storage();
+    let mut pairs = Vec::new();
+    for (from, to) in columns {
+        let from = column(&own.columns, from)?;
+        let to = column(&of_parent.columns, to)?;
+        if from.ty != to.ty {
+            let column = from.name.clone();
+            return Err(Unsupported::ForeignKeyType { key: name.to_owned(), column }.into());
+        }
+        pairs.push((from.id, to.id));
+    }
+    let is_key = |index: &&Arc<Index>| {
+        let key: Vec<i32> = index.declared(&of_parent.columns).map(|column| column.id).collect();
+        index.is_unique()
+            && index.filter().is_none()
+            && key.len() == pairs.len()
+            && key.iter().all(|id| pairs.iter().any(|(_, to)| to == id))
+    };
+    let index = of_parent.all_indexes().find(is_key).ok_or_else(|| {
+        Unsupported::ForeignKeyWithoutIndex {
+            key: name.to_owned(),
+            parent: parent.name().to_owned(),
+        }
+    })?;
+    let name = name.to_owned();
+    let index = index.id();
+    Ok(ForeignKey {
+        id,
+        name,
+        child: table.id(),
+        parent: parent.id(),
+        index,
+        columns: pairs,
+        on_delete: ReferentialAction::NoAction,
+        on_update: ReferentialAction::NoAction,
+        is_enabled: true,
+    })
+}

@@ -1,0 +1,136 @@
+//! Indexes are switched off and on again.
+//!
+//! ```text
+//! off    the catalog keeps their description, marked; their rowset and its pages go. Nobody keeps them true, a unique one
+//!        forbids nothing, and a check names them (2546)
+//! on     a rebuild: another rowset, with entries for all rows there are
+//! ```
+//!
+//! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred
+//! from indexes without one.
+
+use extentdb_base::HobtId;
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::table::IndexDefinition;
+use extentdb_catalog::table::definition::index_status;
+
+use crate::catalog::index::{BaseKey, Constraint, Index};
+use crate::catalog::storage::{Storage, definition_of};
+use crate::catalog::system_table::{bigint, int};
+use crate::catalog::table::Table;
+use crate::ddl::index::referenced;
+use crate::ddl::table::with_nullable_key;
+use crate::error::{Error, Unsupported};
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+/// Columns of `sysidxstats`.
+const STATUS: usize = 3;
+const ROWSET: usize = 10;
+
+impl Session<'_> {
+    /// Switches a nonclustered index off: its entries go, its description stays.
+    /// [`Session::rebuild_index`] makes it anew.
+    ///
+    /// # Errors
+    /// The table has no such index, a foreign key leads to it, or it is the clustered one:
+    /// [`Error::NotSupported`].
+    pub fn disable_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.statement("ALTER INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
+            if old.disabled(name).is_some() {
+                return Ok(());
+            }
+            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
+            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+                return Err(Unsupported::DisableClustered { index: name.to_owned() }.into());
+            }
+            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            {
+                return Err(referenced("disable", name, key));
+            }
+            let status =
+                (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;
+            let definition = IndexDefinition { status, ..index.definition().clone() };
+            context.leave_index(table, &old, &index);
+            context.delete_unit_rows(index.tree().unit())?;
+            context.mark_index(table, &definition, HobtId(0))?;
+            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
+            context.free_at_commit(freed);
+            let mut new = Storage::clone(&old);
+            new.indexes.retain(|other| other.id() != index.id());
+            new.disabled.push(Arc::new(definition));
+            context.store(table, new);
+            Ok(())
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Makes an index anew that was switched off, in a table that is locked for it.
+    pub(crate) fn enable_index(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Storage,
+        disabled: &IndexDefinition,
+    ) -> Result<(), Error> {
+        let ddl = lock(&self.db().ddl);
+        let status = (disabled.status | index_status::HAS_ROWSET) & !index_status::DISABLED;
+        let definition = IndexDefinition { status, ..disabled.clone() };
+        let group = i16::try_from(definition.data_space).unwrap_or(old.base.unit().group());
+        let of_table = definition_of(table.id(), table.name(), old);
+        let index = with_nullable_key(&of_table, self.placed(definition, group)?);
+        let layout = of_table.layout(&index);
+        self.insert_rowset_rows(&of_table, &index)?;
+        self.mark_index(table, &index, index.rowset)?;
+        self.tx()?.keep_reserves();
+        let unit = self.new_unit(&index, index.units[0].id);
+        let fill = index.fill_factor;
+        let tree = (self.db().space.clone(), unit);
+        let index = Arc::new(Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), tree)?);
+        let mut new = old.clone();
+        new.disabled.retain(|other| other.id != index.id());
+        new.indexes.push(index.clone());
+        new.indexes.sort_by_key(|index| index.id());
+        let storage = self.store(table, new);
+        drop(ddl);
+        let fill = extentdb_rowset::btree::Fill { percent: fill, pads: false };
+        self.fill(table.with(&storage), &index, fill)
+    }
+
+    /// Drops an index that is switched off, in a table that is locked for it.
+    pub(crate) fn drop_disabled(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Storage,
+        disabled: &IndexDefinition,
+    ) -> Result<(), Error> {
+        let (id, index) = (int(table.id().0), int(disabled.id.0));
+        if Constraint::of_status(disabled.status) != Constraint::None {
+            let schema = self.schema_id(table.schema())?;
+            let object = self
+                .db()
+                .catalog
+                .object_named(schema, disabled.name.as_deref().unwrap_or_default())?;
+            self.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+        }
+        self.delete_where("sysidxstats", &[id.clone(), index.clone()])?;
+        self.delete_where("sysiscols", &[id, index])?;
+        self.forget_index_values(table, disabled.id)?;
+        let mut new = old.clone();
+        new.disabled.retain(|other| other.id != disabled.id);
+        self.store(table, new);
+        Ok(())
+    }
+
+    fn mark_index(
+        &mut self,
+        table: &Table,
+        index: &IndexDefinition,
+        rowset: HobtId,
+    ) -> Result<(), Error> {
+        let changes = [(STATUS, int(index.status as i32)), (ROWSET, bigint(rowset.0))];
+        self.change_system_row("sysidxstats", &[int(table.id().0), int(index.id.0)], &changes)
+    }
+}

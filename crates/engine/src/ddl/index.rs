@@ -1,0 +1,551 @@
+//! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the
+//! session's transaction.
+
+use extentdb_base::sync::{Arc, lock, write};
+use extentdb_base::{IndexId, ObjectId};
+use extentdb_catalog::model::IndexKind;
+use extentdb_catalog::table::definition::{index_status, rowset_status};
+use extentdb_catalog::table::describe::{
+    Child, ChildKind, SystemRows, UnitPlace, add_child, add_index, add_rowset, unit_row,
+};
+use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
+use extentdb_format::allocation::field::StoredTime;
+use extentdb_rowset::btree::{Fill, Sorter};
+use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
+use extentdb_txn::lock::{LockMode, Resource};
+use extentdb_txn::log_time;
+use extentdb_types::SqlType;
+
+use crate::catalog::column::TableColumn;
+use crate::catalog::constraint::Rule;
+use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::formula::{Condition, Formula};
+use crate::catalog::index::{BaseKey, Constraint, Index};
+use crate::catalog::pending::DeferredChange;
+use crate::catalog::storage::{Storage, definition_of};
+use crate::catalog::system_table::int;
+use crate::catalog::table::{Table, TableRef};
+use crate::ddl::table::{heap_definition, with_nullable_key};
+use crate::dml::entries::duplicate;
+use crate::error::{Error, Unsupported};
+use crate::invalid::verify_name;
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+/// Key columns of an index, by public documentation.
+const KEY_COLUMNS_MAX: usize = 16;
+/// The id of every clustered index.
+pub(crate) const CLUSTERED: IndexId = IndexId(1);
+/// Nonclustered indexes count from here.
+const FIRST_NONCLUSTERED: i32 = 2;
+
+/// A new index.
+#[derive(Clone, Debug)]
+pub struct IndexSpec {
+    /// Name.
+    pub name: String,
+    /// Two rows never have the same key; NULL is a value like others. So it is with every
+    /// constraint.
+    pub unique: bool,
+    /// The constraint that the index is made for.
+    pub constraint: Constraint,
+    /// Key columns in their order; true for a descending one.
+    pub keys: Vec<(String, bool)>,
+    /// The rows themselves lie in it.
+    pub clustered: bool,
+    /// INCLUDE.
+    pub included: Vec<String>,
+    /// WHERE: it has entries for these rows only; the condition as the catalog is to keep it, in
+    /// brackets: `([price]>(0))`.
+    pub filter: Option<String>,
+    /// FILLFACTOR, percent: how full leaves get when the index is made; 0 for as full as they can
+    /// be.
+    pub fill_factor: u8,
+    /// PAD_INDEX: the same for the pages above. Not kept in the catalog: its bit there is not
+    /// known.
+    pub pad_index: bool,
+    /// Filegroup; PRIMARY for none.
+    pub filegroup: Option<String>,
+}
+
+impl IndexSpec {
+    /// An ascending nonclustered index that is not unique, in filegroup PRIMARY.
+    pub fn new(name: &str, keys: &[&str]) -> IndexSpec {
+        let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
+        let name = name.to_owned();
+        let constraint = Constraint::None;
+        let unique = false;
+        let clustered = false;
+        let included = Vec::new();
+        let filter = None;
+        let fill_factor = 0;
+        let pad_index = false;
+        let filegroup = None;
+        IndexSpec {
+            name,
+            unique,
+            constraint,
+            keys,
+            clustered,
+            included,
+            filter,
+            fill_factor,
+            pad_index,
+            filegroup,
+        }
+    }
+
+    /// The index of a nonclustered PRIMARY KEY.
+    pub fn primary_key(name: &str, keys: &[&str]) -> IndexSpec {
+        IndexSpec {
+            constraint: Constraint::PrimaryKey,
+            ..IndexSpec::new(name, keys).unique()
+        }
+    }
+
+    /// The index of a UNIQUE constraint.
+    pub fn unique_constraint(name: &str, keys: &[&str]) -> IndexSpec {
+        IndexSpec {
+            constraint: Constraint::Unique,
+            ..IndexSpec::new(name, keys).unique()
+        }
+    }
+
+    /// The same, clustered.
+    #[must_use]
+    pub fn clustered(self) -> IndexSpec {
+        IndexSpec { clustered: true, ..self }
+    }
+
+    /// The same, unique.
+    #[must_use]
+    pub fn unique(self) -> IndexSpec {
+        IndexSpec { unique: true, ..self }
+    }
+}
+
+impl Session<'_> {
+    /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all
+    /// rows of a heap, and the other indexes are made anew: they lead to rows by its key.
+    ///
+    /// # Errors
+    /// The name is taken, a column is not there, two rows have the same key in a unique index, or
+    /// the index is of a kind that is not made here: [`Error::NotSupported`].
+    pub fn create_index(&mut self, table: &Arc<Table>, spec: &IndexSpec) -> Result<(), Error> {
+        self.statement("CREATE INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            spec.verify(&old)?;
+            if spec.clustered {
+                return context.make_clustered(table, &old, spec);
+            }
+            let index = {
+                let _ddl = lock(&context.db().ddl);
+                context.describe_index(table, &old, spec)?
+            };
+            let index = Arc::new(index);
+            let mut new = Storage::clone(&old);
+            new.indexes.push(index.clone());
+            new.indexes.sort_by_key(|index| index.id());
+            // The undo of a statement that fails from here on finds the tree by the table.
+            let storage = context.store(table, new);
+            context.fill(table.with(&storage), &index, spec.fill())
+        })
+    }
+
+    /// Drops an index: its pages are free when the transaction has committed.
+    ///
+    /// # Errors
+    /// The table has no such index, or it belongs to a constraint.
+    pub fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.drop_index_of(table, name, false)
+    }
+
+    /// Drops a check constraint, foreign key or default, or a primary key or unique constraint with
+    /// its index.
+    ///
+    /// # Errors
+    /// The table has no such constraint.
+    pub fn drop_constraint(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.drop_index_of(table, name, true)
+    }
+
+    fn drop_index_of(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        of_constraint: bool,
+    ) -> Result<(), Error> {
+        self.statement("DROP INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            if of_constraint
+                && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns)
+            {
+                context.lock_parents(&old)?;
+            }
+            let ddl = lock(&context.db().ddl);
+            if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
+                return context.drop_rule(table, &old, &rule);
+            }
+            if let Some(key) = old.disabled(name).and_then(|disabled| {
+                old.constraints.leading_in.iter().find(|key| key.index == disabled.id)
+            }) {
+                return Err(referenced("drop", name, key));
+            }
+            if let Some(disabled) = old.disabled(name)
+                && (Constraint::of_status(disabled.status) != Constraint::None) == of_constraint
+            {
+                return context.drop_disabled(table, &old, disabled);
+            }
+            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
+            match (index.constraint() != Constraint::None, of_constraint) {
+                (true, false) => {
+                    return Err(Unsupported::IndexOfConstraint { index: name.to_owned() }.into());
+                }
+                (false, true) => {
+                    return Err(table.no_index(name));
+                }
+                _ => {}
+            }
+            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            {
+                return Err(referenced("drop", name, key));
+            }
+            if index.constraint() != Constraint::None {
+                let schema = context.schema_id(table.schema())?;
+                let object = context.db().catalog.object_named(schema, index.name())?;
+                context.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+            }
+            if index.id() == CLUSTERED {
+                drop(ddl);
+                return context.rebase_alone(table, &old, heap_definition(), Fill::default());
+            }
+            context.leave_index(table, &old, &index);
+            context.delete_unit_rows(index.tree().unit())?;
+            context.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
+            context.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
+            context.forget_index_values(table, index.id())?;
+            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
+            context.free_at_commit(freed);
+            let mut new = Storage::clone(&old);
+            new.indexes.retain(|other| other.id() != index.id());
+            context.store(table, new);
+            Ok(())
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Nobody else uses the table from here on; says what it is.
+    pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
+        let storage = self.lock_definition(table)?;
+        table.verify_alterable(&storage)?;
+        Ok(storage)
+    }
+
+    /// The same of a table whose rows stay as they are.
+    pub(crate) fn lock_definition(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
+        self.db().verify_not_deferred(table)?;
+        self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;
+        self.db().catalog.verify_exists(table)?;
+        Ok(table.storage())
+    }
+
+    /// From now on this is what the table is; a rollback takes that back.
+    pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
+        let old = table.storage();
+        let new = Arc::new(new);
+        self.db().catalog.leave(&old, &new);
+        write(&self.db().catalog.tables).own(table.id(), &new);
+        table.set_storage(new.clone());
+        self.defer_change(DeferredChange::Stored { table: table.clone(), old, new: new.clone() });
+        new
+    }
+
+    /// The rows of the system tables, the unit behind the rowset it belongs to, the name last: a
+    /// restart reads them as they are before it undoes what was cut off.
+    fn describe_index(
+        &mut self,
+        table: &Table,
+        old: &Storage,
+        spec: &IndexSpec,
+    ) -> Result<Index, Error> {
+        let db = self.db();
+        let group = self.filegroup_id(spec.filegroup.as_deref())?;
+        let definition = definition_of(table.id(), table.name(), old);
+        let mut index = self.placed(spec.definition(old)?, group)?;
+        // Statistics, and indexes that are switched off, have numbers, too.
+        let named = self.db().catalog.system("sysidxstats")?;
+        while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
+            index.id.0 += 1;
+        }
+        let index = with_nullable_key(&definition, index);
+        let layout = definition.layout(&index);
+        spec.verify_layout(&layout)?;
+        let constraint = self.constraint_of((table.id(), self.schema_id(table.schema())?), spec)?;
+        self.insert_index_rows(&definition, &index, constraint)?;
+        self.tx()?.keep_reserves();
+        let unit = self.new_unit(&index, index.units[0].id);
+        Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), (db.space.clone(), unit))
+    }
+
+    /// The object of the constraint that an index of a table in a schema is made for.
+    pub(crate) fn constraint_of(
+        &mut self,
+        (table, schema_id): (ObjectId, i32),
+        spec: &IndexSpec,
+    ) -> Result<Option<Child>, Error> {
+        let kind = match spec.constraint {
+            Constraint::None => return Ok(None),
+            Constraint::PrimaryKey => ChildKind::PrimaryKey,
+            Constraint::Unique => ChildKind::Unique,
+        };
+        if self.db().catalog.object_named(schema_id, &spec.name)?.is_some() {
+            return Err(Error::Exists { name: spec.name.clone() });
+        }
+        Ok(Some(Child {
+            id: self.object_id()?,
+            name: spec.name.clone(),
+            kind,
+            table,
+            schema_id,
+        }))
+    }
+
+    pub(crate) fn insert_index_rows(
+        &mut self,
+        definition: &TableDefinition,
+        index: &IndexDefinition,
+        constraint: Option<Child>,
+    ) -> Result<(), Error> {
+        self.insert_rowset_rows(definition, index)?;
+        let mut names = SystemRows::new();
+        add_index(definition, index, &mut names);
+        let mut objects = SystemRows::new();
+        if let Some(constraint) = constraint {
+            let now = log_time(&*self.db().options.clock);
+            add_child(
+                &constraint,
+                StoredTime { ticks: now.ticks, days: now.days as i32 },
+                &mut objects,
+            );
+        }
+        for (name, rows) in names.into_iter().rev().chain(objects) {
+            let table = self.db().catalog.system(&name)?;
+            for row in &rows {
+                table.insert(self.tx()?, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rowset of an index, and the unit behind it.
+    pub(crate) fn insert_rowset_rows(
+        &mut self,
+        definition: &TableDefinition,
+        index: &IndexDefinition,
+    ) -> Result<(), Error> {
+        let mut rows = SystemRows::new();
+        add_rowset(definition, index, 0, &mut rows);
+        self.insert_system_rows(&rows)?;
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
+    }
+
+    /// Entries for all rows there are, in key order, into an index that this transaction has made.
+    pub(crate) fn fill(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let mut entries = Sorter::new(index.tree().shape());
+        self.each_row_for_ddl(of.storage, &mut |at, record| {
+            if let Some(entry) = index.entry_of_record(of.storage, record, &at)? {
+                self.verify_new_key(of.table, index, &entry)?;
+                entries.add(&entry)?;
+            }
+            Ok(())
+        })?;
+        let entries = entries.sort();
+        if let Some(entry) = entries.duplicate() {
+            let entry = index.tree().shape().decode(entry)?;
+            return Err(duplicate(of.table, of.storage, index, &entry));
+        }
+        index.tree().build_sorted(self.tx()?, fill, &entries)?;
+        Ok(())
+    }
+
+    /// The table's indexes over new, empty units.
+    pub(crate) fn empty_indexes(&mut self, old: &Storage) -> Result<Vec<Arc<Index>>, Error> {
+        let mut indexes = Vec::new();
+        for index in &old.indexes {
+            let unit = self.replace_unit(index.tree().unit())?;
+            indexes.push(Arc::new(index.over(self.db().space.clone(), unit)));
+        }
+        Ok(indexes)
+    }
+}
+
+impl IndexSpec {
+    fn verify(&self, storage: &Storage) -> Result<(), Error> {
+        if storage.index(&self.name).is_some() || storage.disabled(&self.name).is_some() {
+            return Err(Error::Exists { name: self.name.clone() });
+        }
+        let is_primary = |status: u32| Constraint::of_status(status) == Constraint::PrimaryKey;
+        let has_primary =
+            storage.all_indexes().any(|index| index.constraint() == Constraint::PrimaryKey)
+                || storage.disabled.iter().any(|index| is_primary(index.status));
+        if self.clustered && storage.base.clustered().is_some() {
+            return Err(Unsupported::SecondClusteredIndex.into());
+        }
+        if self.constraint == Constraint::PrimaryKey && has_primary {
+            return Err(Unsupported::SecondPrimaryKey.into());
+        }
+        self.verify_columns(&storage.columns)
+    }
+
+    /// Can there be such an index over these columns?
+    pub(crate) fn verify_columns(&self, columns: &[TableColumn]) -> Result<(), Error> {
+        verify_name("index", &self.name)?;
+        if self.fill_factor > 100 {
+            return Err(Unsupported::FillFactor { percent: self.fill_factor }.into());
+        }
+        if self.keys.is_empty() || self.keys.len() > KEY_COLUMNS_MAX {
+            return Err(Unsupported::KeyColumnCount { columns: self.keys.len() }.into());
+        }
+        let names: Vec<&String> =
+            self.keys.iter().map(|(name, _)| name).chain(&self.included).collect();
+        for (at, name) in names.iter().enumerate() {
+            let refused = |cause: fn(String) -> Unsupported| Err(cause((*name).clone()).into());
+            if names[..at].iter().any(|other| other.eq_ignore_ascii_case(name)) {
+                return refused(|column| Unsupported::ColumnTwiceInIndex { column });
+            }
+            let column = column(columns, name)?;
+            if self.constraint == Constraint::PrimaryKey && column.nullable {
+                return refused(|column| Unsupported::NullablePrimaryKey { column });
+            }
+            if matches!(column.ty, SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. }) {
+                return refused(|column| Unsupported::TypeInIndex { column });
+            }
+            if self.clustered && !column.is_stored() {
+                return refused(|column| Unsupported::ClusteredOverComputed { column });
+            }
+            if let Some(why) = column.formula.as_ref().and_then(|formula| not_indexed(formula)) {
+                let why = why.to_owned();
+                return Err(Unsupported::ComputedInIndex { column: (*name).clone(), why }.into());
+            }
+        }
+        self.verify_filter(columns)
+    }
+
+    fn definition(&self, storage: &Storage) -> Result<IndexDefinition, Error> {
+        let is_free = |id: &i32| storage.indexes.iter().all(|index| index.id().0 != *id);
+        let id = (FIRST_NONCLUSTERED..).find(is_free).unwrap_or(FIRST_NONCLUSTERED);
+        let included = self.included.iter().map(|name| Ok(column(&storage.columns, name)?.id));
+        Ok(IndexDefinition {
+            id: IndexId(id),
+            kind: IndexKind::Nonclustered,
+            included: included.collect::<Result<_, Error>>()?,
+            filter: self.filter.clone(),
+            ..self.keyed_definition(&storage.columns)?
+        })
+    }
+
+    /// A filtered index stands for no constraint, does not hold the rows, and asks for nothing that
+    /// is computed.
+    fn verify_filter(&self, columns: &[TableColumn]) -> Result<(), Error> {
+        let Some(text) = &self.filter else { return Ok(()) };
+        let refused =
+            |why: String| Error::from(Unsupported::IndexFilter { index: self.name.clone(), why });
+        if self.clustered || self.constraint != Constraint::None {
+            return Err(refused("the index is clustered, or stands for a constraint".to_owned()));
+        }
+        let condition = Condition::compile(text, columns).map_err(refused)?;
+        let computed = |column: &&TableColumn| {
+            column.formula.is_some() && condition.columns().contains(&column.id)
+        };
+        match columns.iter().find(computed) {
+            Some(column) => Err(refused(format!("column {} is computed", column.name))),
+            None => Ok(()),
+        }
+    }
+
+    /// As the clustered index of a table with these columns.
+    pub(crate) fn base_definition(
+        &self,
+        columns: &[TableColumn],
+    ) -> Result<IndexDefinition, Error> {
+        if let Some(included) = self.included.first() {
+            return Err(Unsupported::IncludedInClustered { column: included.clone() }.into());
+        }
+        let of_key = self.keyed_definition(columns)?;
+        let rowset_status = of_key.rowset_status | rowset_status::TABLE;
+        Ok(IndexDefinition {
+            id: CLUSTERED,
+            kind: IndexKind::Clustered,
+            rowset_status,
+            ..of_key
+        })
+    }
+
+    fn keyed_definition(&self, columns: &[TableColumn]) -> Result<IndexDefinition, Error> {
+        let key = |(name, descending): &(String, bool)| {
+            Ok(KeyColumn {
+                column_id: column(columns, name)?.id,
+                descending: *descending,
+            })
+        };
+        let is_unique = self.unique || self.constraint != Constraint::None;
+        let unique = if is_unique { (index_status::UNIQUE, rowset_status::UNIQUE) } else { (0, 0) };
+        let filtered = if self.filter.is_some() { index_status::FILTERED } else { 0 };
+        let status = index_status::HAS_ROWSET | index_status::HAS_STATISTICS | unique.0 | filtered;
+        Ok(IndexDefinition {
+            name: Some(self.name.clone()),
+            keys: self.keys.iter().map(key).collect::<Result<_, Error>>()?,
+            status: status | self.constraint.status(),
+            fill_factor: self.fill_factor,
+            rowset_status: rowset_status::USUAL | unique.1,
+            ..heap_definition()
+        })
+    }
+
+    /// How full the index gets when it is made.
+    pub(crate) fn fill(&self) -> Fill {
+        Fill { percent: self.fill_factor, pads: self.pad_index }
+    }
+
+    /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it
+    /// comes.
+    pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
+        let longest = layout.max_leaf as usize;
+        let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);
+        let fixed = keys.take(self.keys.len()).filter_map(|column| column.ty?.fixed_bytes());
+        let bytes: usize = fixed.sum();
+        if bytes > KEY_BYTES_MAX {
+            return Err(extentdb_rowset::Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }.into());
+        }
+        match longest {
+            ..=ROW_BYTES_MAX => Ok(()),
+            _ => Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into()),
+        }
+    }
+}
+
+/// Why the values of a computed column can be in no index. Those that are stored are what they are;
+/// others must be computed as the same on any machine.
+fn not_indexed(formula: &Formula) -> Option<&str> {
+    let is_imprecise = !formula.is_persisted && !formula.is_precise();
+    formula.unknown().or(is_imprecise.then_some("it is not precise, and not persisted"))
+}
+
+/// A column by its name.
+pub(crate) fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t TableColumn, Error> {
+    let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| Unsupported::NoColumn { column: name.to_owned() }.into())
+}
+
+/// Refuses to do something to an index that a foreign key references.
+pub(crate) fn referenced(action: &'static str, index: &str, key: &ForeignKey) -> Error {
+    let index = index.to_owned();
+    Unsupported::ReferencedIndex { action, index, key: key.name.clone() }.into()
+}

@@ -1,0 +1,211 @@
+//! Views, procedures, functions and triggers: kept as the texts that made them. Nothing here runs
+//! them.
+//!
+//! ```text
+//! sysschobjs      name, schema, kind; of a trigger its table
+//! sysobjvalues    class 1: the text
+//! syscolpars      the columns of a view or function, where the caller says which
+//! ```
+//!
+//! A table with a trigger is only read here: what the trigger would do when a row comes, changes or
+//! goes is not done. Its definition may change, as triggers are not asked about that.
+
+use extentdb_base::ObjectId;
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::model::ObjectType;
+use extentdb_catalog::table::describe::{SystemRows, add_module};
+use extentdb_format::allocation::field::StoredTime;
+use extentdb_txn::log_time;
+
+use crate::catalog::objects::object;
+use crate::catalog::storage::{Storage, Trigger};
+use crate::catalog::system_table::{byte, int, number};
+use crate::catalog::table::Table;
+use crate::ddl::spec::{ColumnSpec, column_definition};
+use crate::error::{Error, Unsupported};
+use crate::invalid::verify_name;
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+/// What a module is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ModuleKind {
+    /// CREATE VIEW.
+    View,
+    /// CREATE PROCEDURE.
+    Procedure,
+    /// CREATE FUNCTION with a value.
+    ScalarFunction,
+    /// CREATE FUNCTION with a table that one statement returns.
+    InlineFunction,
+    /// CREATE FUNCTION with a table that it fills.
+    TableFunction,
+}
+
+impl ModuleKind {
+    fn code(self) -> ObjectType {
+        ObjectType(match self {
+            ModuleKind::View => *b"V ",
+            ModuleKind::Procedure => *b"P ",
+            ModuleKind::ScalarFunction => *b"FN",
+            ModuleKind::InlineFunction => *b"IF",
+            ModuleKind::TableFunction => *b"TF",
+        })
+    }
+}
+
+/// A new view, procedure or function.
+#[derive(Clone, Debug)]
+pub struct ModuleSpec {
+    /// Schema; `dbo` for none.
+    pub schema: Option<String>,
+    /// Name.
+    pub name: String,
+    /// What it is.
+    pub kind: ModuleKind,
+    /// The statement that makes it.
+    pub text: String,
+    /// The columns of a view or of the table of a function, if the caller knows them.
+    pub columns: Vec<ColumnSpec>,
+}
+
+const TRIGGER: ObjectType = ObjectType(*b"TR");
+/// `sysobjvalues.valclass` of texts.
+const TEXT: u8 = 1;
+/// The longest text that has room in a row of `sysobjvalues`, bytes as they are stored.
+const TEXT_BYTES_MAX: usize = 7900;
+
+impl Session<'_> {
+    /// Keeps the text of a view, procedure or function.
+    ///
+    /// # Errors
+    /// The name is taken, or the text is longer than a row has room for: [`Error::NotSupported`].
+    pub fn create_module(&mut self, spec: &ModuleSpec) -> Result<(), Error> {
+        self.statement("CREATE", |context| {
+            verify_name("module", &spec.name)?;
+            spec.columns.iter().try_for_each(|column| verify_name("column", &column.name))?;
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+            let named = (spec.name.as_str(), spec.text.as_str());
+            context.insert_module(named, spec.kind.code(), (schema, ObjectId(0)), &spec.columns)?;
+            Ok(())
+        })
+    }
+
+    /// Keeps the text of a trigger. From now on the rows of its table are only read here.
+    ///
+    /// # Errors
+    /// The same as for other modules.
+    pub fn create_trigger(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+    ) -> Result<(), Error> {
+        self.statement("CREATE TRIGGER", |context| {
+            verify_name("trigger", name)?;
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(table.schema())?;
+            let id = context.insert_module((name, text), TRIGGER, (schema, table.id()), &[])?;
+            let mut new = Storage::clone(&old);
+            new.triggers.push(Trigger { id, name: name.to_owned() });
+            context.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Drops a trigger of a table.
+    ///
+    /// # Errors
+    /// The table has no such trigger.
+    pub fn drop_trigger(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.statement("DROP TRIGGER", |context| {
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let is_it = |trigger: &&Trigger| trigger.name.eq_ignore_ascii_case(name);
+            let trigger = old.triggers.iter().find(is_it).ok_or_else(|| no_module(name))?.clone();
+            context.forget_object(trigger.id)?;
+            let mut new = Storage::clone(&old);
+            new.triggers.retain(|other| other.id != trigger.id);
+            context.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Drops a view, procedure or function.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn drop_module(&mut self, schema: &str, name: &str) -> Result<(), Error> {
+        self.statement("DROP", |context| {
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(schema)?;
+            let id =
+                context.db().catalog.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
+            let rows = context.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
+            let kind = rows
+                .first()
+                .and_then(|row| row.get(object::KIND))
+                .map(crate::catalog::system_table::bytes);
+            let parent = rows.first().and_then(|row| row.get(object::PARENT)).and_then(number);
+            let is_module = [b"V ", b"P ", b"FN", b"IF", b"TF"]
+                .iter()
+                .any(|code| kind == Some(code.as_slice()));
+            if !is_module || parent != Some(0) {
+                return Err(no_module(name));
+            }
+            if !context.db().catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
+                return Err(Unsupported::IndexedModule { name: name.to_owned() }.into());
+            }
+            context.forget_object(id)
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    fn insert_module(
+        &mut self,
+        (name, text): (&str, &str),
+        kind: ObjectType,
+        (schema_id, parent): (i32, ObjectId),
+        columns: &[ColumnSpec],
+    ) -> Result<ObjectId, Error> {
+        if self.db().catalog.object_named(schema_id, name)?.is_some() {
+            return Err(Error::Exists { name: name.to_owned() });
+        }
+        let stored = if text.is_ascii() { text.len() } else { 2 * text.encode_utf16().count() };
+        if stored > TEXT_BYTES_MAX {
+            let module = name.to_owned();
+            let most = TEXT_BYTES_MAX;
+            return Err(Unsupported::ModuleText { module, bytes: stored, most }.into());
+        }
+        let id = self.object_id()?;
+        let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));
+        let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
+        let now = log_time(&*self.db().options.clock);
+        let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
+        let mut rows = SystemRows::new();
+        add_module(
+            (id, kind),
+            (name, text),
+            (schema_id, parent),
+            (&definitions, created),
+            &mut rows,
+        );
+        self.insert_system_rows(&rows)?;
+        Ok(id)
+    }
+
+    /// Everything that the catalog has of an object that is not a table.
+    fn forget_object(&mut self, id: ObjectId) -> Result<(), Error> {
+        self.delete_where("sysobjvalues", &[byte(TEXT), int(id.0)])?;
+        self.delete_where("syscolpars", &[int(id.0)])?;
+        self.forget_references(id)?;
+        self.delete_where("sysschobjs", &[int(id.0)])
+    }
+}
+
+fn no_module(name: &str) -> Error {
+    Unsupported::NoModule { name: name.to_owned() }.into()
+}

@@ -1,0 +1,273 @@
+//! A table gets another base: a heap becomes a clustered index, or the other way round, or either
+//! is written anew.
+//!
+//! ```text
+//! rows          read from the old base, put into the new one in the order of its key
+//! indexes       made anew, with new rowsets: what leads to a row is its place before, its key behind, or another key
+//! catalog     the rows of all old rowsets go, those of the new ones come, in the same transaction
+//! old units     given back when the transaction has committed
+//! ```
+
+use std::borrow::Cow;
+
+use extentdb_base::IndexId;
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::layout::Cell;
+use extentdb_catalog::model::IndexKind;
+use extentdb_catalog::table::describe::Child;
+use extentdb_catalog::table::{IndexDefinition, TableDefinition};
+use extentdb_rowset::btree::{Fill, Sorter};
+use extentdb_space::Freed;
+
+use crate::catalog::index::{BaseKey, Index};
+use crate::catalog::storage::{Base, Storage, definition_of};
+use crate::catalog::system_table::int;
+use crate::catalog::table::{Table, TableRef};
+use crate::ddl::index::IndexSpec;
+use crate::ddl::table::{verify_row_bytes, with_nullable_key};
+use crate::dml::entries::duplicate;
+use crate::dml::rows::Found;
+use crate::error::{Error, Unsupported};
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+impl Session<'_> {
+    /// Makes an index that is switched off anew; writes any other without the gaps that splits and
+    /// deletes have left, the clustered one with all that lead to it.
+    ///
+    /// # Errors
+    /// The table has no such index.
+    pub fn rebuild_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.statement("ALTER INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            if let Some(disabled) = old.disabled(name) {
+                return context.enable_index(table, &old, disabled);
+            }
+            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
+            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+                let base = index.definition().clone();
+                return context.rebase_alone(table, &old, base, index.fill());
+            }
+            let ddl = lock(&context.db().ddl);
+            context.leave_index(table, &old, &index);
+            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
+            let unit = context.replace_unit(index.tree().unit())?;
+            let fresh = Arc::new(index.over(context.db().space.clone(), unit));
+            context.free_at_commit(freed);
+            let mut new = Storage::clone(&old);
+            new.indexes
+                .iter_mut()
+                .filter(|own| own.id() == fresh.id())
+                .for_each(|own| *own = fresh.clone());
+            let storage = context.store(table, new);
+            drop(ddl);
+            context.fill(table.with(&storage), &fresh, fresh.fill())
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Puts the rows of a heap into a new clustered index.
+    pub(crate) fn make_clustered(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        spec: &IndexSpec,
+    ) -> Result<(), Error> {
+        let rows = self.rows_for_ddl(old)?;
+        let ddl = lock(&self.db().ddl);
+        if self.filegroup_id(spec.filegroup.as_deref())? != old.base.unit().group()
+            && spec.filegroup.is_some()
+        {
+            return Err(Unsupported::MoveTable { table: table.name().to_owned() }.into());
+        }
+        let schema = self.schema_id(table.schema())?;
+        let constraint = self.constraint_of((table.id(), schema), spec)?;
+        let base = spec.base_definition(&old.columns)?;
+        let storage = self.rebase(table, old, base, constraint)?;
+        drop(ddl);
+        self.refill_from(table.with(&storage), old, &rows, spec.fill())
+    }
+
+    /// Gives a table that is locked for it another base, with all its rows. The catalog is locked
+    /// for its own rows alone: checkpoints need it, and do not wait until rows are read and
+    /// written.
+    pub(crate) fn rebase_alone(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        base: IndexDefinition,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let rows = self.rows_for_ddl(old)?;
+        let ddl = lock(&self.db().ddl);
+        let storage = self.rebase(table, old, base, None)?;
+        drop(ddl);
+        self.refill_from(table.with(&storage), old, &rows, fill)
+    }
+
+    /// Gives a table that is locked for it another base, empty. The catalog is locked.
+    fn rebase(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        base: IndexDefinition,
+        constraint: Option<Child>,
+    ) -> Result<Arc<Storage>, Error> {
+        let bare = TableDefinition {
+            indexes: Vec::new(),
+            ..definition_of(table.id(), table.name(), old)
+        };
+        verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
+        self.leave(table, old);
+        if let Base::Heap(heap) = &old.base {
+            heap.settle()?;
+        }
+        let mut freed = Freed::default();
+        for unit in old.units() {
+            freed.extend(self.db().space.free_unit(self.tx()?, unit)?);
+            self.delete_unit_rows(unit)?;
+        }
+        let old_id = old.base.clustered().map_or(0, |index| index.id().0);
+        for id in old.indexes.iter().map(|index| index.id().0).chain([old_id]) {
+            self.delete_where("sysidxstats", &[int(table.id().0), int(id)])?;
+            self.delete_where("sysiscols", &[int(table.id().0), int(id)])?;
+            self.forget_index_values(table, IndexId(id))?;
+        }
+        let new = self.describe_base(table, old, base, constraint)?;
+        self.free_at_commit(freed);
+        Ok(self.store(table, new))
+    }
+
+    /// Puts the rows that the table had into its new base and the indexes that lead to it.
+    fn refill_from(
+        &mut self,
+        of: TableRef<'_>,
+        old: &Storage,
+        rows: &[Found],
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let adopted = |found: &Found| of.storage.adopt(old, old.cells(&found.record)?);
+        let rows = rows.iter().map(adopted).collect::<Result<_, _>>()?;
+        self.refill(of, rows, fill)
+    }
+
+    /// The rows of the catalog for another base and the indexes that lead to it, all of them
+    /// empty.
+    fn describe_base(
+        &mut self,
+        table: &Table,
+        old: &Storage,
+        base: IndexDefinition,
+        constraint: Option<Child>,
+    ) -> Result<Storage, Error> {
+        let group = old.base.unit().group();
+        let index = self.placed(base, group)?;
+        let bare = TableDefinition {
+            indexes: Vec::new(),
+            ..definition_of(table.id(), table.name(), old)
+        };
+        let index = with_nullable_key(&bare, index);
+        verify_row_bytes(bare.layout(&index).max_leaf, index.kind == IndexKind::Heap)?;
+        let definition = TableDefinition { indexes: vec![index.clone()], ..bare };
+        self.insert_index_rows(&definition, &index, constraint)?;
+        self.tx()?.keep_reserves();
+        let (columns, shape, base) = self.open_base(&definition, &old.columns)?;
+        let mut new = Storage { columns, shape, base, indexes: Vec::new(), ..old.clone() };
+        let base_key = BaseKey::of(&new);
+        let of_base = definition_of(table.id(), table.name(), &new);
+        for index in &old.indexes {
+            let group = index.tree().unit().group();
+            let index =
+                with_nullable_key(&of_base, self.placed(index.definition().clone(), group)?);
+            let layout = of_base.layout(&index);
+            self.insert_index_rows(&of_base, &index, None)?;
+            let unit = self.new_unit(&index, index.units[0].id);
+            let tree = (self.db().space.clone(), unit);
+            new.indexes.push(Arc::new(Index::new(
+                index,
+                &layout,
+                (&new.columns, &base_key),
+                tree,
+            )?));
+        }
+        Ok(new)
+    }
+
+    /// Puts rows into an empty table whose indexes are empty, too.
+    fn refill(
+        &mut self,
+        of: TableRef<'_>,
+        cells: Vec<Vec<Cell<'static>>>,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        match &of.storage.base {
+            Base::Clustered(index) => self.build_clustered(of, index, cells, fill)?,
+            Base::Heap(_) => {
+                let bare = Storage { indexes: Vec::new(), ..of.storage.clone() };
+                for mut row in cells {
+                    self.place_row(TableRef { storage: &bare, ..of }, &mut row)?;
+                }
+            }
+        }
+        of.storage.indexes.iter().try_for_each(|index| self.fill(of, index, index.fill()))
+    }
+
+    /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are
+    /// told apart as they were, or, when they come from a heap, from 0 on.
+    fn build_clustered(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        rows: Vec<Vec<Cell<'static>>>,
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let is_told =
+            |at: usize| rows.iter().all(|row| row.get(at).is_some_and(|cell| *cell != Cell::Null));
+        if index.uniquifier().is_none_or(is_told) {
+            return self.build_unique(of, index, &rows, fill);
+        }
+        let mut keyed = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.verify_new_key(of.table, index, of.storage.stored(&row))?;
+            keyed.push((of.storage.shape.key_of_cells(of.storage.stored(&row))?, row));
+        }
+        keyed.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut before: Option<Vec<u8>> = None;
+        let mut same: i32 = 0;
+        let rows = keyed.into_iter().map(|(key, mut row)| {
+            same = if before.as_ref() == Some(&key) { same + 1 } else { 0 };
+            before = Some(key);
+            match index.uniquifier() {
+                Some(at) if same > 0 => row[at] = int(same),
+                Some(at) => row[at] = Cell::Bytes(Cow::Borrowed(&[])),
+                None => {}
+            }
+            row.truncate(of.storage.shape.layout().columns.len());
+            Ok::<_, Error>(row)
+        });
+        index.tree().build(self.tx()?, fill, rows)?;
+        Ok(())
+    }
+
+    /// The same with keys that need not be told apart.
+    fn build_unique(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        rows: &[Vec<Cell<'static>>],
+        fill: Fill,
+    ) -> Result<(), Error> {
+        let mut sorter = Sorter::new(index.tree().shape());
+        for row in rows {
+            self.verify_new_key(of.table, index, of.storage.stored(row))?;
+            sorter.add(of.storage.stored(row))?;
+        }
+        let sorted = sorter.sort();
+        if let Some(row) = sorted.duplicate() {
+            return Err(duplicate(of.table, of.storage, index, &of.storage.cells(row)?));
+        }
+        index.tree().build_sorted(self.tx()?, fill, &sorted)?;
+        Ok(())
+    }
+}

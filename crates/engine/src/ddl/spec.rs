@@ -1,0 +1,197 @@
+//! What is asked for when a table or a column is made.
+
+use extentdb_base::ObjectId;
+use extentdb_catalog::table::{ColumnDefinition, Computed};
+use extentdb_types::SqlType;
+
+use crate::catalog::column::{ColumnDefault, TableColumn};
+use crate::catalog::definition::plain_column;
+use crate::catalog::identity::identity_value;
+use crate::catalog::table::with_formulas;
+use crate::ddl::index::IndexSpec;
+use crate::error::{Error, Unsupported};
+use crate::invalid::verify_name;
+
+pub(crate) const COLUMNS_MAX: usize = 1024;
+
+/// A column of a new table.
+#[derive(Clone, Debug)]
+pub struct ColumnSpec {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// May be NULL.
+    pub nullable: bool,
+    /// IDENTITY: seed and increment.
+    pub identity: Option<(i128, i128)>,
+    /// DEFAULT: name of the constraint, and the expression as the catalog keeps it, in brackets.
+    pub default: Option<(String, String)>,
+    /// AS: the expression as the catalog keeps it, in brackets; true for PERSISTED: rows have its
+    /// values.
+    pub computed: Option<(String, bool)>,
+}
+
+impl ColumnSpec {
+    /// A column that takes NULL.
+    pub fn new(name: &str, ty: SqlType) -> ColumnSpec {
+        let name = name.to_owned();
+        let identity = None;
+        let default = None;
+        let computed = None;
+        ColumnSpec { name, ty, nullable: true, identity, default, computed }
+    }
+
+    /// A column of this type that is computed, and not in the rows: `([quantity]*[price])`.
+    pub fn computed(name: &str, ty: SqlType, text: &str) -> ColumnSpec {
+        ColumnSpec {
+            computed: Some((text.to_owned(), false)),
+            ..ColumnSpec::new(name, ty)
+        }
+    }
+
+    /// The same, PERSISTED: rows have its values.
+    #[must_use]
+    pub fn persisted(mut self) -> ColumnSpec {
+        self.computed.iter_mut().for_each(|(_, is_persisted)| *is_persisted = true);
+        self
+    }
+
+    /// As statements know it, without its place and what it is computed by.
+    pub(crate) fn table_column(&self, id: i32, default: ObjectId) -> TableColumn {
+        let with_id = |(name, text): &(String, String)| ColumnDefault {
+            id: default,
+            name: name.clone(),
+            text: text.clone(),
+            is_own: true,
+        };
+        let name = self.name.clone();
+        let default = self.default.as_ref().map(with_id);
+        TableColumn {
+            id,
+            name,
+            ty: self.ty,
+            nullable: self.nullable,
+            default,
+            formula: None,
+            at: 0,
+        }
+    }
+
+    /// Refuses a column that is of a kind that is not made here.
+    pub(crate) fn verify(&self) -> Result<(), Error> {
+        verify_name("column", &self.name)?;
+        if let Some((name, _)) = &self.default {
+            verify_name("default", name)?;
+        }
+        let refused = |why| Err(Unsupported::Column { column: self.name.clone(), why }.into());
+        match &self.computed {
+            _ if self.ty.is_max() || self.ty.is_lob() => refused("values off the row"),
+            _ if self.ty == SqlType::RowVersion => {
+                refused("rowversion: its values are not counted here")
+            }
+            Some(_) if self.identity.is_some() || self.default.is_some() => {
+                refused("computed, and an identity or with a default")
+            }
+            Some((_, false)) if !self.nullable => {
+                refused("computed and NOT NULL, but not PERSISTED")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same, NOT NULL.
+    #[must_use]
+    pub fn not_null(mut self) -> ColumnSpec {
+        self.nullable = false;
+        self
+    }
+}
+
+/// A new table.
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    /// Schema; `dbo` for none.
+    pub schema: Option<String>,
+    /// Name.
+    pub name: String,
+    /// Columns, in order.
+    pub columns: Vec<ColumnSpec>,
+    /// The clustered index of its rows; a heap for none.
+    pub clustered: Option<IndexSpec>,
+    /// Filegroup; PRIMARY for none.
+    pub filegroup: Option<String>,
+}
+
+impl TableSpec {
+    /// A heap in schema dbo and filegroup PRIMARY.
+    pub fn heap(name: &str, columns: Vec<ColumnSpec>) -> TableSpec {
+        TableSpec {
+            schema: None,
+            name: name.to_owned(),
+            columns,
+            clustered: None,
+            filegroup: None,
+        }
+    }
+
+    /// The same with its rows in a clustered index.
+    #[must_use]
+    pub fn clustered(self, index: IndexSpec) -> TableSpec {
+        TableSpec { clustered: Some(index.clustered()), ..self }
+    }
+
+    /// The columns as statements know them, without their places in rows; with the objects of their
+    /// defaults.
+    pub(crate) fn table_columns(&self, defaults: &[ObjectId]) -> Result<Vec<TableColumn>, Error> {
+        let with_defaults = (1..).zip(self.columns.iter().zip(defaults));
+        let mut columns: Vec<TableColumn> =
+            with_defaults.map(|(id, (spec, default))| spec.table_column(id, *default)).collect();
+        let texts = self.columns.iter().map(|column| column.computed.clone()).collect::<Vec<_>>();
+        with_formulas(&mut columns, &texts);
+        columns.iter().try_for_each(verify_formula)?;
+        Ok(columns)
+    }
+
+    pub(crate) fn verify(&self) -> Result<(), Error> {
+        verify_name("table", &self.name)?;
+        self.columns.iter().try_for_each(ColumnSpec::verify)?;
+        if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
+            return Err(Unsupported::ColumnCount { columns: self.columns.len() }.into());
+        }
+        for (at, column) in self.columns.iter().enumerate() {
+            if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name))
+            {
+                return Err(Error::Exists { name: column.name.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a column that is computed by what cannot be evaluated.
+pub(crate) fn verify_formula(column: &TableColumn) -> Result<(), Error> {
+    match column.formula.as_ref().and_then(|formula| formula.unknown()) {
+        None => Ok(()),
+        Some(why) => {
+            let why = why.to_owned();
+            Err(Unsupported::ComputedColumn { column: column.name.clone(), why }.into())
+        }
+    }
+}
+
+/// The column as the catalog describes it.
+pub(crate) fn column_definition(
+    spec: &ColumnSpec,
+    default_object: ObjectId,
+) -> Result<ColumnDefinition, Error> {
+    let computed = spec.computed.clone().map(|(text, persisted)| Computed { text, persisted });
+    let identity = spec.identity.map(|(seed, increment)| identity_value(&spec.ty, seed, increment));
+    let refused = |why| Unsupported::Identity { column: spec.name.clone(), why };
+    Ok(ColumnDefinition {
+        identity: identity.transpose().map_err(refused)?,
+        default_object,
+        computed,
+        ..plain_column(&spec.name, spec.ty, spec.nullable)
+    })
+}

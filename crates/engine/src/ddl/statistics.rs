@@ -1,0 +1,63 @@
+//! Statistics: this engine makes none, and takes those away that others made of a column which
+//! goes.
+//!
+//! ```text
+//! sysidxstats     type 0 and an id above 0        their name; those that the product made by itself begin with _WA_Sys_
+//! sysiscols       their columns
+//! sysobjvalues    class 60: the histogram
+//! ```
+
+use crate::catalog::column::TableColumn;
+use crate::catalog::system_table::{Cells, byte, int, number, text};
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::session::context::StatementContext;
+
+/// `sysobjvalues.valclass`.
+pub(crate) const STATISTICS: u8 = 60;
+/// What the names of statistics begin with that nobody asked for.
+const AUTOMATIC: &str = "_WA_Sys_";
+/// Columns of `sysiscols`, `sysidxstats` and `sysobjvalues`.
+const ISCOLS_INDEX: usize = 1;
+const ISCOLS_COLUMN: usize = 4;
+const IDXSTATS_NAME: usize = 2;
+const IDXSTATS_TYPE: usize = 6;
+
+impl StatementContext<'_> {
+    /// Takes away the statistics of a column that goes.
+    ///
+    /// # Errors
+    /// [`Error::Dependent`]: somebody made them, or it is an index, perhaps a disabled one.
+    pub(crate) fn drop_statistics(
+        &mut self,
+        table: &Table,
+        column: &TableColumn,
+    ) -> Result<(), Error> {
+        let id = int(table.id().0);
+        for row in self.db().catalog.system("sysiscols")?.rows(std::slice::from_ref(&id))? {
+            if row.get(ISCOLS_COLUMN).and_then(number) != Some(column.id.into()) {
+                continue;
+            }
+            let own = row.get(ISCOLS_INDEX).and_then(number).unwrap_or(0) as i32;
+            let described =
+                self.db().catalog.system("sysidxstats")?.rows(&[id.clone(), int(own)])?;
+            if let Some(described) = described.first() {
+                verify_automatic(described, column)?;
+                self.delete_where("sysobjvalues", &[byte(STATISTICS), id.clone(), int(own)])?;
+                self.delete_where("sysidxstats", &[id.clone(), int(own)])?;
+            }
+            self.delete_where("sysiscols", &[id.clone(), int(own)])?;
+        }
+        Ok(())
+    }
+}
+
+fn verify_automatic(described: &Cells, column: &TableColumn) -> Result<(), Error> {
+    let name = text(described.get(IDXSTATS_NAME));
+    let is_statistics = described.get(IDXSTATS_TYPE).and_then(number) == Some(0);
+    if is_statistics && name.starts_with(AUTOMATIC) {
+        Ok(())
+    } else {
+        Err(Error::Dependent { object: name, column: column.name.clone() })
+    }
+}

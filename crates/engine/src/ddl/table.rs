@@ -1,0 +1,575 @@
+//! Tables come and go: rows of the system tables, changed in the session's transaction like any
+//! other.
+
+use std::collections::BTreeSet;
+
+use extentdb_base::sync::{Arc, lock, read, write};
+use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
+use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
+use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
+use extentdb_catalog::table::definition::rowset_status;
+use extentdb_catalog::table::describe::{
+    Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
+};
+use extentdb_catalog::table::{IndexDefinition, TableDefinition, UnitDefinition};
+use extentdb_change::in_own_system;
+use extentdb_format::allocation::field::StoredTime;
+use extentdb_rowset::RowShape;
+use extentdb_rowset::heap::Heap;
+use extentdb_rowset::layout::ROW_BYTES_MAX;
+use extentdb_space::{Counts, Freed, Unit, UnitDescription};
+use extentdb_txn::lock::{LockMode, Resource};
+use extentdb_txn::log_time;
+
+use crate::catalog::column::TableColumn;
+use crate::catalog::constraint::Constraints;
+use crate::catalog::identity::Identity;
+use crate::catalog::index::Index;
+use crate::catalog::objects::object;
+use crate::catalog::pending::DeferredChange;
+use crate::catalog::storage::{Base, Storage, heap_shape};
+use crate::catalog::system_table::{bigint, byte, int, number};
+use crate::catalog::table::Table;
+use crate::database::boot::{Counter, take};
+use crate::ddl::spec::{TableSpec, column_definition};
+use crate::ddl::statistics::STATISTICS;
+use crate::error::{Error, Unsupported};
+use crate::session::Session;
+use crate::session::context::StatementContext;
+
+/// Object ids go up by this, modulo 2^31.
+const OBJECT_ID_STEP: u64 = 16_000_057;
+/// `sysschobjs.status` of user tables.
+const TABLE_STATUS: u32 = 0xe_0000;
+/// `sysidxstats.status` of a heap: there is a rowset.
+const HAS_ROWSET: u32 = 0x1;
+const PRIMARY: i16 = 1;
+/// `sysobjvalues.valclass` of what an index is filtered by.
+const FILTER_TEXT: u8 = 7;
+/// Index of `sysallocunits` by the rowset.
+const UNITS_BY_OWNER: IndexId = IndexId(2);
+
+/// A table that is about to be made.
+struct Defined {
+    definition: TableDefinition,
+    children: Vec<Child>,
+    columns: Vec<TableColumn>,
+}
+
+impl Session<'_> {
+    /// Makes a table.
+    ///
+    /// # Errors
+    /// The name is taken, or the table is of a kind that is not made here: [`Error::NotSupported`].
+    pub fn create_table(&mut self, spec: &TableSpec) -> Result<Arc<Table>, Error> {
+        spec.verify()?;
+        self.statement("CREATE TABLE", |context| {
+            let _ddl = lock(&context.db().ddl);
+            let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+            let qualified = format!("{}.{}", spec.schema.as_deref().unwrap_or("dbo"), spec.name);
+            if context.table(&qualified).is_ok() {
+                return Err(Error::Exists { name: spec.name.clone() });
+            }
+            let defined = context.define(spec, schema)?;
+            context.verify_names_free(&defined, schema)?;
+            context.lock(Resource::Object(defined.definition.id), LockMode::SchM, None)?;
+            context.insert_rows(&defined.definition, &defined.children)?;
+            context.open_new(spec, defined)
+        })
+    }
+
+    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction
+    /// has committed.
+    pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("DROP TABLE", |context| {
+            let storage = context.lock_for_ddl(table)?;
+            table.verify_unreferenced(&storage, "drop")?;
+            context.lock_parents(&storage)?;
+            let _ddl = lock(&context.db().ddl);
+            let db = context.db();
+            context.take_keys_back(table, &storage)?;
+            // From here on PFS is not told of its pages any more; a rollback brings back what it
+            // knows now.
+            if let Base::Heap(heap) = &storage.base {
+                heap.settle()?;
+            }
+            // Before its rows go: nobody else touches them from here on.
+            db.catalog.leave_all(&storage);
+            context.defer_change(DeferredChange::Dropped(table.clone()));
+            context.delete_rows(table, &storage)?;
+            for unit in storage.units() {
+                let freed = db.space.free_unit(context.tx()?, unit)?;
+                context.free_at_commit(freed);
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes all rows from a table at once. It gets a new, empty allocation unit.
+    pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("TRUNCATE TABLE", |context| {
+            context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let db = context.db();
+            let old = table.storage();
+            table.verify_unreferenced(&old, "truncate")?;
+            context.leave(table, &old);
+            if let Base::Heap(heap) = &old.base {
+                heap.settle()?;
+            }
+            let mut freed = Freed::default();
+            for unit in old.units() {
+                freed.extend(db.space.free_unit(context.tx()?, unit)?);
+            }
+            let unit = context.replace_unit(old.base.unit())?;
+            let space = db.space.clone();
+            let base = match &old.base {
+                Base::Heap(heap) => {
+                    Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
+                }
+                Base::Clustered(index) => Base::Clustered(Arc::new(index.over(space, unit))),
+            };
+            let indexes = context.empty_indexes(&old)?;
+            // Only now: a statement that fails has given nothing back.
+            context.free_at_commit(freed);
+            context.store(table, Storage { base, indexes, ..Storage::clone(&old) });
+            Ok(())
+        })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Refuses a table when it, or a constraint that comes with it, has the name of another object
+    /// of the schema.
+    fn verify_names_free(&self, defined: &Defined, schema: i32) -> Result<(), Error> {
+        let mut own = BTreeSet::new();
+        for name in
+            [&defined.definition.name].into_iter().chain(defined.children.iter().map(|c| &c.name))
+        {
+            if !own.insert(name.to_ascii_lowercase())
+                || self.db().catalog.object_named(schema, name)?.is_some()
+            {
+                return Err(Error::Exists { name: name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn schema_id(&self, name: &str) -> Result<i32, Error> {
+        let schemas = read(&self.db().catalog.schemas);
+        let found =
+            schemas.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|(id, _)| *id);
+        found.ok_or_else(|| Unsupported::NoSchema { name: name.to_owned() }.into())
+    }
+
+    pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
+        let Some(name) = name else { return Ok(PRIMARY) };
+        let found =
+            self.db().catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let missing = || Unsupported::NoFilegroup { name: name.to_owned() }.into();
+        found.map(|(_, id)| *id).ok_or_else(missing)
+    }
+
+    /// The next value of a counter of the boot page. What was taken is not given back by a
+    /// rollback.
+    pub(crate) fn take_id(&mut self, counter: Counter) -> Result<u64, Error> {
+        let db = self.db();
+        let next = |value: u64| match counter {
+            Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
+            Counter::Unit => value + 1,
+        };
+        in_own_system(&*db.space, "NewId", |system| take(&db.pool, system, counter, next))
+    }
+
+    pub(crate) fn object_id(&mut self) -> Result<ObjectId, Error> {
+        loop {
+            let id = ObjectId(self.take_id(Counter::ObjectId)? as i32);
+            let is_free = self.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?.is_empty();
+            if is_free && id.0 > 100 {
+                return Ok(id);
+            }
+        }
+    }
+
+    /// The table, the constraints that belong to it, and its columns as statements know them.
+    fn define(&mut self, spec: &TableSpec, schema_id: i32) -> Result<Defined, Error> {
+        let id = self.object_id()?;
+        let group = self.filegroup_id(spec.filegroup.as_deref())?;
+        let mut columns = Vec::new();
+        let mut children = Vec::new();
+        let mut defaults = Vec::new();
+        for (column_id, column) in (1..).zip(&spec.columns) {
+            let mut default_object = ObjectId(0);
+            if let Some((name, text)) = &column.default {
+                default_object = self.object_id()?;
+                let kind = ChildKind::Default(column_id, text.clone());
+                let name = name.clone();
+                children.push(Child { id: default_object, name, kind, table: id, schema_id });
+            }
+            columns.push(column_definition(column, default_object)?);
+            defaults.push(default_object);
+        }
+        let of_table = spec.table_columns(&defaults)?;
+        let index = match &spec.clustered {
+            None => heap_definition(),
+            Some(clustered) => {
+                clustered.verify_columns(&of_table)?;
+                if clustered.filegroup.is_some() && clustered.filegroup != spec.filegroup {
+                    let index = clustered.name.clone();
+                    return Err(Unsupported::IndexElsewhere { index }.into());
+                }
+                children.extend(self.constraint_of((id, schema_id), clustered)?);
+                clustered.base_definition(&of_table)?
+            }
+        };
+        let index = self.placed(index, group)?;
+        let definition = TableDefinition {
+            id,
+            name: spec.name.clone(),
+            schema_id,
+            kind: ObjectType::USER_TABLE,
+            status: TABLE_STATUS,
+            parent: ObjectId(0),
+            columns,
+            indexes: vec![index],
+        };
+        let layout = definition.layout(&definition.indexes[0]);
+        verify_row_bytes(layout.max_leaf, spec.clustered.is_none())?;
+        if let Some(clustered) = &spec.clustered {
+            clustered.verify_layout(&layout)?;
+        }
+        let index = definition.indexes[0].clone();
+        let indexes = vec![with_nullable_key(&definition, index)];
+        Ok(Defined {
+            definition: TableDefinition { indexes, ..definition },
+            children,
+            columns: of_table,
+        })
+    }
+
+    /// An index with a rowset and a unit of its own in a filegroup.
+    pub(crate) fn placed(
+        &mut self,
+        index: IndexDefinition,
+        group: i16,
+    ) -> Result<IndexDefinition, Error> {
+        let unit = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
+        Ok(IndexDefinition {
+            rowset: self.db().catalog.next_rowset(),
+            filegroup: group,
+            data_space: group.into(),
+            units: vec![UnitDefinition { kind: AllocUnitKind::InRow, id: unit }],
+            ..index
+        })
+    }
+
+    /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name
+    /// last. A restart reads them as they are before it undoes what was cut off, and a part of a
+    /// description must be one that it can read.
+    fn insert_rows(
+        &mut self,
+        definition: &TableDefinition,
+        children: &[Child],
+    ) -> Result<(), Error> {
+        let db = self.db();
+        let now = log_time(&*db.options.clock);
+        let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
+        let mut rows = SystemRows::new();
+        add_table(definition, created, &mut rows);
+        children.iter().for_each(|child| add_child(child, created, &mut rows));
+        add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
+        let index = &definition.indexes[0];
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        let names = rows.remove_entry("sysschobjs");
+        let last = [("sysallocunits".to_owned(), vec![unit])].into_iter().chain(names);
+        for (name, rows) in rows.into_iter().chain(last) {
+            let table = db.catalog.system(&name)?;
+            for row in &rows {
+                table.insert(self.tx()?, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The table as statements use it.
+    fn open_new(&mut self, spec: &TableSpec, defined: Defined) -> Result<Arc<Table>, Error> {
+        let db = self.db();
+        let definition = &defined.definition;
+        self.tx()?.keep_reserves();
+        let identity = (1..)
+            .zip(&spec.columns)
+            .find_map(|(id, column)| Identity::new(id, column.ty, column.identity?));
+        let (columns, shape, base) = self.open_base(definition, &defined.columns)?;
+        let identity = identity.map(Arc::new);
+        let indexes = Vec::new();
+        let disabled = Vec::new();
+        let constraints = Constraints::default();
+        let triggers = Vec::new();
+        let read_only = None;
+        let storage = Storage {
+            columns,
+            shape,
+            base,
+            indexes,
+            disabled,
+            identity,
+            constraints,
+            triggers,
+            read_only,
+        };
+        let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
+        let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
+        if spec.columns.iter().any(|column| column.identity.is_some()) {
+            self.add_own_identity(table.id());
+        }
+        write(&db.catalog.making).insert(table.id());
+        write(&db.catalog.tables).add(table.clone());
+        self.defer_change(DeferredChange::Created(table.clone()));
+        Ok(table)
+    }
+
+    /// The heap or clustered index of a definition, empty, and the columns with their places in its
+    /// rows.
+    pub(crate) fn open_base(
+        &self,
+        definition: &TableDefinition,
+        columns: &[TableColumn],
+    ) -> Result<(Vec<TableColumn>, RowShape, Base), Error> {
+        let db = self.db();
+        let index = &definition.indexes[0];
+        let layout = definition.layout(index);
+        let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
+        let columns = placed_columns(columns, &layout.row)?;
+        let unit = self.new_unit(index, index.units[0].id);
+        let space = db.space.clone();
+        let base = match index.kind {
+            IndexKind::Clustered => Base::Clustered(Arc::new(Index::clustered(
+                index.clone(),
+                &columns,
+                shape.clone(),
+                (space, unit),
+            ))),
+            _ => {
+                let form = heap_shape(&layout.row, &shape);
+                Base::Heap(Arc::new(Heap::new(space, unit, form, db.options.placement)))
+            }
+        };
+        Ok((columns, shape, base))
+    }
+
+    /// The empty unit of a heap or index that is being made.
+    pub(crate) fn new_unit(&self, index: &IndexDefinition, id: AllocUnitId) -> Arc<Unit> {
+        let none = extentdb_base::PageId::NONE;
+        let unit = Arc::new(Unit::new(&UnitDescription {
+            id,
+            hobt: index.rowset,
+            group: index.filegroup,
+            first: none,
+            root: none,
+            first_iam: none,
+            counts: Counts::default(),
+        }));
+        write(&self.db().catalog.coming).insert(unit.id());
+        self.db().catalog.units.add(unit.clone());
+        unit
+    }
+
+    /// Everything that describes the table, in the opposite order.
+    fn delete_rows(&mut self, table: &Table, storage: &Storage) -> Result<(), Error> {
+        let id = table.id();
+        for index in &storage.indexes {
+            self.delete_unit_rows(index.tree().unit())?;
+        }
+        let children = self.children_of(id)?;
+        for object in children.into_iter().chain([id]) {
+            self.delete_where("sysschobjs", &[int(object.0)])?;
+            self.delete_where("sysobjvalues", &[byte(1), int(object.0)])?;
+            self.forget_references(object)?;
+        }
+        self.delete_where("syscolpars", &[int(id.0)])?;
+        self.delete_where("sysobjvalues", &[byte(FILTER_TEXT), int(id.0)])?;
+        self.delete_where("sysobjvalues", &[byte(STATISTICS), int(id.0)])?;
+        self.delete_where("sysidxstats", &[int(id.0)])?;
+        self.delete_where("sysiscols", &[int(id.0)])?;
+        self.delete_unit_rows(storage.base.unit())
+    }
+
+    /// What an index is filtered by, and the histogram of its first column.
+    pub(crate) fn forget_index_values(
+        &mut self,
+        table: &Table,
+        index: IndexId,
+    ) -> Result<(), Error> {
+        let key = |class: u8| [byte(class), int(table.id().0), int(index.0)];
+        self.delete_where("sysobjvalues", &key(FILTER_TEXT))?;
+        self.delete_where("sysobjvalues", &key(STATISTICS))
+    }
+
+    /// What an object depends on, says about itself, and allows others.
+    pub(crate) fn forget_references(&mut self, object: ObjectId) -> Result<(), Error> {
+        self.delete_where("syssingleobjrefs", &[int(object.0)])?;
+        self.delete_where("sysmultiobjrefs", &[int(object.0)])?;
+        self.delete_where("sysxprops", &[byte(1), int(object.0)])?;
+        self.delete_where("sysprivs", &[byte(1), int(object.0)])
+    }
+
+    /// Rows that describe a unit and its rowset, and the other units of that, which have no pages.
+    pub(crate) fn delete_unit_rows(&mut self, unit: &Unit) -> Result<(), Error> {
+        let owner = [bigint(unit.hobt().0)];
+        for row in self.db().catalog.system("sysallocunits")?.rows_by(UNITS_BY_OWNER, &owner)? {
+            self.delete_where("sysallocunits", &row[..1])?;
+        }
+        self.delete_where("sysrowsets", &[bigint(unit.hobt().0)])?;
+        self.delete_where("sysrscols", &[bigint(unit.hobt().0)])
+    }
+
+    /// The constraints of a table: objects that belong to it.
+    fn children_of(&self, table: ObjectId) -> Result<Vec<ObjectId>, Error> {
+        let objects = self.db().catalog.system("sysschobjs")?;
+        let children = objects.rows_by(object::BY_PARENT, &[int(table.0)])?;
+        let ids = children.iter().filter_map(|row| row.get(object::ID).and_then(number));
+        Ok(ids.map(|id| ObjectId(id as i32)).collect())
+    }
+
+    pub(crate) fn delete_where(&mut self, table: &str, prefix: &[Cell<'_>]) -> Result<(), Error> {
+        let db = self.db();
+        let table = db.catalog.system(table)?;
+        for row in table.rows(prefix)? {
+            if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
+                // Its pages would belong to nobody.
+                return Err(Unsupported::SystemRowOffRow { table: table.name.clone() }.into());
+            }
+            table.delete(self.tx()?, &row)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of the catalog about a table's units are about to change: nobody else touches
+    /// them until that is done or undone.
+    pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
+        self.db().catalog.leave_all(old);
+        self.defer_change(DeferredChange::Stored {
+            table: table.clone(),
+            old: old.clone(),
+            new: old.clone(),
+        });
+    }
+
+    /// The same of one index alone: the counters of the others are written as before.
+    pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
+        self.db().catalog.leave_tree(index.tree());
+        self.defer_change(DeferredChange::Stored {
+            table: table.clone(),
+            old: old.clone(),
+            new: old.clone(),
+        });
+    }
+
+    /// A new, empty unit for a rowset, in the place of the one that it has.
+    pub(crate) fn replace_unit(&mut self, old: &Unit) -> Result<Arc<Unit>, Error> {
+        let db = self.db();
+        self.delete_where("sysallocunits", &[bigint(old.id().0)])?;
+        self.tx()?.keep_reserves();
+        let id = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
+        let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
+        let hobt = old.hobt();
+        let group = old.group();
+        let row = unit_row(hobt, group, definition, &UnitPlace::default());
+        db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
+        let none = extentdb_base::PageId::NONE;
+        let first = none;
+        let root = none;
+        let first_iam = none;
+        let counts = Counts::default();
+        let unit = Arc::new(Unit::new(&UnitDescription {
+            id,
+            hobt,
+            group,
+            first,
+            root,
+            first_iam,
+            counts,
+        }));
+        // Its counters differ from those in the catalog, which are those of the old unit.
+        unit.count_rows(0);
+        write(&db.catalog.coming).insert(unit.id());
+        db.catalog.units.add(unit.clone());
+        Ok(unit)
+    }
+}
+
+/// The columns with their places in rows of this layout, and behind them.
+pub(crate) fn placed_columns(
+    columns: &[TableColumn],
+    layout: &RowLayout,
+) -> Result<Vec<TableColumn>, Error> {
+    let place = |id: i32| {
+        let is_it =
+            |own: &PhysicalColumn| own.column_id == id && !own.is_uniquifier() && !own.is_dropped();
+        layout.columns.iter().position(is_it)
+    };
+    let mut behind = layout.columns.len()..;
+    let placed = columns.iter().map(|column| {
+        let at = if column.is_stored() { place(column.id) } else { behind.next() };
+        let at = at.ok_or_else(|| {
+            Error::catalog(format!("rows have no place for column {}", column.name))
+        })?;
+        Ok(TableColumn { at, ..column.clone() })
+    });
+    placed.collect()
+}
+
+/// What the longest record of a heap is said to be leaves room for one; the rows themselves may be
+/// that much shorter only.
+const ROOM_FOR_BACK_POINTER: usize = 12;
+
+/// Rows must fit a page, and those of heaps their way back when they move.
+pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
+    let most = if is_heap {
+        extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER
+    } else {
+        ROW_BYTES_MAX
+    };
+    if longest as usize > most {
+        Err(Unsupported::RowBytes { bytes: longest }.into())
+    } else {
+        Ok(())
+    }
+}
+
+/// An index of a table with what its rowset says of its key.
+pub(crate) fn with_nullable_key(
+    table: &TableDefinition,
+    index: IndexDefinition,
+) -> IndexDefinition {
+    let is_nullable = index.kind != IndexKind::Heap && table.layout(&index).has_nullable_key;
+    let nullable = if is_nullable { rowset_status::NULLABLE_KEY } else { 0 };
+    IndexDefinition {
+        rowset_status: (index.rowset_status & !rowset_status::NULLABLE_KEY) | nullable,
+        ..index
+    }
+}
+
+/// A heap that has no place yet.
+pub(crate) fn heap_definition() -> IndexDefinition {
+    IndexDefinition {
+        id: IndexId(0),
+        name: None,
+        kind: IndexKind::Heap,
+        keys: Vec::new(),
+        included: Vec::new(),
+        status: HAS_ROWSET,
+        data_space: 0,
+        filegroup: 0,
+        partition: 1,
+        partition_column: 0,
+        rest: Vec::new(),
+        filter: None,
+        rowset: HobtId(0),
+        rowset_status: rowset_status::USUAL | rowset_status::TABLE,
+        compression: Compression::None,
+        fill_factor: 0,
+        hides_min_interior: false,
+        units: Vec::new(),
+    }
+}

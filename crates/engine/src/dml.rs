@@ -1,0 +1,9 @@
+//! Rows: insert, update, delete, read; their index entries; foreign keys.
+
+pub(crate) mod entries;
+pub(crate) mod foreign_key;
+pub(crate) mod identity;
+pub(crate) mod key_range;
+pub(crate) mod read;
+pub(crate) mod row_ref;
+pub(crate) mod rows;

@@ -1,0 +1,257 @@
+//! Entries of indexes: they come, change and go with the rows they lead to, in the same statement.
+//!
+//! ```text
+//! row comes      its entry in every index
+//! row changes    where the key differs: the old entry goes, another comes; where only included columns do: replaced
+//! row goes       its entries become ghosts
+//! ```
+//!
+//! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that
+//! are not unique: their key ends with the address of the row. Of a unique index the key itself is
+//! locked, X, by all who add or take away an entry with it, until their transaction ends. So nobody
+//! meets a ghost that may come back, or an entry that may go again.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use extentdb_catalog::layout::Cell;
+use extentdb_txn::lock::LockMode;
+
+use crate::catalog::address::{Address, key_resource};
+use crate::catalog::index::{Constraint, Index};
+use crate::catalog::storage::Storage;
+use crate::catalog::table::{Table, TableRef};
+use crate::dml::read::{EachRow, Reading};
+use crate::dml::row_ref::RowRef;
+use crate::error::Error;
+use crate::session::context::StatementContext;
+
+impl StatementContext<'_> {
+    /// A row has come: so do its entries.
+    pub(crate) fn add_entries(
+        &mut self,
+        of: TableRef<'_>,
+        at: &Address,
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        for index in &of.storage.indexes {
+            index.verify_writable(of.table.name())?;
+            if let Some(entry) = index.entry(row, &of.storage.columns, at)? {
+                self.add_entry(of, index, &entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row has gone.
+    pub(crate) fn take_entries(
+        &mut self,
+        of: TableRef<'_>,
+        at: &Address,
+        record: &[u8],
+    ) -> Result<(), Error> {
+        for index in &of.storage.indexes {
+            index.verify_writable(of.table.name())?;
+            if let Some(entry) = index.entry_of_record(of.storage, record, at)? {
+                self.take_entry(of, index, &entry, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A row has got another record, and its address stayed.
+    pub(crate) fn change_entries(
+        &mut self,
+        of: TableRef<'_>,
+        at: &Address,
+        (before, after): (&[u8], &[Cell<'_>]),
+    ) -> Result<(), Error> {
+        if of.storage.indexes.is_empty() {
+            return Ok(());
+        }
+        let before = of.storage.cells(before)?;
+        for index in &of.storage.indexes {
+            index.verify_writable(of.table.name())?;
+            let old = index.entry(&before, &of.storage.columns, at)?;
+            let new = index.entry(after, &of.storage.columns, at)?;
+            match (old, new) {
+                (None, None) => {}
+                (Some(old), Some(new)) => self.change_entry(of, index, (&old, &new), at)?,
+                // By its filter the index has no entry for the row any more, or has one now.
+                (Some(old), None) => self.take_entry(of, index, &old, at)?,
+                (None, Some(new)) => self.add_entry(of, index, &new)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn change_entry(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        (old, new): (&[Cell<'_>], &[Cell<'_>]),
+        at: &Address,
+    ) -> Result<(), Error> {
+        if old == new {
+            return Ok(());
+        }
+        // Keys that differ in their bytes alone, as letters of another case do, are the same to the
+        // index.
+        let shape = index.tree().shape();
+        if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
+            return self.replace_entry(of.table, index, (old, new));
+        }
+        self.take_entry(of, index, old, at)?;
+        self.add_entry(of, index, new)
+    }
+
+    /// Gives an entry, or a row of a clustered index, other bytes under an equal key.
+    pub(crate) fn replace_entry(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        (old, new): (&[Cell<'_>], &[Cell<'_>]),
+    ) -> Result<(), Error> {
+        if !index.key_cells(old).eq(index.key_cells(new)) {
+            self.verify_new_key(table, index, new)?;
+        }
+        Ok(index.tree().replace(self.tx()?, new)?)
+    }
+
+    /// Refuses a key that an attached database does not take.
+    pub(crate) fn verify_new_key(
+        &self,
+        table: &Table,
+        index: &Index,
+        entry: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        let origin = self.db().catalog.origin;
+        origin.verify_new_key(
+            index.name_of(table.name()),
+            index.tree().shape(),
+            index.key_cells(entry),
+        )
+    }
+
+    fn add_entry(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        entry: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        self.verify_new_key(of.table, index, entry)?;
+        let key = index.tree().shape().key_of_cells(entry)?;
+        if index.is_unique() {
+            self.lock_key(of.table, index, &key)?;
+        }
+        self.keep_own_range(of.table, index, &key)?;
+        let tested = self.test_range(of.table, index, &key)?;
+        match index.tree().insert_at(self.tx()?, &key, entry).map_err(Error::from) {
+            Ok(()) => self.test_again(of.table, index, &key, tested),
+            Err(error) => {
+                self.let_go(tested);
+                match error {
+                    Error::Rowset(extentdb_rowset::Error::Duplicate { .. }) => {
+                        Err(duplicate(of.table, of.storage, index, entry))
+                    }
+                    error => Err(error),
+                }
+            }
+        }
+    }
+
+    fn take_entry(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        entry: &[Cell<'_>],
+        at: &Address,
+    ) -> Result<(), Error> {
+        let key = index.tree().shape().key_of_cells(entry)?;
+        let is_locked = index.is_unique() || self.db().serializers.are_some();
+        if is_locked {
+            self.lock_key(of.table, index, &key)?;
+        }
+        let taken = index.tree().delete_key(self.tx()?, &key)?;
+        // Somebody may hold the range before it by this key: it must not vanish.
+        if !is_locked && self.db().serializers.are_some() {
+            self.lock_key(of.table, index, &key)?;
+        }
+        match taken {
+            Some(taken) if index.address(&taken.bytes, &of.storage.shape)? == *at => Ok(()),
+            _ => Err(missing(of.table, index, at)),
+        }
+    }
+
+    fn lock_key(&self, table: &Table, index: &Index, key: &[u8]) -> Result<(), Error> {
+        self.lock(key_resource(index.hobt(), key), LockMode::X, Some(table))
+    }
+
+    /// Reads the row that an entry leads to, when it is committed and has that key. The entry may
+    /// be a ghost of somebody who rolls back, or take the place of such a one: whoever changed it
+    /// is waited for, and then it is looked up again.
+    pub(crate) fn read_entry(
+        &self,
+        of: Reading<'_>,
+        index: &Index,
+        entry: &[u8],
+        each: EachRow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let storage = of.storage;
+        let shape = index.tree().shape();
+        let key = index.key_of_record(entry)?;
+        let mut entry = Cow::Borrowed(entry);
+        loop {
+            let at = index.address(&entry, &storage.shape)?;
+            let found = self.read_row(of, &at)?;
+            if let Some(record) = found {
+                let row = RowRef::at(storage, &record, &at)?;
+                let is_here =
+                    index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
+                if is_here || Self::has_entry((index, &key), &row, storage, &at)? {
+                    return each(&row);
+                }
+            }
+            match index.find_key(&key)? {
+                Some(now) if index.address(&now.bytes, &storage.shape)? != at => {
+                    entry = now.bytes.into()
+                }
+                _ => return Ok(ControlFlow::Continue(())),
+            }
+        }
+    }
+
+    /// Does a row have an entry with this key?
+    fn has_entry(
+        (index, key): (&Index, &[u8]),
+        row: &RowRef<'_>,
+        storage: &Storage,
+        at: &Address,
+    ) -> Result<bool, Error> {
+        let entry = index.entry(&row.cells()?, &storage.columns, at)?;
+        let own = entry.map(|entry| index.tree().shape().key_of_cells(&entry)).transpose()?;
+        Ok(own.is_some_and(|own| own == key))
+    }
+}
+
+pub(crate) fn duplicate(
+    table: &Table,
+    storage: &Storage,
+    index: &Index,
+    entry: &[Cell<'_>],
+) -> Error {
+    Error::DuplicateKey {
+        table: table.name().to_owned(),
+        index: index.name().to_owned(),
+        key: index.describe(entry, &storage.columns),
+        is_constraint: index.constraint() != Constraint::None,
+    }
+}
+
+fn missing(table: &Table, index: &Index, at: &Address) -> Error {
+    Error::EntryMissing {
+        table: table.name().to_owned(),
+        index: index.name().to_owned(),
+        at: at.clone(),
+    }
+}

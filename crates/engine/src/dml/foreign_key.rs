@@ -1,0 +1,392 @@
+//! Foreign keys: rows name rows of another table, by a unique index there.
+//!
+//! ```text
+//! row comes or changes     the row that it names is there
+//! row goes or changes      NO ACTION     no row is left that names it
+//!                          CASCADE       those that do go, too, or get the same key
+//!                          SET NULL      their columns become NULL
+//!                          SET DEFAULT   their columns get their defaults, and name a row by them
+//! ```
+//!
+//! Rows that follow do so first; what NO ACTION forbids is looked at when all of them have. Row by
+//! row, when the row has come or gone, under READ COMMITTED at least: of two who do the one and the
+//! other at the same time, each waits for the other's row, and none passes. Rows that follow others
+//! are locked and changed like any other, with the keys that lead to them in turn. There are no
+//! circles: where one could arise, the foreign key is refused when it is made.
+
+use std::ops::ControlFlow;
+
+use extentdb_base::sync::Arc;
+use extentdb_catalog::layout::Cell;
+use extentdb_catalog::model::ReferentialAction;
+use extentdb_rowset::btree::KeyRange;
+use extentdb_txn::lock::LockMode;
+
+use crate::catalog::address::Address;
+use crate::catalog::column::TableColumn;
+use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::index::Index;
+use crate::catalog::storage::Storage;
+use crate::catalog::system_table::owned;
+use crate::catalog::table::{Table, TableRef};
+use crate::dml::read::{EachRow, Reading};
+use crate::dml::row_ref::RowRef;
+use crate::error::Error;
+use crate::session::context::{DeferredCheck, StatementContext};
+use crate::session::isolation::Isolation;
+
+impl ForeignKey {
+    /// The cells of a row of the child in the order of the key of the parent's index; `None` when
+    /// one of them is NULL.
+    fn named<'c>(
+        &self,
+        child: &Storage,
+        index: &Index,
+        parent: &Storage,
+        row: &[Cell<'c>],
+    ) -> Option<Vec<Cell<'c>>> {
+        let of = |id: i32| {
+            let from = self.columns.iter().find(|(_, to)| *to == id)?.0;
+            let at = child.columns.iter().find(|column| column.id == from)?.at;
+            row.get(at).filter(|cell| !matches!(cell, Cell::Null | Cell::Missing)).cloned()
+        };
+        index.declared(&parent.columns).map(|column| of(column.id)).collect()
+    }
+
+    /// An index of the child that leads to the rows that name these values, and the beginning of
+    /// its keys.
+    fn through_index<'s>(
+        &self,
+        child: &'s Storage,
+        named: &[Cell<'_>],
+    ) -> Result<Option<Way<'s>>, Error> {
+        let count = self.columns.len();
+        // A filtered index has not all of them.
+        for index in child.all_indexes().filter(|index| index.filter().is_none()) {
+            let first: Vec<&TableColumn> = index.declared(&child.columns).take(count).collect();
+            let cell = |column: &&TableColumn| {
+                let at = self.columns.iter().position(|(from, _)| *from == column.id)?;
+                named.get(at).cloned()
+            };
+            let cells: Option<Vec<Cell<'_>>> = first.iter().map(cell).collect();
+            if let Some(cells) = cells.filter(|cells| cells.len() == count) {
+                return Ok(Some(Way { index, keys: index.keys_of(&cells)? }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Is a row of the parent still found by what it was named by? Letters of another case may be
+    /// the same to its index.
+    fn stays(
+        &self,
+        parent: &Storage,
+        before: &[Cell<'_>],
+        after: Option<&[Cell<'_>]>,
+    ) -> Result<bool, Error> {
+        let Some(after) = after else { return Ok(false) };
+        let index = parent.all_indexes().find(|index| index.id() == self.index);
+        let index = index.ok_or_else(|| self.not_there())?;
+        let declared: Vec<i32> = index.declared(&parent.columns).map(|column| column.id).collect();
+        let [before, after] = [before, after].map(|row| parent.cells_by_id(&declared, row));
+        index.is_same(&before, &after)
+    }
+
+    fn refused(&self, table: &Table) -> Error {
+        Error::Constraint {
+            table: table.name().to_owned(),
+            name: self.name.clone(),
+            kind: "FOREIGN KEY",
+        }
+    }
+
+    fn not_there(&self) -> Error {
+        Error::catalog(format!("foreign key {} leads to no unique index", self.name))
+    }
+}
+
+/// An index that leads to rows, and what their keys in it begin with.
+struct Way<'s> {
+    index: &'s Index,
+    keys: KeyRange,
+}
+
+impl StatementContext<'_> {
+    /// A row has come, or changed from `before`: the rows that it names are there.
+    pub(crate) fn verify_named(
+        &mut self,
+        of: TableRef<'_>,
+        before: Option<&[Cell<'_>]>,
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        for key in of.storage.constraints.leading_out.iter().filter(|key| key.is_enabled) {
+            self.verify_names(key, of, before, row)?;
+        }
+        Ok(())
+    }
+
+    /// The row that one foreign key of a row names is there.
+    pub(crate) fn verify_names(
+        &mut self,
+        key: &ForeignKey,
+        of: TableRef<'_>,
+        before: Option<&[Cell<'_>]>,
+        row: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        let parent = self.db().catalog.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
+        // Only from here on it is certain what it is.
+        self.lock_table(&parent, LockMode::Is)?;
+        let of_parent = parent.storage();
+        let index =
+            of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
+        let index = index.ok_or_else(|| key.not_there())?;
+        let Some(named) = key.named(of.storage, index, &of_parent, row) else { return Ok(()) };
+        if before.and_then(|before| key.named(of.storage, index, &of_parent, before)).as_ref()
+            == Some(&named)
+        {
+            return Ok(());
+        }
+        let keys = index.keys_of(&named)?;
+        if self.has_row(parent.with(&of_parent), index, keys)? {
+            Ok(())
+        } else {
+            Err(key.refused(of.table))
+        }
+    }
+
+    /// A row has gone, or changed to `after`: no row is left that names it, or those that did have
+    /// followed.
+    pub(crate) fn verify_not_named(
+        &mut self,
+        of: TableRef<'_>,
+        before: &[Cell<'_>],
+        after: Option<&[Cell<'_>]>,
+    ) -> Result<(), Error> {
+        let is_outermost = self.open_checks();
+        self.follow_all(of, before, after)?;
+        if is_outermost {
+            for DeferredCheck { key, parent, values } in self.take_checks() {
+                if self.is_named(&key, parent.with(&parent.storage()), &values)? {
+                    return Err(key.refused(&parent));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that name one that has gone or changed follow it; what must not be named any more is
+    /// looked at when all have.
+    fn follow_all(
+        &mut self,
+        of: TableRef<'_>,
+        before: &[Cell<'_>],
+        after: Option<&[Cell<'_>]>,
+    ) -> Result<(), Error> {
+        for key in of.storage.constraints.leading_in.iter().filter(|key| key.is_enabled) {
+            let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
+            let gone = of.storage.cells_by_id(&named, before);
+            let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
+            if gone.iter().any(is_null) || key.stays(of.storage, before, after)? {
+                continue;
+            }
+            let action = if after.is_some() { key.on_update } else { key.on_delete };
+            match action {
+                ReferentialAction::NoAction => {
+                    let parent = self
+                        .db()
+                        .catalog
+                        .table_by_id(of.table.id())
+                        .ok_or_else(|| key.not_there())?;
+                    let values = gone.into_iter().map(owned).collect();
+                    self.defer_check(DeferredCheck { key: key.clone(), parent, values });
+                }
+                action => self.follow(key, of, (&gone, after), action)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows that name one which has gone, or got another key, follow it.
+    fn follow(
+        &mut self,
+        key: &ForeignKey,
+        parent: TableRef<'_>,
+        (gone, after): (&[Cell<'_>], Option<&[Cell<'_>]>),
+        action: ReferentialAction,
+    ) -> Result<(), Error> {
+        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        self.lock_table(&child, LockMode::Ix)?;
+        let mut found = Vec::new();
+        self.each_naming(key, parent, gone, true, &mut |row| {
+            found.push(row.address()?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for at in found {
+            let storage = self.lock_row(&child, &at)?;
+            let is_cascade = action == ReferentialAction::Cascade;
+            match after {
+                None if is_cascade => self.delete_at(child.with(&storage), &at)?,
+                after => {
+                    let after = after.filter(|_| is_cascade);
+                    self.rename(key, child.with(&storage), &at, (parent.storage, after), action)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a row that names another one the columns to name it by from now on.
+    fn rename(
+        &mut self,
+        key: &ForeignKey,
+        of: TableRef<'_>,
+        at: &Address,
+        (parent, after): (&Storage, Option<&[Cell<'_>]>),
+        action: ReferentialAction,
+    ) -> Result<(), Error> {
+        let record = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
+        let before: Vec<Cell<'static>> =
+            of.storage.cells(&record)?.into_iter().map(owned).collect();
+        let mut row = before.clone();
+        for (from, to) in &key.columns {
+            let column = of
+                .storage
+                .columns
+                .iter()
+                .find(|column| column.id == *from)
+                .ok_or_else(|| key.not_there())?;
+            row[column.at] = match after {
+                Some(after) => parent.cells_by_id(&[*to], after).pop().map_or(Cell::Null, owned),
+                None => self.emptied(of, column, action)?,
+            };
+            column.verify_cell(&row[column.at])?;
+        }
+        of.storage.compute(&mut row)?;
+        self.change_at(of, at, &mut row)?;
+        // Also where the columns stay as they are: the row that they name has just gone.
+        self.verify_names(key, of, None, &row)
+    }
+
+    /// What a column has when the row that it named is no more.
+    fn emptied(
+        &mut self,
+        of: TableRef<'_>,
+        column: &TableColumn,
+        action: ReferentialAction,
+    ) -> Result<Cell<'static>, Error> {
+        match action {
+            ReferentialAction::SetDefault => column.cell(&self.missing(of, column)?),
+            _ => Ok(Cell::Null),
+        }
+    }
+
+    /// Is there a row of the child that names these values?
+    fn is_named(
+        &mut self,
+        key: &ForeignKey,
+        parent: TableRef<'_>,
+        gone: &[Cell<'_>],
+    ) -> Result<bool, Error> {
+        let mut is_named = false;
+        self.each_naming(key, parent, gone, false, &mut |_| {
+            is_named = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_named)
+    }
+
+    /// Calls `each` with the rows of the child that name these values.
+    fn each_naming(
+        &mut self,
+        key: &ForeignKey,
+        of: TableRef<'_>,
+        gone: &[Cell<'_>],
+        for_update: bool,
+        each: EachRow<'_>,
+    ) -> Result<(), Error> {
+        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        self.lock_table(&child, LockMode::Is)?;
+        let of_child = if child.id() == of.table.id() {
+            Arc::new(of.storage.clone())
+        } else {
+            child.storage()
+        };
+        // Rows of a clustered table may move past the one who looks, rows of a heap stay where they
+        // are.
+        let isolation = if of_child.base.clustered().is_some() {
+            Isolation::Serializable
+        } else {
+            self.isolation()
+        };
+        let reading = Reading { table: &child, storage: &of_child, for_update };
+        self.with_isolation(isolation, |context| context.find_naming(key, of, reading, gone, each))
+    }
+
+    fn find_naming(
+        &mut self,
+        key: &ForeignKey,
+        parent: TableRef<'_>,
+        child: Reading<'_>,
+        gone: &[Cell<'_>],
+        each: EachRow<'_>,
+    ) -> Result<(), Error> {
+        debug_assert_eq!(key.parent, parent.table.id());
+        if let Some(Way { index, keys }) = key.through_index(child.storage, gone)? {
+            return self.each_in(child, index, keys, each);
+        }
+        // Without an index over its columns every row must be looked at.
+        let index = parent.storage.all_indexes().find(|index| index.id() == key.index);
+        let index = index.ok_or_else(|| key.not_there())?;
+        let named: Vec<(i32, &Cell<'_>)> =
+            key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
+        let of_gone = index.declared(&parent.storage.columns).map(|column| {
+            named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone())
+        });
+        let gone: Option<Vec<Cell<'_>>> = of_gone.collect();
+        let gone = gone.ok_or_else(|| key.not_there())?;
+        let naming = &mut |row: &RowRef<'_>| match key.named(
+            child.storage,
+            index,
+            parent.storage,
+            &row.cells()?,
+        ) {
+            Some(named) if index.is_same(&named, &gone)? => each(row),
+            _ => Ok(ControlFlow::Continue(())),
+        };
+        self.at_least_committed(|context| context.scan_rows(child, naming))
+    }
+
+    /// Is there a row in a range of an index?
+    fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
+        self.lock_table(of.table, LockMode::Is)?;
+        let mut is_there = false;
+        let reading = Reading { table: of.table, storage: of.storage, for_update: false };
+        self.each_in(reading, index, keys, &mut |_| {
+            is_there = true;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(is_there)
+    }
+
+    fn each_in(
+        &mut self,
+        of: Reading<'_>,
+        index: &Index,
+        keys: KeyRange,
+        each: EachRow<'_>,
+    ) -> Result<(), Error> {
+        self.at_least_committed(|context| context.read_range(of, index, keys, false, each))
+    }
+
+    /// Reads that must not see what may go again.
+    fn at_least_committed<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let isolation = match self.isolation() {
+            Isolation::ReadUncommitted => Isolation::ReadCommitted,
+            isolation => isolation,
+        };
+        self.with_isolation(isolation, read)
+    }
+}

@@ -1,0 +1,114 @@
+//! Key-range locking: serializable readers lock ranges of keys, inserters test them.
+
+use extentdb_base::Lsn;
+use extentdb_rowset::btree::KeyRange;
+use extentdb_txn::lock::{LockMode, Resource};
+
+use crate::catalog::address::key_resource;
+use crate::catalog::index::Index;
+use crate::catalog::table::Table;
+use crate::error::Error;
+use crate::session::context::StatementContext;
+use crate::session::isolation::Isolation;
+
+/// The end of the range that a key is inserted into, locked while that happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tested(Option<Resource>);
+
+impl StatementContext<'_> {
+    /// How rows are locked that are read, and whether until the end of the transaction. `None`: not
+    /// at all.
+    pub(crate) fn row_lock(&self, for_update: bool) -> Option<(LockMode, bool)> {
+        match (for_update, self.isolation()) {
+            (true, _) => Some((LockMode::U, true)),
+            (false, Isolation::ReadUncommitted) => None,
+            (false, Isolation::ReadCommitted) => Some((LockMode::S, false)),
+            (false, Isolation::RepeatableRead | Isolation::Serializable) => {
+                Some((LockMode::S, true))
+            }
+        }
+    }
+
+    /// The lock of a table that is read.
+    pub(crate) fn table_lock(&self, is_heap: bool, for_update: bool) -> LockMode {
+        match (self.isolation(), for_update) {
+            (Isolation::Serializable, false) if is_heap => LockMode::S,
+            (Isolation::Serializable, true) if is_heap => LockMode::Uix,
+            (_, true) => LockMode::Iu,
+            (Isolation::ReadUncommitted, false) => LockMode::SchS,
+            _ => LockMode::Is,
+        }
+    }
+
+    /// A key that this transaction puts into a range which it has read ends a part of that range
+    /// from then on.
+    pub(crate) fn keep_own_range(
+        &self,
+        table: &Table,
+        index: &Index,
+        key: &[u8],
+    ) -> Result<(), Error> {
+        if self.is_serializable() {
+            self.lock(key_resource(index.hobt(), key), LockMode::RsS, Some(table))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Waits until nobody else keeps the range that a key is about to be inserted into.
+    pub(crate) fn test_range(
+        &self,
+        table: &Table,
+        index: &Index,
+        key: &[u8],
+    ) -> Result<Tested, Error> {
+        if self.db().serializers.are_some() {
+            self.test_next(table, index, key)
+        } else {
+            Ok(Tested(None))
+        }
+    }
+
+    /// The key is there: is the end of its range still what was tested?
+    pub(crate) fn test_again(
+        &self,
+        table: &Table,
+        index: &Index,
+        key: &[u8],
+        tested: Tested,
+    ) -> Result<(), Error> {
+        if self.db().serializers.are_some() && tested.0 != Some(next_key(index, key)?) {
+            let again = self.test_next(table, index, key)?;
+            self.let_go(again);
+        }
+        self.let_go(tested);
+        Ok(())
+    }
+
+    fn test_next(&self, table: &Table, index: &Index, key: &[u8]) -> Result<Tested, Error> {
+        let next = next_key(index, key)?;
+        self.lock(next, LockMode::RiN, Some(table))?;
+        Ok(Tested(Some(next)))
+    }
+
+    pub(crate) fn let_go(&self, tested: Tested) {
+        if let Some(resource) = tested.0 {
+            self.unlock(resource);
+        }
+    }
+}
+
+/// What stands for the range that ends with the first key behind this one, ghosts among them.
+fn next_key(index: &Index, key: &[u8]) -> Result<Resource, Error> {
+    let range = KeyRange::all().not_before(key, true);
+    // As if a transaction had been open for ever: ghosts count.
+    let leaf = index.tree().leaves(range).next(&|| Some(Lsn::ZERO))?;
+    let next = leaf.as_ref().and_then(|leaf| leaf.iter().next());
+    let key = next.map(|row| index.key_of_record(row.bytes)).transpose()?;
+    Ok(end_of_range(index, key.as_deref()))
+}
+
+/// What stands for the range that ends with a key, or with the index.
+pub(crate) fn end_of_range(index: &Index, key: Option<&[u8]>) -> Resource {
+    key.map_or(Resource::end_of(index.hobt()), |key| key_resource(index.hobt(), key))
+}

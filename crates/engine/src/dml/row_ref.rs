@@ -1,0 +1,95 @@
+//! A row while it is read: its record, of which values are taken as they are asked for.
+
+use extentdb_base::Rid;
+use extentdb_catalog::layout::{Cell, Level};
+use extentdb_format::record::Record;
+use extentdb_types::Datum;
+
+use crate::catalog::address::Address;
+use crate::catalog::column::TableColumn;
+use crate::catalog::storage::Storage;
+use crate::error::Error;
+use crate::session::Row;
+
+/// A row while it is read. What it gives lives as long as the call that it was given to; nothing is
+/// copied before somebody asks.
+#[derive(Clone, Copy)]
+pub struct RowRef<'r> {
+    storage: &'r Storage,
+    record: Record<'r>,
+    /// Where it is in a heap.
+    rid: Option<Rid>,
+}
+
+impl<'r> RowRef<'r> {
+    /// A row of a table with this record, at this place of a heap, or by its key in a clustered
+    /// index.
+    pub(crate) fn new(
+        storage: &'r Storage,
+        record: &'r [u8],
+        rid: Option<Rid>,
+    ) -> Result<Self, Error> {
+        Ok(RowRef { storage, record: storage.shape.sound_leaf(record)?, rid })
+    }
+
+    /// A row at an address.
+    pub(crate) fn at(storage: &'r Storage, record: &'r [u8], at: &Address) -> Result<Self, Error> {
+        RowRef::new(storage, record, at.rid())
+    }
+
+    /// The value of a column, by its number in the table, from 0.
+    ///
+    /// # Errors
+    /// There is no such column, its bytes are no value of its type, or it is computed and has none.
+    pub fn value(&self, column: usize) -> Result<Datum<'r>, Error> {
+        let columns = &self.storage.columns;
+        let missing = || Error::Columns { expected: columns.len(), found: column };
+        let column = columns.get(column).ok_or_else(missing)?;
+        if column.is_stored() {
+            column.borrowed(self.storage.shape.cell(&self.record, column.at)?)
+        } else {
+            column.value(Some(&self.storage.computed(column, &self.cells()?)?))
+        }
+    }
+
+    /// All values, in column order.
+    ///
+    /// # Errors
+    /// Bytes of a column are no value of its type, or a computed column has none.
+    pub fn values(&self) -> Result<Row, Error> {
+        let columns = &self.storage.columns;
+        if !columns.iter().all(TableColumn::is_stored) {
+            return self.storage.values(self.record.bytes());
+        }
+        (0..columns.len()).map(|column| Ok(self.value(column)?.into_owned())).collect()
+    }
+
+    /// What leads to the row.
+    ///
+    /// # Errors
+    /// Its key does not add up.
+    pub fn address(&self) -> Result<Address, Error> {
+        match self.rid {
+            Some(rid) => Ok(Address::Rid(rid)),
+            None => Ok(Address::Key(self.storage.shape.key(&self.record, Level::Leaf)?.into())),
+        }
+    }
+
+    /// The cells of the row.
+    pub(crate) fn cells(&self) -> Result<Vec<Cell<'r>>, Error> {
+        self.storage.cells(self.record.bytes())
+    }
+
+    /// Its record.
+    pub(crate) fn record(&self) -> &Record<'r> {
+        &self.record
+    }
+}
+
+impl std::fmt::Debug for RowRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries((0..self.storage.columns.len()).map(|column| self.value(column)))
+            .finish()
+    }
+}

@@ -1,0 +1,200 @@
+//! Rolling back: records are taken back one by one, each where its row is now.
+
+use extentdb_base::sync::Arc;
+use extentdb_base::{AllocUnitId, Lsn, PageId};
+use extentdb_change::{in_system, record_bytes, restore_pointer, undo_record};
+use extentdb_format::allocation::unit_row::unit_of_row;
+use extentdb_format::log::payload::page::RootChange;
+use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
+use extentdb_format::record::RecordKind;
+use extentdb_rowset::Tree;
+use extentdb_space::Freed;
+use extentdb_txn::Transaction;
+
+use crate::database::Database;
+use crate::error::{Cause, Error};
+use crate::recovery::redo::newest;
+
+impl Database {
+    /// Takes back every record of the transaction behind `until`. What becomes free by that is
+    /// added to `freed`.
+    pub(crate) fn undo_to(
+        &self,
+        tx: &mut Transaction,
+        until: Lsn,
+        freed: &mut Freed,
+    ) -> Result<(), Error> {
+        tx.begin_undo();
+        while tx.undo_next() > until {
+            self.undo_one(tx, freed)?;
+        }
+        tx.end_undo();
+        Ok(())
+    }
+
+    /// Undoes the transactions that a restart found open.
+    pub(crate) fn undo_losers(&mut self, mut losers: Vec<Transaction>) -> Result<(), Error> {
+        let any = !losers.is_empty();
+        losers.iter_mut().for_each(Transaction::begin_undo);
+        let mut freed = Freed::default();
+        let mut deferred = Vec::new();
+        while let Some(at) = newest(&losers) {
+            if losers[at].undo_next() <= losers[at].begin_lsn() {
+                losers.swap_remove(at).abort()?;
+                continue;
+            }
+            self.find_tree(losers[at].undo_next())?;
+            match self.undo_one(&mut losers[at], &mut freed) {
+                Err(error) if error.cause() == Cause::BadPage => {
+                    deferred.push((losers.swap_remove(at), error));
+                }
+                undone => undone?,
+            }
+        }
+        self.space.release(freed)?;
+        if any {
+            // Tables may have come and gone.
+            self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
+        }
+        for (tx, error) in deferred {
+            self.defer_transaction(tx, error)?;
+        }
+        Ok(())
+    }
+
+    /// The index whose entry a record is about may have been dropped behind it; by now that is
+    /// undone, and the catalog knows it again.
+    fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
+        let bytes = record_bytes(&self.transactions, lsn)?;
+        let Some(record) = RecordRef::parse(BlockFormat::V4, &bytes) else { return Ok(()) };
+        let unit = record.payload().page_part().map(|part| part.alloc_unit());
+        let is_entry = [Context::INDEX_LEAF, Context::CLUSTERED, Context::MARK_AS_GHOST]
+            .contains(&record.header().context);
+        let is_unknown =
+            |unit| self.catalog.tree_of(unit).is_none() && self.catalog.heap_of(unit).is_none();
+        if is_entry && unit.is_some_and(is_unknown) {
+            self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
+        }
+        Ok(())
+    }
+
+    fn undo_one(&self, tx: &mut Transaction, freed: &mut Freed) -> Result<(), Error> {
+        let lsn = tx.undo_next();
+        let bytes = record_bytes(&self.transactions, lsn)?;
+        let damaged = || Error::catalog(format!("log record {lsn} cannot be read"));
+        let record = RecordRef::parse(BlockFormat::V4, &bytes).ok_or_else(damaged)?;
+        let header = *record.header();
+        if header.flags.is_compensation() || header.op == Op::MARK_SAVEPOINT {
+            tx.skip_to(header.previous);
+            return Ok(());
+        }
+        let payload = record.payload();
+        let unit = payload.page_part().map(|part| part.alloc_unit());
+        match (unit.and_then(|unit| self.catalog.tree_of(unit)), &payload) {
+            (
+                Some(tree),
+                Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_),
+            ) if header.context != Context::IAM => {
+                self.undo_tree(tx, &tree, &record, freed)?;
+            }
+            (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,
+            _ => self.undo_by_place(tx, &record, unit)?,
+        }
+        tx.skip_to(header.previous);
+        Ok(())
+    }
+
+    fn undo_tree(
+        &self,
+        tx: &mut Transaction,
+        tree: &Arc<Tree>,
+        record: &RecordRef<'_>,
+        freed: &mut Freed,
+    ) -> Result<(), Error> {
+        let header = record.header();
+        let payload = record.payload();
+        if let Payload::InsertRows(insert) = &payload
+            && tree.unit().id() == AllocUnitId::SYSALLOCUNITS
+        {
+            freed
+                .extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);
+        }
+        Ok(tree.undo(tx, header.previous, header, &payload)?)
+    }
+
+    /// A unit that the transaction made goes with its row. What it owns came by system
+    /// transactions, which stay; it is given back by one that stays, too, and takes the pointers
+    /// with it: doing this twice does it once.
+    fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
+        let Some(id) = unit_of_row(row) else { return Ok(Freed::default()) };
+        let unit = match self.catalog.units.get(id) {
+            Some(unit) => Some(unit),
+            None => self.catalog.unit_of_row(id)?,
+        };
+        let Some(unit) = unit.filter(|unit| !unit.first_iam().is_none()) else {
+            return Ok(Freed::default());
+        };
+        Ok(in_system(&*self.space, tx, "DeallocUnit", |system| {
+            let freed = self.space.free_unit(system, &unit)?;
+            self.space.clear_pointers(system, &unit)?;
+            Ok(freed)
+        })?)
+    }
+
+    /// Gives a pointer of a unit its old value, wherever the unit's row is.
+    fn undo_pointer(
+        &self,
+        tx: &mut Transaction,
+        undo_next: Lsn,
+        root: &RootChange,
+    ) -> Result<(), Error> {
+        let unit = self.catalog.units.get(root.alloc_unit);
+        let Some(unit) = unit else {
+            return Err(Error::catalog(format!("there is no allocation unit {}", root.alloc_unit)));
+        };
+        self.catalog.finder().with_row(&unit, &mut |page, slot| {
+            Ok(restore_pointer(tx, undo_next, root, page, slot)?)
+        })?;
+        unit.forget_chain();
+        Ok(())
+    }
+
+    fn undo_by_place(
+        &self,
+        tx: &mut Transaction,
+        record: &RecordRef<'_>,
+        unit: Option<AllocUnitId>,
+    ) -> Result<(), Error> {
+        let heap = unit.and_then(|unit| self.catalog.heap_of(unit));
+        if let Some(heap) = &heap
+            && let Some(delta) = rows_back(record)
+        {
+            heap.unit().count_rows(delta);
+        }
+        undo_record(&*self.space, tx, record)?;
+        if let (Some(heap), Some(page)) = (heap, page_of(record)) {
+            heap.touched(page)?;
+        }
+        Ok(())
+    }
+}
+
+/// By how much the number of rows changes when a record of a heap is taken back.
+fn rows_back(record: &RecordRef<'_>) -> Option<i64> {
+    let counts = |row: &&&[u8]| {
+        row.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
+    };
+    match record.payload() {
+        Payload::InsertRows(insert) if record.header().context == Context::HEAP => {
+            insert.rows.first().filter(counts).map(|_| -1)
+        }
+        Payload::DeleteRows(delete) if record.header().context == Context::HEAP => {
+            delete.rows.first().filter(counts).map(|_| 1)
+        }
+        _ => None,
+    }
+}
+
+fn page_of(record: &RecordRef<'_>) -> Option<PageId> {
+    record.payload().page_part().map(|part| part.page)
+}

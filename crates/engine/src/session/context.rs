@@ -1,0 +1,300 @@
+//! What statements work with: the database, the session's transaction, its locks, and what waits
+//! for the end of the transaction.
+//!
+//! A statement gets it from [`Session::statement`](crate::Session) and passes it down; it neither
+//! begins nor ends transactions.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::sync::{Arc, MutexGuard, lock};
+use extentdb_base::{Lsn, ObjectId, Rid, XactId};
+use extentdb_catalog::layout::Cell;
+use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
+use extentdb_space::{Freed, FreedMark};
+use extentdb_txn::Transaction;
+use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource, Timeout};
+
+use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::pending::DeferredChange;
+use crate::catalog::table::Table;
+use crate::database::Database;
+use crate::error::Error;
+use crate::session::isolation::Isolation;
+
+/// A key that no row may reference any more at the end of the statement: NO ACTION.
+pub(crate) struct DeferredCheck {
+    pub(crate) key: Arc<ForeignKey>,
+    pub(crate) parent: Arc<Table>,
+    /// The values of the referenced columns in the row that was deleted or changed.
+    pub(crate) values: Vec<Cell<'static>>,
+}
+
+/// What statements work with.
+pub(crate) struct StatementContext<'d> {
+    db: &'d Database,
+    id: usize,
+    pub(super) timeout: Timeout,
+    pub(super) deadlock_priority: i8,
+    pub(super) tx: Option<Transaction>,
+    /// Space of heap pages that is reserved until the transaction ends, for its undo.
+    pub(super) reserved: Vec<(Arc<Heap>, KeptBack)>,
+    /// The table that the transaction locked last, and its mode: table locks are held to its end.
+    last_table: Option<(ObjectId, LockMode)>,
+    pub(super) isolation: Isolation,
+    /// Has the transaction read a range under SERIALIZABLE?
+    is_serializable: bool,
+    /// Pages and extents that the transaction freed: reused only after its commit.
+    pub(super) freed: Freed,
+    /// Pages and extents that an undo freed. The transaction may hold locks on their rows: they are
+    /// reused after these are released.
+    pub(super) undone: Freed,
+    pub(super) changes: Vec<DeferredChange>,
+    /// Tables whose identity column the transaction has added.
+    pub(super) own_identities: Vec<ObjectId>,
+    /// Checks that wait for the end of the statement; `None` outside of one that deletes or
+    /// changes referenced rows.
+    pub(super) checks: Option<Vec<DeferredCheck>>,
+    /// For each savepoint, how much of `freed` and `changes` there was.
+    pub(super) savepoints: BTreeMap<Lsn, (FreedMark, usize)>,
+}
+
+impl<'d> StatementContext<'d> {
+    pub(super) fn new(db: &'d Database, id: usize) -> StatementContext<'d> {
+        StatementContext {
+            db,
+            id,
+            timeout: Timeout::Infinite,
+            deadlock_priority: 0,
+            tx: None,
+            reserved: Vec::new(),
+            last_table: None,
+            isolation: Isolation::default(),
+            is_serializable: false,
+            freed: Freed::default(),
+            undone: Freed::default(),
+            changes: Vec::new(),
+            own_identities: Vec::new(),
+            checks: None,
+            savepoints: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn db(&self) -> &'d Database {
+        self.db
+    }
+
+    /// Number of the session: sessions insert into different pages of a heap.
+    pub(crate) fn session_id(&self) -> usize {
+        self.id
+    }
+
+    /// The open transaction; every statement has one.
+    pub(crate) fn tx(&mut self) -> Result<&mut Transaction, Error> {
+        self.tx.as_mut().ok_or(Error::NoTransaction)
+    }
+
+    fn xact(&self) -> XactId {
+        self.tx.as_ref().map_or_else(XactId::default, Transaction::id)
+    }
+
+    pub(crate) fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Runs `read` under another isolation level.
+    pub(crate) fn with_isolation<T>(
+        &mut self,
+        isolation: Isolation,
+        read: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let own = std::mem::replace(&mut self.isolation, isolation);
+        let done = read(self);
+        self.isolation = own;
+        done
+    }
+
+    /// Does the transaction hold key-range locks?
+    pub(crate) fn is_serializable(&self) -> bool {
+        self.is_serializable
+    }
+
+    /// From here to the end of the transaction, inserters test key ranges.
+    pub(crate) fn begin_serializable(&mut self) {
+        if !self.is_serializable {
+            self.db.serializers.enter();
+            self.is_serializable = true;
+        }
+    }
+
+    /// Frees pages and extents when the transaction commits.
+    pub(crate) fn free_at_commit(&mut self, freed: Freed) {
+        self.freed.extend(freed);
+    }
+
+    /// The cached catalog follows this change when the transaction ends.
+    pub(crate) fn defer_change(&mut self, change: DeferredChange) {
+        self.changes.push(change);
+    }
+
+    /// The transaction has added an identity column to this table.
+    pub(crate) fn add_own_identity(&mut self, table: ObjectId) {
+        self.own_identities.push(table);
+    }
+
+    pub(crate) fn has_own_identity(&self, table: ObjectId) -> bool {
+        self.own_identities.contains(&table)
+    }
+
+    /// Checks of the statement; the first caller of a statement opens the list, and gets `true`.
+    pub(crate) fn open_checks(&mut self) -> bool {
+        let is_first = self.checks.is_none();
+        self.checks.get_or_insert_default();
+        is_first
+    }
+
+    pub(crate) fn defer_check(&mut self, check: DeferredCheck) {
+        self.checks.get_or_insert_default().push(check);
+    }
+
+    pub(crate) fn take_checks(&mut self) -> Vec<DeferredCheck> {
+        self.checks.take().unwrap_or_default()
+    }
+
+    /// Acquires a lock for the transaction.
+    pub(crate) fn lock(
+        &self,
+        resource: Resource,
+        mode: LockMode,
+        table: Option<&Table>,
+    ) -> Result<(), Error> {
+        self.db.locks.acquire(self.request(resource, mode, table))?;
+        Ok(())
+    }
+
+    fn request(&self, resource: Resource, mode: LockMode, table: Option<&Table>) -> LockRequest {
+        LockRequest {
+            timeout: self.timeout,
+            priority: self.deadlock_priority,
+            cost: self.tx.as_ref().map_or(0, Transaction::rollback_cost),
+            table: table.map(Table::id),
+            ..LockRequest::new(self.xact(), resource, mode)
+        }
+    }
+
+    /// Releases a lock that was held for one read only.
+    pub(crate) fn unlock(&self, resource: Resource) {
+        self.db.locks.release(self.xact(), resource);
+    }
+
+    /// Locks a table, and verifies under the lock that it was not dropped.
+    pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
+        self.db.verify_not_deferred(table)?;
+        let wanted = Some((table.id(), mode));
+        if self.last_table != wanted {
+            self.lock(Resource::Object(table.id()), mode, None)?;
+            self.last_table = wanted;
+        }
+        self.db.catalog.verify_exists(table)
+    }
+
+    /// Locks that a heap acquires for the transaction in the middle of a change.
+    pub(crate) fn row_locks(&self, table: &Table) -> SessionLocks {
+        let request = self.request(Resource::Object(table.id()), LockMode::X, Some(table));
+        SessionLocks { locks: self.db.locks.clone(), request }
+    }
+
+    /// Keeps space of heap pages reserved until the transaction ends.
+    pub(crate) fn reserve(&mut self, heap: &Arc<Heap>, reserved: Vec<KeptBack>) {
+        self.reserved.extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
+    }
+
+    /// A table by `schema.name`, or by its name in schema dbo.
+    pub(crate) fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
+        // A table that this transaction has dropped still exists for all others, and its name is
+        // free again. A table that another transaction creates is found, and waited for, only when
+        // nothing else has the name.
+        let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
+            self.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
+        };
+        let rank = |table: &Table| {
+            if has(DeferredChange::dropped, table) {
+                return None;
+            }
+            let is_foreign =
+                self.db.catalog.is_new(table.id()) && !has(DeferredChange::created, table);
+            Some(u8::from(is_foreign))
+        };
+        let table = self.db.catalog.table(name, rank);
+        table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
+    }
+
+    /// Locks the cached catalog while changes of it since `from` are undone; nothing when there are
+    /// none. The holder of the mutex never waits for a lock of a transaction, so a rollback may
+    /// wait for it.
+    pub(super) fn lock_catalog_from(&self, from: usize) -> Option<MutexGuard<'d, ()>> {
+        let db = self.db;
+        (self.changes.len() > from).then(|| lock(&db.ddl))
+    }
+
+    /// The cached catalog follows an undo of all changes since `from`.
+    pub(super) fn roll_back_changes(&mut self, from: usize) {
+        for change in self.changes.split_off(from).into_iter().rev() {
+            self.db.catalog.roll_back(change);
+        }
+    }
+
+    /// Undoes all records of the transaction after `until`.
+    pub(super) fn undo_to(&mut self, until: Lsn) -> Result<(), Error> {
+        self.checks = None;
+        for table in self.own_identities.iter().filter_map(|id| self.db.catalog.table_by_id(*id)) {
+            table.storage().identity.iter().for_each(|identity| identity.doubt());
+        }
+        let Some(tx) = &mut self.tx else { return Ok(()) };
+        // A transaction whose first statement failed keeps its begin record.
+        let until = until.max(tx.begin_lsn());
+        self.db.undo_to(tx, until, &mut self.undone).inspect_err(|error| self.db.go_offline(error))
+    }
+
+    /// Releases the reserved space and the locks of a transaction that has ended.
+    pub(super) fn end(&mut self, id: XactId) {
+        for (heap, reserved) in self.reserved.drain(..) {
+            heap.give_back(reserved);
+        }
+        self.db.locks.release_all(id);
+        if std::mem::take(&mut self.is_serializable) {
+            self.db.serializers.leave();
+        }
+        self.forget_transaction();
+    }
+
+    pub(super) fn forget_transaction(&mut self) {
+        self.last_table = None;
+        self.savepoints.clear();
+        self.own_identities.clear();
+        self.checks = None;
+    }
+}
+
+/// Locks new rows for a session.
+pub(crate) struct SessionLocks {
+    locks: Arc<LockManager>,
+    request: LockRequest,
+}
+
+impl RowLocks for SessionLocks {
+    fn try_new(&mut self, rid: Rid) -> Result<bool, LockError> {
+        let resource = Resource::Rid(rid);
+        let request = LockRequest { resource, timeout: Timeout::NoWait, ..self.request };
+        match self.locks.acquire(request) {
+            Ok(_) => Ok(true),
+            Err(LockError::Timeout { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn vacate(&mut self, rid: Rid) -> Result<(), LockError> {
+        let resource = Resource::Rid(rid);
+        self.locks.acquire(LockRequest { resource, ..self.request })?;
+        Ok(())
+    }
+}
