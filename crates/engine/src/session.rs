@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use extentdb_base::sync::{Arc, MutexGuard, lock};
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
+use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::lock::{
     DEADLOCK_PRIORITIES, LockError, LockManager, LockMode, LockRequest, Resource, Timeout,
@@ -61,7 +61,7 @@ pub struct Session<'d> {
     is_explicit: bool,
     /// Has the transaction given way in a deadlock, so that only a rollback is left?
     is_doomed: bool,
-    kept: Vec<(Arc<Heap>, KeptBack)>,
+    kept: Vec<(Arc<Heap>, ReservedRoom)>,
     /// The table that the open transaction locked last, and how: locks of tables stay until it
     /// ends.
     last_table: Option<(ObjectId, LockMode)>,
@@ -465,7 +465,7 @@ impl<'d> Session<'d> {
     }
 
     /// Pages that a change of a heap keeps back until the transaction ends.
-    pub(crate) fn keep(&mut self, heap: &Arc<Heap>, kept: Vec<KeptBack>) {
+    pub(crate) fn keep(&mut self, heap: &Arc<Heap>, kept: Vec<ReservedRoom>) {
         self.kept.extend(kept.into_iter().map(|kept| (heap.clone(), kept)));
     }
 

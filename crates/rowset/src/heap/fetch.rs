@@ -15,7 +15,7 @@ use super::Heap;
 use super::scan::{Stored, stored};
 use crate::Error;
 
-/// What a record takes that nobody has seen yet.
+/// Bytes assumed for a record before the first one is read.
 const USUAL_RECORD_BYTES: usize = 100;
 
 /// Records by the number of their address.
@@ -35,8 +35,8 @@ impl Fetched {
 
 impl Heap {
     /// The records at these addresses, as far as [`settled`](Self::settled) has them. `oldest_open`
-    /// says where the oldest open transaction began; it is asked once for each page, while the page
-    /// is latched.
+    /// returns the begin of the oldest open transaction; it is called once for each page, while the
+    /// page is latched.
     ///
     /// # Errors
     /// A page cannot be read, or a record does not add up.

@@ -5,14 +5,14 @@ use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
 use super::HeapShape;
 
-/// The record as it lies away from home: the same columns, then the way back.
+/// The record as a forwarded one: the same columns, then the back pointer.
 pub fn as_forwarded(record: &[u8], shape: HeapShape, home: Rid) -> Vec<u8> {
     let mut builder = columns_of(record, RecordKind::Forwarded, shape);
     builder.back_pointer(home);
     builder.to_vec()
 }
 
-/// The record as it lies at home.
+/// The record as one in its home slot.
 pub fn as_primary(record: &[u8], shape: HeapShape) -> Vec<u8> {
     columns_of(record, RecordKind::Primary, shape).to_vec()
 }

@@ -1,4 +1,5 @@
-//! Telling PFS the truth: at checkpoints, at a clean close and after recovery.
+//! PFS free space of heaps: brought up to date at checkpoints, at a clean close and after recovery.
+//! The class of a page is decided here, by `Fullness::of_free_bytes` of its header.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,15 +44,15 @@ impl Heap {
         Ok(())
     }
 
-    /// Of how many pages PFS may be told by [`settle`](Self::settle).
+    /// Number of pages whose class [`settle`](Self::settle) may update.
     pub fn unsettled_pages(&self) -> usize {
         // Each appender has a run of one extent at most.
         let appends = |appender: &&_| lock::<Appender>(appender).page.is_some();
         self.room.appenders.iter().filter(appends).count() + self.room.free.lock().touched_count()
     }
 
-    /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that
-    /// were never formatted are given back; the others get their true class.
+    /// After a crash: of these pages, which may have been allocated in advance, those that were
+    /// never formatted are freed; the others get their class of fullness.
     pub fn settle_after_crash(&self, pages: impl IntoIterator<Item = PageId>) -> Result<(), Error> {
         for (extent, pages) in by_extent(pages.into_iter().collect()) {
             self.settle_extent(extent, &pages, |page, old| self.state_after_crash(page, old))?;
@@ -109,7 +110,7 @@ impl Heap {
     }
 }
 
-/// The byte of a page that was allocated and never formatted: it is given back.
+/// The byte of a page that was allocated and never formatted: it is freed.
 fn unformatted(old: PfsByte) -> PfsByte {
     PfsByte::default().with_mixed(old.is_mixed())
 }

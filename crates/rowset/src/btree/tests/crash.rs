@@ -1,4 +1,4 @@
-//! A crash after every log record: the pages as redo makes them, cut-off system transactions taken
+//! A crash after every log record: the pages as redo makes them, cut-off system transactions rolled
 //! back page by page, then the open transaction taken back by keys. What is left are the rows that
 //! were committed.
 

@@ -183,12 +183,12 @@ impl Run {
             let more = self.rng.below(20) as usize;
             (0..more).for_each(|_| self.step(&mut tx));
             self.bench.roll_back_to(&mut tx, savepoint);
-            self.take_back(from);
+            self.roll_back_from(from);
             count += more;
         }
         if self.rng.below(4) == 0 {
             self.bench.roll_back(tx);
-            self.take_back(0);
+            self.roll_back_from(0);
         } else {
             tx.commit_delayed().unwrap();
         }
@@ -196,7 +196,7 @@ impl Run {
         count
     }
 
-    fn take_back(&mut self, from: usize) {
+    fn roll_back_from(&mut self, from: usize) {
         for (key, before) in self.changes.drain(from..).rev() {
             match before {
                 Some(value) => drop(self.model.insert(key, value)),

@@ -187,7 +187,7 @@ fn room_follows_rows_that_splits_move() {
 /// A row as long as a page, shortened; others take what they can beside it, down to leaves of one
 /// row.
 #[test]
-fn a_split_makes_progress_beside_a_row_whose_room_is_a_whole_page() {
+fn a_split_makes_progress_with_undo_room_of_a_whole_page() {
     for (grown, seed) in [(false, 1), (true, 2)] {
         let bench = Bench::new(true);
         insert_committed(&bench, 500, &[9; 8000]);
