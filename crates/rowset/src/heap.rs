@@ -10,7 +10,7 @@
 //! Each session fills pages of its own, from an extent of its own, until they are physically full:
 //! no page is shared while it is being filled, and PFS is updated for eight pages at a time. The
 //! room that deletes leave is kept in memory, exact, page by page; the PFS class of a page is
-//! updated by a checkpoint ([`Heap::settle`]).
+//! updated by a checkpoint ([`Heap::update_pfs`]).
 //!
 //! Lock order: appender → new pages → page latch → free space in memory. An insert tries the page
 //! of another session and never waits for it.
@@ -20,8 +20,9 @@ mod fetch;
 mod forward;
 mod free_space;
 mod insert;
+mod pfs;
+mod row_locks;
 mod scan;
-mod settle;
 mod update;
 
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -33,24 +34,17 @@ use crate::Error;
 use append::Appender;
 use free_space::{FreeSpace, SharedFreeSpace};
 
+pub use free_space::ReservedRoom;
+
 pub use fetch::Fetched;
-pub use forward::{as_forwarded, as_primary};
-pub use insert::RowLocks;
+pub use forward::{HeapShape, as_forwarded, as_primary};
+pub use row_locks::RowLocks;
 pub use scan::PageRows;
 
 /// The longest record of a heap.
 pub const RECORD_BYTES_MAX: usize = 8060;
 /// Sessions that append without sharing a page.
 const APPENDERS: usize = 64;
-
-/// What the records of a heap look like, as far as moving them needs it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HeapShape {
-    /// End of the fixed part of a record: `pminlen` of its pages.
-    pub pminlen: u16,
-    /// Variable columns of the table: a back pointer follows them.
-    pub variable_columns: u16,
-}
 
 /// How rows are placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -61,15 +55,6 @@ pub enum Placement {
     /// As SQL Server does: a row is inserted into a page only when its PFS class guarantees the
     /// room.
     ByPfs,
-}
-
-/// Room that a transaction made on a page; others may use it when the transaction has ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReservedRoom {
-    /// The page.
-    pub page: PageId,
-    /// Bytes.
-    pub bytes: u16,
 }
 
 /// A heap.

@@ -3,7 +3,14 @@
 use extentdb_base::Rid;
 use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
-use super::HeapShape;
+/// What the records of a heap look like, as far as moving them needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeapShape {
+    /// End of the fixed part of a record: `pminlen` of its pages.
+    pub pminlen: u16,
+    /// Variable columns of the table: a back pointer follows them.
+    pub variable_columns: u16,
+}
 
 /// The record as a forwarded one: the same columns, then the back pointer.
 pub fn as_forwarded(record: &[u8], shape: HeapShape, home: Rid) -> Vec<u8> {

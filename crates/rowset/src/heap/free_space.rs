@@ -19,7 +19,14 @@ use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
-use super::ReservedRoom;
+/// Room that a transaction made on a page; others may use it when the transaction has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReservedRoom {
+    /// The page.
+    pub page: PageId,
+    /// Bytes.
+    pub bytes: u16,
+}
 
 /// Bytes between two classes. Less room than this is not worth a visit.
 const CLASS_BYTES: u16 = 32;

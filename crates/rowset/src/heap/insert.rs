@@ -9,10 +9,10 @@ use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, PageType, edit};
 use extentdb_format::record::RecordKind;
-use extentdb_txn::lock::LockError;
 use extentdb_txn::{Link, Transaction};
 
 use super::append::free_bytes;
+use super::row_locks::RowLocks;
 use super::{Heap, Placement, rid, too_long};
 use crate::Error;
 
@@ -22,35 +22,6 @@ const SLOT_BYTES: usize = 2;
 /// What a forwarded record has beyond its row: the back pointer, page and slot of its home, and its
 /// entry among the columns.
 const BACK_POINTER_BYTES: usize = 12;
-
-/// Locks RIDs for the transaction that changes rows.
-pub trait RowLocks {
-    /// Locks the RID of a new row without waiting, because its page is latched. False when another
-    /// transaction has it: one that deleted the row before.
-    ///
-    /// # Errors
-    /// Every refusal but that.
-    fn try_new(&mut self, rid: Rid) -> Result<bool, LockError>;
-
-    /// Locks the RID of a forwarded record that is deleted, which is not the address of its row.
-    /// Readers that have it locked are waited for. No page is latched.
-    ///
-    /// # Errors
-    /// The lock was not granted within the lock timeout of the session, or the wait for it closed a
-    /// cycle.
-    fn vacate(&mut self, rid: Rid) -> Result<(), LockError>;
-}
-
-/// No locks: one session only.
-impl RowLocks for () {
-    fn try_new(&mut self, _rid: Rid) -> Result<bool, LockError> {
-        Ok(true)
-    }
-
-    fn vacate(&mut self, _rid: Rid) -> Result<(), LockError> {
-        Ok(())
-    }
-}
 
 impl Heap {
     /// Inserts a record, which must be a whole one of this heap's table.

@@ -9,7 +9,8 @@ use extentdb_format::page::PageRef;
 use extentdb_format::record::build::forwarding_stub;
 use extentdb_txn::{Link, Transaction};
 
-use super::insert::{RowLocks, footprint};
+use super::insert::footprint;
+use super::row_locks::RowLocks;
 use super::scan::Stored;
 use super::{Heap, ReservedRoom, as_forwarded, too_long};
 use crate::Error;

@@ -35,7 +35,7 @@ impl WriteAhead for Ahead {
 }
 
 /// A data file of filegroup 1: its id, its pages, and what it grows by.
-pub fn file(id: u16, pages: u32, growth: u32) -> FileDescription {
+pub(crate) fn file(id: u16, pages: u32, growth: u32) -> FileDescription {
     FileDescription {
         id: FileId(id),
         group: 1,
@@ -46,13 +46,13 @@ pub fn file(id: u16, pages: u32, growth: u32) -> FileDescription {
     }
 }
 
-pub struct Bench {
-    pub space: Space,
-    pub log: Arc<Log>,
+pub(crate) struct Bench {
+    pub(crate) space: Space,
+    pub(crate) log: Arc<Log>,
 }
 
 /// The space of these files, which are made here.
-pub fn bench(files: &[FileDescription], mixed_pages: bool) -> Bench {
+pub(crate) fn bench(files: &[FileDescription], mixed_pages: bool) -> Bench {
     let disk = MemDisk::new();
     let clock = Arc::new(SystemClock::new());
     let log = Arc::new(new_log(&disk));
@@ -112,7 +112,7 @@ fn new_log(disk: &MemDisk) -> Log {
 }
 
 /// A unit of a table with this number, which owns nothing.
-pub fn unit(number: i64) -> Unit {
+pub(crate) fn unit(number: i64) -> Unit {
     Unit::new(&UnitDescription {
         id: AllocUnitId(1 << 48 | number << 16),
         hobt: HobtId(number),
@@ -125,34 +125,34 @@ pub fn unit(number: i64) -> Unit {
 }
 
 impl Bench {
-    pub fn begin(&self) -> Transaction {
+    pub(crate) fn begin(&self) -> Transaction {
         self.space.transactions().begin(Kind::User, "test")
     }
 
-    pub fn begin_system(&self) -> Transaction {
+    pub(crate) fn begin_system(&self) -> Transaction {
         self.space.transactions().begin(Kind::System, "test")
     }
 
     /// Pages for a unit, by a transaction that commits.
-    pub fn allocate(&self, unit: &Unit, count: usize) -> Vec<PageId> {
+    pub(crate) fn allocate(&self, unit: &Unit, count: usize) -> Vec<PageId> {
         let mut tx = self.begin();
         let pages = (0..count).map(|_| self.space.allocate_page(&mut tx, unit).unwrap()).collect();
         tx.commit().unwrap();
         pages
     }
 
-    pub fn pfs(&self, page: PageId) -> PfsByte {
+    pub(crate) fn pfs(&self, page: PageId) -> PfsByte {
         self.space.pfs_bytes(page.file, page.page..page.page + 1).unwrap()[0]
     }
 
     /// The bit of the page's extent.
-    pub fn bit(&self, kind: MapKind, page: PageId) -> bool {
+    pub(crate) fn bit(&self, kind: MapKind, page: PageId) -> bool {
         let map = self.space.pool().read(kind.page_of(page)).unwrap();
         let interval = page.gam_interval().extent().index;
         MapView::new(&map, kind).bitmap().get(page.extent().index - interval)
     }
 
-    pub fn free_extents(&self) -> u32 {
+    pub(crate) fn free_extents(&self) -> u32 {
         self.space.files().iter().map(|file| file.free_extents()).sum()
     }
 }
