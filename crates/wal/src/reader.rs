@@ -1,17 +1,16 @@
-//! Reading records back: for rollback, for recovery, for whoever wants to see the log.
+//! Reading records: for rollback, recovery and tools.
 //!
 //! ```text
 //! with_record(lsn)   open block ─ or ─ queue ─ or ─ recent blocks ─ or ─ windows of the file
 //! ```
 //!
-//! A rollback walks backwards, mostly through blocks that lie close together; a recovery walks
-//! forwards. Both find what they want in a window of the file read around the last place, so a
-//! record costs no read of its own.
+//! A rollback walks backwards, mostly through adjacent blocks; a recovery walks forwards. Both read
+//! a window of the file around the last position, so that a record costs no read of its own.
 //!
 //! Invariants
-//! - A block is handed out only when it names itself by the LSN asked for and is sound. A window
-//!   may be older than a block in it; then it is read again.
-//! - Nobody's function is called while a lock is held: it may append.
+//! - A block is returned only when it has the LSN asked for and is sound. A window may be older
+//!   than a block in it; then it is read again.
+//! - No callback is called while a lock is held: it may append.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -48,7 +47,7 @@ enum Place {
     Nowhere,
 }
 
-/// A place in the file where a block lies.
+/// A position of a block in the file.
 #[derive(Clone, Copy)]
 struct Spot {
     offset: u64,
@@ -86,8 +85,7 @@ impl Log {
     /// the call. The durable marks of the blocks are the log's own and are left out.
     ///
     /// # Errors
-    /// [`Error::NoRecord`] when `from` is not in the log; damage and refusals of the disk on the
-    /// way.
+    /// [`Error::NoRecord`] when `from` is not in the log; damage and errors of the disk.
     pub fn scan(
         &self,
         from: Lsn,
@@ -111,7 +109,7 @@ impl Log {
         Ok(())
     }
 
-    /// LSN of the block behind one of `size` bytes.
+    /// LSN of the block after one of `size` bytes.
     fn behind(&self, block: Lsn, size: u16) -> Lsn {
         let state = lock(&self.state);
         let next = u64::from(block.block) * SECTOR_BYTES as u64 + u64::from(size);

@@ -56,9 +56,9 @@ pub struct LogSpec {
 /// How a log file grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// By so many pages at a time.
+    /// By a number of pages.
     Pages(u32),
-    /// By so many percent of its size.
+    /// By a percentage of its size.
     Percent(u32),
     /// Not at all.
     None,
