@@ -1,8 +1,8 @@
 //! How much of a file the page cache already holds, estimated by samples.
 //!
-//! A check of a file that lies in memory should read it from there; a check of one that does not
-//! should go past the cache and leave it alone. Asking costs 64 system calls of one byte each that
-//! return at once instead of reading (`RWF_NOWAIT`), so it is asked before every scan.
+//! A check of a file in the page cache should read it from there; a check of another file should
+//! bypass the cache and leave it unchanged. The probe costs 64 system calls of one byte each that
+//! return at once instead of reading (`RWF_NOWAIT`), so it is done before every scan.
 
 use crate::file::File;
 use crate::platform;
@@ -12,7 +12,7 @@ use crate::read_at::ReadAt;
 const SAMPLES: u64 = 64;
 
 /// The share of `file` that is in the page cache, from 0 to 1; `None` where the system does not
-/// tell, and for a file without data. Holes are not looked at: they are never read.
+/// support it, and for a file without data. Holes are not probed: they are never read.
 pub fn cached_fraction(file: &File) -> Option<f64> {
     let len = file.len();
     let step = (len / SAMPLES).max(1);

@@ -4,8 +4,8 @@
 //! copy of every byte and pushes everything else out. A direct twin of an open file reads whole
 //! blocks at block offsets only.
 //!
-//! Invariant: the twin is the same file. The path is opened a second time, and a path may lead
-//! elsewhere by then, so both identities are compared.
+//! Invariant: the twin is the same file. The path is opened a second time, and may name another
+//! file by then, so both identities are compared.
 
 use std::fs;
 use std::io;

@@ -1,16 +1,16 @@
 //! A file on disk: opened read-only or created new, read and written at explicit offsets.
 //!
 //! Input files are evidence. [`File::open_read`] never asks for write access and shares the file
-//! with everybody; the only way to a writable [`File`] is [`File::create_new`], which refuses a
-//! path that exists.
+//! with all processes; the only constructor of a writable [`File`] is [`File::create_new`], which
+//! refuses a path that exists.
 //!
 //! Invariants
 //! - No operation uses or moves a file position, so one `File` serves all threads.
-//! - An interrupted call is repeated; a short transfer is continued. What a caller sees as short
-//!   ended with the file.
+//! - An interrupted call is repeated; a short transfer is continued. A transfer is short only at
+//!   the end of the file.
 //! - `len` is the length when the file was opened, or as far as it was written since. A file that
-//!   somebody else cuts short in the meantime shows as [`Error::EndOfFile`] at the place where
-//!   bytes are missing.
+//!   another process truncates meanwhile causes [`Error::EndOfFile`] at the offset of the missing
+//!   bytes.
 
 use std::fs;
 use std::io;
@@ -33,7 +33,7 @@ pub struct File {
     len: AtomicU64,
 }
 
-/// Tells whether two paths lead to the same file.
+/// Do two paths name the same file?
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FileIdentity(pub(crate) platform::Identity);
 
@@ -171,13 +171,13 @@ impl File {
                 false
             }
             Err(fs::TryLockError::WouldBlock) => true,
-            // A file system without locks: nobody can hold one.
+            // A file system without locks: no process can hold one.
             Err(fs::TryLockError::Error(_)) => false,
         }
     }
 
-    /// The runs of bytes that are really stored, in order. What lies between are holes: they read
-    /// as zeros.
+    /// The runs of bytes that are really stored, in order. Between them are holes, which read as
+    /// zeros.
     ///
     /// Lazy, because a file may have any number of holes. Where the system knows nothing of holes,
     /// the file is one run.
