@@ -4,7 +4,7 @@
 //! report    timing, and one line per measurement     target   what is measured against what, and what must come out
 //! cached    reading what the page cache holds        child    programs: output, input, memory
 //! ours      runs of `extentdb check`                 peers    PostgreSQL, SQLite, MariaDB, fio
-//! engine    our storage engine from the inside
+//! engine    our storage engine from the inside            workload what clients do, to us and to peers
 //! ```
 #![forbid(unsafe_code)]
 
@@ -15,3 +15,4 @@ pub mod ours;
 pub mod peers;
 pub mod report;
 pub mod target;
+pub mod workload;

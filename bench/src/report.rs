@@ -2,6 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+/// Runs `work` and returns how long it took.
+#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
+pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let done = work();
+    (start.elapsed(), done)
+}
+
 /// Runs `work` `times` times and returns the shortest time: what the machine can do when nobody
 /// disturbs it.
 #[expect(clippy::disallowed_methods, reason = "a bench measures time")]

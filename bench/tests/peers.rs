@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use bench::engine::{Action, Order, TableKind, TreeWork};
 use bench::peers::rows::Rows;
-use bench::peers::{Outcome, PEERS, Places, Setting, postgres, trees};
+use bench::peers::{Outcome, PEERS, Places, Setting, measure_builds, measure_trees, postgres};
+use bench::workload::{Action, KeyOrder, TableKind, TreeWork};
 use extentdb_reader::{Database, OpenOptions};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 use tempfile::TempDir;
 
 fn sales(folder: &TempDir, rows: u64) -> Database {
@@ -62,10 +62,12 @@ fn tree_works() -> Vec<TreeWork> {
         let rows = if matches!(action, Insert(_)) { 0 } else { 400 };
         TreeWork { kind, action, clients, count: 200, per_commit: 100, rows }
     };
-    let all = [Insert(Order::Ascending), Insert(Order::Random), Select, Range, Update];
+    let all = [Insert(KeyOrder::Ascending), Insert(KeyOrder::Random), Select, Range, Update];
     let mut works: Vec<TreeWork> = all.map(|action| work(TableKind::Heap, action, 1)).into();
     works.extend([Range, Update].map(|action| work(TableKind::Clustered, action, 1)));
-    works.extend([Insert(Order::Ascending), Update].map(|action| work(TableKind::Heap, action, 2)));
+    works.extend(
+        [Insert(KeyOrder::Ascending), Update].map(|action| work(TableKind::Heap, action, 2)),
+    );
     works
 }
 
@@ -79,8 +81,8 @@ fn every_peer_that_is_installed_works_on_trees_and_builds_indexes() {
     std::fs::create_dir(&work).unwrap();
     open_to_all(&work);
     let works = tree_works();
-    let measured = trees::measure(&work, &works, 1);
-    let built = trees::measure_builds(&work, &rows, 2);
+    let measured = measure_trees(&work, &works, 1);
+    let built = measure_builds(&work, &rows, 2);
     let places = Places::of_machine();
     let is_there = [
         ("PostgreSQL", postgres::programs(&places).is_some()),

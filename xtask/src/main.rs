@@ -12,7 +12,7 @@ cargo x <task>
   check   everything a commit must pass: fmt, clippy, tidy, deps, quick tests
   tidy    the rules of the house that no compiler knows
   deps    the manifests against the floor table in ARCHITECTURE.md
-  sim     simulated lives of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed]
+  sim     simulation runs of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed]
           [--trace] [--keep DIR]
   shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
   gen     writes the rows of a new database anew, out of the sample of version 661 (EXTENTDB_SAMPLES)

@@ -12,12 +12,13 @@ use anyhow::{Context, Result, bail};
 use crate::check::cargo_path;
 
 /// Tests by package: a file of their own, or those of the library with this word in their path.
-const TESTS: [(&str, [&str; 2]); 5] = [
+const TESTS: [(&str, [&str; 2]); 6] = [
     ("extentdb-wal", ["--test", "shuttle_flush"]),
     ("extentdb-buffer", ["--test", "shuttle_latch"]),
     ("extentdb-rowset", ["--lib", "shuttle"]),
     ("extentdb-sim", ["--test", "shuttle_sessions"]),
     ("extentdb-sim", ["--test", "shuttle_ddl"]),
+    ("extentdb-sim", ["--test", "shuttle_runs"]),
 ];
 
 /// Builds and runs them; fails with the first that does.

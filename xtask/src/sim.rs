@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::check::cargo_path;
 
-/// Lives as many lives as the arguments ask for; fails with the first that does.
+/// Runs the simulations that the arguments name; fails with the first that does.
 pub fn run(root: &Path, arguments: impl Iterator<Item = OsString>) -> Result<()> {
     let mut cargo = Command::new(cargo_path());
     cargo.args(["run", "--quiet", "--profile", "test", "--package", "extentdb-sim", "--"]);

@@ -13,7 +13,7 @@ use extentdb_io::{
 };
 use tempfile::TempDir;
 
-use super::timed;
+use crate::report::timed;
 
 /// A log block of a small transaction.
 const BLOCK_BYTES: usize = 4096;

@@ -14,8 +14,8 @@ use extentdb_telemetry::WaitType;
 use extentdb_types::{Collation, Datum, SqlType};
 use tempfile::TempDir;
 
-use super::Work;
 use super::together::{Start, together};
+use crate::workload::InsertWork;
 
 /// A log that never grows and is never full while something is measured.
 const LOG_BYTES: u64 = 256 << 20;
@@ -137,7 +137,7 @@ impl Lab {
     ///
     /// # Errors
     /// An insert failed.
-    pub fn insert(&self, table: &Table, work: Work) -> Result<Load> {
+    pub fn insert(&self, table: &Table, work: InsertWork) -> Result<Load> {
         let before = self.reading();
         let time =
             together(work.clients, |_, start| self.insert_as_one_client(table, work, start))?;
@@ -150,7 +150,12 @@ impl Lab {
         })
     }
 
-    fn insert_as_one_client(&self, table: &Table, work: Work, start: &Start<'_>) -> Result<()> {
+    fn insert_as_one_client(
+        &self,
+        table: &Table,
+        work: InsertWork,
+        start: &Start<'_>,
+    ) -> Result<()> {
         let mut session = self.db.session();
         let text = text_of(char_of(work.text_bytes()), &vec![b'x'; work.text_bytes().into()])?;
         let mut row = vec![Datum::Int(0), text];

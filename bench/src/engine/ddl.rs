@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::Result;
 use extentdb_types::Datum;
 
-use super::{Lab, timed};
+use super::Lab;
+use crate::report::timed;
 
 const ROW_BYTES: u16 = 100;
 

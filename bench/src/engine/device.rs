@@ -8,7 +8,7 @@ use extentdb_io::{Disk, DiskFile, Durability, DurabilityMode, Fill, RealDisk};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-use super::timed;
+use crate::report::timed;
 
 const WRITE_BYTES: usize = 4096;
 const FILE_BYTES: u64 = 16 << 20;

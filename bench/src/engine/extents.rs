@@ -5,7 +5,8 @@ use extentdb_format::allocation::pfs::Fullness;
 use extentdb_space::Unit;
 use extentdb_txn::Kind;
 
-use super::{Lab, timed};
+use super::Lab;
+use crate::report::timed;
 
 /// Extents per second: each thread takes `count` for a unit of its own.
 ///

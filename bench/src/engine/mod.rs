@@ -19,9 +19,7 @@ mod heap;
 mod mixed;
 mod sales;
 mod together;
-mod tree_work;
 mod trees;
-mod work;
 
 pub use backends::BackendFile;
 pub use database::{Form, Lab, Load};
@@ -31,16 +29,4 @@ pub use extents::extents_per_second;
 pub use heap::{HeapFacts, ideal_pages};
 pub use mixed::{Mixed, mixed_work};
 pub use sales::SalesLab;
-pub use tree_work::{Action, GROUP, Order, TEXT_CHARS, TableKind, TreeWork};
 pub use trees::{LeafFacts, TreeLab};
-pub use work::Work;
-
-use std::time::{Duration, Instant};
-
-/// Runs `work` and tells how long it took.
-#[expect(clippy::disallowed_methods, reason = "a bench measures time")]
-pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
-    let start = Instant::now();
-    let done = work();
-    (start.elapsed(), done)
-}

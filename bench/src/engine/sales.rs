@@ -10,8 +10,9 @@ use extentdb_catalog::model::IndexKind;
 use extentdb_engine::{ColumnSpec, IndexSpec, Table, TableSpec};
 use extentdb_io::DurabilityMode;
 
-use super::{Form, Lab, timed};
+use super::{Form, Lab};
 use crate::peers::rows::Rows;
+use crate::report::timed;
 
 /// Data files never grow meanwhile.
 const FILE_BYTES: u64 = 1 << 30;

@@ -16,8 +16,9 @@ use extentdb_types::{Datum, SqlType};
 use super::database::{LATIN1, text_of};
 use super::heap::PAGE_ROOM;
 use super::together::{Start, together};
-use super::tree_work::{GROUP, TEXT_CHARS};
-use super::{Action, Form, Lab, Order, TableKind, TreeWork};
+use super::{Form, Lab};
+use crate::workload::{Action, KeyOrder, TableKind, TreeWork};
+use crate::workload::{GROUP, TEXT_CHARS};
 
 const TEXT: SqlType = SqlType::Char { len: TEXT_CHARS, collation: LATIN1 };
 /// The unique key, and the index over what is changed.
@@ -106,7 +107,9 @@ impl TreeLab {
             session.begin();
             for turn in first..work.count.min(first + work.per_commit) {
                 let number = match work.action {
-                    Action::Insert(Order::Ascending) => self.next.fetch_add(1, Ordering::Relaxed),
+                    Action::Insert(KeyOrder::Ascending) => {
+                        self.next.fetch_add(1, Ordering::Relaxed)
+                    }
                     _ => work.number_of(client, turn),
                 };
                 renumber(&mut row, work, number);
@@ -260,7 +263,8 @@ mod tests {
 
     #[test]
     fn rows_come_are_found_and_change() {
-        for action in [Action::Select, Action::Range, Action::Update, Action::Insert(Order::Random)]
+        for action in
+            [Action::Select, Action::Range, Action::Update, Action::Insert(KeyOrder::Random)]
         {
             for kind in TreeLab::KINDS {
                 run(*kind, action, 2);
@@ -270,7 +274,7 @@ mod tests {
 
     #[test]
     fn leaves_of_ascending_keys_are_counted_and_nearly_full() {
-        let facts = run(TableKind::Heap, Action::Insert(Order::Ascending), 1);
+        let facts = run(TableKind::Heap, Action::Insert(KeyOrder::Ascending), 1);
         // An entry has a status, two keys of 4 and 8 bytes, and a slot.
         assert!((3..8).contains(&facts.leaves) && facts.fill > 50.0, "{facts:?}");
     }

@@ -2,13 +2,11 @@
 //! each row a statement of its own in a procedure of the server, so that no protocol lies between.
 //! SQLite has no procedures: one statement makes all rows of a transaction.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Places, mariadb, postgres, sqlite};
-use crate::engine::Work;
+use crate::workload::InsertWork;
 
 /// What a peer did with some work.
 #[derive(Clone, Copy, Debug)]
@@ -25,44 +23,23 @@ pub struct Inserts {
     /// Its name and version.
     pub name: String,
     /// The shortest of its runs.
-    pub done: Vec<(Work, Inserted)>,
-}
-
-/// What came of a peer.
-#[derive(Debug)]
-pub(super) enum Outcome<T> {
-    /// It did what it could.
-    Measured(T),
-    /// It is not installed: this was looked for.
-    Missing(&'static str),
-}
-
-/// What was measured; what was not is told.
-pub(super) fn told<T>(name: &str, outcome: Result<Outcome<T>>) -> Option<T> {
-    match outcome {
-        Ok(Outcome::Measured(measured)) => return Some(measured),
-        Ok(Outcome::Missing(program)) => {
-            println!("SKIPPED: {name} is not installed: {program} not found")
-        }
-        Err(error) => println!("FAILED: {name}: {error:#}"),
-    }
-    None
+    pub done: Vec<(InsertWork, Inserted)>,
 }
 
 impl Inserts {
     /// What it did with this work.
-    pub fn of(&self, work: Work) -> Option<Inserted> {
+    pub fn of(&self, work: InsertWork) -> Option<Inserted> {
         self.done.iter().find(|(own, _)| *own == work).map(|(_, done)| *done)
     }
 
     /// Runs each piece of work and keeps the best.
     pub(super) fn collect(
         name: String,
-        works: impl IntoIterator<Item = Work>,
+        works: impl IntoIterator<Item = InsertWork>,
         runs: u32,
-        mut run: impl FnMut(Work) -> Result<Inserted>,
+        mut run: impl FnMut(InsertWork) -> Result<Inserted>,
     ) -> Result<Inserts> {
-        let mut done: Vec<(Work, Inserted)> = Vec::new();
+        let mut done: Vec<(InsertWork, Inserted)> = Vec::new();
         for work in works {
             if done.iter().any(|(own, _)| *own == work) {
                 continue;
@@ -76,21 +53,6 @@ impl Inserts {
         }
         Ok(Inserts { name, done })
     }
-}
-
-/// A peer's way to do its work: folder, pieces of work, runs.
-type Measure = fn(&Places, &Path, &[Work], u32) -> Result<Outcome<Inserts>>;
-
-/// Every peer that is there. One that is not, or fails, is told.
-pub fn measure(folder: &Path, works: &[Work], runs: u32) -> Vec<Inserts> {
-    let places = Places::of_machine();
-    let peers: [(&str, Measure); 3] = [
-        ("PostgreSQL", postgres::inserts),
-        ("SQLite", sqlite::inserts),
-        ("MariaDB", mariadb::inserts),
-    ];
-    let asked = peers.into_iter().filter(|_| !works.is_empty());
-    asked.filter_map(|(name, measure)| told(name, measure(&places, folder, works, runs))).collect()
 }
 
 /// Time for so many clients to connect, before they begin together. One that is late would make the
@@ -110,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_shortest_run_of_each_piece_of_work_is_kept() {
-        let work = |clients| Work { clients, rows: 10, per_commit: 1, row_bytes: 100 };
+        let work = |clients| InsertWork { clients, rows: 10, per_commit: 1, row_bytes: 100 };
         let mut times = [30, 10, 20, 5, 6, 7].into_iter();
         let inserts = Inserts::collect("peer".to_owned(), [work(1), work(1), work(2)], 3, |_| {
             Ok(Inserted { time: Duration::from_millis(times.next().unwrap()), bytes: 1 })

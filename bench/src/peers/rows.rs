@@ -180,7 +180,7 @@ pub(super) mod tests {
     use std::borrow::Cow;
 
     use extentdb_reader::OpenOptions;
-    use extentdb_synth::{MakeOptions, Size, make};
+    use extentdb_template::{MakeOptions, Size, make};
     use extentdb_types::text::CharText;
     use extentdb_types::{CodePage, Guid, Money};
     use tempfile::TempDir;

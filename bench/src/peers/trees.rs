@@ -6,15 +6,11 @@
 //! Nobody waits for the device: PostgreSQL runs with `fsync=off`, SQLite with `synchronous=off`,
 //! MariaDB writes its log with each commit and flushes it once a second.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::inserts::{Outcome, told};
-use super::{Places, mariadb, postgres, sqlite};
-use crate::engine::{Action, TableKind, TreeWork};
-use crate::peers::rows::Rows;
+use crate::workload::{Action, TableKind, TreeWork};
 
 /// Buffers for everything.
 pub(super) const MEMORY: u64 = 1 << 30;
@@ -73,35 +69,6 @@ impl Trees {
     }
 }
 
-/// A peer's way to do its work: folder, pieces of work, runs.
-type Measure = fn(&Places, &Path, &[TreeWork], u32) -> Result<Outcome<Trees>>;
-
-/// Every peer that is there. One that is not, or fails, is told.
-pub fn measure(folder: &Path, works: &[TreeWork], runs: u32) -> Vec<Trees> {
-    let places = Places::of_machine();
-    let peers: [(&str, Measure); 3] =
-        [("PostgreSQL", postgres::trees), ("SQLite", sqlite::trees), ("MariaDB", mariadb::trees)];
-    let done = peers.into_iter().filter(|_| !works.is_empty());
-    done.filter_map(|(name, measure)| told(name, measure(&places, folder, works, runs))).collect()
-}
-
-/// A peer's way to build indexes: folder, rows, runs.
-type Build = fn(&Places, &Path, &Rows<'_>, u32) -> Result<Outcome<Builds>>;
-
-/// The same for the nonclustered indexes of the tables.
-pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> {
-    let places = Places::of_machine();
-    let peers: [(&str, Build); 3] = [
-        ("PostgreSQL", postgres::builds),
-        ("SQLite", sqlite::builds),
-        ("MariaDB", mariadb::builds),
-    ];
-    peers
-        .into_iter()
-        .filter_map(|(name, build)| told(name, build(&places, folder, rows, runs)))
-        .collect()
-}
-
 /// Columns and the key, as a peer has them that stores rows by their primary key.
 pub(super) fn key_clause(work: TreeWork) -> String {
     let key = work.key_columns().join(", ");
@@ -123,7 +90,7 @@ pub(super) fn index_statements(work: TreeWork) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Order;
+    use crate::workload::KeyOrder;
 
     fn work(action: Action, clients: u32) -> TreeWork {
         TreeWork {
@@ -139,7 +106,7 @@ mod tests {
     #[test]
     fn tables_are_made_when_the_work_needs_another_one() {
         let works = [
-            work(Action::Insert(Order::Random), 1),
+            work(Action::Insert(KeyOrder::Random), 1),
             work(Action::Select, 1),
             work(Action::Select, 2),
             work(Action::Update, 1),

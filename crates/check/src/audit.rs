@@ -1,5 +1,5 @@
-//! What one page tells about itself, given who owns it (`checkdb.md` B.3 and the record headers of
-//! B.4).
+//! What one page tells about itself, given who owns it (`docs/check.md` 3 and the record headers of
+//! 4).
 //!
 //! ```text
 //! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalog
@@ -41,13 +41,15 @@ use extentdb_format::record::status::HAS_VERSION_TAG;
 use extentdb_messages::Arg;
 
 use crate::expand::Expander;
+use crate::facts::Facts;
 use crate::finding::{Finding, Place, page_arg};
 use crate::offrow::is_tree_page_in_disguise;
 use crate::options::Options;
-use crate::partial::{Partial, keep_first};
+use crate::part::keep_first;
+use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::maps::is_damaged;
-use crate::sound::{Facts, Linked, Records, Sound};
+use crate::sound::{Linked, Records, Sound};
 use crate::spots::{Spot, Spots};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
@@ -55,6 +57,7 @@ mod failure;
 mod few;
 mod header;
 mod length;
+pub(crate) mod part;
 mod records;
 mod rules;
 mod walk;
@@ -69,11 +72,6 @@ pub(crate) use rules::Form;
 /// Pages in the hands of an index build or a bulk load, that will get another type: no rows are to
 /// be expected there.
 const TRANSIENT_TYPES: [u8; 2] = [19, 20];
-/// The first version whose rows can carry older versions of themselves behind their versioning tag,
-/// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
-/// recovery.
-pub(crate) const VERSIONS_IN_ROWS_SINCE: u16 = 895;
-
 /// Who a page is audited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Subject {
@@ -181,7 +179,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 self.restored = Some(restored);
             }
             Protection::None => {
-                self.partial.unprotected += 1;
+                self.partial.audit.unprotected += 1;
                 self.restored_page(&context, page);
             }
             Protection::Checksum { .. } => self.restored_page(&context, page),
@@ -306,12 +304,12 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let header = view.header();
         self.compare_age(context, header);
         let Some((index, unit)) = context.unit else { return };
-        self.partial.pages_compressed += u64::from(rules.is_compressed);
+        self.partial.audit.pages_compressed += u64::from(rules.is_compressed);
         if !context.is_owned {
-            self.partial.strayed.insert(index);
+            self.partial.audit.strayed.insert(index);
             return;
         }
-        if let Some(counts) = self.partial.count(index) {
+        if let Some(counts) = self.partial.audit.count(index) {
             counts.pages += 1;
             counts.leaf_pages += u64::from(rules.is_leaf);
             counts.rows += if rules.is_leaf { u64::from(body.rows) } else { 0 };
@@ -364,7 +362,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
         let Some(layout) = layout else {
             if rules.is_leaf && !self.physical_only {
-                self.partial.unexpanded.insert(sound.index);
+                self.partial.audit.unexpanded.insert(sound.index);
             }
             return link(&sound, &mut self.facts, &mut self.partial);
         };
@@ -380,7 +378,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 }
             }
             None => {
-                self.partial.unexpanded.insert(sound.index);
+                self.partial.audit.unexpanded.insert(sound.index);
                 link(&sound, &mut self.facts, &mut self.partial);
             }
         }
@@ -405,7 +403,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     fn accept_unknown(&mut self, context: &Context<'p>, header: &PageHeader) {
         self.compare_age(context, header);
         if let Some((index, _)) = context.unit
-            && let Some(counts) = self.partial.count(index)
+            && let Some(counts) = self.partial.audit.count(index)
         {
             counts.pages += 1;
         }
@@ -454,11 +452,13 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let id = context.id;
         let is_newer = self.plan.checkpoint.is_some_and(|checkpoint| lsn > checkpoint);
         if let (true, Some((index, _))) = (is_newer, context.unit)
-            && let Some(counts) = self.partial.count(index)
+            && let Some(counts) = self.partial.audit.count(index)
         {
             counts.newer += 1;
         }
-        if is_newer && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page) {
+        if is_newer
+            && self.partial.audit.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page)
+        {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
             let args: Vec<Arg<'_>> = [page_arg(id)]
@@ -467,17 +467,25 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 .chain([lsn.to_string().into()])
                 .chain(than)
                 .collect();
-            keep_first(&mut self.partial.newer, Some(Finding::new(59002, context.place(), &args)));
+            keep_first(
+                &mut self.partial.audit.newer,
+                Some(Finding::new(59002, context.place(), &args)),
+            );
         }
         let Some(base) = self.plan.diff_base.get(&id.file) else { return };
         if lsn > *base
             && self.plan.maps_of(id.file).and_then(|maps| maps.is_changed(id.page / 8))
                 == Some(false)
-            && self.partial.diff_missed.as_ref().is_none_or(|missed| Some(id) < missed.place.page)
+            && self
+                .partial
+                .audit
+                .diff_missed
+                .as_ref()
+                .is_none_or(|missed| Some(id) < missed.place.page)
         {
             let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
             keep_first(
-                &mut self.partial.diff_missed,
+                &mut self.partial.audit.diff_missed,
                 Some(Finding::new(2515, context.place(), &args)),
             );
         }

@@ -1,4 +1,4 @@
-//! Service Broker: how many of each of its things there are (`checkdb.md` B.11 and C.1). Whether
+//! Service Broker: how many of each of its things there are (`docs/check.md` 11 and 13). Whether
 //! they fit together (8997) is not checked, and the report says so.
 //!
 //! ```text

@@ -1,5 +1,5 @@
-//! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and
-//! D.2).
+//! Damage in the tables that describe all others, found by the scan: 7995 (`docs/check.md` 1 and
+//! 14).
 //!
 //! SQL Server checks these tables first, and goes on only when they are sound. Here everything is
 //! checked in one pass, so the verdict comes afterwards: what was found in other tables is not
@@ -12,9 +12,9 @@
 use extentdb_base::ObjectId;
 use extentdb_messages::{Counts, RepairLevel};
 
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Place};
 use crate::plan::Plan;
-use crate::report::NotChecked;
 
 /// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
 const CRITICAL: [ObjectId; 6] =

@@ -1,5 +1,5 @@
-//! The second look: pages of some units once more, for facts that are kept exactly (`checkdb.md`
-//! D.13).
+//! The second look: pages of some units once more, for facts that are kept exactly (`docs/check.md`
+//! 22).
 //!
 //! Goes through the same audit as the scan. What that finds is known already and is not reported
 //! again.
@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_reader::PageSource;
 
+use crate::facts::Facts;
 use crate::options::{Control, Options};
 use crate::plan::Plan;
 use crate::scan::{Counters, Look, Scan};
-use crate::sound::Facts;
 use crate::unit::UnitIndex;
 
 /// What a second look needs.
@@ -39,7 +39,7 @@ impl Dive<'_> {
         let scan_plan = scan.plan();
         let (sum, facts) =
             scan.run(&scan_plan, self.jobs, self.control, self.stop, collector).ok()?;
-        (sum.pages_checked + sum.pages_absent >= scan_plan.pages_planned).then_some(facts)
+        (sum.scan.pages_checked + sum.scan.pages_absent >= scan_plan.pages_planned).then_some(facts)
     }
 
     /// Looks at single pages with one collector.

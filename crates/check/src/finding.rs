@@ -1,6 +1,6 @@
 //! Findings: a message number, a place, the sentence. And the bag that collects them.
 //!
-//! Order (`checkdb.md` C.1): system objects by object id, then user objects, then what belongs to
+//! Order (`docs/check.md` 13): system objects by object id, then user objects, then what belongs to
 //! no object; within an object by index, partition, allocation unit and page; on a page the
 //! umbrella 8928 comes first, as DBCC prints it.
 //!
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
-use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
+use extentdb_messages::{Arg, Class, Counts, Repair, RepairLevel, is_in, lookup};
 
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 /// "Page %S_PGID could not be processed. See other errors for details."
 pub const UMBRELLA: u32 = 8928;
@@ -172,6 +172,11 @@ impl Finding {
     /// Which total it adds to.
     pub fn counts(&self) -> Counts {
         lookup(self.error).map_or(Counts::Neither, |message| message.counts)
+    }
+
+    /// True when its message is in the class.
+    pub(crate) fn is(&self, class: Class) -> bool {
+        is_in(self.error, class)
     }
 
     /// The order of the report.
@@ -339,6 +344,11 @@ impl Findings {
     pub fn repair(&self) -> RepairLevel {
         self.repair
     }
+}
+
+/// A count as an argument of a message.
+pub(crate) fn int_arg(value: u64) -> Arg<'static> {
+    i64::try_from(value).unwrap_or(i64::MAX).into()
 }
 
 /// A page as an argument of a message.

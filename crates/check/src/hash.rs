@@ -1,4 +1,4 @@
-//! The keyed mixer behind all sums (`checkdb.md` D.3).
+//! The keyed mixer behind all sums (`docs/check.md` 15).
 //!
 //! ```text
 //! fold(a, b) = low half xor high half of the 128-bit product a * b

@@ -1,5 +1,5 @@
-//! Changes in flight: findings that a restart of the server would make disappear (`checkdb.md`
-//! D.12, D.14 rows 17, 36, 37).
+//! Changes in flight: findings that a restart of the server would make disappear (`docs/check.md`
+//! 21, `docs/register.md` rows 17, 36, 37).
 //!
 //! ```text
 //! closed cleanly                       every finding counts
@@ -18,35 +18,21 @@
 //! - Nothing is taken back in a database that was closed cleanly.
 //! - Totals, objects and verdict are those of the findings that stay.
 
-use extentdb_base::sync::Arc;
 use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::page::PageHeader;
-use extentdb_messages::Arg;
+use extentdb_messages::{Arg, Class};
 use extentdb_reader::source::is_zero;
 use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransaction};
 
+use crate::audit::part::UnitCounts;
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Place, page_arg};
-use crate::partial::UnitCounts;
+use crate::options::LogUse;
 use crate::plan::Plan;
-use crate::report::NotChecked;
-
-/// What is known of the log of a database.
-#[derive(Clone, Debug, Default)]
-pub enum LogUse {
-    /// None was needed, or nobody looked for one.
-    #[default]
-    None,
-    /// The database was not closed cleanly, and no log was given.
-    Missing,
-    /// It was given and is of no use: why.
-    Unusable(String),
-    /// The source is the database as of the end of its log.
-    Redone(Arc<RecoverySummary>),
-}
 
 /// What is left out without a log.
 const UNREPLAYED: &str = "changes in the log since the last checkpoint";
@@ -54,28 +40,6 @@ const UNREPLAYED: &str = "changes in the log since the last checkpoint";
 const NAMED_MAX: usize = 100;
 /// Objects that a transaction's note names.
 const OBJECTS_MAX: usize = 10;
-
-/// Findings that put several pages side by side.
-const ACROSS_PAGES: [u32; 65] = [
-    // Counters and maps against what they are about.
-    2508, 2515, 8906, 8914, 8948, // Owners.
-    2533, 2534, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8910, 8913, 8932, 8947, 8959, 8968,
-    8969, 8996, // Links of trees and the order of their keys from page to page.
-    2531, 8926, 8931, 8933, 8934, 8935, 8936, 8937, 8976, 8977, 8978, 8979, 8980, 8981, 8982,
-    // The leaf chains of the critical tables, and a page above the leaves that is about to go.
-    7984, 7986, 7987, 7988, 2574, // Forwarded rows and off-row data.
-    8925, 8971, 8972, 8993, 8994, 8929, 8961, 8962, 8963, 8964, 8965, 8974,
-    // Indexes and views against their tables, tables of the catalog against each other.
-    8951, 8952, 8955, 8956, 8907, 8908, 8992, 3851, 3852, 3853,
-];
-/// Counters and classes of fullness, which no record takes back.
-const COUNTERS: [u32; 2] = [2508, 8914];
-/// Findings that compare keys, of one page or of two.
-const KEYS: [u32; 2] = [2511, 2512];
-/// What an allocated page without content is reported as.
-const UNFORMATTED: [u32; 3] = [8909, 8928, 8939];
-/// The catalog against itself.
-const CATALOG: [u32; 4] = [8992, 3851, 3852, 3853];
 
 /// What became of the findings.
 #[derive(Default)]
@@ -98,7 +62,7 @@ pub(crate) fn settle(
     if !recounted.is_empty() {
         settled.tell_recounted(&findings.extract(|finding| {
             let owner = finding.place.owner;
-            COUNTERS.contains(&finding.error)
+            finding.is(Class::Counter)
                 && owner.is_some_and(|owner| recounted.contains(&owner.object))
         }));
     }
@@ -206,17 +170,16 @@ impl<'d> Doubt<'d> {
     /// True for a finding that a restart may make disappear.
     fn covers(&mut self, finding: &Finding) -> bool {
         let Place { owner, page, .. } = finding.place;
-        if UNFORMATTED.contains(&finding.error) {
+        if finding.is(Class::Unformatted) {
             return page.is_some_and(|page| self.is_unwritten(page));
         }
         let other = finding
             .related
             .into_iter()
             .find(|related| !related.is_none() && Some(*related) != page);
-        let is_across = ACROSS_PAGES.contains(&finding.error)
-            || (KEYS.contains(&finding.error) && other.is_some());
+        let is_across = finding.is(Class::Across) || (finding.is(Class::Keys) && other.is_some());
         let by_object = owner.is_some_and(|owner| self.objects.contains(&owner.object));
-        let by_catalog = CATALOG.contains(&finding.error) && self.has_system_objects;
+        let by_catalog = finding.is(Class::Catalog) && self.has_system_objects;
         let named = page.into_iter().chain(finding.related).filter(|page| !page.is_none());
         is_across && (by_object || by_catalog || named.into_iter().any(|page| self.doubts(page)))
     }

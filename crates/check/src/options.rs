@@ -6,20 +6,21 @@ use std::time::Duration;
 
 use extentdb_base::FileId;
 use extentdb_base::env::Clock;
+use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::AtomicBool;
 
 pub use extentdb_io::IoChoice;
+use extentdb_reader::RecoverySummary;
 
 use crate::hash::HashKey;
-use crate::inflight::LogUse;
 
 /// Pages of a chunk unless told otherwise: 4 MiB.
-pub const CHUNK_PAGES: u32 = 512;
+pub(crate) const CHUNK_PAGES: u32 = 512;
 /// Bytes for runs of leaves, per worker, unless told otherwise: about 800,000 runs.
-pub const RUN_BUDGET: usize = 64 << 20;
+pub(crate) const RUN_BUDGET: usize = 64 << 20;
 /// Findings that a run keeps unless told otherwise. What comes after them in the order of the
 /// report is only counted.
-pub const FINDINGS_MAX: usize = 100_000;
+pub(crate) const FINDINGS_MAX: usize = 100_000;
 
 /// Which part of the database is checked.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -56,6 +57,20 @@ pub struct PageRange {
     pub file: FileId,
     /// Page numbers. An extent belongs to the range that its first page is in.
     pub pages: Range<u32>,
+}
+
+/// What is known of the log of a database.
+#[derive(Clone, Debug, Default)]
+pub enum LogUse {
+    /// None was needed, or nobody looked for one.
+    #[default]
+    None,
+    /// The database was not closed cleanly, and no log was given.
+    Missing,
+    /// It was given and is of no use: why.
+    Unusable(String),
+    /// The source is the database as of the end of its log.
+    Redone(Arc<RecoverySummary>),
 }
 
 /// The options of a run. The names are those of DBCC CHECKDB where it has the option.

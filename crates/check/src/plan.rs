@@ -26,12 +26,10 @@ use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
-use crate::audit::VERSIONS_IN_ROWS_SINCE;
+use crate::coverage::NotChecked;
 use crate::finding::{Cause, Finding, Findings, Place};
 use crate::hash::HashKey;
 use crate::options::Options;
-use crate::report::NotChecked;
-use crate::rows::RowPlans;
 use crate::unit::{Unit, UnitIndex, Units};
 
 mod chosen;
@@ -42,13 +40,18 @@ pub(crate) mod ownership;
 pub(crate) mod pages;
 mod system;
 
-pub use chosen::Chosen;
+pub(crate) use chosen::Chosen;
 pub(crate) use chosen::leaves_out;
-pub use maps::FileMaps;
-pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
+pub(crate) use maps::FileMaps;
+pub(crate) use ownership::{ExtentOwner, OwnerMap, PageOwner};
+
+/// The first version whose rows can carry older versions of themselves behind their versioning tag,
+/// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
+/// recovery.
+const VERSIONS_IN_ROWS_SINCE: u16 = 895;
 
 /// What is known before the first page is scanned.
-pub struct Plan {
+pub(crate) struct Plan {
     /// Name of the database.
     pub database: String,
     /// Its id when it was last open.
@@ -80,8 +83,6 @@ pub struct Plan {
     pub is_clean: bool,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
-    /// What is known of the rows of each unit.
-    pub(crate) rows: RowPlans,
     /// The part of the database that is checked.
     pub chosen: Chosen,
     /// Its name, when it is not all.
@@ -105,7 +106,7 @@ pub(crate) struct PlanOutcome {
 impl Plan {
     /// The maps of a file.
     #[inline]
-    pub fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
+    pub(crate) fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
         self.maps.iter().find(|maps| maps.file == file)
     }
 
@@ -121,7 +122,7 @@ impl Plan {
 
     /// The unit that a page belongs to by the maps.
     #[inline]
-    pub fn owner_of(&self, page: PageId) -> Option<UnitIndex> {
+    pub(crate) fn owner_of(&self, page: PageId) -> Option<UnitIndex> {
         match (self.owners.extent(page.extent()), self.owners.page(page)) {
             (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
             _ => None,
@@ -135,12 +136,12 @@ impl Plan {
 
     /// True for a page that changed after the last checkpoint of a database that was not closed:
     /// what it says and what other pages say may belong to different moments.
-    pub fn may_be_in_flight(&self, lsn: Lsn) -> bool {
+    pub(crate) fn may_be_in_flight(&self, lsn: Lsn) -> bool {
         !self.was_closed_cleanly && self.checkpoint.is_none_or(|checkpoint| lsn > checkpoint)
     }
 
     /// The database id as an argument.
-    pub fn database_arg(&self) -> Arg<'static> {
+    pub(crate) fn database_arg(&self) -> Arg<'static> {
         self.database_id.into()
     }
 }
@@ -442,11 +443,6 @@ impl Prelude<'_> {
             is_clean: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
-            rows: catalog
-                .as_ref()
-                .filter(|_| !self.is_fatal)
-                .map(|catalog| RowPlans::new(catalog, &units, options, &key))
-                .unwrap_or_default(),
             chosen: self.chosen,
             target: self.target,
             units,

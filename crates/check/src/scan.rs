@@ -29,13 +29,16 @@ use extentdb_io::{Chunk, ChunkReader, Error as IoError, Op, Piece, Pieces, ReadA
 use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 use crate::audit::{Auditor, Subject};
+use crate::facts::Facts;
 use crate::finding::{Finding, Place, page_arg};
 use crate::options::{Control, Options, PageRange};
-use crate::partial::{Overlap, Partial, whole_extents};
+use crate::page_set::Overlap;
+use crate::partial::{Partial, whole_extents};
 use crate::plan::ownership::holds_fixed_pages;
 use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan, leaves_out};
-use crate::sound::Facts;
 use crate::unit::UnitIndex;
+
+pub(crate) mod part;
 
 /// Gaps that are read along rather than skipped.
 const GAP_BYTES: u64 = 2 * EXTENT_BYTES as u64;
@@ -358,7 +361,7 @@ impl<F: Facts> Worker<'_, F> {
         let first = (piece.offset / PAGE_BYTES as u64) as u32;
         let pages = (piece.bytes / PAGE_BYTES) as u32;
         let data = piece.data.as_deref().unwrap_or_default();
-        let checked = self.auditor.partial.pages_checked;
+        let checked = self.auditor.partial.scan.pages_checked;
         let found = self.auditor.partial.findings.count();
         for index in first / PAGES_PER_EXTENT..(first + pages).div_ceil(PAGES_PER_EXTENT) {
             let at = (index as usize * PAGES_PER_EXTENT as usize).saturating_sub(first as usize)
@@ -366,10 +369,10 @@ impl<F: Facts> Worker<'_, F> {
             self.extent(maps, index, data.get(at..).unwrap_or_default());
         }
         let partial = &mut self.auditor.partial;
-        partial.bytes += data.len() as u64;
-        partial.covered.add(maps.file, first, first + pages)?;
+        partial.scan.bytes += data.len() as u64;
+        partial.scan.covered.add(maps.file, first, first + pages)?;
         let counters = self.scan.counters;
-        counters.pages.fetch_add(partial.pages_checked - checked, Ordering::Relaxed);
+        counters.pages.fetch_add(partial.scan.pages_checked - checked, Ordering::Relaxed);
         counters.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
         counters.findings.fetch_add(partial.findings.count() - found, Ordering::Relaxed);
         Ok(())
@@ -432,27 +435,27 @@ impl<F: Facts> Worker<'_, F> {
             _ => match self.subject(id, owner, state, page.as_ref().ok().copied()) {
                 Some(subject) => subject,
                 None => {
-                    self.auditor.partial.pages_checked += u64::from(state.is_some());
+                    self.auditor.partial.scan.pages_checked += u64::from(state.is_some());
                     return;
                 }
             },
         };
         if self.scan.plan.bad.contains_key(&id) {
             // Reported when the plan was made.
-            self.auditor.partial.pages_checked += u64::from(state.is_some());
+            self.auditor.partial.scan.pages_checked += u64::from(state.is_some());
             return;
         }
         match page {
             Ok(page) if state.is_none() => self.unknown_page(id, subject, page),
             Ok(page) => {
-                self.auditor.partial.pages_checked += 1;
+                self.auditor.partial.scan.pages_checked += 1;
                 self.auditor.page(id, subject, state, page);
             }
             Err(ReadError::NotStored { .. } | ReadError::NoFile { .. }) => {
-                self.auditor.partial.pages_absent += 1
+                self.auditor.partial.scan.pages_absent += 1
             }
             Err(_) => {
-                self.auditor.partial.pages_checked += u64::from(state.is_some());
+                self.auditor.partial.scan.pages_checked += u64::from(state.is_some());
                 self.auditor.unreadable(id, subject);
             }
         }
@@ -532,9 +535,9 @@ impl<F: Facts> Worker<'_, F> {
         if header.page_id() == id && is_own {
             let was_intact = verify(page).is_intact();
             self.auditor.page(id, subject, None, page);
-            self.auditor.partial.pages_unknown += u64::from(!was_intact);
+            self.auditor.partial.scan.pages_unknown += u64::from(!was_intact);
         } else {
-            self.auditor.partial.pages_unknown += 1;
+            self.auditor.partial.scan.pages_unknown += 1;
         }
     }
 }

@@ -8,21 +8,8 @@ use extentdb_format::record::{Record, RecordKind};
 
 use crate::audit::{Form, Traits};
 use crate::expand::{Expanded, WideSpan};
-use crate::partial::Partial;
 use crate::spots::{Even, Span, Spot, Spots};
 use crate::unit::{Unit, UnitIndex};
-
-/// What is made of sound pages. One worker has one; they are put together when the scan is over.
-pub(crate) trait Facts: Send {
-    /// Takes the facts of a page. `partial` is the worker's own.
-    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial);
-
-    /// Takes the links of a tree page whose records are not read.
-    fn linked(&mut self, _page: &Linked<'_>, _partial: &mut Partial) {}
-
-    /// Puts into the partial what was held back, when the last page was seen.
-    fn finish(&mut self, _partial: &mut Partial) {}
-}
 
 /// A sound page of a tree, as its header describes it.
 #[derive(Clone, Copy)]
@@ -31,13 +18,6 @@ pub(crate) struct Linked<'a> {
     pub(crate) index: UnitIndex,
     pub(crate) header: &'a PageHeader,
     pub(crate) is_leaf: bool,
-}
-
-/// Makes nothing of them.
-pub(crate) struct NoFacts;
-
-impl Facts for NoFacts {
-    fn sound(&mut self, _: &Sound<'_>, _: &mut Partial) {}
 }
 
 /// A sound page of a unit that owns it.

@@ -1,4 +1,4 @@
-//! The links of B-trees whose sums do not balance, exactly (`checkdb.md` D.13).
+//! The links of B-trees whose sums do not balance, exactly (`docs/check.md` 22).
 //!
 //! A fact for each page and one for each child pointer are put side by side. The facts come from
 //! another look at the unit, or are put together from what its sketches name: see

@@ -20,18 +20,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::{PageId, Slot};
 use extentdb_catalog::layout::Compression;
 
+use extentdb_messages::{Class, is_in};
+
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, UMBRELLA};
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::report::NotChecked;
 use crate::unit::UnitIndex;
 
-/// Why records of a page could not be cracked.
-const UNCRACKED: [u32; 5] = [5274, 8941, 8942, 8943, 8944];
 /// A row of a compressed page that could not be expanded.
 const UNEXPANDED: u32 = 2537;
-/// Rules about single pages and rows that could be misunderstood.
-const RULES: [u32; 9] = [2511, 2512, 2537, 2570, 7961, 8914, 8927, 8960, 8970];
 /// So many pages at least …
 const PAGES_MIN: u64 = 4;
 /// … or so many rows.
@@ -70,7 +68,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
     };
     let mut by_unit: BTreeMap<UnitIndex, Cracked> = BTreeMap::new();
-    for page in sum.bad.iter().filter(|page| UNCRACKED.contains(&page.error)) {
+    for page in sum.audit.bad.iter().filter(|page| is_in(page.error, Class::Crack)) {
         if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
             by_unit.entry(unit).or_default().failed.insert(page.page);
         }
@@ -80,7 +78,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
             by_unit.entry(unit).or_default().rows_failed += 1;
         }
     }
-    let counts = |unit: UnitIndex| sum.counts.get(unit as usize).copied().unwrap_or_default();
+    let counts = |unit: UnitIndex| sum.audit.counts.get(unit as usize).copied().unwrap_or_default();
     let all: u64 = by_unit.values().map(|cracked| cracked.failed.len() as u64).sum();
     let sound: u64 = plan
         .units
@@ -93,7 +91,7 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         let counts = counts(*unit);
         failed * 4 > counts.pages || all * 8 > sound || cracked.rows_failed * 16 > counts.rows
     });
-    sum.bad.retain(|page| {
+    sum.audit.bad.retain(|page| {
         !page
             .unit
             .and_then(|unit| by_unit.get(&unit))
@@ -104,10 +102,10 @@ fn take_back_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         let Some(cracked) = unit_of(plan, finding).and_then(|unit| by_unit.get(&unit)) else {
             return false;
         };
-        let is_of_page = UNCRACKED.contains(&finding.error) || finding.error == UMBRELLA;
+        let is_of_page = finding.is(Class::Crack) || finding.error == UMBRELLA;
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
-    sum.unexpanded.extend(by_unit.keys());
+    sum.audit.unexpanded.extend(by_unit.keys());
     let tell = |(unit, cracked): (UnitIndex, Cracked)| NotChecked {
         what: format!(
             "records of {} pages and {} more of {}",
@@ -132,7 +130,7 @@ struct Violations {
 
 fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let mut found: BTreeMap<(UnitIndex, u32), Violations> = BTreeMap::new();
-    for finding in sum.findings.iter_mut().filter(|finding| RULES.contains(&finding.error)) {
+    for finding in sum.findings.iter_mut().filter(|finding| finding.is(Class::Rule)) {
         if let Some(unit) = unit_of(plan, finding) {
             let violations = found.entry((unit, finding.error)).or_default();
             violations.pages.extend(finding.place.page);
@@ -146,7 +144,7 @@ fn take_back_rules(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         if *error == NULL && !is_user {
             return violations.rows >= SYSTEM_NULLS_MIN;
         }
-        let counts = sum.counts.get(*unit as usize).copied().unwrap_or_default();
+        let counts = sum.audit.counts.get(*unit as usize).copied().unwrap_or_default();
         let pages = violations.pages.len() as u64;
         let are_most_pages = pages >= PAGES_MIN && pages * 4 >= counts.pages;
         are_most_pages || (violations.rows >= ROWS_MIN && violations.rows * 2 > counts.rows)

@@ -14,10 +14,10 @@ use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::compressed::CiView;
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::Database;
-use extentdb_synth::build::{
+use extentdb_template::{
     ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, LobStream, RowValues, TableSpec,
 };
-use extentdb_synth::{MakeOptions, Size};
+use extentdb_template::{MakeOptions, Size};
 use extentdb_types::{Collation, SqlType};
 
 const COLLATION: Collation = Collation(DEFAULT_COLLATION);
@@ -594,6 +594,6 @@ fn the_shapes_of_record_structures_read_back_value_by_value() {
         [("wide", 400), ("lob", 120), ("compressed", 4_000), ("history", 6_000), ("heap", 300)]
     {
         let options = MakeOptions { shape: shape.to_owned(), size: Size::Rows(rows), seed: 5 };
-        prove(&extentdb_synth::shape::builder(&options).unwrap());
+        prove(&extentdb_template::shape::builder(&options).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! The corruption catalog (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical:
+//! The corruption catalog (`docs/faults.md`), groups 1 to 4, 6 and 11, as far as they are physical:
 //! one fault each, in a database in memory. The number in a case is the row of the catalog.
 
 mod support;
@@ -15,6 +15,7 @@ use extentdb_format::allocation::iam::{IamView, write_iam};
 use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageMut, PageRef, checksum};
 use extentdb_messages::RepairLevel;
+use extentdb_report::to_text;
 use support::{Demo, Memory, offset};
 
 fn numbers(report: &Report) -> BTreeSet<u32> {
@@ -278,7 +279,7 @@ fn the_options_leave_out_what_they_say() {
     let report = memory.check_with(&no_index);
     assert_eq!(numbers(&report), BTreeSet::from([8927]));
     assert!(report.coverage.not_checked.iter().any(|it| it.why == "NOINDEX was given"));
-    assert!(report.to_text().contains("Warning: NO_INDEX option of CHECKDB being used."));
+    assert!(to_text(&report).contains("Warning: NO_INDEX option of CHECKDB being used."));
 }
 
 #[test]
@@ -517,7 +518,7 @@ fn row_109_no_dedicated_extent_is_mixed() {
             numbers(&report),
             BTreeSet::from([8904, 8913]),
             "extent {extent}\n{}",
-            report.to_text()
+            to_text(&report)
         );
     }
 }
@@ -543,7 +544,7 @@ fn free_pages_of_a_mixed_extent_without_its_sgam_bit_are_noted() {
             (report.findings.len(), report.verdict),
             (0, Verdict::Clean),
             "{}",
-            report.to_text()
+            to_text(&report)
         );
         let notes: Vec<_> = report.notes.iter().filter(|note| note.error == 59031).collect();
         let [note] = notes[..] else { panic!("extent {extent}: {notes:?}") };
@@ -637,7 +638,7 @@ fn group_6_chains_of_several_iam_pages() {
             at_interval(memory, heap_iam, next);
         },
     );
-    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", report.to_text());
+    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", to_text(&report));
     cases.case(116, &[2575, 2576], &[], |memory| {
         add_iam_page(memory, first, next);
         memory.header(first, |header| header.next_bytes = bytes(leaf));
@@ -706,7 +707,7 @@ fn a_disabled_index_is_named_and_is_no_damage() {
     let (page, slot) = place.unwrap();
     memory.edit(page, |bytes| bytes[offset(bytes, slot) + 12] |= 0x80);
     let report = memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     let notes: Vec<&str> =
         report.notes.iter().filter(|it| it.error == 2546).map(|it| it.message.as_str()).collect();
     let name = table.indexes.iter().find(|index| index.id.0 == 2).unwrap().name.clone().unwrap();
@@ -726,8 +727,7 @@ fn service_broker_is_counted() {
     let new = [(9675, 14), (9676, 6), (9667, 3), (9668, 3), (9669, 0), (9674, 0), (9670, 0)];
     assert_eq!(report.broker_counts, new);
     assert!(
-        report
-            .to_text()
+        to_text(&report)
             .contains("Service Broker Msg 9675, Level 10, State 1: Message Types analyzed: 14.")
     );
     let physical = demo.memory.check_with(&Options { physical_only: true, ..Options::default() });
@@ -781,7 +781,7 @@ fn rows_155_to_158_primitive_checks_of_the_system_tables() {
         assert!(
             report.coverage.not_checked.iter().any(|it| it.was_asked_for),
             "{}",
-            report.to_text()
+            to_text(&report)
         );
         assert_eq!(
             report.coverage.pages_checked, report.coverage.pages_planned,
@@ -826,7 +826,7 @@ fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
         set_bit(memory, 6, leaf / 8, false);
         set_bit(memory, 6, leaf / 8 + 1, false);
     });
-    assert_eq!(report.findings.len(), 1, "{}", report.to_text());
+    assert_eq!(report.findings.len(), 1, "{}", to_text(&report));
     let found = &report.findings[0];
     assert_eq!((found.error, found.place.page.unwrap().extent().index), (2515, leaf / 8));
 }

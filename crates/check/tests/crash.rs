@@ -1,4 +1,4 @@
-//! Copies of crashed databases, with their log and without (`checkdb.md` N9), and backups under
+//! Copies of crashed databases, with their log and without, and backups under
 //! load (N10: the same log and pages, from which a container takes nothing away).
 
 mod support;
@@ -13,6 +13,7 @@ use extentdb_base::{AllocUnitId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::ObjectType;
 use extentdb_check::{Control, LogUse, Options, Report, Verdict, run};
+use extentdb_faults::crash::{Crash, CrashOptions, crash};
 use extentdb_format::allocation::pfs::{Fullness, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::{PageBuf, PageBytes};
@@ -20,8 +21,8 @@ use extentdb_reader::recover::{RecoverError, RecoverOptions, recover};
 use extentdb_reader::{
     CheckedPages, OpenOptions, Opened, PageSource, Recovered, Recovery, RecoverySummary,
 };
-use extentdb_synth::crash::{Crash, CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_report::to_text;
+use extentdb_template::{MakeOptions, Size, make};
 
 /// No findings.
 const NONE: [u32; 0] = [];
@@ -197,7 +198,7 @@ fn fullness_that_is_old_after_recovery_is_one_counted_note() {
     let crash = crash(&sound, &options).expect("a crash");
     let (report, summary) = check_with_log(&open(&folder.write(&crash)));
     assert!(summary.changes > 0);
-    assert_eq!(numbers(&report), NONE, "{}", report.to_text());
+    assert_eq!(numbers(&report), NONE, "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.coverage.not_checked);
     let [note] = notes(&report, 59040)[..] else { panic!("{:?}", report.notes) };
     let count: u64 = note.split(' ').next().and_then(|count| count.parse().ok()).expect("a number");
@@ -223,7 +224,7 @@ fn fullness_of_objects_that_the_log_does_not_name_stays_damage() {
     let crash = crash(&sound, &options).expect("a crash");
     let (report, summary) = check_with_log(&open(&folder.write(&crash)));
     assert!(summary.changes > 0);
-    assert!(numbers(&report).contains(&8914), "{}", report.to_text());
+    assert!(numbers(&report).contains(&8914), "{}", to_text(&report));
 }
 
 /// The allocation units of user tables.
@@ -423,7 +424,7 @@ fn a_damaged_log_is_used_up_to_the_damage_and_a_foreign_one_not_at_all() {
         }
     }
     assert!(kept > 100, "{kept}");
-    let other = extentdb_synth::crash::crash(&sound, &CrashOptions { seed: 6, ..options })
+    let other = extentdb_faults::crash::crash(&sound, &CrashOptions { seed: 6, ..options })
         .expect("another crash");
     let mut sequence = other.log.clone();
     sequence[0x2004] ^= 0x40;

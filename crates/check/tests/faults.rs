@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Finding, Options, Report, Verdict, run};
+use extentdb_faults::{Harmless, Kind, Truth, applicable, damage, harmless};
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::header::FLAG_CHECKSUM;
 use extentdb_messages::RepairLevel;
 use extentdb_reader::{OpenOptions, Opened};
-use extentdb_synth::{
-    Harmless, Kind, MakeOptions, SHAPES, Size, Truth, applicable, damage, harmless, make,
-};
+use extentdb_report::to_text;
+use extentdb_template::{MakeOptions, SHAPES, Size, make};
 
 /// How a database is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -195,8 +195,8 @@ fn faults_of(
 ) -> (Vec<Kind>, Vec<String>) {
     for mode in MODES {
         let clean = check_in(mode, files);
-        assert_eq!(clean.findings, [], "{mode:?} {}", clean.to_text());
-        assert_eq!(clean.verdict, Verdict::Clean, "{mode:?} {}", clean.to_text());
+        assert_eq!(clean.findings, [], "{mode:?} {}", to_text(&clean));
+        assert_eq!(clean.verdict, Verdict::Clean, "{mode:?} {}", to_text(&clean));
     }
     let mut kinds = applicable(&paths(files)).unwrap();
     kinds.retain(|kind| is_wanted(*kind));
@@ -242,7 +242,7 @@ fn harmless_changes_are_not_reported() {
                     [],
                     "{} seed {seed} {mode:?}\n{}",
                     kind.name(),
-                    report.to_text()
+                    to_text(&report)
                 );
                 assert_eq!(report.verdict, Verdict::Clean, "{} {mode:?}", kind.name());
             }
@@ -388,7 +388,7 @@ fn a_missing_secondary_file_is_named_and_its_pages_are_not_damage() {
     let folder = tempfile::tempdir().unwrap();
     let files = made(folder.path(), "demo", 8 << 20, 2);
     let report = check(&files[..1]);
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Incomplete);
     let missing = report.coverage.not_checked.iter().find(|it| it.what.starts_with("file 3 "));
     assert_eq!(
@@ -399,7 +399,7 @@ fn a_missing_secondary_file_is_named_and_its_pages_are_not_damage() {
     );
     // Without the primary file there is no catalog: pages are audited by themselves.
     let report = check(&files[1..]);
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Incomplete);
     assert!(
         report.coverage.pages_checked > 0

@@ -8,6 +8,7 @@ use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, ScopeChoice, Verdict, estimate, run};
 use extentdb_format::allocation::bitmap::AllocationBitmapMut;
+use extentdb_report::{estimate_to_json, estimate_to_text};
 use support::{Demo, Memory};
 
 fn table(name: &str) -> Options {
@@ -169,11 +170,11 @@ fn an_estimate_reads_no_data_and_adds_up() {
     let estimate = estimate(&memory, &Options::default());
     assert_eq!(estimate.pages, memory.check().coverage.pages_planned);
     assert!(estimate.memory.iter().all(|(_, bytes)| *bytes > 0), "{:?}", estimate.memory);
-    let text = estimate.to_text();
+    let text = estimate_to_text(&estimate);
     let zero = "Estimated TEMPDB space (in KB) needed for CHECKALLOC on database demo = 0.\n\
                 Estimated TEMPDB space (in KB) needed for CHECKTABLES on database demo = 0.\n";
     assert!(text.starts_with(zero), "{text}");
-    assert_eq!(estimate.to_json()["memory_bytes"], estimate.memory_bytes());
+    assert_eq!(estimate_to_json(&estimate)["memory_bytes"], estimate.memory_bytes());
 }
 
 #[test]

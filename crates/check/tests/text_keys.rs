@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 
 use extentdb_check::Report;
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::{Collation, SqlType};
 use support::Memory;
 

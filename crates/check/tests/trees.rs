@@ -1,4 +1,4 @@
-//! Trees (`checkdb.md` B.6): keys, separators, links and levels. Rows of the corruption catalog E
+//! Trees (`docs/check.md` 6): keys, separators, links and levels. Rows of the corruption catalog E
 //! by their numbers, and the negative controls N2, N3 and N6, on built databases in memory.
 
 mod support;
@@ -16,7 +16,8 @@ use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType, checksum};
 use extentdb_format::record::Record;
 use extentdb_reader::CheckedPages;
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
+use extentdb_report::to_text;
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::{Collation, SqlType};
 use support::{Memory, offset};
 
@@ -245,9 +246,9 @@ fn the_databases_are_sound() {
         );
     }
     let report = trees.memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Clean);
-    assert!(!report.to_text().contains("order of keys"), "{}", report.to_text());
+    assert!(!to_text(&report).contains("order of keys"), "{}", to_text(&report));
 }
 
 #[test]
@@ -603,7 +604,7 @@ fn n6_case_and_blanks_are_no_disorder() {
     }
     expect(&memory, 6, &[], &[]);
     let report = memory.check();
-    assert!(!report.to_text().contains("order of keys"), "{}", report.to_text());
+    assert!(!to_text(&report).contains("order of keys"), "{}", to_text(&report));
 }
 
 /// What is wrong with the keys of a text is found, too.
@@ -647,7 +648,7 @@ fn the_report_does_not_depend_on_threads_or_chunks() {
         });
     }
     let whole = memory.check();
-    assert!(whole.findings.len() > 6, "{}", whole.to_text());
+    assert!(whole.findings.len() > 6, "{}", to_text(&whole));
     for jobs in [1, 2, 7, 64] {
         for budget in [0, 2_000, 1 << 20] {
             let options = Options {

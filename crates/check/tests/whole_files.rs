@@ -11,7 +11,7 @@ use extentdb_check::{Control, Options, Report, run};
 use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::page::checksum;
 use extentdb_reader::MemoryFile;
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 #[path = "../../../fuzz/bodies.rs"]
 mod bodies;

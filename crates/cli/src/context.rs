@@ -9,9 +9,9 @@ use extentdb_reader::backup::{BackupSet, LeftOut};
 use extentdb_reader::recover::RecoverOptions;
 use extentdb_reader::{Backup, Database, OpenOptions, Opened, Origin, Restart, TornRepair};
 
-use crate::cli::Common;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
+use crate::options::CommonOptions;
 use crate::output::{Existing, Output};
 use crate::progress::Progress;
 
@@ -24,7 +24,7 @@ pub(crate) fn doubt(database: &Database) -> Option<String> {
 /// The surroundings of a command.
 pub(crate) struct Context {
     /// Options of every verb.
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
     /// Ctrl-C and SIGTERM.
     pub(crate) interrupt: Interrupt,
     /// The clock of the machine.
@@ -33,7 +33,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Takes over the signals.
-    pub(crate) fn new(common: Common) -> anyhow::Result<Context> {
+    pub(crate) fn new(common: CommonOptions) -> anyhow::Result<Context> {
         Ok(Context {
             common,
             interrupt: Interrupt::install()?,
@@ -86,7 +86,7 @@ impl Context {
     }
 
     pub(crate) fn options(&self) -> OpenOptions {
-        let Common { set, stop_at, .. } = self.common;
+        let CommonOptions { set, stop_at, .. } = self.common;
         OpenOptions {
             set,
             stop_at,
@@ -208,7 +208,11 @@ impl Context {
 
     /// A progress line over `total` units of work.
     pub(crate) fn progress(&self, what: &str, total: u64) -> Progress {
-        let when = if self.common.quiet { crate::cli::When::Never } else { self.common.progress };
+        let when = if self.common.quiet {
+            crate::options::ProgressMode::Never
+        } else {
+            self.common.progress
+        };
         Progress::new(Arc::clone(&self.clock) as Arc<_>, when, what, total)
     }
 

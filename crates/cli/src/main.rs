@@ -24,6 +24,7 @@ mod inputs;
 mod interrupt;
 mod measure;
 mod names;
+mod options;
 mod output;
 mod progress;
 mod scratch;

@@ -13,7 +13,7 @@ use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 
-use crate::cli::When;
+use crate::options::ProgressMode;
 
 /// Commands shorter than this show nothing.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -56,13 +56,18 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Starts counting.
-    pub(crate) fn new(clock: Arc<dyn Clock>, when: When, what: &str, total: u64) -> Progress {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        mode: ProgressMode,
+        what: &str,
+        total: u64,
+    ) -> Progress {
         let is_terminal = io::stderr().is_terminal();
-        let step = match when {
-            When::Never => None,
+        let step = match mode {
+            ProgressMode::Never => None,
             _ if is_terminal => Some(TERMINAL_STEP),
-            When::Always => Some(ALWAYS_STEP),
-            When::Auto => Some(PLAIN_STEP),
+            ProgressMode::Always => Some(ALWAYS_STEP),
+            ProgressMode::Auto => Some(PLAIN_STEP),
         };
         let start = clock.monotonic();
         let first = if is_terminal { PATIENCE } else { step.unwrap_or_default() };
@@ -215,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_line_shows_percent_rate_and_time_left() {
-        let progress = Progress::new(Arc::new(Still), When::Never, "check", 200);
+        let progress = Progress::new(Arc::new(Still), ProgressMode::Never, "check", 200);
         assert_eq!(progress.line(Duration::from_secs(10)), "check 0.0 %, 0 kB/s");
         progress.add(50, 3_000_000_000);
         assert_eq!(progress.line(Duration::from_secs(10)), "check 25.0 %, 300.0 MB/s, ETA 0:00:30");
@@ -228,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_half_minute() {
-        let progress = Progress::new(Arc::new(Still), When::Never, "check", 0);
+        let progress = Progress::new(Arc::new(Still), ProgressMode::Never, "check", 0);
         progress.show(1_000, 10_000, 100_000_000_000, "");
         progress.line(Duration::from_secs(10));
         progress.show(1_000, 10_000, 100_000_000_000, "");

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
+use extentdb_faults::crash::{CrashOptions, crash};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::file_header::{FileHeaderPage, FileHeaderView, write_file_header};
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::seal;
-use extentdb_synth::crash::{CrashOptions, crash};
 use program::{DATABASES, Run, extentdb, more_sample, on, sample};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 mod program;
 
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 use extentdb_types::SqlType;
 use program::{Run, extentdb, on};
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ mod program;
 
 use std::path::{Path, PathBuf};
 
-use extentdb_synth::crash::{CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_faults::crash::{CrashOptions, crash};
+use extentdb_template::{MakeOptions, Size, make};
 use program::{extentdb, more_sample};
 use serde_json::Value;
 

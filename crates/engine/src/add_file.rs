@@ -15,7 +15,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView};
 use extentdb_io::DiskFile;
 use extentdb_space::{FileDescription, write_new_file};
-use extentdb_synth::build::{FileIdentity, sysfiles1_row, sysprufiles_row, write_header};
+use extentdb_template::{FileIdentity, sysfiles1_row, sysprufiles_row, write_header};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Guid;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use extentdb_base::env::{Clock, Rng, SplitMix64};
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::allocation::file_header::Growth;
-use extentdb_synth::build::{DatabaseBuilder, FileGrowth, FileName};
+use extentdb_template::{DatabaseBuilder, FileGrowth, FileName};
 
 use crate::database::{Database, Options};
 use crate::error::Error;

@@ -347,7 +347,7 @@ pub enum Error {
     Load(#[from] extentdb_catalog::Error),
     /// The template of a new database.
     #[error(transparent)]
-    Build(#[from] extentdb_synth::Error),
+    Build(#[from] extentdb_template::Error),
 }
 
 impl From<extentdb_rowset::Error> for Error {

@@ -21,7 +21,7 @@ use extentdb_catalog::layout::{Cell, Level, cell};
 use extentdb_format::allocation::boot::BootView;
 use extentdb_rowset::btree::{Ghosts, Row, RowRef};
 use extentdb_rowset::{RowShape, Tree};
-use extentdb_synth::build::has_creation_mark;
+use extentdb_template::has_creation_mark;
 use extentdb_types::Datum;
 
 use crate::error::Error;
@@ -29,7 +29,7 @@ use crate::error::Error;
 /// Whose order the keys of a database lie in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// Made by this engine or by `synth`: ours.
+    /// Made by this engine or by `template`: ours.
     Own,
     /// Made by another product: that of the product.
     Attached,

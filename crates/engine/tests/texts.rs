@@ -449,7 +449,7 @@ fn names(session: &mut Session<'_>, table: &Table) -> Vec<String> {
 
 /// A database of another product, with an index over `names`, which are in the order of the index.
 fn attached(folder: &std::path::Path, names: &[&str], ty: SqlType, is_clustered: bool) -> Paths {
-    use extentdb_synth::build::{DatabaseBuilder, spec};
+    use extentdb_template::{ColumnSpec, DatabaseBuilder, IndexSpec, TableSpec};
     let path = folder.join("texts.mdf");
     let is_wide = matches!(ty, SqlType::NVarChar { .. });
     let values = (1..).zip(names).map(|(id, name)| {
@@ -462,10 +462,9 @@ fn attached(folder: &std::path::Path, names: &[&str], ty: SqlType, is_clustered:
         };
         row
     });
-    let columns =
-        vec![spec::ColumnSpec::new("id", SqlType::Int), spec::ColumnSpec::new("name", ty)];
-    let index = spec::IndexSpec::new("names", &["name"]);
-    let table = spec::TableSpec::heap("t", columns, values.collect::<Vec<_>>());
+    let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("name", ty)];
+    let index = IndexSpec::new("names", &["name"]);
+    let table = TableSpec::heap("t", columns, values.collect::<Vec<_>>());
     let table = if is_clustered { table.clustered(index) } else { table.index(index) };
     let created = StoredTime { ticks: 12 * 3600 * 300 + 1, days: 40_542 };
     let builder = DatabaseBuilder::new("texts").table(table).created(created);

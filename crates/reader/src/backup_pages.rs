@@ -16,7 +16,7 @@ use extentdb_format::log::{ChainItem, LogReader, Op};
 use extentdb_format::mtf::config::FileKind;
 use extentdb_io::{File, ReadAt};
 
-use crate::backup::chain::{Begin, Candidate, Plan, is_base, log_time, plan};
+use crate::backup::chain::{Candidate, ChainPlan, ChainStart, is_base, log_time, plan};
 use crate::backup::{
     self, BackupFile, BackupMedia, BackupSet, CombinedLog, LeftOut, MediaFamily, SetHeader,
     SetOptions, StopAt,
@@ -33,9 +33,9 @@ pub struct Backup {
     pub set: Arc<BackupSet>,
     /// The differential backup over it.
     pub differential: Option<Arc<BackupSet>>,
-    /// The log backups behind those, in order.
+    /// The log backups after those, in order.
     pub logs: Vec<Arc<BackupSet>>,
-    /// Sets that were given and are not needed.
+    /// Given sets that are not needed.
     pub left_out: Vec<LeftOut>,
     /// Where the chain was asked to end.
     pub stop: Option<Stop>,
@@ -44,7 +44,7 @@ pub struct Backup {
 /// A stop, as the log knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// What was asked for.
+    /// The requested stop.
     pub at: StopAt,
     /// The first record that does not count; `None` where the log ends before.
     pub until: Option<Lsn>,
@@ -74,7 +74,7 @@ impl Backup {
 /// How to put a chain together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChainOptions {
-    /// Which set of media with several.
+    /// Number of the set, for media with several.
     pub(crate) set: Option<u32>,
     /// Where to end.
     pub(crate) stop: Option<StopAt>,
@@ -123,7 +123,7 @@ impl BackupPages {
     }
 }
 
-/// The sets that may be used. Of media with several sets, `wanted` is one; without it there must be
+/// The candidate sets. Of media with several sets, `wanted` is one; without it there must be
 /// one full backup to begin with.
 fn candidates(media: &[BackupMedia], wanted: Option<u32>) -> Result<Vec<Candidate>, backup::Error> {
     let mut all = Vec::new();
@@ -156,12 +156,12 @@ struct Assembly<'m> {
 }
 
 impl Assembly<'_> {
-    /// Finds the newest sets that do not reach beyond the stop. Headers tell times by the second,
+    /// Finds the newest sets that do not reach beyond the stop. Headers have times in seconds,
     /// so the log decides: a set that reaches too far is skipped.
     fn assemble(&self, stop: Option<StopAt>) -> Result<Backup, backup::Error> {
         let mut skipped = Vec::new();
         loop {
-            let begin = if self.options.any_kind { Begin::Any } else { Begin::Full };
+            let begin = if self.options.any_kind { ChainStart::Any } else { ChainStart::Full };
             let plan = plan(self.sets, begin, stop, &skipped)?;
             let last_data = plan.differential.unwrap_or(plan.base);
             match self.open(plan, stop) {
@@ -173,7 +173,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn open(&self, plan: Plan, stop: Option<StopAt>) -> Result<Backup, backup::Error> {
+    fn open(&self, plan: ChainPlan, stop: Option<StopAt>) -> Result<Backup, backup::Error> {
         let Some((base, media)) = self.candidate(plan.base) else {
             return Err(backup::Error::NothingGiven);
         };
@@ -208,7 +208,7 @@ impl Assembly<'_> {
     }
 }
 
-/// Where the log says that the stop is.
+/// The LSN of the stop, from the log.
 fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
     let data = backup.differential.as_ref().unwrap_or(&backup.set);
     let last = backup.log_sets().last().unwrap_or(data);

@@ -12,11 +12,11 @@ use extentdb_io::File;
 
 use crate::source::{PageSource, ReadError, SourceFile};
 
-/// Runs of data of a sparse file that are remembered; a file with more is read as if it had no
+/// Runs of data of a sparse file that are stored, at most; a file with more is read as if it had no
 /// holes.
 const DATA_RANGES_MAX: usize = 1 << 20;
 
-/// One data file, opened.
+/// An open data file.
 pub struct DataFile {
     file: File,
     id: FileId,
@@ -26,8 +26,8 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Takes an open file whose first page, or whose maps, say that it is a data file. `None` when
-    /// they do not.
+    /// Accepts an open file that is a data file by its first page or its maps; returns the file
+    /// otherwise.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -47,7 +47,7 @@ impl DataFile {
             let id = file_id(&file, &header, PageHeader::of(&page).page_id().file)?;
             return Ok(Ok(DataFile::new(file, id, Some(header))));
         }
-        // The header page is gone; the maps behind it still tell a data file.
+        // The header page is damaged; the maps after it still identify a data file.
         match file_of_maps(&file)? {
             Some(id) => Ok(Ok(DataFile::new(file, id, None))),
             None => Ok(Err(file)),
@@ -185,7 +185,7 @@ impl PageSource for DataFiles {
             return false;
         }
         let Some(data) = &open.data else { return true };
-        // The first run that ends behind the extent's start must begin before its end.
+        // The first run that ends after the start of the extent must begin before its end.
         let at = data.partition_point(|range| range.end <= start);
         data.get(at).is_some_and(|range| range.start < start + EXTENT_BYTES as u64)
     }

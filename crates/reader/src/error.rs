@@ -25,13 +25,13 @@ pub enum Error {
         path: PathBuf,
         /// Its length.
         bytes: u64,
-        /// What it looks like.
+        /// Its first bytes, described.
         what: &'static str,
     },
-    /// One file by two names.
+    /// The same file under two names.
     #[error("{} and {} are the same file", first.display(), second.display())]
     SameFile {
-        /// One name.
+        /// The first name.
         first: PathBuf,
         /// The other.
         second: PathBuf,
@@ -41,7 +41,7 @@ pub enum Error {
     SameFileId {
         /// The id.
         file: FileId,
-        /// One file.
+        /// The first file.
         first: PathBuf,
         /// The other.
         second: PathBuf,
@@ -49,7 +49,7 @@ pub enum Error {
     /// Files of two databases.
     #[error("{} and {} belong to different databases: their binding ids differ", first.display(), second.display())]
     OtherDatabase {
-        /// One file.
+        /// The first file.
         first: PathBuf,
         /// The other.
         second: PathBuf,
@@ -86,7 +86,7 @@ pub enum Error {
     /// Transparent data encryption.
     #[error("{}: the database is encrypted (TDE): its pages cannot be read without the key", path.display())]
     Encrypted {
-        /// A file that says so in its header.
+        /// A file that is encrypted by its header.
         path: PathBuf,
     },
     /// The catalog lies in file 1.

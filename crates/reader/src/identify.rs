@@ -1,4 +1,4 @@
-//! What one file is, by its own bytes: enough to find those that belong together.
+//! Identifies one file by its own bytes, to group files that belong together.
 //!
 //! ```text
 //! data file   file header page      ─▶ binding id, file id, fork
@@ -22,18 +22,18 @@ use crate::backup::{BackupMedia, MediaFamily, SetHeader};
 use crate::error::Error;
 use crate::open::{Kind, recognize};
 
-/// What a file is.
+/// A file and its kind.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The file.
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: IdentityKind,
 }
 
-/// What a file is, and whose.
+/// The kind of a file, and its database.
 #[derive(Clone, Debug)]
 pub enum IdentityKind {
     /// A data file.
@@ -65,7 +65,7 @@ pub struct FileOfDatabase {
 /// A file of a backup.
 #[derive(Clone, Debug)]
 pub struct BackupIdentity {
-    /// The media set: of how many families it consists, and which one this is (`given`).
+    /// The media set: its number of families, and the one of this file (`given`).
     pub media: MediaFamily,
     /// The backup sets in it: kind, database, binding id, family GUID, forks, first and last LSN.
     pub sets: Vec<SetHeader>,
@@ -95,7 +95,7 @@ pub fn identify(path: &Path) -> Result<Identity, Error> {
 }
 
 impl FileOfDatabase {
-    /// What the header page says.
+    /// The values of the header page.
     pub(crate) fn of(header: Option<&FileHeader>) -> FileOfDatabase {
         let Some(header) = header else { return FileOfDatabase::default() };
         FileOfDatabase {
@@ -134,10 +134,10 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use extentdb_synth::{MakeOptions, Size, make};
+    use extentdb_template::{MakeOptions, Size, make};
 
     #[test]
-    fn a_data_file_tells_its_number_and_its_database() {
+    fn a_data_file_is_identified_by_file_id_and_database() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("any-name.bin");
         let options = MakeOptions { shape: "heap".to_owned(), size: Size::Rows(10), seed: 5 };

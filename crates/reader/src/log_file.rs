@@ -20,7 +20,7 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` gives the
+    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` returns the
     /// file back.
     ///
     /// # Errors
@@ -42,12 +42,12 @@ impl LogFile {
         Ok(Err(file))
     }
 
-    /// Its file header page, when there is one.
+    /// Its file header page, if it has one.
     pub fn header(&self) -> Option<&FileHeader> {
         self.header.as_ref()
     }
 
-    /// File id, when its header says so.
+    /// File id, from its header.
     pub fn id(&self) -> Option<FileId> {
         self.header.as_ref()?.file_id.map(FileId)
     }

@@ -30,38 +30,38 @@ pub struct OpenOptions {
     pub set: Option<u32>,
     /// Where a chain of backups is to end.
     pub stop_at: Option<StopAt>,
-    /// Read what is there when stripes of a backup are missing.
+    /// Reads the given stripes of a backup when others are missing.
     pub allow_missing_stripes: bool,
     /// Open backups of any kind, such as log backups: their log can be read, their pages are no
     /// database.
     pub any_kind: bool,
-    /// Threads that look at the extents of a compressed backup; 0 = as many as the machine has.
+    /// Threads that scan the extents of a compressed backup; 0 = one per core.
     pub jobs: usize,
 }
 
-/// What the paths turned out to be.
+/// The opened files: data files, logs or a backup.
 pub struct Opened {
     source: Box<dyn PageSource>,
     origin: Origin,
     logs: Vec<LogFile>,
     /// A file whose header has something in its encryption columns.
     encrypted: Option<PathBuf>,
-    /// What is read of the log, and of torn pages.
+    /// The log and the torn pages that are read.
     restart: Restart,
     /// The files as they were when they were opened.
     watch: Watch,
 }
 
-/// What a restart of the server would do, done in memory.
+/// Recovery as by a restart of the server, in memory.
 #[derive(Clone, Debug)]
 pub struct Restart {
-    /// How the pages stand to the log.
+    /// Whether the pages contain all of the log.
     pub log: LogState,
-    /// What became of torn pages.
+    /// The repair of torn pages.
     pub torn: TornRepair,
 }
 
-/// Where the pages come from.
+/// The origin of the pages.
 pub enum Origin {
     /// Data files.
     Files,
@@ -69,7 +69,7 @@ pub enum Origin {
     Backup(Box<Backup>),
 }
 
-/// What one path is, by its first bytes.
+/// The kind of a file, from its first bytes.
 pub(crate) enum Kind {
     Data(DataFile),
     Log(LogFile),
@@ -172,11 +172,11 @@ impl Opened {
     }
 
     /// The same database as a restart of its server would make it, in memory: torn pages are read
-    /// from the double-write area of ExtentDB where there is one, then the log is replayed and open
-    /// transactions are rolled back. [`restart`](Self::restart) tells what was done.
+    /// from the double-write area of ExtentDB if one exists, then the log is replayed and open
+    /// transactions are rolled back. [`restart`](Self::restart) describes the result.
     ///
     /// # Errors
-    /// A double-write area is there and cannot be read.
+    /// A double-write area exists and cannot be read.
     pub fn restarted(mut self, options: &RecoverOptions) -> Result<Opened, Error> {
         if let Origin::Files = self.origin {
             let (torn, pages) = torn_pages(self.source())?;
@@ -209,12 +209,12 @@ impl Opened {
         }
     }
 
-    /// What was done of a restart.
+    /// The result of recovery.
     pub fn restart(&self) -> &Restart {
         &self.restart
     }
 
-    /// Whether somebody has the files in use, or changed them since they were opened.
+    /// Whether another process uses the files or changed them since they were opened.
     pub fn in_use(&self) -> Option<InUse> {
         self.watch.in_use()
     }
@@ -266,7 +266,7 @@ pub(crate) fn recognize(file: File) -> Result<Kind, Error> {
     }
 }
 
-/// Says what a file that is none of ours looks like.
+/// The error for a file of an unknown kind, with its first bytes.
 fn unrecognized(file: &File, head: &[u8]) -> Error {
     let path = file.path().to_path_buf();
     let bytes = file.len();
@@ -316,7 +316,7 @@ fn logs_of_database(data: &[DataFile], logs: &[LogFile]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A database whose catalog was read.
+/// An opened database with its catalog.
 pub struct Database {
     opened: Opened,
     catalog: Catalog,
@@ -367,7 +367,7 @@ impl Database {
     }
 
     /// False when the log changed pages, or should have: the row counts of the catalog may be
-    /// older than the rows. A restart of the server counts anew.
+    /// older than the rows. A restart of the server recounts.
     pub fn has_current_counts(&self) -> bool {
         match &self.opened.restart.log {
             LogState::NotReplayed | LogState::Closed => true,
@@ -381,7 +381,7 @@ impl Database {
         &self.catalog
     }
 
-    /// What was opened.
+    /// The opened files.
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
@@ -396,7 +396,7 @@ impl Database {
         CheckedPages::new(self.source())
     }
 
-    /// Data files that the catalog lists and that were not given.
+    /// Data files of the catalog that were not given.
     pub fn missing_files(&self) -> Vec<&DatabaseFile> {
         const ROWS: u8 = 0;
         let there = |id: FileId| self.source().files().iter().any(|file| file.id == id);

@@ -1,11 +1,11 @@
-//! Pages laid over a source: what replaying the log made of them.
+//! A page source with replaced pages: the result of redo and undo.
 //!
 //! ```text
 //! read ──▶ OverlaySource ──▶ changed pages, in memory
 //!                      └───▶ the source below, for all others: a file keeps its direct reads
 //! ```
 //!
-//! A page that the log made from nothing may lie where the source has none: then the file has
+//! A page that the log formatted may be past the end of the source: then the file has
 //! grown, and what was not written of the growth is zero, as a server leaves it.
 
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,7 @@ pub struct OverlaySource<B> {
     below: B,
     pages: HashMap<PageId, PageBuf>,
     extents: HashSet<Extent>,
-    /// Those of the source below, as long as the replaced pages make them.
+    /// The files of the source below, with their length after replacement.
     files: Vec<SourceFile>,
 }
 
@@ -53,7 +53,7 @@ impl<B: Deref<Target: PageSource> + Send + Sync> OverlaySource<B> {
         while !rest.is_empty() {
             let count = (rest.len() / PAGE_BYTES) as u32;
             let ids = (id.page..id.page.saturating_add(count)).map(|page| PageId { page, ..id });
-            // One page at a time in extents that only the replaced pages make.
+            // One page at a time in extents that only replaced pages have.
             let plain = if self.is_new(id.extent()) {
                 1
             } else {
@@ -83,7 +83,7 @@ impl<B: Deref<Target: PageSource> + Send + Sync> OverlaySource<B> {
         !self.pages.contains_key(&id) && !self.is_new(id.extent())
     }
 
-    /// Reads pages that are not replaced. Those by which the file has grown are zero.
+    /// Reads pages that are not replaced. Pages past the old end of the file are zero.
     fn read_below(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
         let there = self.below.page_count(first.file).saturating_sub(first.page) as usize;
         let wanted = buf.len() / PAGE_BYTES;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_pages_are_read_whatever_the_run() {
+    fn replaced_pages_are_read_by_any_run() {
         let below = below();
         let source = OverlaySource::new(
             &below as &dyn PageSource,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_may_lie_where_the_source_has_none() {
+    fn a_replaced_page_may_lie_past_the_end_of_the_source() {
         let below = below();
         let source =
             OverlaySource::new(&below as &dyn PageSource, [(PageId::new(1, 30), page(130))]);

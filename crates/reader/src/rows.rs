@@ -31,7 +31,7 @@ mod unit_pages;
 
 use pages::BasePages;
 
-/// The longest value of a type that is not (max): pushed off its row, it is still read whole.
+/// The longest value of a type that is not (max): stored off its row, it is still read as a whole.
 const SHORT_VALUE_BYTES_MAX: usize = 8192;
 
 /// A column of a row.
@@ -54,7 +54,7 @@ pub struct LobValue<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// The table has no rows of its own.
+    /// The table stores no rows.
     #[error("{table}: no heap or clustered index in the catalog")]
     NoBase {
         /// Its name.
@@ -127,7 +127,7 @@ impl<'d> TableScan<'d> {
         self.absent_pages + self.current.as_ref().map_or(0, |current| current.scan.absent_pages())
     }
 
-    /// The next row. After an error the scan goes on behind what could not be read.
+    /// The next row. After an error the scan continues after the unreadable part.
     pub fn next_row(&mut self) -> Option<Result<Row<'_>, Fault>> {
         loop {
             let Some(current) = &mut self.current else {
@@ -149,13 +149,13 @@ impl<'d> TableScan<'d> {
     }
 }
 
-/// A page that rows are taken from.
-struct Loaded {
+/// The current page of a scan.
+struct CurrentPage {
     id: PageId,
     page: PageBuf,
 }
 
-impl Loaded {
+impl CurrentPage {
     fn record(&self, rid: Rid) -> Option<&[u8]> {
         if self.id != rid.page {
             return None;
@@ -168,17 +168,17 @@ struct RowsetScan<'d> {
     pages: &'d CheckedPages<'d>,
     catalog: &'d Catalog,
     rowset: &'d Rowset,
-    /// For each column of the table, its place in this rowset.
+    /// For each column of the table, its column in this rowset.
     places: Vec<(&'d Column, Option<&'d PhysicalColumn>)>,
     scan: BasePages<'d>,
-    home: Option<Loaded>,
-    /// Slot of the next record to look at.
+    home: Option<CurrentPage>,
+    /// Slot of the next record.
     next_slot: u16,
     /// The current row's home, and the page and slot its record lies in.
     row: Rid,
     record: Rid,
     /// The page of the last forwarded row.
-    away: Option<Loaded>,
+    away: Option<CurrentPage>,
 }
 
 impl<'d> RowsetScan<'d> {
@@ -210,7 +210,7 @@ impl<'d> RowsetScan<'d> {
         loop {
             let Some(home) = &self.home else {
                 match self.scan.next()? {
-                    Ok((id, page)) => self.home = Some(Loaded { id, page }),
+                    Ok((id, page)) => self.home = Some(CurrentPage { id, page }),
                     Err(fault) => return Some(Err(fault)),
                 }
                 self.next_slot = 0;
@@ -254,7 +254,7 @@ impl<'d> RowsetScan<'d> {
                 self.scan.note_absent(target.page, &fault);
                 return Err(fault);
             }
-            self.away = Some(Loaded { id: target.page, page });
+            self.away = Some(CurrentPage { id: target.page, page });
         }
         let bytes = self.away.as_ref().and_then(|away| away.record(target)).unwrap_or_default();
         if !RowBytes::parse(bytes).points_back_to(home) {
@@ -289,7 +289,7 @@ impl<'d> RowsetScan<'d> {
     }
 }
 
-/// What a record means to a scan.
+/// The role of a record in a scan.
 enum Role {
     Row,
     Stub,
@@ -318,7 +318,7 @@ impl Role {
     }
 }
 
-/// A record in either format: bit 0 of its first byte tells.
+/// A record in either format, by bit 0 of its first byte.
 #[derive(Clone, Copy)]
 enum RowBytes<'s> {
     Plain(Record<'s>),
@@ -367,7 +367,7 @@ impl<'s> RowBytes<'s> {
 
 /// A row; its columns are decoded when they are asked for.
 pub struct Row<'s> {
-    /// Where it lives: its home slot.
+    /// RID of its home slot.
     pub rid: Rid,
     bytes: RowBytes<'s>,
     /// Compression information of the row's page.

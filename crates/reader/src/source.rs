@@ -1,4 +1,4 @@
-//! Where pages come from: data files, or the extents of a backup.
+//! Page sources: data files, or the extents of a backup.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use extentdb_format::{PageBytes, page::PageHeader};
 pub struct SourceFile {
     /// File id, from the file's header page (or from its maps when that page is damaged).
     pub id: FileId,
-    /// Whole pages there are.
+    /// Number of whole pages.
     pub pages: u32,
-    /// Bytes behind the last whole page: not 0 when the file was cut off.
+    /// Bytes after the last whole page: not 0 when the file is truncated.
     pub trailing_bytes: u32,
     /// Where it was read from.
     pub path: PathBuf,
@@ -26,11 +26,11 @@ pub trait PageSource: Send + Sync {
     /// The data files, ordered by id.
     fn files(&self) -> &[SourceFile];
 
-    /// Reads whole pages, one after the other, starting at `first`. `buf` is a multiple of the page
+    /// Reads adjacent whole pages, starting at `first`. `buf` is a multiple of the page
     /// size; the run must lie in one file.
     ///
     /// # Errors
-    /// Says which page is not to be had. Parts of `buf` may have been filled.
+    /// Names the page that cannot be read. `buf` may be filled in part.
     fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError>;
 
     /// False for extents that the source knows to hold nothing: not part of the backup, or a hole
@@ -38,7 +38,7 @@ pub trait PageSource: Send + Sync {
     fn is_stored(&self, extent: Extent) -> bool;
 
     /// The data file as a plain file, when a page lies at byte 8192 * page of it: then it may be
-    /// read directly, but for the pages of extents that [`has_overlay`](Self::has_overlay) names.
+    /// read directly, except extents for which [`has_overlay`](Self::has_overlay) is true.
     fn plain_file(&self, file: FileId) -> Option<&extentdb_io::File> {
         let _ = file;
         None
@@ -50,14 +50,13 @@ pub trait PageSource: Send + Sync {
         false
     }
 
-    /// The page that is read in the place of the file's. [`read_run`](Self::read_run) gives the
-    /// same.
+    /// The page that replaces that of the file. [`read_run`](Self::read_run) returns the same.
     fn overlaid_page(&self, id: PageId) -> Option<&PageBytes> {
         let _ = id;
         None
     }
 
-    /// Pages of a file, 0 when it is not there.
+    /// Pages of a file, 0 when the source lacks it.
     fn page_count(&self, file: FileId) -> u32 {
         self.files().iter().find(|f| f.id == file).map_or(0, |f| f.pages)
     }
@@ -84,7 +83,7 @@ pub enum ReadError {
     /// The file is shorter.
     #[error("page {page} lies behind the end of its file, which has {pages} pages")]
     BeyondEnd {
-        /// The first page that is not there.
+        /// The first page that is missing.
         page: PageId,
         /// Pages of the file.
         pages: u32,
@@ -92,7 +91,7 @@ pub enum ReadError {
     /// The backup does not carry the extent.
     #[error("page {page} is not in the backup")]
     NotStored {
-        /// The first page that is not there.
+        /// The first page that is missing.
         page: PageId,
     },
     /// The operating system refused.
@@ -100,27 +99,27 @@ pub enum ReadError {
     Io {
         /// The first page of the read.
         page: PageId,
-        /// What the system said.
+        /// The error of the system.
         source: extentdb_io::Error,
     },
     /// A compressed extent of a backup cannot be expanded.
     #[error("page {page}: its extent in the backup cannot be expanded: {what}")]
     Damaged {
-        /// The first page that is not there.
+        /// The first page that is missing.
         page: PageId,
-        /// What is wrong, and where in the backup.
+        /// The damage and its position in the backup.
         what: String,
     },
 }
 
 /// True for a page of zeros only.
 pub fn is_zero(page: &PageBytes) -> bool {
-    // The header decides almost always; only then is the rest looked at.
+    // The header almost always decides; only otherwise is the rest compared.
     PageHeader::of(page).header_version == 0
         && page.as_chunks::<8>().0.iter().all(|w| u64::from_ne_bytes(*w) == 0)
 }
 
-/// A data file in memory: for tests, fuzzing, and images that come from elsewhere.
+/// A data file in memory: for tests, fuzzing and images from other sources.
 pub struct MemoryFile {
     files: [SourceFile; 1],
     bytes: Vec<u8>,

@@ -1,5 +1,5 @@
 //! Torn pages of a database that ExtentDB left without closing it: their copies in the double-write
-//! area beside the primary data file are read in their place, in memory.
+//! area of the primary data file replace them, in memory.
 //!
 //! ```text
 //! NAME.mdf      torn page ──────────────┐
@@ -28,10 +28,10 @@ use extentdb_io::{Error, File};
 use crate::checked::check;
 use crate::source::{PageSource, is_zero};
 
-/// What a double-write area is to the files beside it.
+/// The state of a double-write area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TornRepair {
-    /// There is none.
+    /// No area exists.
     NoArea,
     /// It belongs to another database, or to another state of these files: it is not used.
     Foreign {
@@ -56,7 +56,7 @@ struct Newest {
 /// The pages that the area of a database replaces.
 ///
 /// # Errors
-/// The area is there and cannot be read.
+/// The area exists and cannot be read.
 pub(crate) fn torn_pages(
     source: &dyn PageSource,
 ) -> Result<(TornRepair, Vec<(PageId, PageBuf)>), Error> {
@@ -93,7 +93,7 @@ fn area_path(primary: &Path) -> PathBuf {
     name.into()
 }
 
-/// Are these the files that the area was made for? Pages that are torn do not contradict it.
+/// True when the area belongs to these files. Torn pages do not contradict it.
 fn belongs_to(area: &AreaHeader, source: &dyn PageSource) -> bool {
     source.files().iter().all(|file| {
         let mut page = PageBuf::zeroed();
@@ -136,7 +136,7 @@ fn page_at(file: &File, offset: u64) -> Result<Option<PageBuf>, Error> {
     Ok((read == PAGE_BYTES).then_some(page))
 }
 
-/// Is the page in place what its last write left there, whole, or newer? The boot page changes
+/// True when the page in the file is whole and as new as the copy, or newer. The boot page changes
 /// without a new LSN: of it only the checksum is asked.
 fn is_sound(source: &dyn PageSource, id: PageId, image: &PageBytes) -> bool {
     let mut page = PageBuf::zeroed();

@@ -1,4 +1,4 @@
-//! Files that somebody else writes while they are read.
+//! Detects files that another process writes while they are read.
 //!
 //! ```text
 //! opened ── stamp: length, time, identity, boot page LSN ──┐
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A file that is in use is no evidence: pages of it were read at different moments. Nobody is
-//! disturbed: a lock of somebody else is asked for and given up at once, never waited for.
+//! disturbed: a lock is requested without waiting and released at once.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,18 +23,18 @@ use extentdb_io::{Error, File, FileIdentity, FileStamp};
 pub struct InUse {
     /// The file.
     pub path: PathBuf,
-    /// What tells it.
+    /// The evidence.
     pub sign: UseSign,
 }
 
-/// What tells that a file is in use.
+/// The evidence that a file is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UseSign {
     /// Somebody holds a lock on it.
     Locked,
     /// Its length or time of change differs, or its boot page has another LSN.
     Changed,
-    /// It is another file by now, or gone.
+    /// The path is another file now, or missing.
     Replaced,
 }
 
@@ -54,12 +54,12 @@ impl fmt::Display for InUse {
 /// The files as they were when they were opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
-    files: Vec<(PathBuf, Seen)>,
+    files: Vec<(PathBuf, WatchedFile)>,
 }
 
-/// What is remembered of a file.
+/// Size and times of a file when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct WatchedFile {
     identity: FileIdentity,
     stamp: FileStamp,
     /// LSN in the header of page 9, whatever the page is.
@@ -69,7 +69,7 @@ struct Seen {
 impl Watch {
     /// Remembers the state of the files.
     pub(crate) fn begin(paths: &[PathBuf]) -> Result<Watch, Error> {
-        let seen = |path: &PathBuf| Ok((path.clone(), Seen::of(&File::open_read(path)?)?));
+        let seen = |path: &PathBuf| Ok((path.clone(), WatchedFile::of(&File::open_read(path)?)?));
         Ok(Watch { files: paths.iter().map(seen).collect::<Result<_, Error>>()? })
     }
 
@@ -82,21 +82,21 @@ impl Watch {
     }
 }
 
-impl Seen {
-    fn of(file: &File) -> Result<Seen, Error> {
+impl WatchedFile {
+    fn of(file: &File) -> Result<WatchedFile, Error> {
         let mut page = PageBuf::zeroed();
         file.read_at(u64::from(PageId::BOOT.page) * PAGE_BYTES as u64, &mut page[..])?;
         let boot_lsn = PageHeader::of(&page).lsn();
-        Ok(Seen { identity: file.identity()?, stamp: file.stamp()?, boot_lsn })
+        Ok(WatchedFile { identity: file.identity()?, stamp: file.stamp()?, boot_lsn })
     }
 }
 
-fn sign_of(path: &Path, seen: &Seen) -> Option<UseSign> {
+fn sign_of(path: &Path, seen: &WatchedFile) -> Option<UseSign> {
     let Ok(file) = File::open_read(path) else { return Some(UseSign::Replaced) };
     if file.is_locked() {
         return Some(UseSign::Locked);
     }
-    let Ok(now) = Seen::of(&file) else { return Some(UseSign::Changed) };
+    let Ok(now) = WatchedFile::of(&file) else { return Some(UseSign::Changed) };
     if now.identity != seen.identity {
         return Some(UseSign::Replaced);
     }
@@ -109,7 +109,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_file_that_nobody_touches_is_not_in_use() {
+    fn an_untouched_file_is_not_in_use() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, [1; 100]).unwrap();

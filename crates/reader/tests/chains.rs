@@ -79,7 +79,7 @@ const LOGS: [&str; 6] = [
 ];
 
 #[test]
-fn each_step_of_a_chain_has_at_least_the_rows_of_the_step_before() {
+fn each_step_of_a_chain_has_at_least_the_rows_of_the_previous_step() {
     let Some(folder) = folder("chain-2016") else { return };
     let mut before = 0;
     for steps in 0..=LOGS.len() {
@@ -98,7 +98,7 @@ fn each_step_of_a_chain_has_at_least_the_rows_of_the_step_before() {
 }
 
 #[test]
-fn a_differential_takes_the_place_of_the_logs_before_it() {
+fn a_differential_replaces_the_logs_before_it() {
     let Some(folder) = folder("chain-2016") else { return };
     let mut names = LOGS.to_vec();
     names.insert(2, FULL);
@@ -168,7 +168,7 @@ fn the_newest_differential_of_two_is_used() {
 }
 
 #[test]
-fn a_differential_alone_says_what_it_needs() {
+fn a_differential_alone_is_reported_with_its_base() {
     let Some(folder) = folder("diffs-2008r2") else { return };
     let text = message(&folder, &["difftest-diff1.bak"], None);
     assert!(text.to_lowercase().contains("f24e3dc4"), "{text}");

@@ -69,7 +69,7 @@ fn base_pages(rng: &mut SplitMix64) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn twelve_thousand_damaged_pages_are_looked_at_without_panic() {
+fn twelve_thousand_damaged_pages_are_parsed_without_panic() {
     let mut rng = SplitMix64::new(0x9a9e);
     let pages = base_pages(&mut rng);
     for _ in 0..12_000 {

@@ -1,4 +1,4 @@
-//! Statements that change what a table is: its columns, and which of its indexes are kept true.
+//! ALTER TABLE and ALTER INDEX: columns are added, dropped and changed; indexes disabled and rebuilt.
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec};
@@ -6,13 +6,13 @@ use extentdb_types::{Datum, SqlType};
 
 use crate::model::{Change, Reshape, TableModel};
 use crate::schema::{any_type, longer};
-use crate::work::{CLUSTERED, Stop, Work};
+use crate::workload::{CLUSTERED, Stop, Workload};
 
 /// Columns of a table at one time.
 const COLUMNS_MAX: usize = 14;
 
-impl Work<'_, '_> {
-    /// One of them.
+impl Workload<'_, '_> {
+    /// A random statement of these.
     pub(crate) fn alter(&mut self, at: usize) -> Result<(), Stop> {
         let Some((name, model)) = self.any_table(at) else { return Ok(()) };
         match self.below(8) {
@@ -68,8 +68,7 @@ impl Work<'_, '_> {
             .as_ref()
             .map_or(Ok(()), |(default, _)| session.drop_constraint(&table, default));
         if own.default.is_some() {
-            // A statement of its own, which no model knows of: what is left of the two is a column
-            // without a default.
+            // A separate statement that rows do not show: afterwards the column has no default.
             let mut bare = TableSpec::clone(&model.spec);
             bare.columns[chosen].default = None;
             let what = format!("drop the default of {}", own.name);
@@ -108,7 +107,7 @@ impl Work<'_, '_> {
         )
     }
 
-    /// A column that no index has, but for the first.
+    /// A column, not the first, that is in no index.
     fn free_column(
         &mut self,
         model: &TableModel,
@@ -155,7 +154,7 @@ impl Work<'_, '_> {
             .map(|_| ())
     }
 
-    /// Rows may be too long for another column: that is refused, and has changed nothing.
+    /// A refusal because rows are too long for another column has changed nothing.
     fn reshaped(
         &mut self,
         at: usize,
@@ -163,8 +162,7 @@ impl Work<'_, '_> {
         done: Result<(), Error>,
         (table, spec, how): (&str, TableSpec, Reshape),
     ) -> Result<(), Stop> {
-        // Whether a default has gone is not seen in the rows: who was in doubt about it may be told
-        // either.
+        // Rows do not show whether a default was dropped: while it is in doubt, both answers are right.
         let is_refused = |error: &Error| match error {
             Error::NotSupported { .. } | Error::NoIndex { .. } => true,
             Error::Dependent { object, .. } => object.starts_with("df_"),

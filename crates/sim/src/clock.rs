@@ -1,14 +1,14 @@
-//! Time as the simulation has it: every look at the clock takes a millisecond.
+//! Simulated time: every reading of the clock takes a millisecond.
 
 use std::time::Duration;
 
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 
-/// The morning that every life begins on: 2010-01-01 00:00 UTC.
+/// The start of every run: 2010-01-01 00:00 UTC.
 const START: Duration = Duration::from_secs(1_262_304_000);
 
-/// A clock that goes on when it is looked at.
+/// A clock that advances with each reading.
 #[derive(Debug, Default)]
 pub(crate) struct SimClock(AtomicU64);
 

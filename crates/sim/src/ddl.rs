@@ -1,10 +1,10 @@
 //! DDL in explicit transactions that are rolled back for the most part, and checkpoints between any
 //! two statements.
 
-use crate::work::{Stop, Work};
+use crate::workload::{Stop, Workload};
 
-impl Work<'_, '_> {
-    /// A statement of such a transaction.
+impl Workload<'_, '_> {
+    /// A random statement of such a transaction.
     pub(crate) fn ddl(&mut self, at: usize) -> Result<(), Stop> {
         let is_open = self.workers[at].session.is_in_transaction();
         if !is_open {
@@ -32,8 +32,7 @@ impl Work<'_, '_> {
         self.rebuild_index(at, &name, &model)
     }
 
-    /// The disk becomes full, or has room again, and work goes on. In other lives than those of
-    /// full disks nothing happens.
+    /// In runs with a full disk: the disk fills up or gets room again, between more statements.
     pub(crate) fn change_room(&mut self) -> Result<(), Stop> {
         use crate::fault::full_disk;
         if self.state.kind != crate::Kind::FullDisk {

@@ -1,14 +1,14 @@
-//! A disk in memory that also refuses: reads that fail, syncs that fail, no room to grow.
+//! A disk in memory with injected faults: failing reads and syncs, no room to grow.
 //!
 //! ```text
-//! engine ─▶ FaultDisk: is this the call that the plan lets fail? ─▶ MemDisk: live and durable bytes, power cuts
+//! engine ─▶ FaultDisk: fails the calls that the plan names ─▶ MemDisk: volatile and durable bytes, power cuts
 //! ```
 //!
 //! Invariants
 //! - A call that fails by plan fails with the error that the file system would give, and is
 //!   counted.
 //! - A file whose durable write failed keeps what it had in memory, unsynced, and promises nothing
-//!   more: poisoned, as `io` says.
+//!   more (`io`: poisoned).
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_io::{Disk, DiskFile, Durability, Error, Fill, MemDisk, Op};
 
-/// What will fail, and what has.
+/// Planned failures, and those that happened.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
     /// Reads that still work before one fails.
@@ -39,7 +39,7 @@ struct Plan {
 /// the header of a VLF that may have come between them.
 const LOG_WRITES: usize = 3;
 
-/// See the module. Clones are the same disk.
+/// A disk with injected faults. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct FaultDisk {
     memory: MemDisk,
@@ -52,32 +52,32 @@ impl FaultDisk {
         FaultDisk { memory, plan: Arc::default() }
     }
 
-    /// The bytes.
+    /// The disk below.
     pub fn memory(&self) -> &MemDisk {
         &self.memory
     }
 
-    /// After so many reads one fails.
+    /// Lets the read after `calls` reads fail.
     pub fn fail_read_after(&self, reads: u64) {
         lock(&self.plan).reads = Some(reads);
     }
 
-    /// After so many syncs and durable writes one fails.
+    /// Lets the sync or durable write after `calls` of them fail.
     pub fn fail_sync_after(&self, syncs: u64) {
         lock(&self.plan).syncs = Some(syncs);
     }
 
-    /// After so many syncs of data files one fails: checkpoints make them.
+    /// Lets the sync of a data file (by a checkpoint) after `calls` of them fail.
     pub fn fail_data_sync_after(&self, syncs: u64) {
         lock(&self.plan).data_syncs = Some(syncs);
     }
 
-    /// Files may grow by so many bytes; then the disk is full.
+    /// Lets files grow by `bytes` bytes; then the disk is full.
     pub fn limit_growth(&self, bytes: u64) {
         lock(&self.plan).room = Some(bytes);
     }
 
-    /// Nothing more fails by plan.
+    /// Removes all planned failures.
     pub fn calm(&self) {
         let mut plan = lock(&self.plan);
         *plan = Plan {
@@ -89,12 +89,12 @@ impl FaultDisk {
         };
     }
 
-    /// How many calls have failed by plan.
+    /// The number of calls that failed by plan.
     pub fn fired(&self) -> u64 {
         lock(&self.plan).fired
     }
 
-    /// Did a durable write of a log fail? From then on nothing may be acknowledged.
+    /// True after a failed durable write of a log: nothing may be acknowledged any more.
     pub fn has_lost_log(&self) -> bool {
         lock(&self.plan).has_lost_log
     }
@@ -255,7 +255,7 @@ impl DiskFile for FaultFile {
         if lock(&self.plan).sync_fails() {
             self.is_poisoned.store(true, Ordering::Release);
             lock(&self.plan).has_lost_log |= self.is_log();
-            // The bytes are on their way; nobody knows whether they arrive.
+            // The bytes are in flight; whether they become durable is open.
             self.file.write_at(offset, parts, Durability::Deferred)?;
             return Err(self.transfer(Op::Write, offset, bytes, std::io::ErrorKind::Other));
         }

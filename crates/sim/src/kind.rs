@@ -1,6 +1,6 @@
-//! Kinds of lives: what goes wrong in them beyond what goes wrong in every one.
+//! Kinds of runs: each has one fault beyond those of every run.
 //!
-//! Each kind shows one fault, so that a seed that fails says which promise is broken. The faults
+//! With one fault per kind, a seed that fails tells which guarantee is broken. The faults
 //! are described in `fault`.
 
 use extentdb_base::env::Rng;
@@ -9,27 +9,27 @@ use extentdb_io::MemDisk;
 use crate::disk::FaultDisk;
 use crate::fault::{Fault, power_cut, process_death, torn_page};
 
-/// See the module.
+/// The additional fault of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing more: devices write pages as a whole.
+    /// No additional fault: devices write pages atomically.
     #[default]
     Plain,
     /// Power cuts tear pages between sectors.
     Torn,
-    /// The process dies instead of the power.
+    /// The process dies where other runs lose power.
     Killed,
     /// The disk is full, at openings and during statements.
     FullDisk,
-    /// DDL in explicit transactions, rolled back for the most part, beside checkpoints.
+    /// DDL in explicit transactions, mostly rolled back, and checkpoints.
     Ddl,
     /// Damage to the log of a crashed database.
     LogDamage,
-    /// Files of another database, or of another age.
+    /// Files of another database, or of an earlier time.
     Swapped,
     /// One bad page, in closed databases and in crashed ones.
     BadPage,
-    /// After each close no free page of a mixed extent is out of reach.
+    /// After each close, SGAM marks every mixed extent with a free page.
     MixedExtents,
 }
 
@@ -47,7 +47,7 @@ impl Kind {
         Kind::MixedExtents,
     ];
 
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Plain => "plain",
@@ -67,12 +67,12 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Where files must be able to grow again, none are of a fixed size.
+    /// False for kinds whose files must be able to grow.
     pub(crate) fn may_be_tight(self) -> bool {
         self != Kind::FullDisk
     }
 
-    /// What happens while the database is open.
+    /// A random fault for the time the database is open.
     pub(crate) fn any_fault(self, rng: &mut dyn Rng) -> Fault {
         match self {
             Kind::Plain => Fault::any(rng),
@@ -98,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// The disk that the end of all work leaves.
+    /// The disk after a crash.
     pub(crate) fn crash(self, disk: &FaultDisk, rng: &mut dyn Rng) -> MemDisk {
         match self {
             Kind::Torn => torn_page::crash(disk, rng),

@@ -3,25 +3,26 @@
 
 mod alter;
 mod clock;
+mod damaged_copies;
 mod ddl;
 mod disk;
+mod environment;
 pub mod fault;
-mod keep;
+mod kept_files;
 mod kind;
-mod life;
 mod model;
-mod ordeal;
 mod property;
 mod schema;
+mod simulation;
+mod statement;
 mod texts;
 mod trace;
-mod work;
-mod world;
+mod workload;
 
 pub use disk::FaultDisk;
 pub use fault::Fault;
-pub use keep::Kept;
+pub use kept_files::KeptFiles;
 pub use kind::Kind;
-pub use life::{Failure, Life, Story, live, live_and_keep};
 pub use property::sound::assert_sound;
-pub use texts::{TextStory, run_texts};
+pub use simulation::{Failure, RunConfig, RunReport, run, run_and_keep};
+pub use texts::{TextReport, run_texts};

@@ -1,4 +1,4 @@
-//! `cargo x sim`: lives by their seeds.
+//! `cargo x sim`: simulation runs by their seeds.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -7,35 +7,35 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_sim::{Failure, Kind, Life, Story, TextStory, live_and_keep, run_texts};
+use extentdb_sim::{Failure, Kind, RunConfig, RunReport, TextReport, run_and_keep, run_texts};
 
 const USAGE: &str = "\
 cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--altered]
             [--kind KIND] [--go-on] [--trace] [--keep DIR] [--texts OPERATIONS]
 
-  --seed N       lives seed N; with --minutes, N and those behind it
-  --seeds A..B   lives seeds A to B, B not included
-  --minutes M    stops after so many minutes
+  --seed N       runs seed N; with --minutes, N and the following ones
+  --seeds A..B   runs seeds A to B, B not included
+  --minutes M    stops after M minutes
   --openings K   how often each database is opened (default 5)
-  --tight        in the smallest files there can be, which do not grow
-  --rich         with statements that the first lives did not have
-  --indexed      with indexes that come and go, half of the tables clustered
-  --altered      with columns that come, go and change, filtered indexes, and those that are switched off
-  --kind KIND    what goes wrong beyond what goes wrong in every life; with all kinds of statements:
+  --tight        in the smallest files, which do not grow
+  --rich         with the statements of the second generation
+  --indexed      with CREATE INDEX and DROP INDEX, half of the tables clustered
+  --altered      with ALTER TABLE of columns, filtered and disabled indexes
+  --kind KIND    a fault beyond those of every run; with all kinds of statements:
                  torn           power cuts tear pages between sectors of 512 or 4,096 bytes
                  killed         the process dies instead of the power
                  full-disk      the disk is full, at openings and during statements
                  ddl            DDL in explicit transactions, rolled back for the most part, beside checkpoints
                  log-damage     sectors of the log of a crashed database are damaged
-                 swapped        files of another database, or of another age
+                 swapped        files of another database, or of an earlier time
                  bad-page       one bad page, in closed databases and in crashed ones
-                 mixed-extents  no free page of a mixed extent is out of reach after a close
-  --go-on        after a failure, too; lists the seeds that failed in the end
+                 mixed-extents  SGAM marks every mixed extent with a free page after a close
+  --go-on        continues after a failure; lists the failed seeds at the end
   --trace        prints every step
-  --keep DIR     leaves the files of each life there, and the rows that must be in them
+  --keep DIR     writes the files of each run there, and the rows that must be in them
   --texts N      instead: N statements per seed on text keys of many collations, with crashes";
 
-/// What the command line asks for.
+/// The arguments of the command line.
 #[derive(Clone, Debug)]
 struct Asked {
     seeds: Range<u64>,
@@ -62,12 +62,12 @@ fn main() -> ExitCode {
         return run_all_texts(&asked, operations);
     }
     match run(&asked) {
-        Ok(Lived { lives, sum, failed }) if failed.is_empty() => {
-            println!("{lives} lives: {}", told(&sum));
+        Ok(Totals { runs, sum, failed }) if failed.is_empty() => {
+            println!("{runs} runs: {}", summary(&sum));
             ExitCode::SUCCESS
         }
-        Ok(Lived { lives, sum, failed }) => {
-            println!("{lives} lives: {}", told(&sum));
+        Ok(Totals { runs, sum, failed }) => {
+            println!("{runs} runs: {}", summary(&sum));
             println!("{} others failed: seeds {failed:?}", failed.len());
             ExitCode::FAILURE
         }
@@ -83,7 +83,7 @@ fn run_all_texts(asked: &Asked, operations: u64) -> ExitCode {
     let mut failed = Vec::new();
     for seed in asked.seeds.clone() {
         match run_texts(seed, operations, asked.openings) {
-            Ok(TextStory { operations, duplicates, crashes, rows }) => println!(
+            Ok(TextReport { operations, duplicates, crashes, rows }) => println!(
                 "seed {seed}: {operations} statements, {duplicates} refused as duplicates, {crashes} crashes, \
                  {rows} rows; the full check is clean"
             ),
@@ -145,25 +145,25 @@ fn parse(arguments: &[String]) -> Option<Asked> {
     Some(asked)
 }
 
-/// What came of all lives.
+/// Totals of all runs.
 #[derive(Debug, Default)]
-struct Lived {
-    lives: u64,
-    sum: Story,
+struct Totals {
+    runs: u64,
+    sum: RunReport,
     /// Seeds of those that failed.
     failed: Vec<u64>,
 }
 
-/// Lives one after the other; the first that fails ends it, unless all are asked for.
-fn run(asked: &Asked) -> Result<Lived, Box<Failure>> {
+/// Runs the seeds one after the other, to the first failure or, with `--go-on`, to the end.
+fn run(asked: &Asked) -> Result<Totals, Box<Failure>> {
     let clock = SystemClock::new();
     let limit = asked.minutes.map(|minutes| Duration::from_secs(60 * minutes));
-    let mut all = Lived::default();
+    let mut all = Totals::default();
     for seed in asked.seeds.clone() {
         if limit.is_some_and(|limit| clock.monotonic() >= limit) {
             break;
         }
-        let Ok((lived, kept)) = std::panic::catch_unwind(|| live_and_keep(&life(asked, seed)))
+        let Ok((outcome, kept)) = std::panic::catch_unwind(|| run_and_keep(&config(asked, seed)))
         else {
             println!("seed {seed}: a panic");
             all.failed.push(seed);
@@ -174,11 +174,11 @@ fn run(asked: &Asked) -> Result<Lived, Box<Failure>> {
         {
             eprintln!("cannot keep the files of seed {seed}: {error}");
         }
-        match lived {
-            Ok(story) => {
-                println!("seed {seed}: {}", told(&story));
-                all.lives += 1;
-                add(&mut all.sum, &story);
+        match outcome {
+            Ok(report) => {
+                println!("seed {seed}: {}", summary(&report));
+                all.runs += 1;
+                add(&mut all.sum, &report);
             }
             Err(failure) if asked.goes_on => {
                 println!("seed {seed}: FAILED: {}", failure.what);
@@ -190,42 +190,42 @@ fn run(asked: &Asked) -> Result<Lived, Box<Failure>> {
     Ok(all)
 }
 
-/// The life with this seed.
-fn life(asked: &Asked, seed: u64) -> Life {
-    let life = match asked.kind {
-        Kind::Plain => Life {
+/// The parameters of the run with this seed.
+fn config(asked: &Asked, seed: u64) -> RunConfig {
+    let config = match asked.kind {
+        Kind::Plain => RunConfig {
             is_tight: asked.is_tight,
             is_rich: asked.is_rich,
             is_indexed: asked.is_indexed,
             is_altered: asked.is_altered,
-            ..Life::of(seed)
+            ..RunConfig::of(seed)
         },
-        kind => Life::of_kind(kind, seed),
+        kind => RunConfig::of_kind(kind, seed),
     };
-    Life {
+    RunConfig {
         openings: asked.openings,
         is_loud: asked.is_loud,
-        is_tight: asked.is_tight || life.is_tight,
-        ..life
+        is_tight: asked.is_tight || config.is_tight,
+        ..config
     }
 }
 
-fn add(sum: &mut Story, story: &Story) {
-    sum.steps += story.steps;
-    sum.commits += story.commits;
-    sum.rollbacks += story.rollbacks;
-    sum.full_logs += story.full_logs;
-    sum.full_filegroups += story.full_filegroups;
-    sum.lock_conflicts += story.lock_conflicts;
-    sum.cuts += story.cuts;
-    sum.faults += story.faults;
-    sum.checks += story.checks;
-    sum.damages += story.damages;
-    sum.silent_losses += story.silent_losses;
+fn add(sum: &mut RunReport, report: &RunReport) {
+    sum.steps += report.steps;
+    sum.commits += report.commits;
+    sum.rollbacks += report.rollbacks;
+    sum.full_logs += report.full_logs;
+    sum.full_filegroups += report.full_filegroups;
+    sum.lock_conflicts += report.lock_conflicts;
+    sum.cuts += report.cuts;
+    sum.faults += report.faults;
+    sum.checks += report.checks;
+    sum.damages += report.damages;
+    sum.silent_losses += report.silent_losses;
 }
 
-fn told(story: &Story) -> String {
-    let Story {
+fn summary(report: &RunReport) -> String {
+    let RunReport {
         steps,
         commits,
         rollbacks,
@@ -234,11 +234,11 @@ fn told(story: &Story) -> String {
         lock_conflicts,
         cuts,
         ..
-    } = story;
-    let Story { faults, checks, damages, silent_losses, .. } = story;
+    } = report;
+    let RunReport { faults, checks, damages, silent_losses, .. } = report;
     format!(
         "{steps} steps, {commits} commits, {rollbacks} rollbacks; refused: {full_logs} by full logs, \
          {full_filegroups} by full filegroups, {lock_conflicts} by locks; {cuts} power cuts, {faults} other faults, \
-         {checks} full checks, {damages} damaged copies ({silent_losses} that no file can tell)"
+         {checks} full checks, {damages} damaged copies ({silent_losses} lost writes not detectable)"
     )
 }

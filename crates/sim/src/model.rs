@@ -1,4 +1,4 @@
-//! What the database must hold: tables, and in them rows by id.
+//! The expected content of the database: tables, and their rows by id.
 
 use std::collections::BTreeMap;
 
@@ -16,20 +16,20 @@ pub(crate) struct TableModel {
     pub(crate) rows: BTreeMap<i32, Stored>,
     /// By name.
     pub(crate) indexes: BTreeMap<String, Arc<IndexSpec>>,
-    /// Those that are switched off.
+    /// Disabled indexes by name.
     pub(crate) disabled: BTreeMap<String, Arc<IndexSpec>>,
 }
 
-/// What becomes of the rows when the columns of their table change.
+/// The effect of a column change on the rows of a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Reshape {
-    /// They stay.
+    /// Rows keep their values.
     Keep,
-    /// A value more.
+    /// Rows get another value.
     Add(Datum<'static>),
-    /// A value more: twice the id.
+    /// Rows get another value: twice the id.
     AddTwice,
-    /// A value less.
+    /// Rows lose a value.
     Drop(usize),
     /// An int becomes a bigint.
     Widen(usize),
@@ -53,7 +53,7 @@ impl Reshape {
     }
 }
 
-/// A row and where it is: in a heap its address never changes.
+/// A row and its address, which never changes in a heap.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) at: Address,

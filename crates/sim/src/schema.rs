@@ -23,10 +23,10 @@ pub(crate) fn any_table(rng: &mut dyn Rng, name: &str, filegroup: Option<String>
     TableSpec { filegroup, ..TableSpec::heap(name, columns) }
 }
 
-/// What an index may be filtered by: ids below this.
+/// Filtered indexes have ids below this.
 const FILTER_BELOW: i32 = 60;
 
-/// Has an index an entry for the row with this id?
+/// True when an index has an entry for the row with this id.
 pub(crate) fn is_in(index: &IndexSpec, id: i32) -> bool {
     index.filter.is_none() || id < FILTER_BELOW
 }
@@ -62,7 +62,7 @@ pub(crate) fn with_computed(table: &TableSpec, id: i32, mut row: Row) -> Row {
     row
 }
 
-/// An index of a table, whose keys and entries are short enough for whatever value comes. Ids are
+/// An index of a table, whose keys and entries are short enough for any value. Ids are
 /// unique.
 pub(crate) fn any_index(rng: &mut dyn Rng, table: &TableSpec, name: &str) -> IndexSpec {
     const KEY_BYTES: usize = 300;
@@ -118,7 +118,7 @@ pub(crate) fn any_type(rng: &mut dyn Rng) -> SqlType {
     }
 }
 
-/// A row of the table, of one of so many sizes.
+/// A row of the table, in one of `sizes` sizes.
 pub(crate) fn any_row(rng: &mut dyn Rng, table: &TableSpec, id: i32, sizes: u64) -> Row {
     let size = rng.below(sizes);
     let is_null = |column: &ColumnSpec, rng: &mut dyn Rng| {

@@ -1,6 +1,6 @@
-//! What happened in a life, line by line.
+//! The trace of a run, one line per step.
 
-/// The steps of a life. Equal seeds leave equal traces.
+/// The steps of a run. Equal seeds give equal traces.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     lines: Vec<String>,
@@ -8,7 +8,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// A loud trace prints each line as it comes: what was done before a hang can be read.
+    /// A loud trace prints each line at once, so that the steps before a hang are visible.
     pub(crate) fn new(is_loud: bool) -> Trace {
         Trace { lines: Vec::new(), is_loud }
     }

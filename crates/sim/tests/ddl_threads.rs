@@ -141,7 +141,7 @@ fn checkpoints(db: &Database, is_over: &AtomicBool) -> Result<(), Error> {
 }
 
 /// All sessions at work, checkpoints meanwhile; afterwards the database is as it was.
-fn survive(plan: Plan) {
+fn run_seed(plan: Plan) {
     let disk = beginning(plan.sessions);
     let db = Database::open(&spec().paths(), options(&disk)).unwrap();
     let clock = SystemClock::new();
@@ -170,43 +170,43 @@ fn survive(plan: Plan) {
     assert_sound(&disk, &spec().paths());
 }
 
-fn survive_for_a_while(statement: Statement) {
-    survive(Plan { sessions: 4, time: Duration::from_secs(1), statement });
+fn run_for_a_while(statement: Statement) {
+    run_seed(Plan { sessions: 4, time: Duration::from_secs(1), statement });
 }
 
 #[test]
-fn tables_are_rolled_back_beside_checkpoints() {
-    survive_for_a_while(Statement::CreateTable);
+fn create_table_is_rolled_back_during_checkpoints() {
+    run_for_a_while(Statement::CreateTable);
 }
 
 #[test]
-fn indexes_are_rolled_back_beside_checkpoints() {
-    survive_for_a_while(Statement::CreateIndex);
+fn create_index_is_rolled_back_during_checkpoints() {
+    run_for_a_while(Statement::CreateIndex);
 }
 
 #[test]
-fn truncations_are_rolled_back_beside_checkpoints() {
-    survive_for_a_while(Statement::Truncate);
+fn truncate_is_rolled_back_during_checkpoints() {
+    run_for_a_while(Statement::Truncate);
 }
 
 #[test]
-fn rebuilds_are_rolled_back_beside_checkpoints() {
-    survive_for_a_while(Statement::Rebuild);
+fn index_rebuilds_are_rolled_back_during_checkpoints() {
+    run_for_a_while(Statement::Rebuild);
 }
 
 #[test]
-fn drops_are_rolled_back_beside_checkpoints() {
-    survive_for_a_while(Statement::DropTable);
+fn drop_table_is_rolled_back_during_checkpoints() {
+    run_for_a_while(Statement::DropTable);
 }
 
 #[test]
-fn ddl_is_rolled_back_to_savepoints_beside_checkpoints() {
-    survive_for_a_while(Statement::Savepoint);
+fn ddl_is_rolled_back_to_savepoints_during_checkpoints() {
+    run_for_a_while(Statement::Savepoint);
 }
 
 #[test]
-fn eight_sessions_roll_any_ddl_back_beside_checkpoints() {
-    survive(Plan {
+fn eight_sessions_roll_back_any_ddl_during_checkpoints() {
+    run_seed(Plan {
         sessions: 8,
         time: Duration::from_secs(2),
         statement: Statement::Any,

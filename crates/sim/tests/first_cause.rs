@@ -49,7 +49,7 @@ fn chain(error: &Error) -> String {
 }
 
 /// Every way to ask afterwards leads to the cause: an error of this file.
-fn assert_told(db: Database, file: &str) {
+fn assert_cause_is_reported(db: Database, file: &str) {
     let mut session = db.session();
     let table = session.table("t").unwrap();
     let mut said = vec![
@@ -76,7 +76,7 @@ fn scan(session: &mut Session<'_>, table: &Table) -> String {
 }
 
 #[test]
-fn a_checkpoint_that_failed_in_the_background_tells_its_cause_to_whoever_comes_later() {
+fn later_statements_report_the_cause_of_a_failed_background_checkpoint() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
     db.run(|| {
@@ -90,11 +90,11 @@ fn a_checkpoint_that_failed_in_the_background_tells_its_cause_to_whoever_comes_l
             assert!(id < 1_000_000, "no checkpoint failed");
         }
     });
-    assert_told(db, "cause.mdf");
+    assert_cause_is_reported(db, "cause.mdf");
 }
 
 #[test]
-fn a_due_checkpoint_that_failed_after_a_commit_tells_its_cause() {
+fn later_statements_report_the_cause_of_a_failed_due_checkpoint() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
     let mut session = db.session();
@@ -103,11 +103,11 @@ fn a_due_checkpoint_that_failed_after_a_commit_tells_its_cause() {
     let failed = (0..1_000_000).find_map(|id| insert(&mut session, &table, id).err()).unwrap();
     assert!(chain(&failed).contains("cause.mdf"), "{failed:?}");
     drop((session, table));
-    assert_told(db, "cause.mdf");
+    assert_cause_is_reported(db, "cause.mdf");
 }
 
 #[test]
-fn a_log_write_that_failed_is_told_to_other_sessions() {
+fn other_sessions_report_the_cause_of_a_failed_log_write() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
     let mut session = db.session();
@@ -116,15 +116,15 @@ fn a_log_write_that_failed_is_told_to_other_sessions() {
     let failed = insert(&mut session, &table, 1).unwrap_err();
     assert!(chain(&failed).contains("cause_log.ldf"), "{failed:?}");
     drop((session, table));
-    assert_told(db, "cause_log.ldf");
+    assert_cause_is_reported(db, "cause_log.ldf");
 }
 
 #[test]
-fn a_checkpoint_that_was_asked_for_and_failed_is_told_to_others() {
+fn other_sessions_report_the_cause_of_a_failed_explicit_checkpoint() {
     let disk = FaultDisk::over(MemDisk::new());
     let db = made(&disk);
     disk.fail_data_sync_after(0);
     let failed = db.checkpoint().unwrap_err();
     assert!(chain(&failed).contains("cause.mdf"), "{failed:?}");
-    assert_told(db, "cause.mdf");
+    assert_cause_is_reported(db, "cause.mdf");
 }

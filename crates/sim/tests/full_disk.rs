@@ -176,7 +176,7 @@ fn compare(db: &Database, model: &Model) {
     }
 }
 
-fn survive(beginning: &(MemDisk, Model), blocks: u64) {
+fn run_seed(beginning: &(MemDisk, Model), blocks: u64) {
     eprintln!("room for {blocks} blocks");
     let disk = beginning.0.copy();
     let mut model = beginning.1.clone();
@@ -214,12 +214,12 @@ fn rooms() -> Vec<u64> {
 }
 
 #[test]
-fn a_disk_that_is_full_at_any_operation_is_survived() {
+fn a_disk_that_is_full_at_any_operation_loses_no_row() {
     let beginning = beginning();
-    rooms().into_iter().for_each(|blocks| survive(&beginning, blocks));
+    rooms().into_iter().for_each(|blocks| run_seed(&beginning, blocks));
 }
 
 #[test]
-fn the_script_works_where_there_is_room() {
-    survive(&beginning(), u64::from(u32::MAX));
+fn the_script_succeeds_with_room() {
+    run_seed(&beginning(), u64::from(u32::MAX));
 }

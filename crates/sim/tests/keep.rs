@@ -1,16 +1,16 @@
-//! What a life leaves behind can be looked at by others.
+//! The files of a run can be read by other programs.
 
 use std::path::PathBuf;
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Database, Options, Paths};
 use extentdb_io::MemDisk;
-use extentdb_sim::{Life, live_and_keep};
+use extentdb_sim::{RunConfig, run_and_keep};
 
 #[test]
-fn the_files_of_a_life_open_and_hold_the_rows_that_are_listed_beside_them() {
-    let (lived, kept) = live_and_keep(&Life::tight(3));
-    lived.unwrap();
+fn kept_files_open_and_hold_the_listed_rows() {
+    let (outcome, kept) = run_and_keep(&RunConfig::tight(3));
+    outcome.unwrap();
     let disk = MemDisk::new();
     let mut data = Vec::new();
     let mut tables = Vec::new();

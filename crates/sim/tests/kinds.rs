@@ -1,13 +1,13 @@
-//! Lives of each kind: what goes wrong in them is described in `fault`, one file each.
+//! Runs of each kind: their faults are described in `fault`, one file each.
 //!
 //! `EXTENTDB_SEEDS=A..B` for other seeds than the fixed ones.
 
 use extentdb_sim::fault::swapped_files::{Ids, swap_logs_of_twins};
-use extentdb_sim::{Failure, Kind, Life, Story, live};
+use extentdb_sim::{Failure, Kind, RunConfig, RunReport, run};
 
-/// Lives in which an older data file was opened: secondary files, then primary ones.
+/// Seeds for which an older data file was once opened: secondary files, then primary ones.
 const STALE_FILES: [u64; 9] = [5, 10, 12, 27, 45, 0, 1, 11, 24];
-/// Lives in which a free page of a mixed extent was out of reach.
+/// Seeds for which SGAM did not mark a mixed extent with a free page.
 const LOST_PAGES: [u64; 8] = [13, 31, 40, 48, 50, 51, 52, 56];
 
 /// Those that the environment asks for, or these.
@@ -19,59 +19,61 @@ fn seeds(fixed: &[u64]) -> Vec<u64> {
     asked.unwrap_or_else(|| fixed.to_vec())
 }
 
-fn survive(kind: Kind, fixed: &[u64]) -> Vec<Story> {
-    let lived = |seed| live(&Life::of_kind(kind, seed));
-    let stories = seeds(fixed).into_iter().map(lived);
-    stories.map(|story| story.unwrap_or_else(|failure: Box<Failure>| panic!("{failure}"))).collect()
+fn run_seed(kind: Kind, fixed: &[u64]) -> Vec<RunReport> {
+    let outcome = |seed| run(&RunConfig::of_kind(kind, seed));
+    let reports = seeds(fixed).into_iter().map(outcome);
+    reports
+        .map(|report| report.unwrap_or_else(|failure: Box<Failure>| panic!("{failure}")))
+        .collect()
 }
 
 #[test]
-fn pages_torn_by_power_cuts_are_survived() {
-    let stories = survive(Kind::Torn, &[0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
-    assert!(stories.iter().map(|story| story.cuts).sum::<u64>() > 0, "power cuts");
+fn acknowledged_rows_survive_torn_pages() {
+    let reports = run_seed(Kind::Torn, &[0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+    assert!(reports.iter().map(|report| report.cuts).sum::<u64>() > 0, "power cuts");
 }
 
 #[test]
-fn the_death_of_the_process_is_survived() {
-    let stories = survive(Kind::Killed, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
-    assert!(stories.iter().map(|story| story.cuts).sum::<u64>() > 0, "deaths");
+fn acknowledged_rows_survive_the_death_of_the_process() {
+    let reports = run_seed(Kind::Killed, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
+    assert!(reports.iter().map(|report| report.cuts).sum::<u64>() > 0, "deaths");
 }
 
 #[test]
-fn ddl_in_transactions_that_are_rolled_back_is_survived() {
-    let stories = survive(Kind::Ddl, &[0, 1, 2, 3, 4, 5]);
-    assert!(stories.iter().map(|story| story.rollbacks).sum::<u64>() > 100, "rollbacks");
+fn rolled_back_ddl_leaves_no_trace() {
+    let reports = run_seed(Kind::Ddl, &[0, 1, 2, 3, 4, 5]);
+    assert!(reports.iter().map(|report| report.rollbacks).sum::<u64>() > 100, "rollbacks");
 }
 
 #[test]
-fn files_of_another_database_or_age_cost_no_row() {
-    survive(Kind::Swapped, &[2, 3, 4, 6, 7, 8]);
+fn swapped_files_lose_no_row() {
+    run_seed(Kind::Swapped, &[2, 3, 4, 6, 7, 8]);
 }
 
 #[test]
 fn an_older_data_file_is_refused() {
-    survive(Kind::Swapped, &STALE_FILES);
+    run_seed(Kind::Swapped, &STALE_FILES);
 }
 
 #[test]
-fn damage_to_the_log_of_a_crashed_database_costs_no_row_in_silence() {
-    let stories = survive(Kind::LogDamage, &[0, 1, 2, 3, 4, 5, 6, 7]);
-    assert!(stories.iter().map(|story| story.damages).sum::<u64>() > 0, "damages");
+fn damage_to_the_log_of_a_crashed_database_is_never_silent() {
+    let reports = run_seed(Kind::LogDamage, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    assert!(reports.iter().map(|report| report.damages).sum::<u64>() > 0, "damages");
 }
 
 #[test]
-fn full_disks_are_survived() {
-    survive(Kind::FullDisk, &[0, 1, 2, 3, 4, 5, 6, 7]);
+fn acknowledged_rows_survive_full_disks() {
+    run_seed(Kind::FullDisk, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
-fn free_pages_of_mixed_extents_are_within_reach() {
-    survive(Kind::MixedExtents, &LOST_PAGES);
+fn sgam_marks_every_mixed_extent_with_a_free_page() {
+    run_seed(Kind::MixedExtents, &LOST_PAGES);
 }
 
 #[test]
-fn a_bad_page_is_an_error_of_those_who_need_it() {
-    survive(Kind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
+fn a_bad_page_fails_only_statements_that_need_it() {
+    run_seed(Kind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 fn swap_logs(ids: Ids) {

@@ -1,8 +1,8 @@
-//! A fixed set of lives, and those that once failed, by name.
+//! Runs of fixed seeds, and seeds that once failed, by name.
 
-use extentdb_sim::{Failure, Life, Story, live};
+use extentdb_sim::{Failure, RunConfig, RunReport, run};
 
-/// Seeds to live: `EXTENTDB_SEEDS=100..200` for others than the fixed ones.
+/// Seeds to run: `EXTENTDB_SEEDS=100..200` for others than the fixed ones.
 fn seeds() -> std::ops::Range<u64> {
     let asked = std::env::var("EXTENTDB_SEEDS").ok();
     let asked = asked.as_deref().and_then(|asked| asked.split_once(".."));
@@ -10,159 +10,159 @@ fn seeds() -> std::ops::Range<u64> {
     asked.unwrap_or(0..12)
 }
 
-fn survive(seed: u64) -> Story {
-    survive_life(&Life::of(seed))
+fn run_seed(seed: u64) -> RunReport {
+    run_config(&RunConfig::of(seed))
 }
 
-fn survive_life(life: &Life) -> Story {
-    live(life).unwrap_or_else(|failure: Box<Failure>| panic!("{failure}"))
+fn run_config(config: &RunConfig) -> RunReport {
+    run(config).unwrap_or_else(|failure: Box<Failure>| panic!("{failure}"))
 }
 
 #[test]
-fn the_fixed_seeds_are_survived() {
-    let stories: Vec<Story> = seeds().map(survive).collect();
-    let sum = |count: fn(&Story) -> u64| stories.iter().map(count).sum::<u64>();
+fn the_fixed_seeds_pass() {
+    let reports: Vec<RunReport> = seeds().map(run_seed).collect();
+    let sum = |count: fn(&RunReport) -> u64| reports.iter().map(count).sum::<u64>();
     // A simulation in which nothing happens proves nothing.
-    assert!(sum(|story| story.commits) > 100, "commits");
-    assert!(sum(|story| story.cuts) > 0, "power cuts");
-    assert!(sum(|story| story.damages) > 0, "damages");
+    assert!(sum(|report| report.commits) > 100, "commits");
+    assert!(sum(|report| report.cuts) > 0, "power cuts");
+    assert!(sum(|report| report.damages) > 0, "damages");
 }
 
 #[test]
-fn lives_in_files_and_logs_that_fill_up_are_survived() {
-    let stories: Vec<Story> = seeds().map(|seed| survive_life(&Life::tight(seed))).collect();
-    let sum = |count: fn(&Story) -> u64| stories.iter().map(count).sum::<u64>();
-    assert!(sum(|story| story.full_logs) > 10, "full logs");
-    assert!(sum(|story| story.full_filegroups) > 10, "full filegroups");
-    assert!(sum(|story| story.rollbacks) > 10, "rollbacks");
+fn runs_in_files_and_logs_that_fill_up_pass() {
+    let reports: Vec<RunReport> = seeds().map(|seed| run_config(&RunConfig::tight(seed))).collect();
+    let sum = |count: fn(&RunReport) -> u64| reports.iter().map(count).sum::<u64>();
+    assert!(sum(|report| report.full_logs) > 10, "full logs");
+    assert!(sum(|report| report.full_filegroups) > 10, "full filegroups");
+    assert!(sum(|report| report.rollbacks) > 10, "rollbacks");
 }
 
 #[test]
-fn lives_with_every_kind_of_statement_are_survived() {
-    seeds().for_each(|seed| drop(survive_life(&Life::rich(seed))));
+fn runs_with_every_kind_of_statement_pass() {
+    seeds().for_each(|seed| drop(run_config(&RunConfig::rich(seed))));
 }
 
 #[test]
-fn lives_with_indexes_are_survived() {
-    seeds().for_each(|seed| drop(survive_life(&Life::indexed(seed))));
+fn runs_with_indexes_pass() {
+    seeds().for_each(|seed| drop(run_config(&RunConfig::indexed(seed))));
 }
 
 #[test]
-fn lives_with_columns_that_come_and_go_are_survived() {
-    seeds().for_each(|seed| drop(survive_life(&Life::altered(seed))));
+fn runs_with_added_and_dropped_columns_pass() {
+    seeds().for_each(|seed| drop(run_config(&RunConfig::altered(seed))));
 }
 
 #[test]
-fn equal_seeds_live_equal_lives() {
-    assert_eq!(survive(3), survive(3));
+fn equal_seeds_give_equal_runs() {
+    assert_eq!(run_seed(3), run_seed(3));
 }
 
-// Lives that once failed. Each name says what was wrong.
+// Seeds that once failed. Each name states the behaviour that was missing.
 
 #[test]
-fn a_restart_finds_the_rows_of_a_table_that_was_being_made_as_they_were_inserted() {
-    survive(4);
-}
-
-#[test]
-fn a_checkpoint_inside_of_a_truncation_leaves_the_counter_of_rows_alone() {
-    survive(5);
+fn redo_reads_rows_of_a_table_that_was_being_created_as_inserted() {
+    run_seed(4);
 }
 
 #[test]
-fn the_place_of_a_forwarded_record_that_moves_on_is_free_after_the_commit_only() {
-    survive(11);
-    survive(14);
+fn a_checkpoint_inside_a_truncation_leaves_the_row_counter_alone() {
+    run_seed(5);
 }
 
 #[test]
-fn a_page_that_could_not_be_formatted_for_want_of_log_goes_back_with_the_rest_of_its_run() {
-    survive(120);
+fn the_slot_of_a_forwarded_record_that_moves_again_is_free_after_the_commit_only() {
+    run_seed(11);
+    run_seed(14);
 }
 
 #[test]
-fn a_unit_that_its_transaction_made_and_dropped_goes_with_all_its_pages_after_a_crash() {
-    survive(122);
+fn a_page_not_formatted_because_the_log_is_full_is_freed_with_the_rest_of_its_run() {
+    run_seed(120);
 }
 
 #[test]
-fn a_unit_whose_first_pages_could_not_be_entered_in_the_catalog_has_none() {
-    survive_life(&Life::tight(189));
+fn a_unit_created_and_dropped_by_one_transaction_is_freed_with_all_pages_after_a_crash() {
+    run_seed(122);
 }
 
 #[test]
-fn a_transaction_of_the_system_that_was_refused_its_first_change_is_ended() {
-    survive_life(&Life::tight(18));
+fn a_unit_whose_first_pages_could_not_be_entered_in_the_catalog_has_no_pages() {
+    run_config(&RunConfig::tight(189));
 }
 
 #[test]
-fn a_restart_reads_the_catalog_in_the_middle_of_a_description() {
-    survive_life(&Life::tight(129));
-    survive(680);
+fn a_system_transaction_whose_first_change_was_refused_ends() {
+    run_config(&RunConfig::tight(18));
 }
 
 #[test]
-fn a_rollback_in_a_full_log_has_room_to_give_back_the_pages_of_a_table() {
-    survive(140);
-    survive(210);
+fn recovery_reads_the_catalog_between_the_rows_of_a_description() {
+    run_config(&RunConfig::tight(129));
+    run_seed(680);
 }
 
 #[test]
-fn other_sessions_find_the_old_table_while_its_name_is_given_to_another() {
-    survive_life(&Life::rich(226));
+fn a_rollback_in_a_full_log_has_room_to_free_the_pages_of_a_table() {
+    run_seed(140);
+    run_seed(210);
 }
 
 #[test]
-fn pages_that_an_undo_gave_back_are_taken_by_others_when_the_locks_on_their_rows_are_gone() {
-    survive_life(&Life::rich(106));
+fn other_sessions_see_the_old_table_while_its_name_is_reused() {
+    run_config(&RunConfig::rich(226));
 }
 
 #[test]
-fn a_page_that_was_made_before_a_column_was_taken_back_has_rows_without_it() {
-    survive_life(&Life::altered(10));
+fn pages_freed_by_undo_are_reused_after_the_locks_on_their_rows_are_released() {
+    run_config(&RunConfig::rich(106));
 }
 
 #[test]
-fn pages_that_were_taken_in_advance_are_known_to_a_heap_whose_columns_were_taken_back() {
-    survive_life(&Life::altered(19));
+fn a_page_formatted_before_add_column_is_rolled_back_has_rows_without_the_column() {
+    run_config(&RunConfig::altered(10));
+}
+
+#[test]
+fn a_heap_with_rolled_back_columns_knows_pages_allocated_in_advance() {
+    run_config(&RunConfig::altered(19));
 }
 
 #[test]
 fn rows_keep_their_uniquifiers_when_their_index_is_rebuilt() {
-    survive_life(&Life::altered(16));
+    run_config(&RunConfig::altered(16));
 }
 
 #[test]
-fn a_ghost_may_have_a_column_that_was_taken_back() {
-    survive_life(&Life::altered(39));
+fn a_ghost_may_have_a_rolled_back_column() {
+    run_config(&RunConfig::altered(39));
 }
 
 #[test]
-fn a_rebuild_of_one_index_leaves_the_counters_of_the_rows_alone() {
-    survive_life(&Life::altered(211));
+fn a_rebuild_of_one_index_leaves_the_row_counters_alone() {
+    run_config(&RunConfig::altered(211));
 }
 
 #[test]
 fn a_rollback_reads_its_log_where_the_file_has_grown() {
-    survive_life(&Life::altered(21292));
+    run_config(&RunConfig::altered(21292));
 }
 
 #[test]
-fn a_rollback_in_a_full_filegroup_gives_a_row_its_old_length_back() {
-    survive_life(&Life::altered(50048));
+fn a_rollback_in_a_full_filegroup_restores_the_old_length_of_a_row() {
+    run_config(&RunConfig::altered(50048));
 }
 
 #[test]
-fn a_leaf_is_split_beside_a_ghost_that_ends_within_a_column_of_today() {
-    survive_life(&Life::altered(8_000_300));
+fn a_leaf_is_split_next_to_a_ghost_that_ends_inside_a_current_column() {
+    run_config(&RunConfig::altered(8_000_300));
 }
 
 #[test]
 fn a_checkpoint_in_a_full_log_leaves_the_size_of_a_file_to_the_next_one() {
-    survive_life(&Life::altered(50017));
+    run_config(&RunConfig::altered(50017));
 }
 
 #[test]
-fn a_rollback_in_a_full_filegroup_and_a_full_log_gives_rows_their_old_length_back() {
-    survive_life(&Life { is_tight: true, ..Life::altered(8_001_441) });
+fn a_rollback_in_a_full_filegroup_and_a_full_log_restores_the_old_length_of_rows() {
+    run_config(&RunConfig { is_tight: true, ..RunConfig::altered(8_001_441) });
 }

@@ -152,7 +152,7 @@ fn transaction(
     Ok(true)
 }
 
-fn life() {
+fn one_schedule() {
     let mut rng = SplitMix64::new(shuttle::rand::thread_rng().r#gen());
     let disk = disk_at_beginning();
     let db = Arc::new(Database::open(&spec().paths(), options(&disk)).unwrap());
@@ -194,7 +194,7 @@ fn assert_counts(db: &Database, rows: &[i64]) {
 fn explore(scheduler: impl Scheduler + 'static) {
     let mut config = Config::new();
     (config.stack_size, config.max_steps) = (4 << 20, MaxSteps::None);
-    Runner::new(scheduler, config).run(life);
+    Runner::new(scheduler, config).run(one_schedule);
 }
 
 /// How many schedules: more with EXTENTDB_SCHEDULES.
@@ -203,11 +203,11 @@ fn schedules() -> usize {
 }
 
 #[test]
-fn ddl_that_is_rolled_back_beside_checkpoints_leaves_nothing() {
+fn rolled_back_ddl_during_checkpoints_leaves_nothing() {
     explore(RandomScheduler::new_from_seed(1, schedules()));
 }
 
 #[test]
-fn ddl_that_is_rolled_back_beside_rare_checkpoints_leaves_nothing() {
+fn rolled_back_ddl_during_rare_checkpoints_leaves_nothing() {
     explore(PctScheduler::new_from_seed(1, 3, schedules()));
 }

@@ -1,4 +1,4 @@
-//! Sessions in threads whose schedule follows from a seed, and the power goes:
+//! Sessions on threads whose schedule follows from a seed, with a power cut:
 //! `RUSTFLAGS="--cfg shuttle"`, and a target folder of its own.
 //!
 //! Every lock, wait and atomic access is a point where another session may go on. Sessions insert,
@@ -48,14 +48,14 @@ impl Clock for NoTime {
 
 type Rows = BTreeMap<i32, (Address, Row)>;
 
-/// What all schedules met, together.
-struct Met {
+/// Events of all schedules together.
+struct Counts {
     commits: AtomicUsize,
     deadlocks: AtomicUsize,
     cuts: AtomicUsize,
 }
 
-static MET: Met = Met {
+static COUNTS: Counts = Counts {
     commits: AtomicUsize::new(0),
     deadlocks: AtomicUsize::new(0),
     cuts: AtomicUsize::new(0),
@@ -138,7 +138,7 @@ impl Owner {
                 match error.cause() {
                     // The victim of a deadlock.
                     Cause::Lock => {
-                        MET.deadlocks.fetch_add(1, Relaxed);
+                        COUNTS.deadlocks.fetch_add(1, Relaxed);
                         session.rollback()?;
                     }
                     _ => return Err(error),
@@ -185,15 +185,15 @@ impl Owner {
         }
         self.in_doubt = Some(rows.clone());
         session.commit()?;
-        MET.commits.fetch_add(1, Relaxed);
+        COUNTS.commits.fetch_add(1, Relaxed);
         self.in_doubt = None;
         self.committed = rows;
         Ok(())
     }
 }
 
-/// One schedule: work until the power goes, or to the end; recovery; comparison.
-fn life() {
+/// One schedule: transactions to a power cut or to the end; recovery; comparison.
+fn one_schedule() {
     let mut rng = SplitMix64::new(shuttle::rand::thread_rng().r#gen());
     let disk = disk_at_beginning();
     let db = Arc::new(Database::open(&spec().paths(), options(&disk)).unwrap());
@@ -216,7 +216,7 @@ fn life() {
         .collect();
     let owners: Vec<Owner> = sessions.into_iter().map(|session| session.join().unwrap()).collect();
     drop(db);
-    MET.cuts.fetch_add(usize::from(disk.is_dark()), Relaxed);
+    COUNTS.cuts.fetch_add(usize::from(disk.is_dark()), Relaxed);
     let unit_of =
         |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
     let disk = disk.crash_by(&mut rng, &unit_of);
@@ -253,9 +253,9 @@ fn compare(db: &Database, owners: &[Owner]) {
 fn explore(scheduler: impl Scheduler + 'static) {
     let mut config = Config::new();
     (config.stack_size, config.max_steps) = (4 << 20, MaxSteps::None);
-    Runner::new(scheduler, config).run(life);
+    Runner::new(scheduler, config).run(one_schedule);
     // Schedules in which nothing happens prove nothing.
-    let met = [&MET.commits, &MET.deadlocks, &MET.cuts].map(|count| count.load(Relaxed));
+    let met = [&COUNTS.commits, &COUNTS.deadlocks, &COUNTS.cuts].map(|count| count.load(Relaxed));
     assert!(met.iter().all(|count| *count > 0), "commits, deadlocks, power cuts: {met:?}");
 }
 
@@ -265,11 +265,11 @@ fn schedules() -> usize {
 }
 
 #[test]
-fn sessions_that_switch_anywhere_lose_nothing() {
+fn sessions_lose_nothing_under_random_schedules() {
     explore(RandomScheduler::new(schedules()));
 }
 
 #[test]
-fn sessions_that_switch_rarely_lose_nothing() {
+fn sessions_lose_nothing_under_schedules_with_few_switches() {
     explore(PctScheduler::new(3, schedules()));
 }

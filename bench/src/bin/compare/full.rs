@@ -20,7 +20,7 @@ use bench::report::{Measured, best_of, median};
 use bench::target::{Limit, Target};
 use clap::Args;
 use extentdb_reader::{Database, OpenOptions};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 use tempfile::TempDir;
 
 /// Rows of `sales` in about 1 GB, which servers load in a minute and keep in memory.

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::super::inserts::Outcome;
-use super::super::schema::nonclustered;
-use super::super::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
 use super::{
     Cluster, Dialect, EPOCH, MISSING, Places, Rows, Safety, Server, child, programs, seconds,
 };
-use crate::engine::{Action, GROUP, Order, TEXT_CHARS, TreeWork};
+use crate::peers::outcome::Outcome;
+use crate::peers::schema::nonclustered;
+use crate::peers::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
+use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
@@ -117,7 +117,7 @@ impl Server<'_> {
 /// What one client does.
 fn procedure(work: TreeWork) -> String {
     let number = match work.action {
-        Action::Insert(Order::Ascending) => "nextval('s')".to_owned(),
+        Action::Insert(KeyOrder::Ascending) => "nextval('s')".to_owned(),
         _ => work.number_sql("client", "(i - 1)"),
     };
     let key = work.key_sql("m");

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::super::inserts::{Outcome, seconds};
-use super::super::schema::{create_table, nonclustered};
-use super::super::trees::{Builds, Trees, index_statements, key_clause};
 use super::{Dialect, NOW, Places, Rows, child, new_folder};
-use crate::engine::{Action, GROUP, Order, TableKind, TreeWork};
+use crate::peers::inserts::seconds;
+use crate::peers::outcome::Outcome;
+use crate::peers::schema::{create_table, nonclustered};
+use crate::peers::trees::{Builds, Trees, index_statements, key_clause};
+use crate::workload::{Action, GROUP, KeyOrder, TableKind, TreeWork};
 
 /// Before and after what is measured.
 const SETTINGS: &str = "pragma journal_mode=wal; pragma synchronous=off; pragma wal_autocheckpoint=0; pragma cache_size=-500000;";
@@ -99,7 +100,7 @@ fn write_work(out: &mut dyn Write, work: TreeWork) -> Result<()> {
     for index in index_statements(work) {
         writeln!(out, "{index};")?;
     }
-    let text = format!("printf('%.*c', {}, 'x')", crate::engine::TEXT_CHARS);
+    let text = format!("printf('%.*c', {}, 'x')", crate::workload::TEXT_CHARS);
     if work.rows > 0 {
         let all = numbers(0, work.rows);
         writeln!(
@@ -112,7 +113,7 @@ fn write_work(out: &mut dyn Write, work: TreeWork) -> Result<()> {
     for first in (0..work.count).step_by(work.per_commit as usize) {
         let turns = numbers(first, work.count.min(first + work.per_commit));
         let number = match work.action {
-            Action::Insert(Order::Ascending) => "m".to_owned(),
+            Action::Insert(KeyOrder::Ascending) => "m".to_owned(),
             _ => work.number_sql("0", "m"),
         };
         let key = work.key_sql("m");

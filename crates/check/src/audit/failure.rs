@@ -7,12 +7,12 @@ use extentdb_format::record::compressed::CiFault;
 use extentdb_messages::Arg;
 
 use super::header::FailedTest;
+use super::part::BadPage;
 use super::records::{Trouble, diagnose};
 use super::rules::Rules;
 use super::{Auditor, Context};
+use crate::facts::Facts;
 use crate::finding::{Finding, Place, UMBRELLA, page_arg};
-use crate::partial::BadPage;
-use crate::sound::Facts;
 use crate::unit::{UnitIndex, unknown_args};
 
 impl<'p, F: Facts> Auditor<'p, F> {
@@ -33,7 +33,11 @@ impl<'p, F: Facts> Auditor<'p, F> {
     /// 8928: the page takes no further part.
     pub(super) fn give_up(&mut self, context: &Context<'p>, error: u32) {
         let Context { id, unit, .. } = *context;
-        self.partial.bad.push(BadPage { page: id, unit: unit.map(|(index, _)| index), error });
+        self.partial.audit.bad.push(BadPage {
+            page: id,
+            unit: unit.map(|(index, _)| index),
+            error,
+        });
         if unit.is_some() {
             self.report(UMBRELLA, context.place(), context.args(), [page_arg(id)], []);
         }
@@ -85,7 +89,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     pub(super) fn report_foreign(&mut self, context: &Context<'p>, header: &PageHeader) {
         let named = self.plan.units.of_header(header.alloc_unit(), header.kind() == PageType::Data);
         let Context { id, unit, .. } = *context;
-        self.partial.bad.push(BadPage {
+        self.partial.audit.bad.push(BadPage {
             page: id,
             unit: unit.map(|(index, _)| index),
             error: 2533,

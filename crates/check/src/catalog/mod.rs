@@ -1,5 +1,5 @@
 //! System tables against each other: what DBCC CHECKCATALOG finds, as 8992 around 3851 to 3858
-//! (`checkdb.md` B.10).
+//! (`docs/check.md` 10).
 //!
 //! ```text
 //! rows      each system table once, as keys           sets of ids: memory by the size of the catalog, not of the database
@@ -24,8 +24,8 @@ use extentdb_catalog::system::SystemTables;
 use extentdb_messages::{Arg, lookup};
 use extentdb_reader::{CheckedPages, PageSource};
 
+use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Place};
-use crate::report::NotChecked;
 
 mod columns;
 mod forms;

@@ -1,4 +1,4 @@
-//! Forwarding stubs against forwarded records (`checkdb.md` B.7).
+//! Forwarding stubs against forwarded records (`docs/check.md` 7).
 //!
 //! ```text
 //! stub at (1:354:12)            04 | 6b 01 00 00 | 01 00 | 00 00                  -> (1:363:0)

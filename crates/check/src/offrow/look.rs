@@ -16,13 +16,15 @@ use extentdb_base::Rid;
 
 use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
 use super::node::Node;
-use super::read::{Forwarded, Gap, PageReader, Reference, Sink, Stub};
+use super::part::Gap;
+use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
 use crate::dive::Dive;
+use crate::facts::Facts;
 use crate::hash::HashKey;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::relation::{Acc, Relation, Side, Sums, rid_of_word, rid_word};
-use crate::sound::{Facts, Sound};
+use crate::sound::Sound;
 use crate::unit::UnitIndex;
 
 /// The relations of this module.

@@ -1,4 +1,4 @@
-//! Forwarded rows and off-row data (`checkdb.md` B.7, B.8 and D.5).
+//! Forwarded rows and off-row data (`docs/check.md` 7, 8 and 17).
 //!
 //! ```text
 //! scan      read.rs      what a page says: stubs, forwarded records, references, nodes
@@ -28,18 +28,20 @@ use std::collections::{BTreeSet, HashSet};
 
 use extentdb_base::ObjectId;
 
+use crate::audit::part::BadPage;
+use crate::coverage::NotChecked;
 use crate::dive::Dive;
 use crate::finding::{Finding, Findings, Place};
-use crate::partial::{BadPage, Partial};
+use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::relation::Relation;
-use crate::report::NotChecked;
 use crate::unit::{Structure, UnitIndex};
 
 mod facts;
 mod forward;
 mod look;
 mod node;
+pub(crate) mod part;
 mod pass;
 mod pointer;
 mod read;
@@ -52,9 +54,7 @@ mod value;
 mod tests;
 
 pub(crate) use node::is_tree_page_in_disguise;
-pub use pass::Gaps;
 pub(crate) use pass::OffRow;
-pub use read::Gap;
 
 use look::{Accs, Eyes, FACTS_PER_PASS, SUSPECTS_MAX, Seen, places};
 use report::Reporter;
@@ -212,7 +212,7 @@ impl Look<'_> {
             let has = |page: &BadPage| {
                 page.unit.zip(rowset.as_ref()).is_some_and(|(unit, own)| own.contains(&unit))
             };
-            self.sum.bad.iter().any(has)
+            self.sum.audit.bad.iter().any(has)
         };
         let stated = |unit: UnitIndex| {
             let sums = self.sum.sums.unit(unit)?;
@@ -248,8 +248,13 @@ impl Look<'_> {
         }
         let places = places(suspects);
         let in_flight = seen.in_flight.clone();
-        let mut reporter =
-            Reporter::new(self.dive.plan, self.rowsets, &self.sum.bad, in_flight, self.findings);
+        let mut reporter = Reporter::new(
+            self.dive.plan,
+            self.rowsets,
+            &self.sum.audit.bad,
+            in_flight,
+            self.findings,
+        );
         forward::verify_forwarding(&places, &seen, certain, &mut reporter);
         Values::new(&seen, certain, &mut reporter).verify(&places, eyes)?;
         let doubtful = std::mem::take(&mut reporter.doubtful);

@@ -1,12 +1,11 @@
 //! The part of the scan: facts into the sums, invalid columns into the findings.
 
-use std::collections::BTreeSet;
-
 use extentdb_base::Rid;
 
 use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
 use super::node::Node;
-use super::read::{Forwarded, Gap, PageReader, Reference, Sink, Stub};
+use super::part::Gap;
+use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
 use crate::finding::{Finding, Place, page_arg};
 use crate::options::Options;
 use crate::partial::Partial;
@@ -118,9 +117,6 @@ impl Sink for Pass<'_> {
 
     #[cold]
     fn gap(&mut self, unit: UnitIndex, gap: Gap) {
-        self.partial.gaps.insert((unit, gap));
+        self.partial.off_row.gaps.insert((unit, gap));
     }
 }
-
-/// Units with something that could not be read, and what.
-pub type Gaps = BTreeSet<(UnitIndex, Gap)>;

@@ -14,8 +14,8 @@ use extentdb_format::record::status::HAS_NULL_BITMAP;
 use extentdb_format::record::{Record, RecordKind, VarColumn};
 
 use super::node::{Node, Role, nodes};
+use super::part::Gap;
 use super::pointer::{Class, Complex, resembles_pointer};
-use crate::partial::wire::{Input, Wire, WireError};
 use crate::plan::Plan;
 use crate::sound::Sound;
 use crate::unit::{Structure, UnitIndex};
@@ -112,30 +112,6 @@ pub(super) struct Forwarded {
     pub(super) unit: UnitIndex,
     /// Deleted: with or without a stub.
     pub(super) is_ghost: bool,
-}
-
-/// Why the nodes of a rowset cannot be matched with their references.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Gap {
-    /// A node of a kind whose links are not known.
-    Node,
-    /// A complex column whose form is not known.
-    Pointer,
-}
-
-impl Wire for Gap {
-    fn write(&self, out: &mut Vec<u8>) {
-        (*self as u8).write(out);
-    }
-
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
-        match u8::read(input)? {
-            0 => Ok(Gap::Node),
-            1 => Ok(Gap::Pointer),
-            _ => Err(input.wrong("gap")),
-        }
-    }
 }
 
 /// Takes what pages say.

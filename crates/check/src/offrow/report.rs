@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use extentdb_base::{ObjectId, PageId};
 use extentdb_messages::Arg;
 
+use crate::audit::part::BadPage;
 use crate::finding::{Cause, Finding, Findings, Place};
-use crate::partial::BadPage;
 use crate::plan::Plan;
 use crate::unit::{Unit, UnitIndex};
 

@@ -16,13 +16,15 @@ use extentdb_base::Rid;
 
 use super::look::Eyes;
 use super::node::{Node, Role};
+use super::part::Gap;
 use super::pass::id_max;
-use super::read::{Forwarded, Gap, PageReader, Reference, Sink, Stub};
+use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
 use super::rowset::Rowset;
 use crate::dive::Dive;
+use crate::facts::Facts;
 use crate::partial::Partial;
 use crate::relation::rid_word;
-use crate::sound::{Facts, Sound};
+use crate::sound::Sound;
 use crate::unit::UnitIndex;
 
 /// More nodes of an older kind are not damage.

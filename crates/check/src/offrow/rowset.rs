@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::HobtId;
 use extentdb_catalog::layout::Compression;
 
-use super::read::Gap;
+use super::part::Gap;
 use crate::finding::Owner;
 use crate::partial::Partial;
 use crate::plan::Plan;
@@ -121,12 +121,12 @@ impl Rowsets {
         let of_unit: Vec<HobtId> =
             plan.units.iter().map(|(_, unit)| unit.owner.partition).collect();
         let mut rowsets = Rowsets { all, of_unit };
-        for (unit, gap) in &sum.gaps {
+        for (unit, gap) in &sum.off_row.gaps {
             if let Some(rowset) = rowsets.of_mut(*unit) {
                 rowset.gap = rowset.gap.max(Some(*gap));
             }
         }
-        for unit in &sum.strayed {
+        for unit in &sum.audit.strayed {
             if let Some(rowset) = rowsets.of_mut(*unit) {
                 rowset.obstacle = rowset.obstacle.max(Some(Obstacle::Cut));
             }

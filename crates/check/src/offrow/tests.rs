@@ -15,12 +15,13 @@ use super::look::Eyes;
 use super::rowset::Rowsets;
 use super::{OffRow, open_units, pass, rowset};
 use crate::dive::Dive;
+use crate::facts::Facts;
 use crate::options::{Control, Options};
 use crate::partial::Partial;
 use crate::plan::{Plan, make};
 use crate::relation::Relation;
 use crate::scan::{Counters, Scan};
-use crate::sound::{Facts, Sound};
+use crate::sound::Sound;
 use crate::unit::UnitIndex;
 
 fn sample(name: &str) -> Option<PathBuf> {
@@ -152,7 +153,7 @@ fn the_sums_of_real_files_balance() {
             );
             let rowsets = Rowsets::new(plan, sum);
             assert_eq!(open_units(plan, sum, &rowsets), BTreeSet::new(), "{name}");
-            assert!(sum.gaps.is_empty(), "{name}: {:?}", sum.gaps);
+            assert!(sum.off_row.gaps.is_empty(), "{name}: {:?}", sum.off_row.gaps);
         });
     }
 }

@@ -1,4 +1,4 @@
-//! References against nodes (`checkdb.md` B.8).
+//! References against nodes (`docs/check.md` 8).
 //!
 //! ```text
 //! node     references    that

@@ -13,11 +13,11 @@
 //! covers is part of it, and two that cover the same page are refused.
 
 use super::Partial;
-use super::wire::{Input, Wire, WireError};
 use crate::hash::HashKey;
+use crate::wire::{Input, Wire, WireError};
 
 const MAGIC: &[u8; 8] = b"EXTDBCHK";
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 const CHECKSUM_BYTES: usize = 8;
 
 /// Why a file is no partial, or none of this database.
@@ -47,7 +47,7 @@ pub enum PartialError {
     Key,
     /// Two partials cover the same page.
     #[error(transparent)]
-    Overlap(#[from] super::Overlap),
+    Overlap(#[from] crate::page_set::Overlap),
 }
 
 fn checksum(bytes: &[u8]) -> u64 {

@@ -1,5 +1,4 @@
-//! The part of the database that is checked: all of it, one table, or one filegroup (`checkdb.md`
-//! A.2).
+//! The part of the database that is checked: all of it, one table, or one filegroup.
 //!
 //! ```text
 //!                  pages read                      allocation findings kept
@@ -19,7 +18,7 @@ use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM};
 use extentdb_base::{Extent, FileId, ObjectId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::{AllocUnitKind, DataSpace, Index, Table};
-use extentdb_messages::Arg;
+use extentdb_messages::{Arg, Class};
 use extentdb_reader::PageSource;
 use extentdb_types::Collation;
 
@@ -33,7 +32,7 @@ const SYNONYM: &str = "SN";
 
 /// What is checked, found in the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Chosen {
+pub(crate) enum Chosen {
     /// Everything.
     Database,
     /// A table.
@@ -59,12 +58,12 @@ pub(super) struct Choice {
 
 impl Chosen {
     /// Is this a limited run?
-    pub fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         *self != Chosen::Database
     }
 
     /// Are pages of a file looked at that belong to no unit?
-    pub fn has_unowned(&self, file: FileId) -> bool {
+    pub(crate) fn has_unowned(&self, file: FileId) -> bool {
         match self {
             Chosen::Database => true,
             Chosen::Filegroup { files, .. } => files.contains(&file),
@@ -84,16 +83,14 @@ impl Chosen {
 
     /// Is a finding about what was chosen? Findings that concern the whole database always are.
     pub(super) fn keeps(&self, finding: &Finding, units: &Units, owners: &OwnerMap) -> bool {
-        /// Damaged maps, with the GAM interval as the range they speak for.
-        const MAPS: [u32; 2] = [8946, 8998];
-
         let owner = finding.place.owner;
         let page = finding.place.page;
         match (self, owner, page) {
             (Chosen::Database, ..) | (_, None, None) => true,
-            (Chosen::Unknown, ..) => is_about_database(finding.error),
+            (Chosen::Unknown, ..) => finding.is(Class::Database),
             (Chosen::Filegroup { files, .. }, _, Some(page)) if files.contains(&page.file) => true,
-            (Chosen::Table(_), None, Some(page)) if MAPS.contains(&finding.error) => {
+            // A damaged map page: of any extent of its GAM interval.
+            (Chosen::Table(_), None, Some(page)) if finding.is(Class::Map) => {
                 let first = page.page / PAGES_PER_GAM * EXTENTS_PER_GAM;
                 let extents = (first..first.saturating_add(EXTENTS_PER_GAM))
                     .map(|index| Extent { file: page.file, index });
@@ -105,14 +102,9 @@ impl Chosen {
                 true
             }
             (_, _, Some(page)) if self.has_extent(page.extent(), units, owners) => true,
-            _ => is_about_database(finding.error),
+            _ => finding.is(Class::Database),
         }
     }
-}
-
-/// Boot page, file headers and critical system tables.
-fn is_about_database(error: u32) -> bool {
-    matches!(error, 5250 | 7984..=7988 | 7995 | 8901 | 8921 | 8930 | 8966 | 8967)
 }
 
 fn is_inside(units: &Units, unit: UnitIndex) -> bool {

@@ -50,7 +50,7 @@ enum PfsRange {
 
 /// The maps of a data file.
 #[derive(Clone, Debug)]
-pub struct FileMaps {
+pub(crate) struct FileMaps {
     /// The file.
     pub file: FileId,
     /// Pages of the file.
@@ -69,24 +69,24 @@ impl FileMaps {
     }
 
     /// Is the extent free by GAM? `None` when its GAM page cannot be used.
-    pub fn is_free(&self, extent: u32) -> Option<bool> {
+    pub(crate) fn is_free(&self, extent: u32) -> Option<bool> {
         bit(self.interval(extent)?.gam.as_ref(), extent)
     }
 
     /// Is the extent mixed with a free page by SGAM?
-    pub fn is_mixed(&self, extent: u32) -> Option<bool> {
+    pub(crate) fn is_mixed(&self, extent: u32) -> Option<bool> {
         bit(self.interval(extent)?.sgam.as_ref(), extent)
     }
 
     /// Has the extent changed since the last full backup, by DIFF?
     #[inline]
-    pub fn is_changed(&self, extent: u32) -> Option<bool> {
+    pub(crate) fn is_changed(&self, extent: u32) -> Option<bool> {
         bit(self.interval(extent)?.diff.as_ref(), extent)
     }
 
     /// The state of a page by PFS; `None` when its PFS page cannot be used.
     #[inline]
-    pub fn state(&self, page: u32) -> Option<PfsByte> {
+    pub(crate) fn state(&self, page: u32) -> Option<PfsByte> {
         match self.pfs.get((page / PAGES_PER_PFS) as usize) {
             Some(PfsRange::Known(bytes)) => {
                 bytes.get((page % PAGES_PER_PFS) as usize).copied().map(PfsByte)
@@ -99,7 +99,7 @@ impl FileMaps {
     /// The states of the eight pages of an extent, `None` where unknown, at once when PFS says that
     /// none is allocated.
     #[inline]
-    pub fn states(&self, extent: u32) -> Option<[u8; 8]> {
+    pub(crate) fn states(&self, extent: u32) -> Option<[u8; 8]> {
         let first = extent.checked_mul(8)?;
         match self.pfs.get((first / PAGES_PER_PFS) as usize) {
             // 8088 is a multiple of 8: an extent never lies in two ranges.
@@ -112,7 +112,7 @@ impl FileMaps {
     }
 
     /// The ranges of pages that some PFS page describes and of which at least one may be allocated.
-    pub fn described_ranges(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(crate) fn described_ranges(&self) -> impl Iterator<Item = (u32, u32)> {
         let ranges = (0u32..).zip(&self.pfs);
         ranges.filter(|(_, range)| !matches!(range, PfsRange::Nothing)).map(|(i, _)| {
             let first = i * PAGES_PER_PFS;
@@ -121,7 +121,7 @@ impl FileMaps {
     }
 
     /// Pages behind the end of the file that PFS calls allocated: they were cut off.
-    pub fn cut_off_pages(&self) -> impl Iterator<Item = PageId> {
+    pub(crate) fn cut_off_pages(&self) -> impl Iterator<Item = PageId> {
         let end = match self.pfs.len() as u32 {
             0 => self.pages,
             ranges => ranges.saturating_mul(PAGES_PER_PFS),
@@ -140,7 +140,7 @@ impl FileMaps {
     }
 
     /// Number of extents, a cut last one included.
-    pub fn extents(&self) -> u32 {
+    pub(crate) fn extents(&self) -> u32 {
         self.pages.div_ceil(8)
     }
 }

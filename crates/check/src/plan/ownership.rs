@@ -42,7 +42,7 @@ use crate::unit::{Unit, UnitIndex, Units};
 
 /// Owner of a single page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PageOwner {
+pub(crate) enum PageOwner {
     /// A page of the unit.
     Unit(UnitIndex),
     /// An IAM page of the unit; `None` when its unit is not in the catalog.
@@ -53,7 +53,7 @@ pub enum PageOwner {
 
 /// Owner of an extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ExtentOwner {
+pub(crate) enum ExtentOwner {
     /// Nobody, as far as IAM pages say.
     Nobody,
     /// Its pages are owned one by one.
@@ -70,7 +70,7 @@ const UNREACHABLE_NOTES_MAX: usize = 100;
 
 /// Owners of all extents and single pages.
 #[derive(Clone, Debug, Default)]
-pub struct OwnerMap {
+pub(crate) struct OwnerMap {
     files: BTreeMap<FileId, Vec<Option<Box<[u32]>>>>,
     pages: HashMap<PageId, PageOwner>,
     /// Extents with a unit and something else.
@@ -79,7 +79,7 @@ pub struct OwnerMap {
 
 impl OwnerMap {
     /// Nobody owns anything, except that the boot page has its place.
-    pub fn new(maps: &[FileMaps]) -> OwnerMap {
+    pub(crate) fn new(maps: &[FileMaps]) -> OwnerMap {
         let intervals =
             |maps: &FileMaps| vec![None; maps.extents().div_ceil(EXTENTS_PER_GAM) as usize];
         let mut owners = OwnerMap {
@@ -100,7 +100,7 @@ impl OwnerMap {
 
     /// The owner of an extent.
     #[inline]
-    pub fn extent(&self, extent: Extent) -> ExtentOwner {
+    pub(crate) fn extent(&self, extent: Extent) -> ExtentOwner {
         let interval = self
             .files
             .get(&extent.file)
@@ -122,12 +122,12 @@ impl OwnerMap {
     }
 
     /// The owner of a single page.
-    pub fn page(&self, page: PageId) -> Option<PageOwner> {
+    pub(crate) fn page(&self, page: PageId) -> Option<PageOwner> {
         self.pages.get(&page).copied()
     }
 
     /// All units that claim an extent, when they are several.
-    pub fn claimants(&self, extent: Extent) -> &[UnitIndex] {
+    pub(crate) fn claimants(&self, extent: Extent) -> &[UnitIndex] {
         self.contested.get(&extent).map_or(&[], Vec::as_slice)
     }
 
@@ -137,7 +137,7 @@ impl OwnerMap {
     }
 
     /// True when some extent has several owners.
-    pub fn is_contested(&self) -> bool {
+    pub(crate) fn is_contested(&self) -> bool {
         !self.contested.is_empty()
     }
 

@@ -1,5 +1,5 @@
-//! Boot page, file headers, and the primitive checks of the critical system tables (`checkdb.md`
-//! B.1).
+//! Boot page, file headers, and the primitive checks of the critical system tables (`docs/check.md`
+//! 1).
 //!
 //! ```text
 //! 5250          file header, boot page

@@ -1,5 +1,5 @@
-//! Relations: facts that two places of a database state, compared as sums (`checkdb.md` D.3 to
-//! D.5).
+//! Relations: facts that two places of a database state, compared as sums (`docs/check.md` 15 to
+//! 17).
 //!
 //! ```text
 //! one side adds its facts, the other takes them away; what both state cancels, in any order, on any thread or machine
@@ -18,8 +18,8 @@
 //!   idempotent.
 
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
 mod sketch;
 
@@ -30,7 +30,7 @@ pub(crate) use sketch::{Sketch, worth_sketching};
 /// What kind of fact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
-pub enum Relation {
+pub(crate) enum Relation {
     /// + a slot of a non-leaf page: child, its level. − every page but the root: itself, its level.
     Child,
     /// + a page with a next page: itself, next, level. − a page with a previous page: previous,
@@ -53,7 +53,7 @@ pub enum Relation {
 
 impl Relation {
     /// All of them.
-    pub const ALL: [Relation; 7] = [
+    pub(crate) const ALL: [Relation; 7] = [
         Relation::Child,
         Relation::Sibling,
         Relation::Adjacent,
@@ -66,7 +66,7 @@ impl Relation {
 
 /// Sums of both sides of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Acc {
+pub(crate) struct Acc {
     /// Facts that were added.
     pub plus: u64,
     /// Facts that were taken away.
@@ -78,14 +78,14 @@ pub struct Acc {
 impl Acc {
     /// Adds a fact.
     #[inline]
-    pub fn add(&mut self, [low, high]: [u64; 2]) {
+    pub(crate) fn add(&mut self, [low, high]: [u64; 2]) {
         self.plus += 1;
         self.sum = [self.sum[0].wrapping_add(low), self.sum[1].wrapping_add(high)];
     }
 
     /// Takes a fact away.
     #[inline]
-    pub fn subtract(&mut self, [low, high]: [u64; 2]) {
+    pub(crate) fn subtract(&mut self, [low, high]: [u64; 2]) {
         self.minus += 1;
         self.sum = [self.sum[0].wrapping_sub(low), self.sum[1].wrapping_sub(high)];
     }
@@ -100,26 +100,26 @@ impl Acc {
     }
 
     /// Adds another sum.
-    pub fn merge(&mut self, other: Acc) {
+    pub(crate) fn merge(&mut self, other: Acc) {
         self.plus += other.plus;
         self.minus += other.minus;
         self.sum = [self.sum[0].wrapping_add(other.sum[0]), self.sum[1].wrapping_add(other.sum[1])];
     }
 
     /// True when both sides stated the same facts.
-    pub fn is_balanced(&self) -> bool {
+    pub(crate) fn is_balanced(&self) -> bool {
         self.plus == self.minus && self.sum == [0, 0]
     }
 
     /// The same of rows, whose lanes have all their bits: the key says how many of them count.
-    pub fn is_balanced_under(&self, key: &HashKey) -> bool {
+    pub(crate) fn is_balanced_under(&self, key: &HashKey) -> bool {
         self.plus == self.minus && key.cut(self.sum) == [0, 0]
     }
 }
 
 /// Sums and sketches of one allocation unit.
 #[derive(Clone, Default, Debug)]
-pub struct UnitSums {
+pub(crate) struct UnitSums {
     accs: [Acc; Relation::ALL.len()],
     /// Kept for units worth it, for relations that have facts.
     sketches: [Option<Box<Sketch>>; Relation::ALL.len()],
@@ -127,7 +127,7 @@ pub struct UnitSums {
 
 impl UnitSums {
     /// The sum of a relation.
-    pub fn acc(&self, relation: Relation) -> Acc {
+    pub(crate) fn acc(&self, relation: Relation) -> Acc {
         self.accs.get(relation as usize).copied().unwrap_or_default()
     }
 
@@ -137,7 +137,7 @@ impl UnitSums {
     }
 
     /// The relations that do not balance.
-    pub fn unbalanced(&self) -> impl Iterator<Item = Relation> {
+    pub(crate) fn unbalanced(&self) -> impl Iterator<Item = Relation> {
         Relation::ALL.into_iter().filter(|relation| !self.acc(*relation).is_balanced())
     }
 
@@ -157,7 +157,7 @@ impl UnitSums {
 
 /// Which side of a relation states a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub(crate) enum Side {
     /// It is added.
     Plus,
     /// It is taken away.
@@ -166,26 +166,26 @@ pub enum Side {
 
 /// Sums of all units, under one key.
 #[derive(Clone, Debug)]
-pub struct Sums {
+pub(crate) struct Sums {
     key: HashKey,
     units: Vec<UnitSums>,
 }
 
 impl Sums {
     /// Nothing, of so many units.
-    pub fn new(units: usize, key: HashKey) -> Sums {
+    pub(crate) fn new(units: usize, key: HashKey) -> Sums {
         Sums { key, units: vec![UnitSums::default(); units] }
     }
 
     /// The key of the run.
     #[inline]
-    pub fn key(&self) -> &HashKey {
+    pub(crate) fn key(&self) -> &HashKey {
         &self.key
     }
 
     /// States a fact. With `sketch`, it can be named later.
     #[inline]
-    pub fn state(
+    pub(crate) fn state(
         &mut self,
         unit: UnitIndex,
         relation: Relation,
@@ -218,17 +218,17 @@ impl Sums {
     }
 
     /// The sums of a unit.
-    pub fn unit(&self, unit: UnitIndex) -> Option<&UnitSums> {
+    pub(crate) fn unit(&self, unit: UnitIndex) -> Option<&UnitSums> {
         self.units.get(unit as usize)
     }
 
     /// All units with their sums.
-    pub fn iter(&self) -> impl Iterator<Item = (UnitIndex, &UnitSums)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (UnitIndex, &UnitSums)> {
         (0u32..).zip(&self.units)
     }
 
     /// Adds the sums of another part. Both must be under the same key.
-    pub fn merge(&mut self, other: Sums) {
+    pub(crate) fn merge(&mut self, other: Sums) {
         debug_assert_eq!(self.key, other.key, "sums under different keys");
         for (own, others) in self.units.iter_mut().zip(other.units) {
             own.merge(others);

@@ -1,5 +1,5 @@
 //! An invertible sketch: a small table that gives unmatched facts back, with all their words
-//! (`checkdb.md` D.4).
+//! (`docs/check.md` 16).
 //!
 //! ```text
 //! 96 cells in 4 quarters; a fact goes into one cell of each quarter, chosen by its hash
@@ -11,7 +11,7 @@
 //! the list is complete; otherwise there were too many.
 
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 use super::Relation;
 

@@ -12,14 +12,9 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::{Extent, FileId, ObjectId, PageId};
+use extentdb_base::{FileId, ObjectId, PageId};
 
 use crate::finding::Finding;
-use crate::plan::ownership::holds_fixed_pages;
-use crate::plan::{ExtentOwner, FileMaps, Plan};
-
-/// Cells of all files together.
-const CELLS_MAX: u64 = 1 << 16;
 
 /// Who has a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,24 +79,8 @@ pub struct ExtentMap {
 }
 
 impl ExtentMap {
-    /// The owners by the plan, without faults.
-    pub(crate) fn new(plan: &Plan) -> ExtentMap {
-        let cells = |per_cell: u32| -> u64 {
-            plan.maps.iter().map(|maps| u64::from(maps.extents().div_ceil(per_cell))).sum()
-        };
-        let sizes = (0..31).map(|power| 1u32 << power);
-        let files = plan.maps.len() as u64;
-        let extents_per_cell = sizes
-            .into_iter()
-            .find(|per_cell| cells(*per_cell) <= CELLS_MAX.max(files))
-            .unwrap_or(1 << 30);
-        let files =
-            plan.maps.iter().map(|maps| file_extents(plan, maps, extents_per_cell)).collect();
-        ExtentMap { extents_per_cell, files }
-    }
-
     /// Counts findings in the cell of their page.
-    pub(crate) fn mark(&mut self, findings: &[Finding]) {
+    pub fn mark(&mut self, findings: &[Finding]) {
         let mut counts: BTreeMap<(FileId, u32), (u32, u32)> = BTreeMap::new();
         for finding in findings {
             let Some(PageId { file, page }) = finding.place.page else { continue };
@@ -119,48 +98,5 @@ impl ExtentMap {
                 })
                 .collect();
         }
-    }
-}
-
-fn file_extents(plan: &Plan, maps: &FileMaps, per_cell: u32) -> FileExtents {
-    let extents = maps.extents();
-    let mut runs: Vec<ExtentRun> = Vec::new();
-    let mut shares: Vec<(CellOwner, u32)> = Vec::new();
-    for first in (0..extents).step_by(per_cell as usize) {
-        let count = per_cell.min(extents - first);
-        shares.clear();
-        for index in first..first + count {
-            let owner = extent_owner(plan, maps, index);
-            match shares.iter_mut().find(|(known, _)| *known == owner) {
-                Some((_, share)) => *share += 1,
-                None => shares.push((owner, 1)),
-            }
-        }
-        // Of equal shares the greater owner: an object before nobody, whatever came first.
-        let Some((owner, _)) = shares.iter().max_by_key(|(owner, share)| (*share, *owner)) else {
-            continue;
-        };
-        match runs.last_mut() {
-            Some(run) if run.owner == *owner => run.count += count,
-            _ => runs.push(ExtentRun { first, count, owner: *owner }),
-        }
-    }
-    FileExtents { file: maps.file, extents, runs, faults: Vec::new() }
-}
-
-fn extent_owner(plan: &Plan, maps: &FileMaps, index: u32) -> CellOwner {
-    match plan.owners.extent(Extent { file: maps.file, index }) {
-        ExtentOwner::Unit(unit) => match plan.units.get(unit) {
-            Some(unit) => CellOwner::Object(unit.owner.object),
-            None => CellOwner::Nobody,
-        },
-        ExtentOwner::Singles => CellOwner::Mixed,
-        ExtentOwner::Nobody => match maps.is_free(index) {
-            None => CellOwner::Unknown,
-            Some(true) => CellOwner::Free,
-            Some(false) if holds_fixed_pages(index) => CellOwner::Maps,
-            Some(false) if maps.is_mixed(index) == Some(true) => CellOwner::Mixed,
-            Some(false) => CellOwner::Nobody,
-        },
     }
 }

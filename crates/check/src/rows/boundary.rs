@@ -1,4 +1,4 @@
-//! Rows against the boundaries of their partition (`checkdb.md` B.4), as the scan sees them: only
+//! Rows against the boundaries of their partition (`docs/check.md` 4), as the scan sees them: only
 //! counted.
 //!
 //! ```text
@@ -26,61 +26,10 @@ use extentdb_types::{Datum, SqlType};
 use super::cells::Cells;
 use super::column::{ColumnPlan, Content};
 use super::page::PageRows;
+use super::part::Standing;
 use crate::expand::has_certain_compression;
 use crate::partial::Partial;
-use crate::partial::wire::wire_structs;
 use crate::unit::{Structure, Unit, UnitIndex, Units};
-
-/// How a row stands to the boundaries of its partition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Standing {
-    Inside,
-    Outside,
-    /// On a boundary value that belongs to this partition.
-    OnOwnEdge,
-    /// On a boundary value that belongs to the next one.
-    OnForeignEdge,
-    Undecided,
-}
-
-/// How the rows of a partition stand to its boundaries.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Standings {
-    /// Between them.
-    pub inside: u64,
-    /// Not between them.
-    pub outside: u64,
-    /// On a boundary value that belongs to this partition.
-    pub on_own_edge: u64,
-    /// On a boundary value that belongs to the next one.
-    pub on_foreign_edge: u64,
-    /// Where they belong is not certain.
-    pub undecided: u64,
-}
-
-impl Standings {
-    fn add(&mut self, standing: Standing) {
-        let count = match standing {
-            Standing::Inside => &mut self.inside,
-            Standing::Outside => &mut self.outside,
-            Standing::OnOwnEdge => &mut self.on_own_edge,
-            Standing::OnForeignEdge => &mut self.on_foreign_edge,
-            Standing::Undecided => &mut self.undecided,
-        };
-        *count += 1;
-    }
-
-    /// Adds other rows.
-    pub fn merge(&mut self, other: Standings) {
-        self.inside += other.inside;
-        self.outside += other.outside;
-        self.on_own_edge += other.on_own_edge;
-        self.on_foreign_edge += other.on_foreign_edge;
-        self.undecided += other.undecided;
-    }
-}
-
-wire_structs! { Standings { inside, outside, on_own_edge, on_foreign_edge, undecided } }
 
 /// The values of one partition.
 #[derive(Clone, Debug)]
@@ -131,7 +80,7 @@ pub(super) struct Boundary {
 impl Boundary {
     /// Counts how the rows of a page stand.
     pub(super) fn count(&self, unit: UnitIndex, rows: &PageRows<'_>, partial: &mut Partial) {
-        let standings = partial.standings.entry(unit).or_default();
+        let standings = partial.rows.standings.entry(unit).or_default();
         rows.iter().for_each(|row| standings.add(self.standing(&rows.cells(row))));
     }
 

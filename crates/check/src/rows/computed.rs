@@ -1,5 +1,5 @@
 //! Expressions over the rows of a table: computed columns that only an index stores, and predicates
-//! of filtered indexes (`checkdb.md` D.8).
+//! of filtered indexes (`docs/check.md` 20).
 //!
 //! ```text
 //! compiled once per index              what cannot be compiled: the index is not compared, the report says why

@@ -1,4 +1,4 @@
-//! Which nonclustered indexes are compared with their tables, and how (`checkdb.md` D.7).
+//! Which nonclustered indexes are compared with their tables, and how (`docs/check.md` 19).
 //!
 //! ```text
 //! index rowset   own columns (rscolid = subid of sysiscols), then the locator: RID, or the clustered key that is not there yet

@@ -23,16 +23,19 @@ use extentdb_messages::Arg;
 use extentdb_reader::CheckedPages;
 use extentdb_types::Datum;
 
-use super::boundary::{Boundaries, Standing, Standings, index_of, what};
+use super::boundary::{Boundaries, index_of, what};
 use super::describe::{join, value_of};
 use super::page::PageRows;
+use super::part::{Standing, Standings};
+use super::plan::RowPlans;
+use crate::coverage::NotChecked;
 use crate::dive::Dive;
 use crate::expand::Expander;
+use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Place};
 use crate::partial::Partial;
 use crate::plan::pages::load;
-use crate::report::NotChecked;
-use crate::sound::{Facts, Sound};
+use crate::sound::Sound;
 use crate::unit::{Structure, Unit, UnitIndex};
 
 /// A function is believed while no more than one row in so many contradicts it.
@@ -77,15 +80,16 @@ impl Verdict {
 /// Reports rows in partitions that they do not belong to; what could not be decided comes back.
 pub(crate) fn verify_partitions(
     dive: &Dive<'_>,
+    rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
 ) -> Vec<NotChecked> {
     let Some(catalog) = &dive.plan.catalog else { return Vec::new() };
-    let boundaries = &dive.plan.rows.boundaries;
+    let boundaries = &rows.boundaries;
     let mut left_out: Vec<NotChecked> =
-        boundaries.left_out.iter().map(|(what, why)| not_checked(what, why, false)).collect();
+        boundaries.left_out.iter().map(|(what, why)| NotChecked::skipped(what, why)).collect();
     let mut by_index: BTreeMap<_, (Standings, BTreeSet<UnitIndex>)> = BTreeMap::new();
-    for (unit, standings) in &sum.standings {
+    for (unit, standings) in &sum.rows.standings {
         let Some(owner) = dive.plan.units.get(*unit).map(|unit| unit.owner) else { continue };
         let (all, units) = by_index.entry((owner.object, owner.index)).or_default();
         all.merge(*standings);
@@ -96,19 +100,18 @@ pub(crate) fn verify_partitions(
         let Some(name) = units.first().and_then(|unit| name_of(dive, catalog, *unit)) else {
             continue;
         };
-        left_out.extend(verdict.why.map(|why| not_checked(&name, why, verdict.is_contradicted)));
+        left_out.extend(verdict.why.map(|why| NotChecked {
+            was_asked_for: verdict.is_contradicted,
+            ..NotChecked::asked(&name, why)
+        }));
         if verdict.outside || verdict.on_edge {
             match find(dive, boundaries, units, verdict) {
                 Some(rows) => report(dive, catalog, rows, findings),
-                None => left_out.push(not_checked(&name, "the run was stopped", true)),
+                None => left_out.push(NotChecked::asked(&name, "the run was stopped")),
             }
         }
     }
     left_out
-}
-
-fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
-    NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for }
 }
 
 fn name_of(dive: &Dive<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<String> {

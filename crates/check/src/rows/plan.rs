@@ -17,6 +17,7 @@ use super::shape::{SYSFILES1, Shape};
 use super::value::Range;
 use crate::hash::HashKey;
 use crate::options::Options;
+use crate::plan::Plan;
 use crate::unit::{Structure, Unit, UnitIndex, Units};
 
 /// Null bits of a rowset, one bit each.
@@ -124,12 +125,15 @@ pub(crate) struct RowPlans {
 }
 
 impl RowPlans {
-    pub(crate) fn new(
-        catalog: &Catalog,
-        units: &Units,
-        options: &Options,
-        key: &HashKey,
-    ) -> RowPlans {
+    /// The plans for a database; empty when its catalog cannot be trusted.
+    pub(crate) fn of(plan: &Plan, options: &Options) -> RowPlans {
+        match plan.catalog.as_ref().filter(|_| plan.owners_are_known) {
+            Some(catalog) => RowPlans::new(catalog, &plan.units, options, &plan.key),
+            None => RowPlans::default(),
+        }
+    }
+
+    fn new(catalog: &Catalog, units: &Units, options: &Options, key: &HashKey) -> RowPlans {
         let mut plans = RowPlans {
             crosses: Crosses::new(catalog),
             boundaries: Boundaries::new(catalog, units),

@@ -1,4 +1,4 @@
-//! Indexes whose sums do not balance, looked at again (`checkdb.md` D.13): which rows, on which
+//! Indexes whose sums do not balance, looked at again (`docs/check.md` 22): which rows, on which
 //! side.
 //!
 //! ```text
@@ -15,21 +15,24 @@ use extentdb_catalog::model::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::{Record, RecordKind};
+use extentdb_messages::Class;
 use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
 use super::describe::{Described, Describer};
 use super::hasher::RowHasher;
 use super::page::PageRows;
+use super::plan::RowPlans;
+use crate::coverage::NotChecked;
 use crate::dive::Dive;
 use crate::expand::Expander;
+use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Owner, Place};
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::pages::load;
 use crate::relation::{Acc, Relation, Side};
-use crate::report::NotChecked;
-use crate::sound::{Facts, Sound};
+use crate::sound::Sound;
 use crate::unit::UnitIndex;
 
 const BUCKETS: usize = 4096;
@@ -42,9 +45,6 @@ const COMPRESSED_DIFFERENCES_MAX: usize = 16;
 const WHOLESALE_MIN: u64 = 8;
 /// … or so many, when they are most of all.
 const MOST_MIN: u64 = 64;
-/// Findings that say an index or table lacks pages: its rows are not to be compared.
-const PAGES_ARE_LOST: [u32; 6] = [2533, 2534, 7965, 8976, 8980, 8981];
-
 /// What came of comparing indexes with their tables.
 #[derive(Default)]
 pub(crate) struct Compared {
@@ -54,20 +54,25 @@ pub(crate) struct Compared {
 }
 
 /// Reports what differs between indexes and their tables.
-pub(crate) fn verify_crosses(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Compared {
+pub(crate) fn verify_crosses(
+    dive: &Dive<'_>,
+    rows: &RowPlans,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> Compared {
     let Some(catalog) = &dive.plan.catalog else { return Compared::default() };
-    let (doubtful, mut compared) = judge(dive.plan, sum, findings);
+    let (doubtful, mut compared) = judge(dive.plan, rows, sum, findings);
     let mut by_table: BTreeMap<ObjectId, BTreeSet<CrossNumber>> = BTreeMap::new();
     for number in doubtful {
-        if let Some(cross) = dive.plan.rows.crosses.get(number) {
+        if let Some(cross) = rows.crosses.get(number) {
             by_table.entry(cross.table).or_default().insert(number);
         }
     }
     for (table, numbers) in by_table {
-        let recheck = Recheck { dive, sum, catalog, table, numbers: &numbers };
+        let recheck = Recheck { dive, rows, sum, catalog, table, numbers: &numbers };
         if recheck.run(findings, &mut compared.left_out).is_none() {
             let what = format!("differences of {} from its indexes", name(dive.plan, table));
-            compared.left_out.push(not_checked(&what, "the run was stopped", true));
+            compared.left_out.push(NotChecked::asked(&what, "the run was stopped"));
         }
     }
     compared
@@ -77,68 +82,70 @@ fn name(plan: &Plan, table: ObjectId) -> String {
     plan.names.get(&table).cloned().unwrap_or_else(|| table.to_string())
 }
 
-fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
-    NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for }
-}
-
 /// The indexes that have to be looked at again, and those that cannot be.
-fn judge(plan: &Plan, sum: &Partial, findings: &mut Findings) -> (Vec<CrossNumber>, Compared) {
+fn judge(
+    plan: &Plan,
+    rows: &RowPlans,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> (Vec<CrossNumber>, Compared) {
     let mut doubtful = Vec::new();
     let mut compared = Compared::default();
     let damaged = damaged_units(plan, sum, findings);
-    for (number, cross) in plan.rows.crosses.iter() {
-        if units_of(plan, cross)
+    for (number, cross) in rows.crosses.iter() {
+        if units_of(plan, rows, cross)
             .any(|unit| plan.units.get(unit).is_some_and(|unit| unit.is_skipped))
         {
             continue;
         }
         compared.indexes += 1;
-        compared.entries += sum.crosses.get(number).minus;
-        if sum.crosses.get(number).is_balanced_under(&plan.key)
-            && !sum.unread_crosses.contains(&number)
+        compared.entries += sum.rows.crosses.get(number).minus;
+        if sum.rows.crosses.get(number).is_balanced_under(&plan.key)
+            && !sum.rows.unread_crosses.contains(&number)
         {
             continue;
         }
         let what = format!("index {} of {} against its table", cross.name, cross.table_name);
-        if units_of(plan, cross).any(|unit| damaged.contains(&unit)) {
-            compared.left_out.push(not_checked(&what, "pages of one of them are damaged", false));
-        } else if units_of(plan, cross).any(|unit| sum.unexpanded.contains(&unit)) {
-            compared.left_out.push(not_checked(
-                &what,
-                "compressed rows could not be expanded",
-                false,
-            ));
-        } else if sum.unread_crosses.contains(&number) {
-            compared.left_out.push(not_checked(
-                &what,
-                "values off the row could not be read",
-                true,
-            ));
+        if units_of(plan, rows, cross).any(|unit| damaged.contains(&unit)) {
+            compared.left_out.push(NotChecked::skipped(&what, "pages of one of them are damaged"));
+        } else if units_of(plan, rows, cross).any(|unit| sum.audit.unexpanded.contains(&unit)) {
+            compared
+                .left_out
+                .push(NotChecked::skipped(&what, "compressed rows could not be expanded"));
+        } else if sum.rows.unread_crosses.contains(&number) {
+            compared
+                .left_out
+                .push(NotChecked::asked(&what, "values off the row could not be read"));
         } else {
             doubtful.push(number);
         }
     }
-    let refused = plan.rows.crosses.left_out.iter();
-    compared.left_out.extend(refused.map(|(what, why)| not_checked(what, why, false)));
+    let refused = rows.crosses.left_out.iter();
+    compared.left_out.extend(refused.map(|(what, why)| NotChecked::skipped(what, why)));
     (doubtful, compared)
 }
 
 /// The units of an index and of its table.
-fn units_of<'p>(plan: &'p Plan, cross: &'p Cross) -> impl Iterator<Item = UnitIndex> + 'p {
+fn units_of<'p>(
+    plan: &'p Plan,
+    rows: &'p RowPlans,
+    cross: &'p Cross,
+) -> impl Iterator<Item = UnitIndex> + 'p {
     let is_own = |unit: &UnitIndex| {
         plan.units.get(*unit).is_some_and(|unit| unit.owner.index == cross.index)
     };
-    let index = plan.rows.index_units(cross.table).iter().copied().filter(is_own);
-    plan.rows.base_units(cross.table).iter().copied().chain(index)
+    let index = rows.index_units(cross.table).iter().copied().filter(is_own);
+    rows.base_units(cross.table).iter().copied().chain(index)
 }
 
 /// Units with pages that could not be used or were not found, or that may be those of other units.
 fn damaged_units(plan: &Plan, sum: &Partial, findings: &mut Findings) -> BTreeSet<UnitIndex> {
-    let mut damaged: BTreeSet<UnitIndex> = sum.bad.iter().filter_map(|page| page.unit).collect();
-    damaged.extend(&sum.strayed);
+    let mut damaged: BTreeSet<UnitIndex> =
+        sum.audit.bad.iter().filter_map(|page| page.unit).collect();
+    damaged.extend(&sum.audit.strayed);
     damaged.extend(&plan.cut_units);
     damaged.extend(plan.owners.contested_units());
-    let lost = findings.iter_mut().filter(|finding| PAGES_ARE_LOST.contains(&finding.error));
+    let lost = findings.iter_mut().filter(|finding| finding.is(Class::LostPages));
     let owners = lost.filter_map(|finding| finding.place.owner);
     damaged.extend(owners.filter_map(|owner| plan.units.of_header(owner.unit, false)));
     damaged
@@ -160,7 +167,7 @@ fn bucket(lanes: [u64; 2]) -> usize {
 
 /// First look: sums by bucket.
 struct Buckets<'p> {
-    plan: &'p Plan,
+    rows: &'p RowPlans,
     hasher: RowHasher<'p>,
     sums: BTreeMap<CrossNumber, Vec<Acc>>,
 }
@@ -168,7 +175,7 @@ struct Buckets<'p> {
 impl Facts for Buckets<'_> {
     fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
         let sums = &mut self.sums;
-        each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, _| {
+        each_row(self.rows, &mut self.hasher, page, |cross, side, lanes, _| {
             let acc = sums.get_mut(&cross).and_then(|sums| sums.get_mut(bucket(lanes)));
             if let Some(acc) = acc {
                 acc.state(side, lanes);
@@ -179,7 +186,7 @@ impl Facts for Buckets<'_> {
 
 /// Second look: rows of some buckets.
 struct Keeper<'p> {
-    plan: &'p Plan,
+    rows: &'p RowPlans,
     hasher: RowHasher<'p>,
     wanted: &'p BTreeSet<(CrossNumber, u16)>,
     kept: Vec<Kept>,
@@ -190,7 +197,7 @@ impl Facts for Keeper<'_> {
         let kept = &mut self.kept;
         let wanted = self.wanted;
         let unit = page.index;
-        each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, rid| {
+        each_row(self.rows, &mut self.hasher, page, |cross, side, lanes, rid| {
             if wanted.contains(&(cross, bucket(lanes) as u16)) {
                 kept.push(Kept { cross, lanes, is_base: side == Side::Plus, unit, rid });
             }
@@ -199,12 +206,12 @@ impl Facts for Keeper<'_> {
 }
 
 fn each_row(
-    plan: &Plan,
+    rows: &RowPlans,
     hasher: &mut RowHasher<'_>,
     page: &Sound<'_>,
     mut state: impl FnMut(CrossNumber, Side, [u64; 2], Rid),
 ) {
-    let Some(rows) = plan.rows.get(page.index).filter(|_| page.is_leaf) else { return };
+    let Some(rows) = rows.get(page.index).filter(|_| page.is_leaf) else { return };
     let mut memory = Vec::new();
     let of_page = PageRows::read(page, &mut memory);
     hasher.evaluate(page, &of_page, rows);
@@ -218,6 +225,7 @@ fn each_row(
 /// The second look at some indexes of a table.
 struct Recheck<'r> {
     dive: &'r Dive<'r>,
+    rows: &'r RowPlans,
     sum: &'r Partial,
     catalog: &'r Catalog,
     table: ObjectId,
@@ -228,8 +236,10 @@ impl Recheck<'_> {
     /// `None` when it was stopped.
     fn run(&self, findings: &mut Findings, left_out: &mut Vec<NotChecked>) -> Option<()> {
         let plan = self.dive.plan;
-        let crosses = self.numbers.iter().filter_map(|number| plan.rows.crosses.get(*number));
-        let units: BTreeSet<UnitIndex> = crosses.flat_map(|cross| units_of(plan, cross)).collect();
+        let rows = self.rows;
+        let crosses = self.numbers.iter().filter_map(|number| rows.crosses.get(*number));
+        let units: BTreeSet<UnitIndex> =
+            crosses.flat_map(|cross| units_of(plan, rows, cross)).collect();
         let mut open = self.unbalanced_buckets(&units)?;
         if open.is_empty() {
             left_out.push(self.not_confirmed());
@@ -249,10 +259,9 @@ impl Recheck<'_> {
     /// fault of this program.
     fn not_confirmed(&self) -> NotChecked {
         let what = format!("indexes of {} against their table", name(self.dive.plan, self.table));
-        not_checked(
+        NotChecked::asked(
             &what,
             "their sums did not balance, but the exact second look found nothing wrong",
-            true,
         )
     }
 
@@ -263,8 +272,9 @@ impl Recheck<'_> {
     ) -> Option<BTreeMap<(CrossNumber, u16), u64>> {
         let plan = self.dive.plan;
         let source = self.dive.source;
+        let rows = self.rows;
         let all = self.dive.visit(units, || Buckets {
-            plan,
+            rows,
             hasher: RowHasher::new(plan, source),
             sums: self
                 .numbers
@@ -290,8 +300,9 @@ impl Recheck<'_> {
         let plan = self.dive.plan;
         let source = self.dive.source;
         let hasher = || RowHasher::new(plan, source);
+        let rows = self.rows;
         let all = self.dive.visit(units, || Keeper {
-            plan,
+            rows,
             hasher: hasher(),
             wanted,
             kept: Vec::new(),
@@ -304,13 +315,13 @@ impl Recheck<'_> {
         let pages = CheckedPages::new(self.dive.source);
         let Some(table) = self.catalog.tables.get(&self.table) else { return };
         for number in self.numbers {
-            let Some(cross) = self.dive.plan.rows.crosses.get(*number) else { continue };
+            let Some(cross) = self.rows.crosses.get(*number) else { continue };
             let own: Vec<&Kept> = leftovers.iter().filter(|kept| kept.cross == *number).collect();
-            let all = self.sum.crosses.get(*number);
+            let all = self.sum.rows.crosses.get(*number);
             if let Some(why) = why_not_believed(cross, own.len(), all) {
                 let what =
                     format!("index {} of {} against its table", cross.name, cross.table_name);
-                left_out.push(not_checked(&what, why, true));
+                left_out.push(NotChecked::asked(&what, why));
                 continue;
             }
             let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };
@@ -340,7 +351,7 @@ impl Recheck<'_> {
             let sums = self.sum.sums.unit(*unit);
             sums.is_some_and(|sums| !sums.acc(Relation::Forward).is_balanced())
         };
-        if !self.dive.plan.rows.base_units(self.table).iter().any(is_torn) {
+        if !self.rows.base_units(self.table).iter().any(is_torn) {
             return false;
         }
         match (kept.is_base, row) {

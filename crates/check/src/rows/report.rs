@@ -4,11 +4,16 @@ use extentdb_format::record::Record;
 use extentdb_messages::Arg;
 
 use super::column::ColumnPlan;
-use super::plan::RowPlan;
-use super::shape::Misfit;
 use crate::finding::{Finding, Place, page_arg};
 use crate::partial::Partial;
 use crate::sound::{Entry, Sound};
+
+/// A test of a row's shape that failed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Misfit {
+    pub(super) text: &'static str,
+    pub(super) values: (u16, u16),
+}
 
 fn place(page: &Sound<'_>, entry: &Entry<'_>) -> Place {
     Place::page(page.id).owned_by(page.unit.owner).slot(entry.slot)
@@ -35,19 +40,14 @@ fn unit_page_slot(
 
 /// 8970: a column that must not be NULL is.
 #[cold]
-pub(super) fn nulls(
+pub(super) fn null(
     page: &Sound<'_>,
-    rows: &RowPlan,
     entry: &Entry<'_>,
-    record: &Record<'_>,
+    column: &ColumnPlan,
     partial: &mut Partial,
 ) {
-    for column in rows.columns.iter().filter(|column| rows.not_null.has(column.null_bit)) {
-        if record.is_null(column.null_bit) == Some(true) {
-            let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
-            push(page, entry, 8970, 1, args, partial);
-        }
-    }
+    let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
+    push(page, entry, 8970, 1, args, partial);
 }
 
 /// 8970: a column that every row has is missing from its bitmap.
@@ -74,12 +74,12 @@ pub(super) fn misfit(page: &Sound<'_>, entry: &Entry<'_>, misfit: Misfit, partia
 #[cold]
 pub(super) fn filled_nulls(
     page: &Sound<'_>,
-    rows: &RowPlan,
+    columns: &[ColumnPlan],
     entry: &Entry<'_>,
     record: &Record<'_>,
     partial: &mut Partial,
 ) {
-    for column in &rows.columns {
+    for column in columns {
         let super::column::Place::Variable { index } = column.place else { continue };
         let is_filled = || record.var(index).is_some_and(|var| !var.bytes.is_empty());
         let is_judged = !column.is_not_null && !column.keeps_bytes_when_null();

@@ -1,5 +1,5 @@
 //! The shape of a row: how many columns its null bitmap knows, and where its fixed part ends
-//! (`checkdb.md` B.4).
+//! (`docs/check.md` 4).
 //!
 //! ```text
 //! table then     a b c            row written then    fixed part to the end of c    bitmap of 3 columns
@@ -25,7 +25,7 @@ use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 
 use super::column::ColumnPlan;
 use super::page::{PageRows, Row};
-use super::report;
+use super::report::{self, Misfit};
 use crate::partial::Partial;
 use crate::sound::Sound;
 use crate::unit::{Structure, Unit};
@@ -196,13 +196,6 @@ pub(super) fn report_short_entries(
             report::misfit(page, &entry, misfit, partial);
         }
     }
-}
-
-/// A test of a row's shape that failed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Misfit {
-    pub(super) text: &'static str,
-    pub(super) values: (u16, u16),
 }
 
 fn trace_of(column: &PhysicalColumn, layout: &RowLayout) -> Option<TraceOf> {

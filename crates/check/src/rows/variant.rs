@@ -1,4 +1,4 @@
-//! What a sql_variant says of its value (`checkdb.md` B.5: legal inner type, version, length).
+//! What a sql_variant says of its value (`docs/check.md` 5: legal inner type, version, length).
 //!
 //! ```text
 //! +0  type code     one that a variant can hold: no text, ntext, image, xml, rowversion, CLR type or variant

@@ -99,7 +99,13 @@ impl<'r, F: Fn(&[u8]) -> bool> Visit<'r> for Test<F> {
 fn report_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partial: &mut Partial) {
     for row in of_page.iter().filter(|row| rows.not_null.meets(of_page.bitmap(row))) {
         let entry = page.entry_at(row.slot, of_page.record(row));
-        report::nulls(page, rows, &entry, &entry.record(), partial);
+        let record = entry.record();
+        let is_null = |column: &&ColumnPlan| {
+            rows.not_null.has(column.null_bit) && record.is_null(column.null_bit) == Some(true)
+        };
+        for column in rows.columns.iter().filter(is_null) {
+            report::null(page, &entry, column, partial);
+        }
     }
     let rules = rows.variable.iter().filter(|rule| rule.is_empty_when_null);
     let mut filled: Vec<&Row> =
@@ -108,7 +114,7 @@ fn report_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partia
     filled.dedup_by_key(|row| row.slot);
     for row in filled {
         let entry = page.entry_at(row.slot, of_page.record(row));
-        report::filled_nulls(page, rows, &entry, &entry.record(), partial);
+        report::filled_nulls(page, &rows.columns, &entry, &entry.record(), partial);
     }
 }
 

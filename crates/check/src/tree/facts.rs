@@ -23,10 +23,11 @@ use super::order::{Disorder, compare_neighbours, has_key};
 use super::part::TreePart;
 use super::plan::{Tree, Trees};
 use super::run::{Children, Keys, Run};
+use crate::facts::Facts;
 use crate::finding::{Finding, Place, page_arg};
 use crate::partial::Partial;
 use crate::relation::{Relation, Side, Sums, page_word};
-use crate::sound::{Facts, Linked, Sound};
+use crate::sound::{Linked, Sound};
 use crate::unit::UnitIndex;
 
 /// A page of a tree by its links.

@@ -18,11 +18,12 @@ use super::look::{Looker, Page, look_at};
 use super::part::TreePart;
 use super::plan::{Tree, Trees};
 use crate::dive::Dive;
+use crate::facts::Facts;
 use crate::hash::HashKey;
 use crate::partial::Partial;
 use crate::relation::{Acc, Relation, Sums, UnitSums, page_of_word};
 use crate::scan::Look;
-use crate::sound::{Facts, Linked, Sound};
+use crate::sound::{Linked, Sound};
 use crate::unit::UnitIndex;
 use crate::verify::{ChildFact, PageFact};
 

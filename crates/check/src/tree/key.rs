@@ -9,7 +9,7 @@
 //!
 //! Which columns there are: an entry of a unique nonclustered index has its key columns, one of a
 //! non-unique index the locator behind them, a row of a clustered index its key and, where that is
-//! not unique, the uniquifier. The layout says so itself, by key ordinals (`ondisk.md` 6.2).
+//! not unique, the uniquifier. The layout says so itself, by key ordinals.
 
 use std::cmp::Ordering;
 
@@ -21,11 +21,11 @@ use extentdb_format::record::Record;
 use super::column::{Column, Extent, Missing, Order, Value};
 use super::lead::Lead;
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 /// The first bytes of a key, which never fall when the key rises, as far as its types allow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Prefix {
+pub(crate) struct Prefix {
     /// The bytes.
     pub bytes: [u8; 16],
     /// How many of them are certain.

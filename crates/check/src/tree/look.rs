@@ -8,9 +8,10 @@ use super::facts::{Node, children_of, has_keys_of};
 use super::key::Key;
 use super::order::has_key;
 use super::plan::{Tree, Trees};
+use crate::facts::Facts;
 use crate::partial::Partial;
 use crate::scan::Look;
-use crate::sound::{Facts, Linked, Sound};
+use crate::sound::{Linked, Sound};
 use crate::unit::UnitIndex;
 
 /// What is known of a sound page.

@@ -1,4 +1,4 @@
-//! B-trees: links, levels, separators and the order of keys (`checkdb.md` B.6 and D.4 to D.6).
+//! B-trees: links, levels, separators and the order of keys (`docs/check.md` 6 and 16 to 18).
 //!
 //! ```text
 //! plan      key columns, root and size of each tree                         once
@@ -39,7 +39,7 @@ mod key;
 mod lead;
 mod look;
 mod order;
-mod part;
+pub(crate) mod part;
 mod plan;
 mod ranges;
 mod rising;
@@ -47,10 +47,7 @@ mod run;
 mod undecided;
 mod verify;
 
-pub use key::Prefix;
-pub use part::TreePart;
-pub use run::{Children, Ends, Keys, Run, Runs};
-pub use undecided::Undecided;
+pub(crate) use part::TreePart;
 
 pub(crate) use facts::TreeFacts;
 pub(crate) use plan::Trees;

@@ -1,4 +1,4 @@
-//! The executable model of `checkdb.md` D.6: a tree of 27 leaves, fan-out 3, four levels, in a real
+//! The executable model of `docs/check.md` 18: a tree of 27 leaves, fan-out 3, four levels, in a real
 //! database whose rows are so wide that three fill a page. Faults are made in pages; those go
 //! through the same audit, sums, runs and verification as in every run. The truth is a walk from
 //! the root that knows nothing of sums.
@@ -18,7 +18,7 @@ use extentdb_catalog::model::AllocUnitKind;
 use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::{PageSource, ReadError, SourceFile};
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::SqlType;
 
 use super::TreeFacts;
@@ -272,7 +272,7 @@ impl Model {
         let unit = sum.sums.unit(self.unit).unwrap();
         let is_flagged = unit.unbalanced().count() > 0
             || sum.tree.upper.of_unit(self.unit).len() != LEVELS - 1
-            || !sum.tree.upper.of_unit(self.unit).iter().all(super::Run::is_level)
+            || !sum.tree.upper.of_unit(self.unit).iter().all(super::run::Run::is_level)
             || sum.tree.leaves.of_unit(self.unit).len() > 1
             || !sum.tree.unproven.is_empty()
             || sum.findings.count() > 0;

@@ -10,7 +10,7 @@
 //! Ghosts hold their place in the order. A row may stand beside a ghost of its own key: that is no
 //! duplicate.
 //!
-//! The first slot of the leftmost page of an upper level has no key (`ondisk.md` 6.1).
+//! The first slot of the leftmost page of an upper level has no key (`docs/check.md` 6).
 
 use std::cmp::Ordering;
 

@@ -19,9 +19,10 @@ use extentdb_base::PageId;
 
 use super::run::{Children, Keys, Run, Runs};
 use super::undecided::Undecided;
-use crate::partial::wire::wire_structs;
+use crate::part::FamilyPart;
 use crate::relation::{Relation, Side, Sums, page_word};
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
 const _: () = assert!(size_of::<Run<Children>>() == 60);
 const _: () = assert!(size_of::<Run<Keys>>() == 76);
@@ -29,7 +30,7 @@ const _: () = assert!(size_of::<(UnitIndex, PageId)>() == 12);
 
 /// Runs of trees.
 #[derive(Clone, Default, Debug)]
-pub struct TreePart {
+pub(crate) struct TreePart {
     /// Pages above the leaves, joined to runs.
     pub upper: Runs<Children>,
     /// Leaves, joined to runs.
@@ -66,18 +67,6 @@ impl TreePart {
             self.unproven.push((unit, page));
             self.keep_within(budget);
         }
-    }
-
-    /// Adds another part.
-    pub(crate) fn merge(&mut self, other: TreePart, sums: &mut Sums) {
-        self.upper.merge(other.upper, |left, right| state_boundary(left, right, sums));
-        let unproven = &mut self.unproven;
-        unproven.extend(other.unproven);
-        self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
-        self.undecided.merge(other.undecided);
-        self.rooted.extend(other.rooted);
-        self.deferred.extend(other.deferred);
-        self.forget_deferred();
     }
 
     /// Joins all runs there are.
@@ -135,6 +124,19 @@ impl TreePart {
         }
         self.leaves.forget(|unit| deferred.contains(&unit));
         self.unproven.retain(|(unit, _)| !deferred.contains(unit));
+    }
+}
+
+impl FamilyPart for TreePart {
+    fn merge(&mut self, other: TreePart, sums: &mut Sums) {
+        self.upper.merge(other.upper, |left, right| state_boundary(left, right, sums));
+        let unproven = &mut self.unproven;
+        unproven.extend(other.unproven);
+        self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
+        self.undecided.merge(other.undecided);
+        self.rooted.extend(other.rooted);
+        self.deferred.extend(other.deferred);
+        self.forget_deferred();
     }
 }
 

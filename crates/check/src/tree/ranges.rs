@@ -1,5 +1,5 @@
 //! Separators against the keys on both sides of them, exactly: 8933 and 8934. The deferred order
-//! pass of `checkdb.md` D.6.
+//! pass of `docs/check.md` 18.
 //!
 //! ```text
 //! level 2                 [ · | k ]                 k bounds everything left and right of it, down to the leaves

@@ -1,5 +1,5 @@
 //! Runs: neighbouring pages of one level, joined wherever both sides say that they are neighbours
-//! (`checkdb.md` D.6).
+//! (`docs/check.md` 18).
 //!
 //! ```text
 //! run of upper pages   first, its prev ‥ last, its next     first child ‥ last child
@@ -18,12 +18,12 @@ use std::ops::Range;
 use extentdb_base::PageId;
 
 use super::key::Prefix;
-use crate::partial::wire::{Input, Wire, WireError, wire_structs};
 use crate::unit::UnitIndex;
+use crate::wire::{Input, Wire, WireError, wire_structs};
 
 /// Neighbouring pages of one level of one unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run<E> {
+pub(crate) struct Run<E> {
     /// Whose they are.
     pub unit: UnitIndex,
     /// Twice the level, and one for leaves.
@@ -44,7 +44,7 @@ pub struct Run<E> {
 
 /// Outermost children of a run of upper pages.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Children {
+pub(crate) struct Children {
     /// Of the first page that has any; none if no page has.
     pub first: PageId,
     /// Of the last such page.
@@ -55,7 +55,7 @@ pub struct Children {
 
 /// Outermost keys of a run of leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Keys {
+pub(crate) struct Keys {
     /// Of the first page; nothing is certain of it when that is empty.
     pub low: Prefix,
     /// Of the last page.
@@ -63,7 +63,7 @@ pub struct Keys {
 }
 
 /// What the ends of a run hold.
-pub trait Ends: Copy {
+pub(crate) trait Ends: Copy {
     /// The ends of this run and the one behind it, when they are one.
     #[must_use]
     fn join(self, right: Self) -> Self;
@@ -94,7 +94,7 @@ impl<E> Run<E> {
 
 /// Runs of many units. Their order means nothing.
 #[derive(Clone, Debug)]
-pub struct Runs<E> {
+pub(crate) struct Runs<E> {
     /// The runs; neighbours among them may not have been joined yet.
     pub runs: Vec<Run<E>>,
     /// Number of runs when they were last joined.

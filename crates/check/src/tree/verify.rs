@@ -87,7 +87,7 @@ impl Verifier<'_> {
     /// that.
     fn roots(&mut self) {
         let plan = self.dive.plan;
-        let bad: HashSet<PageId> = self.partial.bad.iter().map(|page| page.page).collect();
+        let bad: HashSet<PageId> = self.partial.audit.bad.iter().map(|page| page.page).collect();
         for (index, tree) in self.trees.iter() {
             let root = tree.root;
             let is_unknown =
@@ -153,7 +153,7 @@ impl Verifier<'_> {
     }
 
     fn pages_of(&self, unit: UnitIndex) -> u64 {
-        self.partial.counts.get(unit as usize).map_or(0, |counts| counts.pages)
+        self.partial.audit.counts.get(unit as usize).map_or(0, |counts| counts.pages)
     }
 
     /// Links of some units, from all their pages.

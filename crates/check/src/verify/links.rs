@@ -1,4 +1,4 @@
-//! B-trees: siblings, parents, levels (`checkdb.md` B.6 and D.13), from exact tables.
+//! B-trees: siblings, parents, levels (`docs/check.md` 6 and 22), from exact tables.
 //!
 //! ```text
 //! 8936  A.next = B, B.prev = C ≠ A               8976  parent and previous refer to X, X was not seen

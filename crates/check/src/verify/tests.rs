@@ -1,4 +1,4 @@
-//! The model of `checkdb.md` D.6 without keys: a tree of 27 leaves, fan-out 3, four levels. Every
+//! The model of `docs/check.md` 18 without keys: a tree of 27 leaves, fan-out 3, four levels. Every
 //! single wrong link, level or child pointer must be reported, and nothing in the healthy tree.
 
 use std::collections::{BTreeMap, HashMap};
@@ -135,7 +135,6 @@ fn plan() -> Plan {
         chosen: crate::plan::Chosen::Database,
         target: None,
         names: BTreeMap::new(),
-        rows: crate::rows::RowPlans::default(),
         catalog: None,
         key: crate::hash::HashKey::new([1, 2]),
     }

@@ -8,7 +8,7 @@ use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_catalog::{Catalog, Column};
 use extentdb_check::{Control, Options, Report, run};
 use extentdb_reader::{CheckedPages, Database, OpenOptions, Row, TableScan, Value};
-use extentdb_synth::build::{Cell, DatabaseBuilder, RowValues, TableSpec};
+use extentdb_template::{Cell, DatabaseBuilder, RowValues, TableSpec};
 use extentdb_types::{Datum, SqlType};
 
 /// A database that was built, and what was found in it.
@@ -52,7 +52,7 @@ fn compare_table(pages: &CheckedPages<'_>, catalog: &Catalog, spec: &TableSpec) 
     assert_eq!(columns.len(), kept, "{}", spec.name);
     let mut expected = RowValues::new();
     let mut left: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-    for number in (0..spec.rows.count()).filter(|number| spec.fates.is_live(*number)) {
+    for number in (0..spec.rows.count()).filter(|number| spec.row_states.is_live(*number)) {
         expected.clear();
         spec.rows.row(number, &mut expected);
         let Cell::Bytes(id) = expected.cell(0) else {

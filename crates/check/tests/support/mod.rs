@@ -16,7 +16,7 @@ use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::record::Record;
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::{CheckedPages, PageSource, ReadError, SourceFile};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 /// One data file in memory; changed pages lie over the file as it was.
 #[derive(Clone)]

@@ -27,12 +27,13 @@ use extentdb_format::allocation::file_header::FileHeaderView;
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
-use extentdb_reader::backup::{self, Findings, What};
+use extentdb_reader::backup::{self, FindingKind, Findings};
 use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
+use extentdb_report::{estimate_to_json, estimate_to_text};
 
-use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::CommonOptions;
 use crate::output::Output;
 use format::{ReportFormat, ReportFormatArgs, TextStyle};
 use options::CheckOptions;
@@ -52,7 +53,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(super) format: ReportFormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 impl CheckArgs {
@@ -145,8 +146,8 @@ fn write_estimate(
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
     match format {
-        ReportFormat::Text => output.write_all(estimate.to_text().as_bytes())?,
-        ReportFormat::Json => output.write_json(&estimate.to_json())?,
+        ReportFormat::Text => output.write_all(estimate_to_text(&estimate).as_bytes())?,
+        ReportFormat::Json => output.write_json(&estimate_to_json(&estimate))?,
         _ => bail!("an estimate is printed as text or json"),
     }
     output.finish()?;
@@ -258,7 +259,7 @@ fn add_backup_findings(report: &mut Report, backup: &Backup, context: &Context) 
 fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context) {
     for finding in findings.kept() {
         match &finding.what {
-            What::MissingStripe { family, families } => {
+            FindingKind::MissingStripe { family, families } => {
                 let what = format!("stripe {family} of {families} of the backup");
                 context.warn(&format!("{what} is not given"));
                 let why = "it is not given".to_owned();
@@ -267,7 +268,7 @@ fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context)
                     report.verdict = Verdict::Incomplete;
                 }
             }
-            What::UnverifiedVersion => context.warn(&finding.to_string()),
+            FindingKind::UnverifiedVersion => context.warn(&finding.to_string()),
             _ => {
                 let path = finding.path.display().to_string();
                 let mut told = Finding::new(3241, Place::default(), &[path.as_str().into()]);

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use extentdb_synth::corrupt::damage_with_progress;
-use extentdb_synth::{Kind, Truth, applicable};
+use extentdb_faults::damage_with_progress;
+use extentdb_faults::{Kind, Truth, applicable};
 use serde_json::{Value, json};
 
 use super::make::NewFiles;
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::{CommonOptions, FormatArgs};
 use crate::output::Output;
 
 /// Options of `damage`.
@@ -40,7 +40,7 @@ pub(crate) struct DamageArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

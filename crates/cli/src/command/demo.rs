@@ -16,9 +16,9 @@ use clap::Args;
 use extentdb_base::env::Clock;
 use serde_json::Value;
 
-use crate::cli::Common;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::CommonOptions;
 use crate::output::Output;
 use crate::scratch::{self, Scratch};
 
@@ -55,7 +55,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, hide = true)]
     last: Option<u32>,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

@@ -7,9 +7,9 @@ use clap::Args;
 use extentdb_messages::{Counts, Explanation, Family, Message, Repair, all, explain, lookup};
 use serde_json::{Value, json};
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::{CommonOptions, FormatArgs};
 
 /// Numbers that are offered instead of one that is not known.
 const NEARBY: usize = 6;
@@ -28,7 +28,7 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

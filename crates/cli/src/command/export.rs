@@ -20,6 +20,7 @@ mod counted;
 mod csv;
 mod encode;
 mod folder;
+mod format;
 mod formula;
 mod long;
 mod manifest;
@@ -37,17 +38,18 @@ mod text;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use extentdb_catalog::{Column, Table};
 use extentdb_reader::Database;
 
-use crate::cli::Common;
 use crate::context::{Context, doubt};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::names;
+use crate::options::CommonOptions;
 
 use counted::Counted;
+use format::RowFormat;
 use outcome::{Outcome, Reason};
 use select::SelectArgs;
 use source::WatchedSource;
@@ -71,40 +73,13 @@ pub(crate) struct ExportArgs {
     out: Option<PathBuf>,
     /// How to write rows
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
+    format: RowFormat,
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
     style: StyleArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-/// How rows are written.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Format {
-    /// One JSON object per line
-    #[default]
-    #[value(alias = "json")]
-    Jsonl,
-    /// RFC 4180 with a header line; NULL is an empty field, an empty string is ""
-    Csv,
-    /// INSERT statements
-    Sql,
-    /// Apache Parquet
-    Parquet,
-}
-
-impl Format {
-    /// What files of this format end in.
-    fn extension(self) -> &'static str {
-        match self {
-            Format::Jsonl => "jsonl",
-            Format::Csv => "csv",
-            Format::Sql => "sql",
-            Format::Parquet => "parquet",
-        }
-    }
+    pub(crate) common: CommonOptions,
 }
 
 impl Style {
@@ -118,11 +93,11 @@ impl Style {
     ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
         match self.format {
             #[cfg(feature = "parquet")]
-            Format::Parquet => {
+            RowFormat::Parquet => {
                 Ok(Box::new(parquet::ParquetRows::new(self, selected, interrupt, out)?))
             }
             #[cfg(not(feature = "parquet"))]
-            Format::Parquet => bail!("not supported: built without the feature `parquet`"),
+            RowFormat::Parquet => bail!("not supported: built without the feature `parquet`"),
             _ => Ok(Box::new(text::TextRows::new(self, table, selected, interrupt, out))),
         }
     }
@@ -130,7 +105,7 @@ impl Style {
 
 /// Runs the verb.
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<Exit> {
-    if args.format == Format::Parquet && !cfg!(feature = "parquet") {
+    if args.format == RowFormat::Parquet && !cfg!(feature = "parquet") {
         bail!("not supported: built without the feature `parquet`");
     }
     match (&args.table, &args.out) {

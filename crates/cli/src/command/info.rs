@@ -22,9 +22,9 @@ use clap::Args;
 use extentdb_reader::{Error, Origin};
 use serde_json::{Map, Value};
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::{CommonOptions, FormatArgs};
 use crate::terminal::columns;
 
 /// Options of `info`.
@@ -41,7 +41,7 @@ pub(crate) struct InfoArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Facts by name, and how the command ends because of them.

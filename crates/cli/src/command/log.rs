@@ -22,9 +22,9 @@ use extentdb_format::log::reader::{Gap, LogEnd};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader};
 use extentdb_reader::{Opened, Origin};
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::{CommonOptions, FormatArgs};
 use crate::output::Output;
 
 use filter::{Filter, OpPattern};
@@ -64,7 +64,7 @@ pub(crate) struct LogArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use extentdb_base::env::Clock;
-use extentdb_synth::{MakeOptions, MakeReport, SHAPES, Size, make};
+use extentdb_template::{MakeOptions, MakeReport, SHAPES, Size, make};
 use serde_json::{Value, json};
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::measure::{bytes_text, size};
+use crate::options::{CommonOptions, FormatArgs};
 use crate::output::partial_name;
 use crate::scratch::Scratch;
 
@@ -47,7 +47,7 @@ pub(crate) struct MakeArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

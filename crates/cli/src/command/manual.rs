@@ -9,9 +9,10 @@ use anyhow::Context as _;
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::{self, Common};
+use crate::cli;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::options::CommonOptions;
 
 /// The name of the program.
 const NAME: &str = "extentdb";
@@ -23,7 +24,7 @@ pub(crate) struct CompletionsArgs {
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Options of `man`.
@@ -33,7 +34,7 @@ pub(crate) struct ManArgs {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Prints the completions of a shell.

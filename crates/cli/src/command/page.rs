@@ -36,9 +36,9 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::{Protection, restore_torn, verify};
 use extentdb_reader::{CheckedPages, Opened, PageSource};
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::{Exit, chain};
+use crate::options::{CommonOptions, FormatArgs};
 
 use allocation::AllocationStatus;
 use content::Content;
@@ -59,7 +59,7 @@ pub(crate) struct PageArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// A page with everything that is known about it.

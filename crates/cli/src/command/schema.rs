@@ -21,10 +21,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::names;
+use crate::options::{CommonOptions, FormatArgs};
 
 use script::Script;
 
@@ -40,7 +40,7 @@ pub(crate) struct SchemaArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

@@ -9,10 +9,10 @@ use extentdb_catalog::{Catalog, Column, Table};
 use extentdb_types::Collation;
 use serde_json::{Value, json};
 
-use crate::cli::{Common, FormatArgs};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::names;
+use crate::options::{CommonOptions, FormatArgs};
 
 /// Options of `tables`.
 #[derive(Args, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct TablesArgs {
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.

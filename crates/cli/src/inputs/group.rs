@@ -212,7 +212,7 @@ fn join_strays(groups: &mut Vec<Group>) {
 mod tests {
     use std::fs;
 
-    use extentdb_synth::{MakeOptions, Size, make};
+    use extentdb_template::{MakeOptions, Size, make};
 
     use super::*;
 

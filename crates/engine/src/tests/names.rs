@@ -5,7 +5,7 @@ use std::path::Path;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_io::MemDisk;
-use extentdb_synth::build::DatabaseBuilder;
+use extentdb_template::DatabaseBuilder;
 use extentdb_types::{Datum, SqlType};
 
 use super::template::sample;

@@ -1,14 +1,15 @@
-//! Why a backup cannot be opened, and why an extent of it cannot be read.
+//! Why a backup cannot be opened.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use extentdb_base::{Extent, Lsn};
-use extentdb_format::mtf::{BackupKind, Tag, xpress};
+use extentdb_base::Lsn;
+use extentdb_format::mtf::{BackupKind, Tag};
 use extentdb_types::Guid;
 
-use super::finding::Finding;
-use super::media::SetSummary;
+use crate::backup::chain::stop::StopAt;
+use crate::backup::finding::Finding;
+use crate::backup::media::summary::SetSummary;
 
 /// The files cannot be opened as a backup set.
 #[derive(Debug, thiserror::Error)]
@@ -18,19 +19,19 @@ pub enum Error {
     /// Neither a media header nor a compressed container.
     #[error("{}: not a backup: it starts with {front:02X?}", path.display())]
     NotABackup { path: PathBuf, front: Vec<u8> },
-    /// A container version that nobody has described.
+    /// An undocumented container version.
     #[error("{}: compressed backup of container version {version}; 1 and 2 can be read", path.display())]
     UnknownContainer { path: PathBuf, version: u32 },
-    /// Container version 1 does not tell where its first record is.
+    /// Container version 1 without the offset of its first record.
     #[error("{}: compressed backup without a first record", path.display())]
     NoFirstRecord { path: PathBuf },
-    /// The records are whole, but XPRESS does not expand them.
+    /// Intact records of another algorithm than XPRESS.
     #[error("{}: the records (first at {offset}) are {algorithm}; only MS_XPRESS can be read", path.display())]
     OtherAlgorithm { path: PathBuf, offset: u64, algorithm: &'static str },
-    /// The streams say so.
+    /// Encrypted streams.
     #[error("{}: the backup is encrypted (stream {stream}); it can only be restored with its certificate or key", path.display())]
     Encrypted { path: PathBuf, stream: Tag },
-    /// A media header and nothing behind it.
+    /// A media header without a backup set after it.
     #[error("{}: a media header without a backup set{}", path.display(), Because(cause))]
     NoSet { path: PathBuf, cause: Option<Box<Finding>> },
     /// No file at all.
@@ -42,10 +43,10 @@ pub enum Error {
         first.display(), other.display()
     )]
     ForeignStripe { first: PathBuf, first_set: Guid, other: PathBuf, other_set: Guid },
-    /// Two files say they are the same stripe.
+    /// Two files with the same family number.
     #[error("{} and {} are both family {family} of media set {media_set}", first.display(), other.display())]
     SameStripe { first: PathBuf, other: PathBuf, family: u16, media_set: Guid },
-    /// Not all stripes are there.
+    /// Missing stripes.
     #[error(
         "the backup is striped over {families} files: {} of media set {media_set} {} missing",
         Families(missing), if missing.len() == 1 { "is" } else { "are" }
@@ -100,17 +101,17 @@ pub enum Error {
     #[error("the log between {} and {} is not given: {before}, the next is {after}",
         before.last_lsn, after.first_lsn)]
     Gap { before: Box<SetName>, after: Box<SetName> },
-    /// A log backup that was made after another restore of the database.
+    /// A log backup from another recovery fork of the database.
     #[error("{after} is on recovery fork {found}, {before} on {fork}: it does not follow")]
     OtherFork { before: Box<SetName>, fork: Guid, after: Box<SetName>, found: Guid },
     /// The stop lies before the end of the full or differential backup.
     #[error("{stop} lies before {}, up to which {set} must be restored to be consistent", set.last_lsn)]
-    StopTooEarly { stop: super::StopAt, set: Box<SetName> },
+    StopTooEarly { stop: StopAt, set: Box<SetName> },
     /// A log backup that carries pages besides records can only be used as a whole.
     #[error(
         "{stop} lies in {set}, which holds bulk-logged pages: it can only be restored to its end"
     )]
-    StopInBulkLog { stop: super::StopAt, set: Box<SetName> },
+    StopInBulkLog { stop: StopAt, set: Box<SetName> },
     /// The log could not be searched for the stop.
     #[error("the log cannot be read: {0}")]
     Log(String),
@@ -166,40 +167,6 @@ impl fmt::Display for AtLsn<'_> {
     }
 }
 
-/// Why bytes of a backup could not be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the message of each variant names its fields")]
-pub enum ReadError {
-    /// The backup does not carry the extent.
-    #[error("the extent of page {} is not in the backup", extent.first_page())]
-    NotStored { extent: Extent },
-    /// A record of a compressed backup cannot be expanded.
-    #[error("{}: record at {offset}: {what}", path.display())]
-    Damaged {
-        path: PathBuf,
-        /// Offset of the record in the file.
-        offset: u64,
-        what: Undecoded,
-    },
-    /// The operating system refused, or the file ends before.
-    #[error(transparent)]
-    Io(#[from] extentdb_io::Error),
-}
-
-/// What is wrong with a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the message of each variant names its fields")]
-pub enum Undecoded {
-    #[error("checksum {stored:08X} stored, {computed:08X} computed")]
-    Checksum { stored: u32, computed: u32 },
-    #[error(transparent)]
-    Payload(#[from] xpress::Damage),
-    #[error("its header is damaged")]
-    Lost,
-}
-
 struct Because<'a>(&'a Option<Box<Finding>>);
 
 impl fmt::Display for Because<'_> {
@@ -214,7 +181,7 @@ impl fmt::Display for Because<'_> {
 const FAMILIES_SHOWN: usize = 64;
 
 /// Family numbers as text: `family 2`, or `families 1, 3`.
-pub(super) struct Families<'a>(pub(super) &'a [u16]);
+pub(crate) struct Families<'a>(pub(crate) &'a [u16]);
 
 impl fmt::Display for Families<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! What is wrong with a backup, and yet lets the rest be read.
+//! Findings: damage to a backup that does not prevent reading the rest.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use extentdb_format::mtf::{Fault, Tag};
 /// Findings that are kept per file; further ones are only counted.
 const KEPT_MAX: usize = 1000;
 
-/// Something wrong at a place of a backup file.
+/// Damage at an offset of a backup file.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The file.
     pub path: Arc<PathBuf>,
     /// Offset in the file.
     pub offset: u64,
-    /// What is wrong there.
-    pub what: What,
+    /// The kind of damage.
+    pub what: FindingKind,
 }
 
 impl fmt::Display for Finding {
@@ -30,7 +30,7 @@ impl fmt::Display for Finding {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message of each variant names its fields")]
-pub enum What {
+pub enum FindingKind {
     #[error(transparent)]
     Fault(#[from] Fault),
     #[error("the file ends inside {part}: {missing} bytes are missing")]
@@ -38,7 +38,7 @@ pub enum What {
     #[error("the file ends inside a record: {missing} bytes are missing")]
     TruncatedRecord { missing: u64 },
     #[error("backup set {set}: {part} is missing")]
-    Missing { set: u32, part: Part },
+    Missing { set: u32, part: SetPart },
     #[error("{bytes} bytes that are no block were passed over")]
     PassedOver { bytes: u64 },
     #[error("no block begins here; the rest of the file is not read")]
@@ -46,7 +46,7 @@ pub enum What {
     #[error("a record header is damaged; the record is taken as {bytes} bytes of output")]
     LostRecord { bytes: u32 },
     #[error("record: {0}")]
-    Undecoded(super::error::Undecoded),
+    Undecoded(crate::backup::read_error::Undecoded),
     #[error(
         "{extents} extents (from number {first} of the set) name no page and could not be placed"
     )]
@@ -61,7 +61,7 @@ pub enum What {
 
 /// Parts that every backup set has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum SetPart {
     /// SSET.
     Start,
     /// MSCI.
@@ -72,22 +72,22 @@ pub enum Part {
     SetMap,
     /// Second ESET.
     End,
-    /// SFMB behind it.
+    /// SFMB after the second ESET.
     Filemark,
     /// Seek index of a compressed backup.
     SeekIndex,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for SetPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Part::Start => "its start (SSET)",
-            Part::Configuration => "the configuration at the start (MSCI)",
-            Part::FinalConfiguration => "the final configuration (MSLS)",
-            Part::SetMap => "the set map (ESET)",
-            Part::End => "the end of the set (ESET)",
-            Part::Filemark => "the filemark at the end (SFMB)",
-            Part::SeekIndex => "the seek index",
+            SetPart::Start => "its start (SSET)",
+            SetPart::Configuration => "the configuration at the start (MSCI)",
+            SetPart::FinalConfiguration => "the final configuration (MSLS)",
+            SetPart::SetMap => "the set map (ESET)",
+            SetPart::End => "the end of the set (ESET)",
+            SetPart::Filemark => "the filemark at the end (SFMB)",
+            SetPart::SeekIndex => "the seek index",
         })
     }
 }
@@ -101,7 +101,7 @@ pub struct Findings {
 
 impl Findings {
     /// Adds one.
-    pub(super) fn add(&mut self, path: &Arc<PathBuf>, offset: u64, what: impl Into<What>) {
+    pub(crate) fn add(&mut self, path: &Arc<PathBuf>, offset: u64, what: impl Into<FindingKind>) {
         if self.kept.len() < KEPT_MAX {
             self.kept.push(Finding { path: path.clone(), offset, what: what.into() });
         } else {
@@ -110,18 +110,18 @@ impl Findings {
     }
 
     /// Adds those of `other`.
-    pub(super) fn join(&mut self, other: &Findings) {
+    pub(crate) fn join(&mut self, other: &Findings) {
         let room = KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(other.kept.iter().take(room).cloned());
         self.more += other.more + other.kept.len().saturating_sub(room) as u64;
     }
 
-    /// Those that were kept, in the order they were made.
+    /// The first findings, in order.
     pub fn kept(&self) -> &[Finding] {
         &self.kept
     }
 
-    /// How many more there were.
+    /// Number of further findings.
     pub fn more(&self) -> u64 {
         self.more
     }

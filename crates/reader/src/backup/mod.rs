@@ -7,43 +7,40 @@
 //! ```
 //!
 //! - `stream`: one file as its stream of blocks. A plain file is that stream; a compressed one is
-//!   cut into records, whose headers are walked once, so that each can be expanded alone.
-//! - `scan`: walks blocks and streams, passing over pages and log, and notes where those lie.
-//! - `media`: the files of one media set: which stripes are there, which sets they hold.
-//! - `set`: one set, opened: the `page_map` tells where each extent lies; reading goes through it.
+//!   divided into records, whose headers are read once, so that each can be expanded alone.
+//! - `media`: the files of one media set; `scan` reads the blocks and streams of each and records the
+//!   offsets of pages and log.
+//! - `set`: one opened set: `page_map` maps each extent to its offset.
+//! - `log`: the log that one set carries, or several in sequence.
+//! - `chain`: the sets that form a database.
 //!
-//! Nothing is ever expanded as a whole: memory is 8 bytes per extent for the map, 8 per record of a
+//! No file is ever expanded as a whole: memory is 8 bytes per extent for the map, 8 per record of a
 //! compressed file, and a few MB of cache.
 //!
-//! What is wrong but does not stop the work becomes a [`Finding`]; what stops it, an [`Error`].
+//! Damage that can be passed over becomes a [`Finding`]; other damage is an [`Error`].
 
-mod cache;
-mod carried;
 pub(crate) mod chain;
-mod combined;
 mod error;
 mod finding;
-mod header;
 mod log;
 mod media;
-mod page_map;
-mod pieces;
-mod place;
-mod records;
-mod scan;
+mod read_error;
 mod set;
 mod stream;
-mod window;
 
 #[cfg(test)]
 mod tests;
 
-pub use carried::{CarriedLog, carried_logs};
-pub use chain::{LeftOut, StopAt};
-pub use combined::CombinedLog;
-pub use error::{Error, ReadError, SetName, Undecoded};
-pub use finding::{Finding, Findings, Part, What};
-pub use header::{BackupFile, SetHeader};
+pub use chain::LeftOut;
+pub use chain::stop::StopAt;
+pub use error::{Error, SetName};
+pub use finding::{Finding, FindingKind, Findings, SetPart};
+pub use log::carried::{CarriedLog, carried_logs};
+pub use log::combined::CombinedLog;
 pub use log::{LogPart, LogPosition};
-pub use media::{BackupMedia, MediaFamily, SetSummary};
+pub use media::BackupMedia;
+pub use media::file::MediaFamily;
+pub use media::header::{BackupFile, SetHeader};
+pub use media::summary::SetSummary;
+pub use read_error::{ReadError, Undecoded};
 pub use set::{BackupSet, ExtentBytes, SetOptions};

@@ -83,7 +83,7 @@ mod tests {
     use extentdb_base::Lsn;
 
     #[test]
-    fn a_log_replayed_to_its_end_leaves_no_doubt_and_one_cut_short_does() {
+    fn only_a_log_replayed_to_its_end_leaves_no_shortfall() {
         let whole = RecoverySummary::default();
         assert_eq!(LogState::Replayed(Arc::new(whole.clone())).shortfall(), None);
         let end_lsn = Lsn::new(49, 16, 2);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_log_is_told_and_a_clean_close_is_not() {
+    fn a_missing_log_is_reported_and_a_clean_close_is_not() {
         assert!(LogState::Missing.shortfall().is_some_and(|why| why.contains("not given")));
         assert_eq!(LogState::Closed.shortfall(), None);
     }

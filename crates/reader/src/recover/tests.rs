@@ -1,8 +1,8 @@
 use extentdb_base::FileId;
 use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_faults::crash::{Crash, CrashOptions, crash};
 use extentdb_format::log::block::checksum;
-use extentdb_synth::crash::{Crash, CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::*;
 use crate::source::MemoryFile;
@@ -55,7 +55,7 @@ fn spoil(log: &mut [u8], rng: &mut SplitMix64) {
 }
 
 #[test]
-fn records_that_say_nonsense_stop_their_page_and_nothing_else() {
+fn nonsense_records_stop_their_page_only() {
     let crash = crashed();
     let source = MemoryFile::new(FileId(1), crash.data.clone());
     let mut rng = SplitMix64::new(11);
@@ -92,7 +92,7 @@ fn random_bytes_are_no_log() {
 }
 
 #[test]
-fn a_page_on_which_a_record_stops_begins_again_when_it_is_formatted() {
+fn a_stopped_page_is_redone_from_its_next_format_record() {
     let crash = crashed();
     let mut data = crash.data.clone();
     // Every page that is made from nothing lies there damaged.

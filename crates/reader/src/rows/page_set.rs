@@ -1,4 +1,4 @@
-//! A set of pages as a sparse bitmap: one bit per page where there is any.
+//! A set of pages as a sparse bitmap: one bit per page, in blocks.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(super) struct PageSet {
 }
 
 impl PageSet {
-    /// Adds a page. False when it was there.
+    /// Adds a page. False when the set already has it.
     pub(super) fn insert(&mut self, page: PageId) -> bool {
         let block = self.blocks.entry((page.file, page.page / PAGES_PER_BLOCK));
         let block = block.or_insert_with(|| Box::new([0; WORDS]));

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! heap             IAM chain ────────────────────────┐ an IAM page cannot be read
-//! clustered index  root, upper levels, leaves ─┐     ├──▶ all pages of all files whose header names the unit
+//! clustered index  root, upper levels, leaves ─┐     ├──▶ all pages of all files whose header has the unit id
 //!                       a page cannot be read  └──▶ IAM chain
 //! ```
 //!
-//! Each step gives only pages that the steps before it did not. Invariants
-//! - A page is read once, whatever structure leads to it.
-//! - A page found by a later step counts only when GAM and PFS say that it is allocated: stale
+//! Each step returns only pages that the previous steps did not. Invariants
+//! - A page is read once, even if several structures refer to it.
+//! - A page found by a later step counts only when it is allocated in GAM and PFS: stale
 //!   pages hold deleted rows.
-//! - Nothing but a fault leads to the next step: of a sound table the pages come from one structure
+//! - Only a fault starts the next step: the pages of a sound table come from one structure
 //!   alone.
 
 use extentdb_base::PageId;
@@ -30,7 +30,7 @@ pub(super) struct BasePages<'d> {
     pages: &'d CheckedPages<'d>,
     unit: Option<&'d AllocUnit>,
     walk: Walk<'d>,
-    /// Pages that were given or could not be.
+    /// Pages that were returned or could not be read.
     seen: PageSet,
     shape: Shape,
     /// The structure walked lost a page, and with it the way to others.
@@ -39,7 +39,7 @@ pub(super) struct BasePages<'d> {
     absent: u64,
 }
 
-/// What else than leaf pages the unit may have.
+/// The kinds of pages that the unit may have besides leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shape {
     Heap,
@@ -83,7 +83,7 @@ impl<'d> BasePages<'d> {
     pub(super) fn absent_pages(&self) -> u64 {
         let Some(unit) = self.unit.filter(|_| self.absent > 0) else { return 0 };
         match self.walk {
-            // Maps are among them: what they listed can only be told from the catalog's count.
+            // Maps among them: the number of pages they listed follows only from the catalog's count.
             Walk::Files(_) | Walk::End if self.is_cut => {
                 let counted = u64::try_from(unit.pages_data).unwrap_or(0);
                 self.absent.max(counted.saturating_sub(self.given))
@@ -92,14 +92,14 @@ impl<'d> BasePages<'d> {
         }
     }
 
-    /// Counts a page that something else led to, if it is not there.
+    /// Counts a missing page that another structure refers to.
     pub(super) fn note_absent(&mut self, page: PageId, fault: &Fault) {
         if !fault.is_damage() && self.seen.insert(page) {
             self.absent += 1;
         }
     }
 
-    /// Notes a fault of a walk; `None` when it was told before.
+    /// Records a fault of a walk; `None` when it was returned before.
     fn fault(&mut self, fault: Fault) -> Option<Fault> {
         match fault.page() {
             Some(page) if !self.seen.insert(page) => None,
@@ -128,8 +128,8 @@ impl<'d> BasePages<'d> {
         !matches!(self.walk, Walk::End)
     }
 
-    /// A page that maps list or whose header names the unit; `None` when it holds no rows or was
-    /// given before.
+    /// A page that maps list or whose header has the unit id; `None` when it holds no rows or was
+    /// returned before.
     fn load(&mut self, id: PageId) -> Option<Result<(PageId, PageBuf), Fault>> {
         let unit = self.unit?;
         if !self.seen.insert(id) {

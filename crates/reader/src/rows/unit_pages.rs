@@ -13,7 +13,7 @@ use extentdb_format::page::{PageHeader, PageType};
 
 use crate::checked::CheckedPages;
 
-/// Iterator over the allocated data pages of all files whose header names a unit. They are not
+/// Iterator over the allocated data pages of all files whose header has the id of a unit. They are not
 /// verified yet.
 pub(super) struct UnitPages<'d> {
     pages: &'d CheckedPages<'d>,
@@ -91,7 +91,7 @@ impl<'d> UnitPages<'d> {
         }
         let there = source.page_count(extent.file).saturating_sub(first.page).min(PAGES_PER_EXTENT);
         let Some(bytes) = self.extent.get_mut(..there as usize * PAGE_BYTES) else { return Ok(()) };
-        // A page that cannot be read does not say whose it is.
+        // The owner of a page that cannot be read is unknown.
         if source.read_run(first, bytes).is_err() {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl<'d> UnitPages<'d> {
         if self.found.is_empty() { Ok(()) } else { self.keep_allocated(extent) }
     }
 
-    /// Keeps of `found` what GAM and PFS say is allocated.
+    /// Retains the pages of `found` that are allocated in GAM and PFS.
     fn keep_allocated(&mut self, extent: Extent) -> Result<(), Fault> {
         let first = extent.first_page();
         self.gam.load(self.pages, MapKind::Gam.page_of(first), PageType::Gam)?;

@@ -1,8 +1,8 @@
 //! One allocated page cannot be read as what it was: of a table, of an index, of the maps, of the
 //! catalog.
 //!
-//! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. We promise to
-//! detect, and to go on without it: errors name the page; the database opens, also after a crash
+//! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. The engine must
+//! detect it and continue without the page: errors name the page; the database opens, also after a crash
 //! whose log has records for it, and work on everything that does not need the page goes on, to a
 //! clean close and over the next opening. Only a page without which the catalog cannot be read
 //! prevents the opening; the error then names it.
@@ -21,29 +21,29 @@ use extentdb_io::MemDisk;
 /// Units of the base tables have an index id below this in their id.
 const FIRST_USER_INDEX_ID: u16 = 256;
 
-/// What a page is to the database.
+/// The role of a page in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Without it the catalog cannot be read: base tables, boot page, file header.
     Catalog,
-    /// Who has which pages.
+    /// Allocation maps.
     Map,
     /// Rows or entries of one table.
     Table,
 }
 
-/// A page that is bad now.
+/// A damaged page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPage {
     /// The page.
     pub page: PageId,
-    /// What it was.
+    /// Its role.
     pub role: Role,
     /// What was done to it.
     pub what: &'static str,
 }
 
-/// Makes any allocated page bad; `None` where the one that was chosen is not allocated.
+/// Damages a random allocated page; `None` when the chosen page is not allocated.
 pub fn damage(memory: &MemDisk, files: &[PathBuf], rng: &mut dyn Rng) -> Option<BadPage> {
     let number = rng.below(files.len() as u64) as usize;
     let file = FileId(if number == 0 { 1 } else { number as u16 + 2 });
@@ -94,7 +94,7 @@ fn role_of(id: PageId, page: &PageBytes) -> Role {
 fn spoil(page: &mut [u8], rng: &mut dyn Rng) -> &'static str {
     match rng.below(3) {
         0 => {
-            // Past the header, so that nobody can take the page for one without a checksum.
+            // Past the header, so that the page does not look like one without a checksum.
             let at =
                 PAGE_HEADER_BYTES + rng.below((page.len() - PAGE_HEADER_BYTES) as u64) as usize;
             page[at] ^= 1 << rng.below(8);

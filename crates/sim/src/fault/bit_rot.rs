@@ -1,8 +1,8 @@
-//! A bit of a page turns over while the database is closed.
+//! A bit of a page flips while the database is closed.
 //!
-//! Seen in the wild as: error 824, a checksum that does not match. We promise to detect: the check
-//! names the page, and whoever reads the page gets an error instead of rows. One bit is not: the
-//! one that says that there is a checksum.
+//! Seen in the wild as: error 824, a checksum that does not match. The engine must detect: the check
+//! names the page, and reading the page gives an error instead of rows. One bit is excluded: the
+//! one that states that the page has a checksum.
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGE_BYTES;
@@ -10,11 +10,11 @@ use extentdb_io::MemDisk;
 
 use super::Damaged;
 
-/// Where in a page, and which bit there, says that it has a checksum. Without it the page is as
-/// sound as one that never had any.
+/// Offset in the page and bit that state that it has a checksum. A page without the bit is sound
+/// like one that never had a checksum.
 const HAS_CHECKSUM: (usize, u8) = (5, 0x02);
 
-/// Turns one bit of this page over; `None` where nobody can tell.
+/// Flips one bit of this page; `None` where the flip cannot be detected.
 pub fn damage(
     memory: &MemDisk,
     path: &std::path::Path,

@@ -1,13 +1,13 @@
 //! The disk has no room for a file that grows.
 //!
-//! Seen in the wild as: error 1105 or 9002 with autogrow on. We promise to survive: the statement
-//! fails and leaves nothing behind, a rollback still works, and what has room already goes on.
+//! Seen in the wild as: error 1105 or 9002 with autogrow on. The engine must survive: the statement
+//! fails and changes nothing, a rollback still works, and so do statements that need no growth.
 
 use extentdb_base::env::Rng;
 
 use crate::disk::FaultDisk;
 
-/// After little more.
+/// Lets the disk fill up after a few more kilobytes.
 pub fn arm(disk: &FaultDisk, rng: &mut dyn Rng) {
     disk.limit_growth(rng.below(8) * (64 << 10));
 }

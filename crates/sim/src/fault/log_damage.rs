@@ -2,8 +2,8 @@
 //!
 //! Seen in the wild as: a log on a failing disk, found damaged by the restart that needs it; error
 //! 9004. A torn end of the log is nothing of the kind: it has sectors of the last write that are
-//! old, or still zero. We promise to detect: with any other sector damaged, an opening has all
-//! acknowledged rows or is refused. It never takes damage for the end of the log.
+//! old, or still zero. The engine must detect: with any other sector damaged, an opening has all
+//! acknowledged rows or is refused. Damage is never taken for the end of the log.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,18 +18,18 @@ const TAIL_BYTES: u64 = 32 << 10;
 /// Bits of a sector's stamp that tell the uses of a VLF apart.
 const PARITY: u8 = 0xc0;
 
-/// What became of a sector.
+/// The new content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Harm {
-    /// One bit turned over.
+    /// One bit flipped.
     Bit,
     /// All zeros.
     Zeros,
-    /// What was there before.
+    /// Its earlier content.
     Old,
     /// Another sector of the same log.
     Other,
-    /// Bytes that nobody wrote.
+    /// Random bytes.
     Noise,
 }
 
@@ -38,14 +38,14 @@ impl Harm {
         [Harm::Bit, Harm::Zeros, Harm::Old, Harm::Other, Harm::Noise][rng.below(5) as usize]
     }
 
-    /// Might a write that did not end have left the same?
+    /// True when an interrupted write could leave the same bytes.
     fn looks_torn(self) -> bool {
         matches!(self, Harm::Zeros | Harm::Old)
     }
 }
 
 /// Damages a used sector of a log; says how. `writes` are the last ones; `older` has the log as it
-/// was before. `None` where nothing has changed, or where it looks like a write that did not end.
+/// was before. `None` where nothing has changed, or where it looks like an interrupted write.
 pub fn damage(
     memory: &MemDisk,
     older: &MemDisk,

@@ -1,9 +1,9 @@
-//! A write was acknowledged and never done: the place still holds what was there before.
+//! A write was acknowledged and never done: the file still holds the bytes from before.
 //!
-//! Seen in the wild as: a stale page with a matching checksum, by far the hardest to see. While the
-//! log is needed, a restart sees it: the next record for the page names another LSN than the page
-//! has. In a database that was closed only what is said twice can tell: counters, classes of
-//! fullness, links. We promise to detect it where there is such a witness; a page of the file
+//! Seen in the wild as: a stale page with a matching checksum, by far the hardest to detect. While the
+//! log is needed, a restart sees it: the next record for the page has another previous LSN than the
+//! page. In a closed database only redundant facts can show it: counters, classes of
+//! fullness, links. The engine must detect it where there is such a witness; a page of the file
 //! format of this version has none when its rows are as many and as long as before. Never a panic,
 //! and never a changed page that no finding or error names while a counter or map contradicts it.
 
@@ -12,7 +12,7 @@ use extentdb_io::MemDisk;
 
 use super::Damaged;
 
-/// Gives the page back what it held on an older disk; `None` when that is the same, or nothing yet.
+/// Restores the page from an older disk; `None` when it is the same or was not yet written.
 pub fn damage(
     memory: &MemDisk,
     older: &MemDisk,

@@ -1,14 +1,14 @@
-//! A page was written to the place of another one.
+//! A page was written to the offset of another one.
 //!
-//! Seen in the wild as: error 824, wrong page id; both checksums match. We promise to detect it, at
-//! the place that was overwritten.
+//! Seen in the wild as: error 824, wrong page id; both checksums match. The engine must detect it, at
+//! the page that was overwritten.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_io::MemDisk;
 
 use super::Damaged;
 
-/// Puts the page `from` over the page `to` of the same file.
+/// Writes the page `from` over the page `to` of the same file.
 pub fn damage(memory: &MemDisk, path: &std::path::Path, from: u32, to: u32) -> Option<Damaged> {
     let mut bytes = memory.contents(path)?;
     let start = from as usize * PAGE_BYTES;

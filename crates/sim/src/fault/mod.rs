@@ -1,9 +1,9 @@
-//! The catalog of faults: one file each, with what it looks like outside and what we promise.
+//! The catalog of faults: one file each, with its symptom in production and what the engine must guarantee.
 //!
 //! ```text
 //! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,
 //!                                                                      failed sync, disk full, full disk
-//! detect    an error or a finding names the place; never wrong rows    bit rot, misdirected write, lost write, log damage,
+//! detect    an error or a finding names the page; never wrong rows    bit rot, misdirected write, lost write, log damage,
 //!                                                                      swapped files, bad page
 //! ```
 
@@ -28,13 +28,13 @@ use crate::disk::FaultDisk;
 /// What happens to a database while it is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// Nothing; it is closed in the end.
+    /// No fault; the database is closed at the end.
     None,
-    /// Nothing, but it is never closed: the power goes between two statements.
+    /// No fault, but the database is not closed: a power cut between two statements.
     Abandoned,
-    /// The power goes during a call.
+    /// A power cut during a call.
     PowerCut,
-    /// The power goes, or the process dies, while pages are written.
+    /// A power cut, or the death of the process, during a checkpoint.
     CutCheckpoint,
     /// A read fails.
     ReadError,
@@ -45,7 +45,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// One of them.
+    /// A random fault.
     pub fn any(rng: &mut dyn Rng) -> Fault {
         match rng.below(12) {
             0..=2 => Fault::None,
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    /// Lets it happen sooner or later.
+    /// Arms the fault: it happens after a random number of calls.
     pub fn arm(self, disk: &FaultDisk, rng: &mut dyn Rng) {
         match self {
             Fault::None | Fault::Abandoned | Fault::CutCheckpoint => {}

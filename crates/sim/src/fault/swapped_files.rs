@@ -1,7 +1,7 @@
-//! A file in the place of another: a log of another database, a data file or a log of another age.
+//! A file replaced by another: a log of another database, a data file or a log of an earlier time.
 //!
 //! Seen in the wild as: a restore or a copy that brought one file too few, two databases whose logs
-//! have the same name. We promise to detect: a crashed database is not opened with a log that is
+//! have the same name. The engine must detect: a crashed database is not opened with a log that is
 //! not its own; one that was closed cleanly is opened without replaying such a log; and no data
 //! file that is older than the others is taken for one of them.
 
@@ -15,8 +15,8 @@ use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 
 use crate::disk::FaultDisk;
+use crate::environment::Environment;
 use crate::property::rows::{self, Found};
-use crate::world::World;
 
 /// Another database whose files have the same names.
 #[derive(Debug)]
@@ -28,11 +28,11 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// One that has lived for about as long as the seed says.
-    pub(crate) fn of(world: &World, rng: &mut dyn Rng) -> Result<Foreign, Error> {
+    /// A database with a number of transactions that follows from the seed.
+    pub(crate) fn of(environment: &Environment, rng: &mut dyn Rng) -> Result<Foreign, Error> {
         let disk = FaultDisk::default();
-        let spec = DatabaseSpec { seed: !world.spec.seed, ..world.spec.clone() };
-        let db = Database::create(&spec, world.options(&disk))?;
+        let spec = DatabaseSpec { seed: !environment.spec.seed, ..environment.spec.clone() };
+        let db = Database::create(&spec, environment.options(&disk))?;
         let mut session = db.session();
         let table = create_numbers(&mut session)?;
         insert_numbers(&mut session, &table, 0..1 + rng.below(300) as i32, 0)?;
@@ -50,7 +50,7 @@ impl Foreign {
     }
 }
 
-/// Puts the file of another disk in its place; false when there is no such file, or it is the same.
+/// Replaces the file by that of another disk; false when there is no such file, or it is the same.
 pub(crate) fn swap(memory: &MemDisk, path: &Path, from: &MemDisk) -> bool {
     match from.contents(path) {
         Some(other) if memory.contents(path).as_ref() != Some(&other) => {
@@ -112,7 +112,7 @@ fn options(memory: &MemDisk) -> Options {
 }
 
 impl Twin {
-    fn live(seed: u64, id_seed: u64, salt: i32) -> Result<Twin, Error> {
+    fn run(seed: u64, id_seed: u64, salt: i32) -> Result<Twin, Error> {
         let mut rng = SplitMix64::new(seed);
         let memory = MemDisk::new();
         let db = Database::create(&spec(id_seed), options(&memory))?;
@@ -132,7 +132,7 @@ impl Twin {
         Ok(Twin { closed, crashed, salt })
     }
 
-    /// Are these the rows of a database with so many?
+    /// The first difference to a database of `rows` rows.
     fn difference(&self, found: &Found, rows: i32) -> Option<String> {
         let Some(table) = found.get("numbers") else { return Some("its table is lost".to_owned()) };
         let ids: Vec<i32> = table.rows.keys().copied().collect();
@@ -158,9 +158,9 @@ impl Twin {
 pub fn swap_logs_of_twins(seed: u64, ids: Ids) -> Result<(), String> {
     const SALT: i32 = 0x5555;
     let failed = |error: Error| format!("a twin: {error:?}");
-    let own = Twin::live(seed, 0, 0).map_err(failed)?;
+    let own = Twin::run(seed, 0, 0).map_err(failed)?;
     let other_ids = if ids == Ids::Same { 0 } else { 1 };
-    let other = Twin::live(seed, other_ids, SALT).map_err(failed)?;
+    let other = Twin::run(seed, other_ids, SALT).map_err(failed)?;
     let log = spec(0).log.path;
     let mut wrong = Vec::new();
     for (name, from) in [("crashed", &other.crashed.0), ("closed", &other.closed.0)] {

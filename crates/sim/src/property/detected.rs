@@ -1,29 +1,30 @@
-//! Damage is seen, or it changed nothing: never wrong rows.
+//! Damage is detected, or it changed nothing: never wrong rows.
 
 use extentdb_engine::Database;
 use extentdb_io::MemDisk;
 
 use super::{rows, sound};
 use crate::disk::FaultDisk;
+use crate::environment::Environment;
 use crate::model::Model;
-use crate::world::World;
 
-/// How damage came to light.
+/// The effect of damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Witness {
-    /// The check has findings, and whoever opens and reads gets an error or the right rows.
+    /// The check reports findings, or reading fails.
     Check,
-    /// Nothing differs.
+    /// All rows are right.
     Harmless,
-    /// Rows differ, and neither check nor engine says so.
+    /// Rows differ, and neither check nor engine reports it.
     Nobody,
 }
 
 /// Checks and reads a damaged copy of a closed database.
-pub(crate) fn witness(world: &World, memory: MemDisk, model: &Model) -> Witness {
-    let is_found = sound::complaint(&memory, &world.paths()).is_some();
+pub(crate) fn witness(environment: &Environment, memory: MemDisk, model: &Model) -> Witness {
+    let is_found = sound::complaint(&memory, &environment.paths()).is_some();
     let disk = FaultDisk::over(memory);
-    let read = Database::open(&world.paths(), world.options(&disk)).and_then(|db| rows::read(&db));
+    let read = Database::open(&environment.paths(), environment.options(&disk))
+        .and_then(|db| rows::read(&db));
     match read.map(|found| rows::difference(model, &found, true)) {
         _ if is_found => Witness::Check,
         Ok(None) => Witness::Harmless,

@@ -1,4 +1,4 @@
-//! What must be true whatever happened.
+//! Properties that hold after every run.
 
 pub(crate) mod counters;
 pub(crate) mod detected;

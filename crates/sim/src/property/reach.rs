@@ -1,4 +1,4 @@
-//! Free pages of mixed extents are within reach: SGAM leads to their extent.
+//! Free pages of mixed extents can be allocated: SGAM marks their extent.
 //!
 //! An extent that is taken (GAM), belongs to no unit (IAM) and holds no map is a mixed one. A page
 //! of it that PFS calls free can be handed out only when SGAM says that the extent has one.
@@ -57,7 +57,7 @@ impl Files {
     }
 }
 
-/// The first free page that nobody can have; `None` when there is none.
+/// The first free page that cannot be allocated; `None` when there is none.
 pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     let files = Files::of(memory, paths);
     let owned = files.owned();

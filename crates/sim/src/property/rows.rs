@@ -1,5 +1,5 @@
-//! The rows are those of the model, each where it was put; tables that are not in the model are not
-//! there. Every index leads to all of them.
+//! The rows are those of the model, each at its address; no other tables exist. Every index has an
+//! entry for each row.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ pub(crate) struct FoundTable {
     pub(crate) rows: BTreeMap<i32, (Address, Row)>,
     /// Names and types.
     columns: Vec<(String, SqlType)>,
-    /// By index: the ids that it leads to, ascending.
+    /// By index: the ids of its rows, ascending.
     indexes: BTreeMap<String, Vec<i32>>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn read(db: &Database) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// Reads a table, and the ids that each of its indexes leads to.
+/// Reads a table, and the ids of the rows of each index.
 pub(crate) fn read_table(session: &mut Session<'_>, table: &Table) -> Result<FoundTable, Error> {
     let mut rows = BTreeMap::new();
     session.scan(table, &mut |at, row| {
@@ -62,8 +62,7 @@ pub(crate) fn id_of(row: &Row) -> i32 {
     }
 }
 
-/// How the tables differ from the model; `None` when they do not. With `places`, rows must be where
-/// they were put.
+/// The first difference to the model. With `places`, addresses are compared, too.
 pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<String> {
     let expected: Vec<_> = model.keys().collect();
     let there: Vec<_> = found.keys().collect();

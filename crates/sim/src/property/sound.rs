@@ -1,4 +1,4 @@
-//! The full check has nothing to say.
+//! The full check reports no finding.
 
 use extentdb_base::env::SystemClock;
 use extentdb_base::size::PAGE_BYTES;
@@ -16,8 +16,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Files have the ids that their place in the list gives them: 1, then 3 and on, behind the
-    /// log's.
+    /// The index in the list gives the file id: 1, then 3 and up; 2 is the log.
     pub(crate) fn of(memory: &MemDisk, paths: &Paths) -> Image {
         let mut image = Image { files: Vec::new(), bytes: Vec::new() };
         for (number, path) in paths.data.iter().enumerate() {
@@ -60,11 +59,10 @@ impl PageSource for Image {
     }
 }
 
-/// What the check found, as text; `None` when the files are sound.
+/// The findings of the check as text; `None` when the files are sound.
 pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     let report = Image::of(memory, paths).check();
-    // Free pages of mixed extents that SGAM does not lead to: no damage, and yet a fault of the
-    // engine.
+    // Free pages of mixed extents that SGAM does not mark: no damage, but a bug of the engine.
     if let Some(note) = report.notes.iter().find(|note| note.error == 59031) {
         return Some(note.message.clone());
     }
@@ -81,7 +79,7 @@ pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     ))
 }
 
-/// For tests that live lives of their own.
+/// Runs the full check over the files of a test.
 ///
 /// # Panics
 /// The full check found something.

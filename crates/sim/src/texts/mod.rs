@@ -52,9 +52,9 @@ const STATEMENTS: u64 = 20;
 /// Rows of a table above which more are deleted than inserted.
 const ROWS_USUAL: usize = 150;
 
-/// How often what happened.
+/// Counts of a run on text keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TextStory {
+pub struct TextReport {
     /// Statements that were done or refused.
     pub operations: u64,
     /// Statements that were refused for a duplicate key.
@@ -169,11 +169,11 @@ impl Form {
     }
 }
 
-/// A run of so many statements, with so many crashes between them.
+/// Runs `operations` statements with `crashes` crashes between them.
 ///
 /// # Errors
-/// What was not as it must be.
-pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextStory, String> {
+/// The first property that does not hold.
+pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextReport, String> {
     let disk = MemDisk::new();
     let spec = DatabaseSpec::new("texts", "", 4 << 20);
     let paths = spec.paths();
@@ -183,7 +183,7 @@ pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextStory, 
         rng: SplitMix64::new(rng.next_u64()),
         forms: Vec::new(),
         rows: Vec::new(),
-        story: TextStory::default(),
+        report: TextReport::default(),
         next: 0,
     };
     for (number, (name, is_wide)) in COLLATIONS.into_iter().enumerate() {
@@ -206,16 +206,16 @@ pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextStory, 
         drop(db);
         disk = crashed;
         db = Database::open(&paths, options(&disk)).map_err(shown)?;
-        run.story.crashes += 1;
+        run.report.crashes += 1;
         run.verify(&db)?;
     }
     db.close().map_err(shown)?;
     if let Some(complaint) = complaint(&disk, &paths) {
         return Err(complaint);
     }
-    run.story.rows =
+    run.report.rows =
         run.rows.iter().flat_map(|rows| rows.values()).map(|same| same.len() as u64).sum();
-    Ok(run.story)
+    Ok(run.report)
 }
 
 fn options(disk: &MemDisk) -> Options {
@@ -231,13 +231,13 @@ struct TextRun {
     forms: Vec<Form>,
     /// By form.
     rows: Vec<Rows>,
-    story: TextStory,
+    report: TextReport,
     /// The next id.
     next: i32,
 }
 
 impl TextRun {
-    /// Transactions of so many statements together, then one that the crash interrupts.
+    /// Transactions of `operations` statements in total, then one that the crash interrupts.
     fn work(&mut self, db: &Database, operations: u64) -> Result<(), String> {
         let mut session = db.session();
         for _ in 0..operations / STATEMENTS {
@@ -267,7 +267,7 @@ impl TextRun {
         let table = session.table(&form.table()).map_err(shown)?;
         session.begin();
         for _ in 0..STATEMENTS {
-            self.story.operations += 1;
+            self.report.operations += 1;
             let count: usize = self.rows[form.number].values().map(BTreeMap::len).sum();
             match self.rng.below(10) {
                 0..=3 if count < 2 * ROWS_USUAL => self.insert(session, &table, form)?,
@@ -371,7 +371,7 @@ impl TextRun {
         }
     }
 
-    /// What a statement gave, `None` for a duplicate that the model expects.
+    /// The result of a statement, `None` for a duplicate that the model expects.
     fn done_unless_duplicate<T>(
         &mut self,
         form: Form,
@@ -385,7 +385,7 @@ impl TextRun {
             }
             Ok(done) => Ok(Some(done)),
             Err(Error::DuplicateKey { .. }) if form.is_unique && is_there => {
-                self.story.duplicates += 1;
+                self.report.duplicates += 1;
                 Ok(None)
             }
             Err(error) => Err(format!("{form:?}: {text:x?} is refused: {error}")),

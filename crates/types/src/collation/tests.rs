@@ -1,4 +1,6 @@
+use super::id::{IGNORE_VARIATION, SUPPLEMENTARY};
 use super::*;
+use crate::text::CodePage;
 
 #[test]
 fn ids_have_the_names_of_the_public_list() {

@@ -2,8 +2,9 @@
 //! meets all.
 
 use anyhow::Result;
-use bench::engine::{BackendFile, Form, Lab, Work};
+use bench::engine::{BackendFile, Form, Lab};
 use bench::target::{Limit, Target};
+use bench::workload::InsertWork;
 use extentdb_io::{Backend, DurabilityMode, Fill, RealDisk};
 
 use super::commits::median;
@@ -65,7 +66,7 @@ fn engine_commits(
     };
     let labs: Vec<Lab> = BACKENDS.map(lab).into_iter().collect::<Result<_>>()?;
     let tables: Vec<_> = labs.iter().map(|lab| lab.table("t", ROW_BYTES)).collect::<Result<_>>()?;
-    let work = Work {
+    let work = InsertWork {
         clients: 1,
         rows: COMMITS,
         per_commit: 1,

@@ -1,8 +1,10 @@
 //! One transaction of 10,001 rows, and the checkpoint behind it: scenario 1 of seed 004.
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, Work, ideal_pages, timed};
+use bench::engine::{Form, Lab, ideal_pages};
+use bench::report::timed;
 use bench::target::{Limit, Target};
+use bench::workload::InsertWork;
 
 use super::{Setting, head, ms};
 
@@ -32,7 +34,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
         let table = lab.table(&format!("t{run}"), ROW_BYTES)?;
         lab.db.checkpoint()?;
         let before = (lab.db.log().stats(), lab.db.pool().stats(), lab.data_counters());
-        let work = Work {
+        let work = InsertWork {
             clients: 1,
             rows: ROWS,
             per_commit: ROWS,

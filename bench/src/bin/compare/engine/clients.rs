@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, Work};
+use bench::engine::{Form, Lab};
 use bench::report::median;
 use bench::target::{Limit, Target};
+use bench::workload::InsertWork;
 
 use super::{Setting, head};
 
@@ -18,22 +19,22 @@ const ROWS: u32 = 128_000;
 const AUTOCOMMIT_ROWS: u32 = 1024;
 const FILE_BYTES: u64 = 256 << 20;
 
-fn work(clients: u32) -> Work {
+fn work(clients: u32) -> InsertWork {
     let rows = (ROWS / clients).next_multiple_of(PER_COMMIT);
-    Work { clients, rows, per_commit: PER_COMMIT, row_bytes: ROW_BYTES }
+    InsertWork { clients, rows, per_commit: PER_COMMIT, row_bytes: ROW_BYTES }
 }
 
-fn autocommit(clients: u32) -> Work {
+fn autocommit(clients: u32) -> InsertWork {
     let rows = (AUTOCOMMIT_ROWS / clients).max(32);
-    Work { clients, rows, per_commit: 1, row_bytes: ROW_BYTES }
+    InsertWork { clients, rows, per_commit: 1, row_bytes: ROW_BYTES }
 }
 
 /// What peers are asked to do, too.
-pub(super) fn works() -> Vec<Work> {
+pub(super) fn works() -> Vec<InsertWork> {
     CLIENTS.iter().flat_map(|clients| [work(*clients), autocommit(*clients)]).collect()
 }
 
-fn rate(work: Work, time: Duration) -> f64 {
+fn rate(work: InsertWork, time: Duration) -> f64 {
     work.all_rows() as f64 / time.as_secs_f64()
 }
 
@@ -72,7 +73,7 @@ impl Point {
     }
 
     /// Runs another turn.
-    fn turn(&mut self, labs: [&Lab; 2], work: Work) -> Result<()> {
+    fn turn(&mut self, labs: [&Lab; 2], work: InsertWork) -> Result<()> {
         let turn = self.rates[0].len();
         // Who comes first changes: what the run before left behind must not always meet the same
         // one.
@@ -113,7 +114,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     for (title, work) in [
         (
             "Rows per second into one heap, transactions of 1000 rows of 50 bytes",
-            work as fn(u32) -> Work,
+            work as fn(u32) -> InsertWork,
         ),
         ("Rows per second into one heap, each row its own transaction", autocommit),
     ] {

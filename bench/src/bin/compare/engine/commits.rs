@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Device, Form, Lab, Work};
+use bench::engine::{Device, Form, Lab};
 use bench::target::{Limit, Target};
+use bench::workload::InsertWork;
 use extentdb_io::DurabilityMode;
 
 use super::{Setting, head};
@@ -17,8 +18,8 @@ const FILE_BYTES: u64 = 64 << 20;
 /// Inserts of the trace of seed 004.
 const TRACED: u32 = 67;
 
-fn work(clients: u32) -> Work {
-    Work {
+fn work(clients: u32) -> InsertWork {
+    InsertWork {
         clients,
         rows: if clients == 1 { 60 } else { 40 },
         per_commit: 1,
@@ -27,7 +28,7 @@ fn work(clients: u32) -> Work {
 }
 
 /// What peers are asked to do, too.
-pub(super) fn works() -> Vec<Work> {
+pub(super) fn works() -> Vec<InsertWork> {
     [1, 64].map(work).into()
 }
 
@@ -160,7 +161,7 @@ fn targets_of(clients: u32, mode: &str, done: &Committers) -> Vec<Target> {
 fn traced(setting: &Setting) -> Result<Vec<Target>> {
     let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
     let table = lab.table("t", ROW_BYTES)?;
-    let work = Work {
+    let work = InsertWork {
         clients: 1,
         rows: TRACED,
         per_commit: 1,

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Form, HeapFacts, Lab, Work, ideal_pages, mixed_work};
+use bench::engine::{Form, HeapFacts, Lab, ideal_pages, mixed_work};
 use bench::target::{Limit, Target};
+use bench::workload::InsertWork;
 use extentdb_engine::Placement;
 
 use super::{Setting, head, ms};
@@ -36,18 +37,18 @@ struct Measured {
     time: Duration,
 }
 
-fn work(row_bytes: u16, per_commit: u32) -> Work {
-    Work { clients: 1, rows: ROWS, per_commit, row_bytes }
+fn work(row_bytes: u16, per_commit: u32) -> InsertWork {
+    InsertWork { clients: 1, rows: ROWS, per_commit, row_bytes }
 }
 
 /// What peers are asked to do, too.
-pub(super) fn works() -> Vec<Work> {
+pub(super) fn works() -> Vec<InsertWork> {
     SEED.iter().map(|(bytes, ..)| work(*bytes, ROWS)).collect()
 }
 
 /// The best time of several runs, each into a table of its own; its pages and records after a
 /// checkpoint.
-fn measure(setting: &Setting, placement: Placement, work: Work) -> Result<Measured> {
+fn measure(setting: &Setting, placement: Placement, work: InsertWork) -> Result<Measured> {
     let lab = Lab::create(&setting.folder, &Form { placement, ..Form::of([FILE_BYTES]) })?;
     let mut best: Option<Measured> = None;
     let runs = if work.is_autocommit() { 1 } else { setting.runs };
@@ -152,7 +153,7 @@ fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
         &["bytes", "rows", "pages", "PFS records", "log records", "ms"],
     );
     for (bytes, rows) in [(SHORT_ROW, ROWS), (100, FEW), (1000, FEW), (4000, FEW)] {
-        let done = measure(setting, Placement::Packed, Work { rows, ..work(bytes, 1) })?;
+        let done = measure(setting, Placement::Packed, InsertWork { rows, ..work(bytes, 1) })?;
         let Measured { facts, pfs, records, time } = done;
         println!("| {bytes} | {rows} | {} | {pfs} | {records} | {:.0} |", facts.pages, ms(time));
         if bytes == SHORT_ROW {

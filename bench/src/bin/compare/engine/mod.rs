@@ -22,10 +22,11 @@ mod trees;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use bench::engine::Work;
-use bench::peers::inserts::{Inserts, measure};
-use bench::peers::trees::{self as peer_trees, Trees};
+use bench::peers::inserts::Inserts;
+use bench::peers::trees::Trees;
+use bench::peers::{measure_inserts, measure_trees};
 use bench::target::Target;
+use bench::workload::InsertWork;
 use clap::{Args, ValueEnum};
 
 /// Options of `engine`.
@@ -80,7 +81,7 @@ impl Setting {
     /// What each peer did with this work, by name.
     fn of_peers(
         &self,
-        work: Work,
+        work: InsertWork,
     ) -> impl Iterator<Item = (&str, bench::peers::inserts::Inserted)> {
         self.peers.iter().filter_map(move |peer| Some((peer.name.as_str(), peer.of(work)?)))
     }
@@ -108,7 +109,10 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     let (peers, trees) = if args.alone {
         (Vec::new(), Vec::new())
     } else {
-        (measure(&folder, &works, args.runs), peer_trees::measure(&folder, &tree_works, args.runs))
+        (
+            measure_inserts(&folder, &works, args.runs),
+            measure_trees(&folder, &tree_works, args.runs),
+        )
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };

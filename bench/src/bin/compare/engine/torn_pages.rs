@@ -11,8 +11,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, Work, timed};
+use bench::engine::{Form, Lab};
+use bench::report::timed;
 use bench::target::{Limit, Target};
+use bench::workload::InsertWork;
 use extentdb_engine::{Address, Row, Table, TornPages};
 use extentdb_types::Datum;
 
@@ -45,7 +47,7 @@ impl Bench {
         let table = lab.table("t", ROW_BYTES)?;
         lab.insert(
             &table,
-            Work {
+            InsertWork {
                 clients: 1,
                 rows: ROWS,
                 per_commit: ROWS,
@@ -83,7 +85,7 @@ impl Bench {
     fn checkpoint_of_new_pages(&mut self, turn: i32) -> Result<f64> {
         let table = self.lab.table(&format!("new{turn}"), ROW_BYTES)?;
         self.lab.db.checkpoint()?;
-        let work = Work {
+        let work = InsertWork {
             clients: 1,
             rows: NEW_ROWS,
             per_commit: NEW_ROWS,

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Action, GROUP, Order, SalesLab, TableKind, TreeLab, TreeWork};
+use bench::engine::{SalesLab, TreeLab};
+use bench::peers::measure_builds;
 use bench::peers::rows::Rows;
-use bench::peers::trees::measure_builds;
 use bench::target::{Limit, Target};
+use bench::workload::{Action, GROUP, KeyOrder, TableKind, TreeWork};
 use extentdb_reader::{Database, OpenOptions};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::{Part, Setting, head, ms};
 
@@ -45,11 +46,11 @@ fn actions(part: Part) -> Vec<(Action, &'static str, &'static [u32])> {
     match part {
         Part::TreesInsert => vec![
             (
-                Action::Insert(Order::Ascending),
+                Action::Insert(KeyOrder::Ascending),
                 "Inserts in ascending order of the key, rows/s",
                 &MANY,
             ),
-            (Action::Insert(Order::Random), "Inserts in random order of the key, rows/s", &MANY),
+            (Action::Insert(KeyOrder::Random), "Inserts in random order of the key, rows/s", &MANY),
         ],
         Part::TreesSelect => vec![(Action::Select, "Rows found by their key, rows/s", &SOME)],
         Part::TreesRange => {
@@ -194,8 +195,8 @@ fn line(point: &Point, peers: &[Option<f64>]) -> String {
 
 fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> {
     let what = match action {
-        Action::Insert(Order::Ascending) => "ascending inserts",
-        Action::Insert(Order::Random) => "random inserts",
+        Action::Insert(KeyOrder::Ascending) => "ascending inserts",
+        Action::Insert(KeyOrder::Random) => "random inserts",
         Action::Select => "point selects",
         Action::Range => "range scans",
         Action::Update => "updates of an indexed column",
@@ -212,7 +213,7 @@ fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> 
         Target::new(named(name), "%", fill).must(Limit::AtLeast(least))
     };
     match action {
-        Action::Insert(Order::Ascending) => {
+        Action::Insert(KeyOrder::Ascending) => {
             targets.push(filled("leaves full, 1 client (G3.1)", points.first(), 99.0));
             targets.push(scaling(named("64 clients beside 1 (G3.2)"), points));
             let fall = points.windows(2).map(|pair| 100.0 * (1.0 - pair[1].rate / pair[0].rate));
@@ -223,7 +224,7 @@ fn targets_of(action: Action, kind: TableKind, points: &[Point]) -> Vec<Target> 
                 Ok(fall),
             ));
         }
-        Action::Insert(Order::Random) => {
+        Action::Insert(KeyOrder::Random) => {
             let worst = points
                 .iter()
                 .min_by(|a, b| a.fill.partial_cmp(&b.fill).unwrap_or(std::cmp::Ordering::Equal));

@@ -5,7 +5,7 @@ use std::path::Path;
 use extentdb_base::IndexId;
 use extentdb_catalog::model::AllocUnit;
 use extentdb_reader::{CheckedPages, OpenOptions, Opened};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::*;
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use extentdb_check::{IoChoice, Options, ScopeChoice, TextOptions};
+use extentdb_check::{IoChoice, Options, ScopeChoice};
 use extentdb_messages::lookup;
+use extentdb_report::TextOptions;
 
 use super::format::ReportFormat;
-use crate::cli::Common;
 use crate::measure::{duration, rate};
 use crate::names::parse_exact;
+use crate::options::CommonOptions;
 
 /// Options of a check.
 #[derive(Args, Clone, Debug)]
@@ -80,7 +81,7 @@ impl CheckOptions {
     /// The options of the checker; what it cannot do yet is refused, not left out in silence.
     pub(crate) fn for_check(
         &self,
-        common: &Common,
+        common: &CommonOptions,
         format: ReportFormat,
     ) -> anyhow::Result<Options> {
         self.refuse_contradictions()?;

@@ -13,8 +13,8 @@ use extentdb_types::literal::write_literal;
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Datum, SqlType};
 
-use super::Format;
 use super::csv::push_field;
+use super::format::RowFormat;
 use super::outcome::Loss;
 use super::select::OutputRow;
 use super::sink::{Sink, Stop};
@@ -68,8 +68,8 @@ impl<'a> Encoder<'a> {
             before: String::new(),
         });
         let after_row = match style.format {
-            Format::Csv => "\r\n",
-            Format::Sql => ");\n",
+            RowFormat::Csv => "\r\n",
+            RowFormat::Sql => ");\n",
             _ => "}\n",
         };
         let mut encoder = Encoder {
@@ -93,10 +93,10 @@ impl<'a> Encoder<'a> {
         let insert = format!("INSERT INTO {} ({}) VALUES (", self.target(), names.join(", "));
         for (i, column) in self.columns.iter_mut().enumerate() {
             column.before = match (self.style.format, i) {
-                (Format::Csv, 0) => String::new(),
-                (Format::Csv, _) => self.style.csv.delimiter.to_string(),
-                (Format::Sql, 0) => insert.clone(),
-                (Format::Sql, _) => ", ".to_owned(),
+                (RowFormat::Csv, 0) => String::new(),
+                (RowFormat::Csv, _) => self.style.csv.delimiter.to_string(),
+                (RowFormat::Sql, 0) => insert.clone(),
+                (RowFormat::Sql, _) => ", ".to_owned(),
                 (_, i) => {
                     let mut before = String::from(if i == 0 { "{" } else { "," });
                     // A String takes everything.
@@ -114,14 +114,14 @@ impl<'a> Encoder<'a> {
     /// What stands before all rows.
     pub(super) fn write_head(&self, out: &mut String) {
         match self.style.format {
-            Format::Csv => {
+            RowFormat::Csv => {
                 for column in &self.columns {
                     out.push_str(&column.before);
                     push_field(&column.name, &self.style.csv, out);
                 }
                 out.push_str(self.after_row);
             }
-            Format::Sql if self.has_identity => {
+            RowFormat::Sql if self.has_identity => {
                 out.push_str(&format!("SET IDENTITY_INSERT {} ON;\nGO\n", self.target()));
             }
             _ => {}
@@ -130,7 +130,7 @@ impl<'a> Encoder<'a> {
 
     /// What stands after `rows` rows, which are all.
     pub(super) fn write_foot(&self, rows: u64, out: &mut String) {
-        if self.style.format != Format::Sql {
+        if self.style.format != RowFormat::Sql {
             return;
         }
         if !rows.is_multiple_of(BATCH_ROWS) {
@@ -157,7 +157,7 @@ impl<'a> Encoder<'a> {
         self.columns = columns;
         result?;
         sink.text().push_str(self.after_row);
-        if self.style.format == Format::Sql && number.is_multiple_of(BATCH_ROWS) {
+        if self.style.format == RowFormat::Sql && number.is_multiple_of(BATCH_ROWS) {
             sink.text().push_str("GO\n");
         }
         Ok(())
@@ -187,9 +187,9 @@ impl<'a> Encoder<'a> {
     /// The beginning of a row none of whose columns is written.
     fn write_empty(&self, out: &mut String) {
         match self.style.format {
-            Format::Csv => {}
+            RowFormat::Csv => {}
             // The only column there can be; the server numbers it or stamps it by itself.
-            Format::Sql => {
+            RowFormat::Sql => {
                 out.push_str(&format!("INSERT INTO {} DEFAULT VALUES; -- (", self.target()))
             }
             _ => out.push('{'),
@@ -226,17 +226,17 @@ impl<'a> Encoder<'a> {
         let datum = &*settled.datum;
         // Writing into a String does not fail.
         let lost = match self.style.format {
-            Format::Csv if datum.is_null() => {
+            RowFormat::Csv if datum.is_null() => {
                 out.push_str(&self.style.csv.null);
                 Ok(0)
             }
-            Format::Csv => {
+            RowFormat::Csv => {
                 self.scratch.clear();
                 let lost = write_plain(datum, &mut self.scratch);
                 push_field(&self.scratch, &self.style.csv, out);
                 lost
             }
-            Format::Sql => write_literal(datum, out),
+            RowFormat::Sql => write_literal(datum, out),
             _ => write_json(datum, out),
         };
         let mut loss = Loss::characters(settled.changed);
@@ -247,10 +247,10 @@ impl<'a> Encoder<'a> {
 }
 
 /// Why a column that has values in the rows is not written.
-pub(super) fn why_left_out(format: Format, column: &Column) -> Option<&'static str> {
+pub(super) fn why_left_out(format: RowFormat, column: &Column) -> Option<&'static str> {
     match (format, &column.ty, &column.computed) {
-        (Format::Sql, _, Some(_)) => Some("computed: the server computes it again"),
-        (Format::Sql, Some(SqlType::RowVersion), _) => {
+        (RowFormat::Sql, _, Some(_)) => Some("computed: the server computes it again"),
+        (RowFormat::Sql, Some(SqlType::RowVersion), _) => {
             Some("rowversion: the server gives new values")
         }
         _ => None,

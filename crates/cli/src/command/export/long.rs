@@ -7,9 +7,9 @@ use extentdb_types::literal::{TextLiteral, close_udt, open_udt};
 use extentdb_types::text::{CharDecoder, NCharDecoder, Piece};
 use extentdb_types::{CodePage, Datum, SqlType};
 
-use super::Format;
 use super::csv::push_quoted;
 use super::encode::{EncodedColumn, Encoder, WHOLE_BYTES_MAX};
+use super::format::RowFormat;
 use super::outcome::Loss;
 use super::select::OutputRow;
 use super::sink::{Sink, Stop};
@@ -34,17 +34,17 @@ impl<'a> LongText<'a> {
 
     /// CSV quotes it in any case: its characters are not known when it begins.
     fn quotes(&self) -> (&'static str, &'static str) {
-        if self.style.format == Format::Sql { ("N'", "'") } else { ("\"", "\"") }
+        if self.style.format == RowFormat::Sql { ("N'", "'") } else { ("\"", "\"") }
     }
 
     fn push(&mut self, text: &str, out: &mut String) {
         // A String takes everything.
         let _ = match self.style.format {
-            Format::Csv => {
+            RowFormat::Csv => {
                 push_quoted(text, out);
                 Ok(())
             }
-            Format::Sql => self.literal.push_text(text, out),
+            RowFormat::Sql => self.literal.push_text(text, out),
             _ => write_escaped(text, out),
         };
     }
@@ -61,7 +61,7 @@ impl<'a> LongText<'a> {
         }
         // A String takes everything.
         let _ = match self.style.format {
-            Format::Sql => self.literal.push(piece, out),
+            RowFormat::Sql => self.literal.push(piece, out),
             _ => write_piece(piece, out),
         };
     }
@@ -146,8 +146,8 @@ impl Encoder<'_> {
 
     fn write_binary(&mut self, mut value: LobValue<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
         let (open, close) = match (self.style.format, value.ty) {
-            (Format::Jsonl, _) => ("\"0x", "\""),
-            (Format::Sql, SqlType::Udt { kind, .. }) => (open_udt(kind), close_udt(kind)),
+            (RowFormat::Jsonl, _) => ("\"0x", "\""),
+            (RowFormat::Sql, SqlType::Udt { kind, .. }) => (open_udt(kind), close_udt(kind)),
             _ => ("0x", ""),
         };
         sink.text().push_str(open);
@@ -174,7 +174,7 @@ mod tests {
     use super::super::style::{CsvStyle, Surrogates, Timestamps};
     use super::*;
 
-    fn written(format: Format, surrogates: Surrogates) -> (String, u64) {
+    fn written(format: RowFormat, surrogates: Surrogates) -> (String, u64) {
         let csv = CsvStyle { delimiter: ',', null: String::new() };
         let style = Style { format, surrogates, csv, timestamps: Timestamps::Text };
         let mut long = LongText::new(&style);
@@ -187,11 +187,11 @@ mod tests {
     #[test]
     fn pieces_of_text_are_escaped_by_their_format() {
         let cases = [
-            (Format::Jsonl, Surrogates::Escape, "a\\\"'\\uD800", 0),
-            (Format::Jsonl, Surrogates::Replace, "a\\\"'\u{FFFD}", 1),
-            (Format::Csv, Surrogates::Replace, "a\"\"'\u{FFFD}", 1),
-            (Format::Csv, Surrogates::Escape, "a\"\"'\\uD800", 1),
-            (Format::Sql, Surrogates::Escape, "a\"''' + CONVERT(nvarchar(max), 0x00D8) + N'", 0),
+            (RowFormat::Jsonl, Surrogates::Escape, "a\\\"'\\uD800", 0),
+            (RowFormat::Jsonl, Surrogates::Replace, "a\\\"'\u{FFFD}", 1),
+            (RowFormat::Csv, Surrogates::Replace, "a\"\"'\u{FFFD}", 1),
+            (RowFormat::Csv, Surrogates::Escape, "a\"\"'\\uD800", 1),
+            (RowFormat::Sql, Surrogates::Escape, "a\"''' + CONVERT(nvarchar(max), 0x00D8) + N'", 0),
         ];
         for (format, surrogates, expected, count) in cases {
             assert_eq!(written(format, surrogates), (expected.to_owned(), count));

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::Format;
+use super::format::RowFormat;
 
 /// What is written for an unpaired surrogate: half of a character beyond U+FFFF, which nchar types
 /// may hold.
@@ -54,7 +54,7 @@ pub(super) struct StyleArgs {
 /// How values are written.
 #[derive(Clone, Debug)]
 pub(super) struct Style {
-    pub(super) format: Format,
+    pub(super) format: RowFormat,
     pub(super) surrogates: Surrogates,
     pub(super) csv: CsvStyle,
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "for parquet alone"))]
@@ -69,7 +69,7 @@ pub(super) struct CsvStyle {
 }
 
 impl Style {
-    pub(super) fn new(format: Format, args: &StyleArgs) -> anyhow::Result<Style> {
+    pub(super) fn new(format: RowFormat, args: &StyleArgs) -> anyhow::Result<Style> {
         let csv = CsvStyle { delimiter: args.delimiter, null: args.null.clone() };
         if csv.null.contains([csv.delimiter, '"', '\r', '\n']) {
             anyhow::bail!(
@@ -77,7 +77,7 @@ impl Style {
                 csv.null
             );
         }
-        let is_exact = matches!(format, Format::Jsonl | Format::Sql);
+        let is_exact = matches!(format, RowFormat::Jsonl | RowFormat::Sql);
         let default = if is_exact { Surrogates::Escape } else { Surrogates::Error };
         let surrogates = args.surrogates.unwrap_or(default);
         Ok(Style { format, surrogates, csv, timestamps: args.timestamps })
@@ -85,7 +85,8 @@ impl Style {
 
     /// True when an escape of the format keeps unpaired surrogates as they are.
     pub(super) fn keeps_surrogates(&self) -> bool {
-        self.surrogates == Surrogates::Escape && matches!(self.format, Format::Jsonl | Format::Sql)
+        self.surrogates == Surrogates::Escape
+            && matches!(self.format, RowFormat::Jsonl | RowFormat::Sql)
     }
 }
 

@@ -1,3 +1,5 @@
+use extentdb_base::Lsn;
+
 use super::*;
 use extentdb_format::mtf::SetFlags;
 
@@ -72,13 +74,13 @@ fn log(name: &str, first: u32, last: u32) -> Candidate {
     set(name, BackupKind::Log, first, last)
 }
 
-fn names(sets: &[Candidate], plan: &Plan) -> Vec<String> {
+fn names(sets: &[Candidate], plan: &ChainPlan) -> Vec<String> {
     let chain = [plan.base].into_iter().chain(plan.differential).chain(plan.logs.iter().copied());
     chain.map(|index| sets[index].path.display().to_string()).collect()
 }
 
 fn planned(sets: &[Candidate], stop: Option<StopAt>) -> (Vec<String>, Vec<String>) {
-    let plan = plan(sets, Begin::Full, stop, &[]).unwrap();
+    let plan = plan(sets, ChainStart::Full, stop, &[]).unwrap();
     let left_out = plan.left_out.iter().map(|set| set.path.display().to_string()).collect();
     (names(sets, &plan), left_out)
 }
@@ -101,7 +103,7 @@ fn sets_in_any_order_make_the_chain_with_the_newest_differential() {
 #[test]
 fn a_gap_names_the_ends_of_both_sides() {
     let sets = [full(8, 10), log("a", 5, 12), log("c", 20, 30)];
-    let error = plan(&sets, Begin::Full, None, &[]).unwrap_err();
+    let error = plan(&sets, ChainStart::Full, None, &[]).unwrap_err();
     let Error::Gap { before, after } = &error else { panic!("{error}") };
     assert_eq!((before.last_lsn, after.first_lsn), (lsn(12), lsn(20)));
     let text = error.to_string();
@@ -112,12 +114,12 @@ fn a_gap_names_the_ends_of_both_sides() {
 }
 
 #[test]
-fn a_log_of_another_fork_is_refused_and_one_that_spans_the_fork_is_taken() {
+fn a_log_of_another_fork_is_refused_and_one_that_spans_the_fork_is_used() {
     let other = Guid([9; 16]);
     let mut foreign = log("b", 12, 20);
     foreign.header.recovery_fork_id = other;
     let sets = [full(8, 10), log("a", 5, 12), foreign.clone()];
-    let error = plan(&sets, Begin::Full, None, &[]).unwrap_err();
+    let error = plan(&sets, ChainStart::Full, None, &[]).unwrap_err();
     assert!(matches!(error, Error::OtherFork { fork: FORK, .. }), "{error}");
     foreign.header.fork_point_lsn = Some(lsn(15));
     foreign.header.first_recovery_fork_id = Some(FORK);
@@ -126,10 +128,10 @@ fn a_log_of_another_fork_is_refused_and_one_that_spans_the_fork_is_taken() {
 }
 
 #[test]
-fn a_differential_of_another_full_backup_is_named_with_what_it_needs() {
+fn a_differential_of_another_full_backup_is_reported_with_its_base() {
     let mut stray = differential("stray", 11, 13);
     stray.header.differential_base_guid = Some(Guid([7; 16]));
-    let error = plan(&[full(8, 10), stray], Begin::Full, None, &[]).unwrap_err();
+    let error = plan(&[full(8, 10), stray], ChainStart::Full, None, &[]).unwrap_err();
     assert!(error.to_string().contains("07070707-0707"), "{error}");
 }
 
@@ -137,12 +139,12 @@ fn a_differential_of_another_full_backup_is_named_with_what_it_needs() {
 fn a_set_of_another_family_is_foreign() {
     let mut foreign = log("foreign", 9, 12);
     foreign.header.family_guid = Guid([8; 16]);
-    let error = plan(&[full(8, 10), foreign], Begin::Full, None, &[]).unwrap_err();
+    let error = plan(&[full(8, 10), foreign], ChainStart::Full, None, &[]).unwrap_err();
     assert!(matches!(error, Error::SetOfOtherDatabase { .. }), "{error}");
 }
 
 #[test]
-fn what_was_made_after_the_stop_is_left_out() {
+fn sets_after_the_stop_are_left_out() {
     let sets = [
         full(8, 10),
         differential("new", 24, 28),
@@ -159,9 +161,9 @@ fn what_was_made_after_the_stop_is_left_out() {
 }
 
 #[test]
-fn log_backups_alone_are_a_chain_only_where_no_database_is_wanted() {
+fn log_backups_alone_are_a_chain_only_without_a_database() {
     let sets = [log("b", 12, 20), log("a", 5, 12)];
-    assert!(plan(&sets, Begin::Full, None, &[]).is_err());
-    let plan = plan(&sets, Begin::Any, None, &[]).unwrap();
+    assert!(plan(&sets, ChainStart::Full, None, &[]).is_err());
+    let plan = plan(&sets, ChainStart::Any, None, &[]).unwrap();
     assert_eq!(names(&sets, &plan), ["a", "b"]);
 }

@@ -1,6 +1,6 @@
 //! Builds backups, plain and compressed, from the writers of `format::mtf`.
 //!
-//! The shape is that of real files: every block, stream, padding and filemark, at the places SQL
+//! The layout is that of real files: every block, stream, padding and filemark, at the offsets SQL
 //! Server puts them.
 
 use extentdb_base::env::{Rng, SplitMix64};
@@ -111,7 +111,7 @@ impl MediaSpec {
 
 pub(super) const WRITTEN: MtfDate = MtfDate::new(2020, 2, 29, 12, 34, 56);
 
-/// A page that names itself, with some bytes that follow from `seed`, sealed by a checksum.
+/// A page with its own id, with some bytes that follow from `seed`, sealed by a checksum.
 pub(super) fn page(id: PageId, seed: u64) -> Box<PageBytes> {
     let mut page = Box::new([0; PAGE_BYTES]);
     let mut rng = SplitMix64::new(seed ^ u64::from(id.page) << 20);
@@ -126,7 +126,7 @@ pub(super) fn page(id: PageId, seed: u64) -> Box<PageBytes> {
     page
 }
 
-/// An extent whose eight pages name themselves.
+/// An extent whose eight pages have their own ids.
 pub(super) fn formatted(file: u16, index: u32, seed: u64) -> Vec<u8> {
     (0..8).flat_map(|place| page(PageId::new(file, 8 * index + place), seed).to_vec()).collect()
 }
@@ -227,7 +227,7 @@ impl<'a> Builder<'a> {
         self.put(&out);
     }
 
-    /// APAD, so that the payload behind the next stream header begins on a device block.
+    /// APAD, so that the payload after the next stream header begins on a device block.
     fn pad_payload(&mut self) {
         let after = self.stream + 2 * STREAM_HEADER_BYTES as u64 + 2;
         let bytes = after.next_multiple_of(self.spec.device_block as u64) - after;
@@ -284,7 +284,7 @@ impl<'a> Builder<'a> {
         self.file.extend_from_slice(&payload);
     }
 
-    /// A filemark; in a compressed file behind padding or the seek index.
+    /// A filemark; in a compressed file after padding or the seek index.
     fn filemark(&mut self, with_index: bool) {
         self.flush();
         let block = self.spec.device_block;

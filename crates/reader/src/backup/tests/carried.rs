@@ -67,7 +67,7 @@ fn read_back(parity: [u8; 2], bytes: Vec<u8>, first: u64) -> (usize, Vec<String>
 }
 
 #[test]
-fn the_byte_after_the_parity_of_a_vlf_says_nothing() {
+fn the_byte_after_the_parity_of_a_vlf_is_ignored() {
     for after in [0, 1, 0xff] {
         let read = read_back([0x80, after], blocks(0x9000, 0, Parity::Even), 0x9000);
         assert_eq!(read, (3, vec![]), "{after}");
@@ -75,7 +75,7 @@ fn the_byte_after_the_parity_of_a_vlf_says_nothing() {
 }
 
 #[test]
-fn a_parity_that_cannot_be_is_taken_from_the_carried_blocks() {
+fn an_invalid_parity_is_replaced_by_that_of_the_carried_blocks() {
     for (described, stamped) in [(0xff, Parity::Odd), (0, Parity::Even), (0xc0, Parity::Odd)] {
         for unused in [0, 1, 9] {
             let read = read_back([described, 0], blocks(0x9000, unused, stamped), 0x9000);
@@ -85,10 +85,10 @@ fn a_parity_that_cannot_be_is_taken_from_the_carried_blocks() {
 }
 
 #[test]
-fn a_parity_that_cannot_be_is_named_when_no_block_tells_it() {
+fn an_invalid_parity_is_reported_when_no_block_has_one() {
     let read = read_back([0xff, 0], vec![0; 0x1000], 0x9000);
     assert_eq!(read, (0, vec!["VLF parity is ff, not 00, 40 or 80".to_owned()]));
-    // Blocks that were stamped for another place say nothing.
+    // Blocks stamped for another offset are ignored.
     let (count, faults) = read_back([0xff, 0], blocks(0xb000, 0, Parity::Odd), 0x9000);
     assert_eq!((count, faults.len()), (0, 1));
 }

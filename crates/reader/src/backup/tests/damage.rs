@@ -1,4 +1,4 @@
-//! Damaged and truncated backups: what is there is read, what is missing is named, nothing panics
+//! Damaged and truncated backups: existing parts are read, missing ones are named, nothing panics
 //! or hangs.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use extentdb_format::mtf::container::{
     ContainerVersion, FIRST_RECORD_AT, RecordHeader, RecordKind,
 };
 
-/// What may never be exceeded, however damaged a file is.
+/// Limits that hold for any damage.
 const TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A set with log whose extents 0 to 5 are known, on one file.
@@ -35,7 +35,7 @@ fn assert_extents_are_true(set: &BackupSet) -> usize {
     count
 }
 
-/// Opens whatever can be opened and reads everything; the result only has to come in time.
+/// Opens and reads everything that can be read; only the time matters.
 fn read_everything(files: Vec<Vec<u8>>) -> Result<(), Error> {
     let clock = SystemClock::new();
     let media = media(files)?;
@@ -58,7 +58,7 @@ fn read_everything(files: Vec<Vec<u8>>) -> Result<(), Error> {
 }
 
 #[test]
-fn a_backup_cut_off_anywhere_is_read_as_far_as_it_goes() {
+fn a_backup_truncated_anywhere_is_read_up_to_its_end() {
     for (media_spec, whole) in [(media_spec(), 6), (media_spec().packed(), 6)] {
         let file = media_spec.build();
         let step = if media_spec.packed.is_some() { 7 } else { 1021 };
@@ -78,7 +78,7 @@ fn a_backup_cut_off_anywhere_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn the_part_that_is_cut_off_is_named() {
+fn the_truncated_part_is_named() {
     let file = media_spec().build();
     let find = |tag: &[u8], nth: usize| {
         let places =
@@ -141,7 +141,7 @@ fn records_of(file: &[u8]) -> Vec<Range<usize>> {
 }
 
 #[test]
-fn one_damaged_payload_costs_one_extent() {
+fn one_damaged_payload_loses_one_extent() {
     let mut file = media_spec().packed().build();
     let record = records_of(&file)[2 + 3].clone();
     file[record.end - 40] ^= 4;
@@ -154,7 +154,7 @@ fn one_damaged_payload_costs_one_extent() {
 }
 
 #[test]
-fn a_damaged_record_header_costs_one_extent() {
+fn a_damaged_record_header_loses_one_extent() {
     let whole = media_spec().packed().build();
     let record = records_of(&whole)[2 + 3].clone();
     // Kind, length of the output, size (smaller, larger, none), checksum.
@@ -184,7 +184,7 @@ fn a_damaged_record_header_costs_one_extent() {
 }
 
 #[test]
-fn damaged_blocks_and_streams_are_named_and_passed() {
+fn damaged_blocks_and_streams_are_reported_and_skipped() {
     let whole = media_spec().build();
     let find = |tag: &[u8]| whole.windows(4).position(|bytes| bytes == tag).unwrap();
     // A byte that only the checksum of the block or stream header covers.
@@ -205,7 +205,7 @@ fn damaged_blocks_and_streams_are_named_and_passed() {
         let texts = texts(set.findings());
         assert!(texts.len() == 1 && texts[0].starts_with(expected), "{texts:?}");
     }
-    // A tag that is gone: the block is passed over, the next one found.
+    // An overwritten tag: the block is skipped, the next one found.
     for tag in [b"VOLB", b"MSTL", b"MSLS", b"MSCI"] {
         let mut file = whole.clone();
         file[find(tag)] = b'?';
@@ -220,7 +220,7 @@ fn damaged_blocks_and_streams_are_named_and_passed() {
 }
 
 #[test]
-fn zeros_behind_the_end_are_no_finding() {
+fn zeros_after_the_end_are_no_finding() {
     for media_spec in [media_spec(), media_spec().packed()] {
         let mut file = media_spec.build();
         file.resize(file.len() + 100_000, 0);
@@ -332,7 +332,7 @@ fn hammer(files: &[Vec<u8>], rounds: u32, seed: u64) {
 }
 
 #[test]
-fn mutations_of_built_media_end_in_time() {
+fn mutated_built_media_are_read_in_bounded_time() {
     let set =
         |number| SetSpec::full(number, 3, (0..3).map(|index| formatted(1, index, 1)).collect());
     let plain = MediaSpec::of(vec![set(1), set(2)]);
@@ -344,7 +344,7 @@ fn mutations_of_built_media_end_in_time() {
 }
 
 #[test]
-fn mutations_of_samples_end_in_time() {
+fn mutated_samples_are_read_in_bounded_time() {
     for (name, rounds) in [
         ("northwind-stripe-2-of-2.bak", 150),
         ("northwind-2014.bak", 150),

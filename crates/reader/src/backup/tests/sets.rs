@@ -84,7 +84,7 @@ fn appended_sets_are_listed_and_each_is_read() {
 }
 
 #[test]
-fn several_files_lie_in_one_backup() {
+fn one_backup_holds_several_files() {
     let mut spec = small(1);
     spec.files = vec![(1, 10), (3, 20), (4, 20)];
     let of = |file, indexes: &[u32]| {
@@ -129,7 +129,7 @@ fn of_repeated_extents_the_last_image_wins() {
     }
 }
 
-/// Log bytes that tell where in the log file they belong.
+/// Log bytes that encode their offset in the log file.
 fn log_bytes(first: u64, len: u64) -> Vec<u8> {
     (first..first + len).map(|at| (at % 251) as u8).collect()
 }
@@ -181,7 +181,7 @@ fn log_of_several_vlfs_is_found_at_its_offsets() {
 }
 
 #[test]
-fn other_kinds_are_named_with_what_they_need() {
+fn other_kinds_are_reported_with_the_sets_they_need() {
     let cases = [
         (
             BackupKind::Log,
@@ -268,7 +268,7 @@ fn a_log_backup_without_pages_opens_on_request() {
 }
 
 #[test]
-fn a_full_backup_without_pages_says_so() {
+fn a_full_backup_without_pages_is_an_error() {
     let mut spec = small(1);
     spec.sections = vec![];
     let error = only_set(MediaSpec::of(vec![spec]).build()).map(|_| ()).unwrap_err();
@@ -308,7 +308,7 @@ fn repack(file: &[u8], replace: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn other_algorithms_are_not_called_damage() {
+fn other_algorithms_are_not_reported_as_damage() {
     let file = MediaSpec::of(vec![small(1)]).packed().build();
     let zstandard = repack(&file, |payload| {
         let mut packed = payload.to_vec();
@@ -330,7 +330,7 @@ fn other_algorithms_are_not_called_damage() {
 }
 
 #[test]
-fn what_is_no_backup_is_told_apart() {
+fn files_that_are_no_backup_are_refused() {
     let cases: [(Vec<u8>, &str); 5] = [
         (vec![], "a.bak: not a backup: it starts with []"),
         (

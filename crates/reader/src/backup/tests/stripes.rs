@@ -93,7 +93,7 @@ fn the_same_stripe_twice_is_an_error() {
 }
 
 #[test]
-fn a_set_that_one_stripe_lacks_is_named() {
+fn a_set_missing_on_one_stripe_is_named() {
     let [mut first, second] = two_stripes(1);
     first.sets.push(SetSpec::full(9, 12, vec![formatted(1, 0, 9)]));
     let media = media(vec![first.build(), second.build()]).unwrap();

@@ -1,11 +1,10 @@
-//! A backup whose pages are older than its end: the log that it carries completes them
-//! (`checkdb.md` N10).
+//! A backup whose pages are older than its end: the log that it carries completes them.
 
 use extentdb_base::size::PAGE_BYTES;
+use extentdb_faults::crash::{Crash, CrashOptions, crash};
 use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageRef, checksum};
-use extentdb_synth::crash::{Crash, CrashOptions, crash};
-use extentdb_synth::{MakeOptions, Size, make};
+use extentdb_template::{MakeOptions, Size, make};
 
 use super::builder::{LogSpec, MediaSpec, SetSpec};
 use super::*;
@@ -75,7 +74,7 @@ fn a_backup_taken_under_load_is_completed_by_the_log_it_carries() {
 }
 
 #[test]
-fn a_backup_without_its_log_says_so() {
+fn a_backup_without_its_log_reports_it() {
     let folder = tempfile::tempdir().unwrap();
     let extents = [0, 1].map(|index| builder::formatted(1, index, 3)).to_vec();
     let path = folder.path().join("nolog.bak");

@@ -65,7 +65,7 @@ fn a_run_of_unnamed_extents_may_cross_into_the_next_file() {
 }
 
 #[test]
-fn an_extent_that_could_lie_at_two_places_is_left_out_and_named() {
+fn an_extent_with_two_possible_positions_is_left_out_and_reported() {
     let extents = vec![first_extent(1, &[0, 1, 2, 4]), zeros(), formatted(1, 4, 1)];
     for set in open(vec![(1, 9)], extents) {
         assert_eq!(indexes(&set, 1), [0, 4]);
@@ -76,7 +76,7 @@ fn an_extent_that_could_lie_at_two_places_is_left_out_and_named() {
     }
 }
 
-/// Eight empty work pages, as a buffer of BACKUP begins its life.
+/// Eight empty work pages, as in a new buffer of BACKUP.
 fn work_pages() -> Vec<u8> {
     let mut one = vec![0; PAGE_BYTES];
     one[..2].copy_from_slice(&[1, 0x65]);
@@ -102,7 +102,7 @@ fn a_buffer_that_was_never_filled_is_no_extent_and_no_damage() {
 }
 
 #[test]
-fn an_allocated_extent_beside_fillers_is_placed() {
+fn an_allocated_extent_next_to_fillers_is_placed() {
     let rubbish = vec![0x17; EXTENT_BYTES];
     let extents =
         vec![first_extent(1, &[0, 2, 4]), work_pages(), rubbish.clone(), formatted(1, 4, 1)];
@@ -114,7 +114,7 @@ fn an_allocated_extent_beside_fillers_is_placed() {
 }
 
 #[test]
-fn zeros_that_nothing_allocated_waits_for_are_named() {
+fn zeros_without_an_allocated_extent_are_reported() {
     // They may be what is left of a later image of an extent.
     let extents = vec![first_extent(1, &[0, 4]), formatted(1, 4, 1), zeros()];
     for set in open(vec![(1, 9)], extents) {
@@ -127,7 +127,7 @@ fn zeros_that_nothing_allocated_waits_for_are_named() {
 }
 
 #[test]
-fn where_a_stripe_is_missing_the_gam_places_nothing() {
+fn with_a_missing_stripe_the_gam_places_nothing() {
     // Extent 2 lies in the other stripe: the extent without a header may be 1 or 2, or filler.
     let rubbish = vec![0x17; EXTENT_BYTES];
     let extents = vec![first_extent(1, &[0, 2, 4]), rubbish, formatted(1, 4, 1)];
@@ -140,10 +140,10 @@ fn where_a_stripe_is_missing_the_gam_places_nothing() {
 }
 
 #[test]
-fn a_later_page_names_the_extent_when_the_first_cannot() {
+fn a_later_page_claims_the_extent_when_the_first_cannot() {
     let mut half = formatted(1, 5, 1);
     half[..3 * PAGE_BYTES].fill(0);
-    // A header whose number does not fit its place says nothing.
+    // A header whose page number does not fit its slot is ignored.
     half[PAGE_BYTES..2 * PAGE_BYTES].copy_from_slice(&page(PageId::new(1, 71), 1)[..]);
     for set in open(vec![(1, 12)], vec![first_extent(1, &[0, 5]), half.clone()]) {
         assert_eq!(indexes(&set, 1), [0, 5]);
@@ -159,7 +159,7 @@ fn an_old_page_does_not_outvote_the_others() {
     // Extent 7: an old page of a file that is not in the backup, then its own.
     let mut extent_7 = formatted(1, 7, 1);
     extent_7[..PAGE_BYTES].copy_from_slice(&page(PageId::new(9, 800), 1)[..]);
-    // Extent 8: nothing but an old page from behind the end of the file.
+    // Extent 8: only an old page from past the end of the file.
     let mut extent_8 = zeros();
     extent_8[..PAGE_BYTES].copy_from_slice(&page(PageId::new(1, 8000), 1)[..]);
     let first = first_extent(1, &[0, 2, 6, 7, 8]);

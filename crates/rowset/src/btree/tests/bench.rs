@@ -1,6 +1,6 @@
 //! What the tests run on: a database on a disk in memory with a log, a pool, a space and one tree.
 //!
-//! The database is built by `synth` and has three tables without rows: one with a clustered index,
+//! The database is built by `template` and has three tables without rows: one with a clustered index,
 //! a heap with a nonclustered one that includes the value, and a clustered one of numbers. The keys
 //! of the first two may have 900 bytes. The pointers of the unit are kept in its real row of
 //! `sysallocunits`, so that they are logged, redone and undone as in a whole database.
@@ -25,7 +25,7 @@ use extentdb_format::log::{BlockFormat, Context, Op, RecordHeader, RecordRef};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_space::{Counts, FileDescription, Options, Space, Unit, UnitDescription, UnitRows};
-use extentdb_synth::build::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
+use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_txn::{Kind, Manager, Transaction};
 use extentdb_types::{Guid, SqlType};
 use extentdb_wal::{Growth, Log, LogSpec};

@@ -1,0 +1,7 @@
+//! What clients do to a table: our engine and its peers run the same work.
+
+mod inserts;
+mod trees;
+
+pub use inserts::InsertWork;
+pub use trees::{Action, GROUP, KeyOrder, TEXT_CHARS, TableKind, TreeWork};

@@ -1,0 +1,189 @@
+//! Group 11: changes that leave a database sound. A check must report nothing.
+
+use extentdb_base::PageId;
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_catalog::layout::PhysicalColumn;
+use extentdb_catalog::table::Source;
+use extentdb_format::page::{PageHeader, PageRef};
+use extentdb_format::record::RecordKind;
+use extentdb_types::SqlType;
+
+use crate::candidates::{CandidatePage, Candidates};
+use crate::edit::Edit;
+use crate::row::{has_pointers, make_ghost, span};
+use extentdb_format::PageBuf;
+
+/// Pages that one control changes.
+const PAGES: usize = 8;
+
+/// A change that is no fault.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Harmless {
+    /// Garbage in free extents and in the free space of pages.
+    Garbage,
+    /// The first rows of some leaf pages are deleted: their separators are lower than any row.
+    FirstRowsDeleted,
+    /// Letters change their case, in the rows and in the indexes, under a collation that ignores
+    /// it.
+    CaseChanged,
+    /// All rows of a page are ghosts, and so are their entries.
+    Ghosts,
+}
+
+impl Harmless {
+    /// All of them.
+    pub const ALL: [Harmless; 4] =
+        [Harmless::Garbage, Harmless::FirstRowsDeleted, Harmless::CaseChanged, Harmless::Ghosts];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Harmless::Garbage => "garbage",
+            Harmless::FirstRowsDeleted => "first-rows-deleted",
+            Harmless::CaseChanged => "case-changed",
+            Harmless::Ghosts => "ghosts",
+        }
+    }
+
+    /// New images of pages; `None` when there is nothing to change.
+    pub(crate) fn make(
+        self,
+        candidates: &Candidates<'_>,
+        rng: &mut SplitMix64,
+    ) -> Option<Vec<(PageId, PageBuf)>> {
+        match self {
+            Harmless::Garbage => garbage(candidates, rng),
+            Harmless::FirstRowsDeleted => first_rows_deleted(candidates, rng),
+            Harmless::CaseChanged => case_changed(candidates, rng),
+            Harmless::Ghosts => ghosts(candidates, rng),
+        }
+    }
+}
+
+/// N1.
+fn garbage(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    let mut edit = Edit::new(candidates);
+    for _ in 0..PAGES {
+        let Some(found) = candidates.row_page(rng).or_else(|| candidates.entry_page(rng)) else {
+            break;
+        };
+        let free = usize::from(found.header().free_offset.get())..found.view().slot_array_start();
+        edit.page(found.id)?
+            .get_mut(free)?
+            .iter_mut()
+            .for_each(|byte| *byte = rng.next_u64() as u8);
+    }
+    let mut images = edit.images()?;
+    if let Some(extent) = candidates.free_extent(rng) {
+        // Nobody's pages carry no protection that could be right.
+        images.extend(extent.pages().filter(|page| candidates.stored(*page).is_some()).map(
+            |page| {
+                let mut image = PageBuf::zeroed();
+                image.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+                (page, image)
+            },
+        ));
+    }
+    (!images.is_empty()).then_some(images)
+}
+
+/// N2.
+fn first_rows_deleted(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Vec<(PageId, PageBuf)>> {
+    let mut edit = Edit::new(candidates);
+    let mut deleted = 0;
+    for _ in 0..4 * PAGES {
+        let Some(found) = candidates.leaf(rng) else { break };
+        let is_row = found.record(0).is_some_and(|record| record.kind() == RecordKind::Primary);
+        if !is_row || edit.has(found.id) || deleted == PAGES {
+            continue;
+        }
+        let entries = candidates.entries_of(&found, 0);
+        // On a page that changed already the slots are others.
+        let is_clear =
+            entries.is_some_and(|entries| entries.iter().all(|(entry, _)| !edit.has(entry.id)));
+        if is_clear && candidates.remove_row(&mut edit, &found, 0).is_some() {
+            deleted += 1;
+        }
+    }
+    (deleted > 0).then(|| edit.images())?
+}
+
+/// N6.
+fn case_changed(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Vec<(PageId, PageBuf)>> {
+    let ignores_case = |column: &PhysicalColumn| {
+        let collation = column.ty.and_then(|ty| match ty {
+            SqlType::Char { collation, .. } | SqlType::VarChar { len: Some(_), collation } => {
+                Some(collation)
+            }
+            _ => None,
+        });
+        collation.is_some_and(|collation| !collation.is_binary() && collation.ignores_case())
+    };
+    let spots = candidates.base_pages();
+    let mut pick = |indexed: bool| {
+        candidates.pick_row(rng, &spots, |found, slot, _| {
+            let table = candidates.table(&found.partition)?;
+            if table.columns.iter().any(|column| column.computed.is_some())
+                || table.indexes.iter().any(|index| index.filter.is_some())
+            {
+                return None;
+            }
+            candidates.columns(&found.partition).filter(|column| ignores_case(column)).find_map(
+                |column| {
+                    let is_it =
+                        candidates.is_indexed(&found.partition, column.column_id) == indexed;
+                    let place = span(&found.page, slot, column).filter(|_| is_it)?;
+                    let at =
+                        found.page.get(place.clone())?.iter().position(u8::is_ascii_alphabetic)?;
+                    Some((column.column_id, place.start + at, at))
+                },
+            )
+        })
+    };
+    let (found, slot, (id, place, at)) = pick(true).or_else(|| pick(false))?;
+    let mut edit = Edit::new(candidates);
+    *edit.page(found.id)?.get_mut(place)? ^= 0x20;
+    for (entry, slot) in candidates.entries_of(&found, slot)? {
+        let copies = candidates.sources(&entry.partition);
+        if let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(id)) {
+            let place = span(&entry.page, slot, copy)?.start + at;
+            *edit.page(entry.id)?.get_mut(place)? ^= 0x20;
+        }
+    }
+    edit.images()
+}
+
+/// N7: a page of only ghosts.
+fn ghosts(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    let is_plain = |found: &CandidatePage| {
+        let records = || (0..found.slots()).filter_map(|slot| found.record(slot));
+        let table = candidates.table(&found.partition);
+        let has_filter =
+            table.is_some_and(|table| table.indexes.iter().any(|index| index.filter.is_some()));
+        !has_filter
+            && records()
+                .all(|record| record.kind() == RecordKind::Primary && !has_pointers(&record))
+    };
+    let (found, ()) = candidates.pick(rng, candidates.leaves(), |found, _| {
+        (found.has_links() && is_plain(found)).then_some(())
+    })?;
+    let mut edit = Edit::new(candidates);
+    for slot in 0..found.slots() {
+        let entries = candidates.entries_of(&found, slot)?;
+        let all = entries.iter().map(|(entry, slot)| (entry.id, *slot)).chain([(found.id, slot)]);
+        for (id, slot) in all.collect::<Vec<_>>() {
+            let page = edit.page(id)?;
+            PageRef::new(page).slot_offset(slot)?;
+            make_ghost(page, slot)?;
+            let ghosts = &mut PageHeader::of_mut(page).ghost_count;
+            ghosts.set(ghosts.get() + 1);
+        }
+    }
+    edit.images()
+}

@@ -1,0 +1,365 @@
+//! Group 3: keys out of order, doubled keys, separators and child pointers.
+
+use std::ops::Range;
+
+use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_catalog::layout::PhysicalColumn;
+use extentdb_format::PageBuf;
+use extentdb_format::page::PageHeader;
+use extentdb_types::SqlType;
+
+use crate::candidates::{CandidatePage, Candidates, record_at};
+use crate::fault::Fault;
+use crate::kind::header::{changed, next_of};
+use crate::kind::link::free_page;
+use crate::row::{key_text, set_child, span, value};
+
+/// Numbers of the cross-check when the key of a row of a clustered index changes: its locator is
+/// another one.
+const MOVED: &[u32] = &[8951, 8952];
+
+/// A deleted row has no entries, and another row may take its key.
+fn is_ghost(page: &PageBuf, slot: u16) -> bool {
+    record_at(page, slot).is_none_or(|record| record.kind().is_ghost())
+}
+
+/// Gives a record the key of another one, byte for byte. `None` when they have not the same lengths
+/// and NULLs, and for ghosts.
+fn copy_key(
+    key: &[PhysicalColumn],
+    page: &mut PageBuf,
+    slot: u16,
+    source: &PageBuf,
+    from: u16,
+) -> Option<()> {
+    if is_ghost(page, slot) || is_ghost(source, from) {
+        return None;
+    }
+    let mut partitions: Vec<(Range<usize>, Vec<u8>)> = Vec::new();
+    let mut is_other = false;
+    for column in key {
+        match (span(page, slot, column), value(source, from, column)) {
+            (Some(place), Some(bytes)) if place.len() == bytes.len() => {
+                is_other |= page.get(place.clone())? != bytes;
+                partitions.push((place, bytes));
+            }
+            // An uniquifier that is not stored on both sides.
+            (None, Some(bytes)) if bytes.is_empty() => {}
+            _ => return None,
+        }
+    }
+    for (place, bytes) in partitions {
+        page.get_mut(place)?.copy_from_slice(&bytes);
+    }
+    is_other.then_some(())
+}
+
+/// The key columns of a partition, in key order.
+fn key_of(candidates: &Candidates<'_>, found: &CandidatePage) -> Option<Vec<PhysicalColumn>> {
+    let key: Vec<PhysicalColumn> =
+        candidates.rowset(&found.partition)?.layout.key().into_iter().cloned().collect();
+    (!key.is_empty()).then_some(key)
+}
+
+/// A leaf whose row `slot` gets the key of another row.
+fn moved(
+    candidates: &Candidates<'_>,
+    found: &CandidatePage,
+    slot: u16,
+    page: PageBuf,
+    expected: &[u32],
+) -> Option<Fault> {
+    let fault = changed(
+        candidates,
+        found,
+        |image| {
+            *image = page;
+            Some(())
+        },
+        expected,
+    )?;
+    Some(fault.of_key(key_text(candidates, found, slot)).at_slot(slot))
+}
+
+/// Row 68: a row in the middle gets the key of the second row after it.
+pub(crate) fn raised(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, page)) = candidates.pick(rng, candidates.leaves(), |found, rng| {
+        let key = key_of(candidates, found)?;
+        let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
+        let from = rng.below(inner.into()) as u16;
+        (0..inner)
+            .map(|at| 1 + (from + at) % inner)
+            .filter(|slot| slot + 2 < found.slots())
+            .find_map(|slot| {
+                let mut page = found.page.clone();
+                copy_key(&key, &mut page, slot, &found.page, slot + 2)?;
+                Some((slot, page))
+            })
+    })?;
+    moved(candidates, &found, slot, page, &[2511])
+        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+}
+
+/// Row 69: the last row gets the key of the second row of the next page.
+pub(crate) fn raised_last(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    last_gets(candidates, rng, 1, &[8934])
+}
+
+/// Row 73: the last row gets the key of the first row of the next page.
+pub(crate) fn doubled_across(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    last_gets(candidates, rng, 0, &[]).map(|fault| fault.any_of(&[2512, 8934]))
+}
+
+fn last_gets(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+    from: u16,
+    expected: &[u32],
+) -> Option<Fault> {
+    let (found, (slot, page)) = candidates.pick(rng, candidates.leaves(), |found, _| {
+        let key = key_of(candidates, found)?;
+        let next = candidates.found(next_of(candidates, found.id)?, &found.partition)?;
+        let slot =
+            found.slots().checked_sub(1).filter(|_| found.has_links() && next.slots() > 2)?;
+        let mut page = found.page.clone();
+        copy_key(&key, &mut page, slot, &next.page, from)?;
+        Some((slot, page))
+    })?;
+    moved(candidates, &found, slot, page, expected)
+        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+}
+
+/// Row 70: the first row gets a key below its separator, yet above all of the page before.
+pub(crate) fn lowered_first(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, page) = candidates
+        .pick(rng, candidates.uppers(), |upper, rng| {
+            let slots = upper.slots();
+            let from = rng.below(slots.into()) as u16;
+            (0..slots)
+                .map(|at| (from + at) % slots)
+                .find_map(|slot| lower_child(candidates, upper, slot))
+        })
+        .map(|(_, (found, page))| (found, page))?;
+    moved(candidates, &found, 0, page, &[8933])
+        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+}
+
+fn lower_child(
+    candidates: &Candidates<'_>,
+    upper: &CandidatePage,
+    slot: u16,
+) -> Option<(CandidatePage, PageBuf)> {
+    let key = key_of(candidates, upper)?;
+    let first = key.first().filter(|column| !column.is_descending())?;
+    let found = candidates
+        .found(upper.record(slot)?.child()?, &upper.partition)
+        .filter(CandidatePage::has_links)?;
+    let before = candidates.found(found.neighbours?.0, &upper.partition)?;
+    let high = integer(first, &before.page, before.slots().checked_sub(1)?)?;
+    let separator = integer(first, &upper.page, slot)?;
+    let wanted = high.checked_add(1).filter(|wanted| *wanted < separator)?;
+    let place = span(&found.page, 0, first).filter(|_| !is_ghost(&found.page, 0))?;
+    let mut page = found.page.clone();
+    let bytes = wanted.to_le_bytes();
+    page.get_mut(place.clone())?.copy_from_slice(bytes.get(..place.len())?);
+    Some((found, page))
+}
+
+/// The value of an integer column.
+fn integer(column: &PhysicalColumn, page: &PageBuf, slot: u16) -> Option<i64> {
+    let bytes = value(page, slot, column)?;
+    match (column.ty?, &bytes[..]) {
+        (SqlType::TinyInt, [byte]) => Some(i64::from(*byte)),
+        (SqlType::SmallInt, bytes) => Some(i64::from(i16::from_le_bytes(bytes.try_into().ok()?))),
+        (SqlType::Int, bytes) => Some(i64::from(i32::from_le_bytes(bytes.try_into().ok()?))),
+        (SqlType::BigInt, bytes) => Some(i64::from_le_bytes(bytes.try_into().ok()?)),
+        _ => None,
+    }
+}
+
+/// Row 71: an entry of a unique index gets the key of the one before it.
+pub(crate) fn index_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, page)) = candidates.pick(rng, candidates.entries(), |found, rng| {
+        let table = candidates.table(&found.partition)?;
+        table.indexes.iter().find(|index| index.id == found.partition.index && index.unique)?;
+        let key = key_of(candidates, found)?;
+        let pairs = found.slots().checked_sub(2).filter(|pairs| *pairs > 0)?;
+        let slot = 1 + rng.below(pairs.into()) as u16;
+        let mut page = found.page.clone();
+        copy_key(&key, &mut page, slot, &found.page, slot - 1)?;
+        Some((slot, page))
+    })?;
+    moved(candidates, &found, slot, page, &[2512, 8951, 8952])
+}
+
+/// Row 72: two rows with the same key and the same number.
+pub(crate) fn uniquifier_doubled(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    let (found, (slot, page)) = candidates.pick(rng, candidates.leaves(), |found, rng| {
+        let key = key_of(candidates, found)?;
+        let (number, rest) = key.split_last().filter(|(last, _)| last.is_uniquifier())?;
+        let pairs = found.slots().checked_sub(1).filter(|pairs| *pairs > 0)?;
+        let from = rng.below(pairs.into()) as u16;
+        (0..pairs).map(|at| 1 + (from + at) % pairs).find_map(|slot| {
+            let same = |column: &PhysicalColumn| {
+                value(&found.page, slot, column) == value(&found.page, slot - 1, column)
+            };
+            let mut page = found.page.clone();
+            rest.iter().all(same).then(|| {
+                copy_key(std::slice::from_ref(number), &mut page, slot, &found.page, slot - 1)
+            })??;
+            Some((slot, page))
+        })
+    })?;
+    moved(candidates, &found, slot, page, &[2512])
+        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+}
+
+/// An upper page with a separator, not the first of its page, that gets the key of a row near it.
+fn separator(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+    source: impl Fn(&CandidatePage, u16) -> Option<(CandidatePage, u16)>,
+    expected: &[u32],
+) -> Option<Fault> {
+    let (found, (slot, page)) = candidates.pick(rng, candidates.uppers(), |found, rng| {
+        let key = key_of(candidates, found)?;
+        let inner = found.slots().checked_sub(1).filter(|inner| *inner > 0)?;
+        let from = rng.below(inner.into()) as u16;
+        (0..inner).map(|at| 1 + (from + at) % inner).find_map(|slot| {
+            let (leaf, row) = source(found, slot)?;
+            let mut page = found.page.clone();
+            copy_key(&key, &mut page, slot, &leaf.page, row)?;
+            Some((slot, page))
+        })
+    })?;
+    let fault = changed(
+        candidates,
+        &found,
+        |image| {
+            *image = page;
+            Some(())
+        },
+        expected,
+    )?;
+    Some(fault.at_slot(slot))
+}
+
+/// Row 74: the second row of the child becomes its separator.
+pub(crate) fn separator_raised(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let second = |found: &CandidatePage, slot: u16| {
+        let child = candidates.found(found.record(slot)?.child()?, &found.partition)?;
+        (child.slots() >= 3).then_some((child, 1))
+    };
+    separator(candidates, rng, second, &[8933])
+}
+
+/// Row 75: the last row but one of the child before becomes the separator.
+pub(crate) fn separator_lowered(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    let last_but_one = |found: &CandidatePage, slot: u16| {
+        let child = candidates.found(found.record(slot - 1)?.child()?, &found.partition)?;
+        let row = child.slots().checked_sub(2).filter(|row| *row >= 1)?;
+        Some((child, row))
+    };
+    separator(candidates, rng, last_but_one, &[8934])
+}
+
+/// Row 76: the key of the leftmost slot of a level is not compared.
+pub(crate) fn separator_ignored(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    let (found, page) = candidates.pick(rng, candidates.uppers(), |found, _| {
+        let key = key_of(candidates, found).filter(|_| found.header().prev().is_none())?;
+        let mut page = found.page.clone();
+        copy_key(&key, &mut page, 0, &found.page, found.slots().checked_sub(1)?)?;
+        Some(page)
+    })?;
+    changed(
+        candidates,
+        &found,
+        |image| {
+            *image = page;
+            Some(())
+        },
+        &[],
+    )
+    .map(|fault| fault.at_slot(0))
+}
+
+/// An upper page with children to spare, and a slot in its middle.
+fn pointers(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, u16)> {
+    candidates.pick(rng, candidates.uppers(), |found, rng| {
+        let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
+        let slot = 1 + rng.below(inner.into()) as u16;
+        let leads =
+            |slot: u16| candidates.found(record_at(&found.page, slot)?.child()?, &found.partition);
+        (leads(slot).is_some() && leads(slot + 1).is_some()).then_some(slot)
+    })
+}
+
+/// Row 77: two slots refer to the same child, and none to the other one.
+pub(crate) fn child_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(candidates, rng)?;
+    let child = found.record(slot + 1)?.child()?;
+    let fault = changed(candidates, &found, |page| set_child(page, slot, child), &[8937, 8977])?;
+    Some(fault.permit(&[8935, 8933, 8934]).at_slot(slot))
+}
+
+/// Row 78.
+pub(crate) fn child_foreign(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(candidates, rng)?;
+    let other =
+        candidates.heap(rng).filter(|heap| heap.partition.object != found.partition.object)?;
+    let fault = changed(candidates, &found, |page| set_child(page, slot, other.id), &[8977])?;
+    Some(fault.any_of(&[8926, 8976, 8980]).at_slot(slot))
+}
+
+/// Row 79.
+pub(crate) fn child_free(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(candidates, rng)?;
+    let free = free_page(candidates, rng)?;
+    let fault = changed(candidates, &found, |page| set_child(page, slot, free), &[8977])?;
+    Some(fault.any_of(&[8976, 8980]).at_slot(slot))
+}
+
+/// Row 80.
+pub(crate) fn children_exchanged(
+    candidates: &Candidates<'_>,
+    rng: &mut SplitMix64,
+) -> Option<Fault> {
+    let (found, slot) = pointers(candidates, rng)?;
+    let left = found.record(slot)?.child()?;
+    let right = found.record(slot + 1)?.child()?;
+    let exchange = |page: &mut PageBuf| {
+        set_child(page, slot, right)?;
+        set_child(page, slot + 1, left)
+    };
+    let fault = changed(candidates, &found, exchange, &[8935])?;
+    Some(fault.any_of(&[8933, 8934]).at_slot(slot))
+}
+
+/// Row 81: no page above the leaves may be empty.
+pub(crate) fn upper_emptied(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = candidates
+        .upper(rng)
+        .or_else(|| candidates.pick(rng, candidates.uppers(), |_, _| Some(())).map(|it| it.0))?;
+    let fault = changed(
+        candidates,
+        &found,
+        |page| {
+            let header = PageHeader::of_mut(page);
+            header.slot_count.set(0);
+            header.free_bytes.set(extentdb_base::size::PAGE_BODY_BYTES as u16);
+            header.free_offset.set(extentdb_base::size::PAGE_HEADER_BYTES as u16);
+            Some(())
+        },
+        &[2574, 8977],
+    )?;
+    Some(fault.permit(&[8979]))
+}
