@@ -20,8 +20,8 @@ use extentdb_format::log::{BlockBuilder, Payload, RecordHeader, Vlf};
 use extentdb_io::{DiskCounters, DiskFile, Durability, Fill};
 
 use crate::error::Error;
-use crate::reader::ReadCache;
-use crate::spec::LogSpec;
+use crate::read_cache::ReadCache;
+use crate::spec::{LogIdentity, LogSpec};
 use crate::state::{FORMAT, MAX_RECORD_BYTES, Placing, State, Tail};
 use crate::stats::LogStats;
 use crate::vlf::{GrowthRule, VlfTable, next_use, sizes_of_new_file, unused};
@@ -58,6 +58,14 @@ impl std::fmt::Debug for Log {
 }
 
 impl Log {
+    /// Which database a log file belongs to. Nothing but the file header page is read.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] at offset 0 when that page is damaged or not that of a log file.
+    pub fn identity(file: &dyn DiskFile) -> Result<LogIdentity, Error> {
+        LogIdentity::read(file)
+    }
+
     /// Makes a new log in an empty file. It is durable when the call returns.
     ///
     /// # Errors

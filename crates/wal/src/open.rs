@@ -24,8 +24,8 @@ pub use examine::Examined;
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::Arc;
-use extentdb_format::log::block::{BlockBuf, BlockFormat, BlockView};
-use extentdb_format::log::fault::{BlockFault, NoBlock, RecordFault};
+use extentdb_format::log::block::{BlockFormat, BlockView};
+use extentdb_format::log::fault::NoBlock;
 use extentdb_format::log::reader::{ChainItem, Gap, LogBlock, LogEnd};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{LogBytes, LogReader, Op, VlfMap};
@@ -34,6 +34,7 @@ use extentdb_io::DiskFile;
 use crate::error::{Damage, Error};
 use crate::grow::write_zeros;
 use crate::log_manager::Log;
+use crate::read_cache::damage_of;
 use crate::spec::read_header;
 use crate::state::{State, Tail};
 use crate::vlf::VlfTable;
@@ -350,15 +351,6 @@ fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Damage> {
         return Err(Damage::PreviousSize { lsn, found: view.header().previous_size, expected });
     }
     Ok(())
-}
-
-/// The first fault of a block that makes its records doubtful. An unknown operation is no fault:
-/// recovery refuses it.
-pub(crate) fn damage_of(block: &BlockBuf) -> Option<BlockFault> {
-    let is_meaning = |fault: &RecordFault| matches!(fault, RecordFault::ShortFixed { .. });
-    let is_harmless =
-        |fault: &BlockFault| matches!(fault, BlockFault::Record { fault, .. } if is_meaning(fault));
-    block.faults().into_iter().find(|fault| !is_harmless(fault))
 }
 
 fn broken_by(gap: Gap) -> Broken {

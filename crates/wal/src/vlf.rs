@@ -18,8 +18,6 @@
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{Parity, Vlf, VlfHeader};
 
-use crate::spec::Growth;
-
 /// The smallest VLF made: 248 KiB.
 pub(crate) const MIN_VLF_BYTES: u64 = 0x3e000;
 /// Sizes are multiples of this, but for the one that takes the remainder.
@@ -55,6 +53,17 @@ fn divide(bytes: u64) -> (u64, u64) {
     let count = (bytes / MIN_VLF_BYTES).clamp(1, count);
     let piece = (bytes / count / BOUNDARY * BOUNDARY).max(MIN_VLF_BYTES);
     (count, piece)
+}
+
+/// How a log file grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// By a number of pages.
+    Pages(u32),
+    /// By a percentage of its size.
+    Percent(u32),
+    /// Not at all.
+    None,
 }
 
 /// How the file grows, and how far.
