@@ -120,8 +120,8 @@ impl RowShape {
         for column in &layout.columns {
             verify_form(column)?;
         }
-        leaf.key = FixedKey::of(&layout, &key, (Level::Leaf, &leaf));
-        interior.key = FixedKey::of(&layout, &key, (Level::Interior, &interior));
+        leaf.key = FixedKey::of(&layout, &key, Level::Leaf, &leaf);
+        interior.key = FixedKey::of(&layout, &key, Level::Interior, &interior);
         let declared_keys = key.len();
         let leaf_pminlen = leaf.fixed_end;
         Ok(RowShape {

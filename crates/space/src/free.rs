@@ -84,8 +84,8 @@ impl Space {
         Ok(freed)
     }
 
-    /// Frees consecutive extents of one interval and one PFS page.
-    fn free_run(&self, tx: &mut Transaction, (first, count): (Extent, u32)) -> Result<(), Error> {
+    fn free_run(&self, tx: &mut Transaction, run: ExtentRun) -> Result<(), Error> {
+        let ExtentRun { first, count } = run;
         let page = first.first_page();
         self.set_pfs(Link::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| {
             old.with_allocated(false)
@@ -116,9 +116,15 @@ impl Space {
     }
 }
 
-/// Runs of consecutive extents that lie in one interval and under one PFS page.
-fn runs(extents: &[Extent]) -> Vec<(Extent, u32)> {
-    let mut runs: Vec<(Extent, u32)> = Vec::new();
+/// Consecutive extents of one interval and one PFS page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ExtentRun {
+    first: Extent,
+    count: u32,
+}
+
+fn runs(extents: &[Extent]) -> Vec<ExtentRun> {
+    let mut runs: Vec<ExtentRun> = Vec::new();
     for extent in extents {
         let same = |a: Extent, b: Extent| {
             a.file == b.file
@@ -126,12 +132,12 @@ fn runs(extents: &[Extent]) -> Vec<(Extent, u32)> {
                 && a.first_page().page / PAGES_PER_PFS == b.first_page().page / PAGES_PER_PFS
         };
         match runs.last_mut() {
-            Some((first, count))
-                if first.index + *count == extent.index && same(*first, *extent) =>
+            Some(run)
+                if run.first.index + run.count == extent.index && same(run.first, *extent) =>
             {
-                *count += 1
+                run.count += 1;
             }
-            _ => runs.push((*extent, 1)),
+            _ => runs.push(ExtentRun { first: *extent, count: 1 }),
         }
     }
     runs
@@ -154,13 +160,8 @@ mod tests {
             extent(1, 1010),
             extent(1, 1011),
         ];
-        let expected = [
-            (extent(1, 5), 2),
-            (extent(1, 8), 1),
-            (extent(3, 9), 1),
-            (extent(1, 1010), 1),
-            (extent(1, 1011), 1),
-        ];
+        let run = |file, index, count| ExtentRun { first: extent(file, index), count };
+        let expected = [run(1, 5, 2), run(1, 8, 1), run(3, 9, 1), run(1, 1010, 1), run(1, 1011, 1)];
         assert_eq!(runs(&extents), expected, "page 8088 begins with extent 1011");
     }
 }

@@ -300,8 +300,9 @@ impl Space {
     /// Pages of mixed extents that may be handed out, in the order of their numbers.
     pub fn free_mixed_pages(&self) -> Vec<PageId> {
         let of_file = |file: &DataFile| {
-            let (file, pages) = (file.id(), file.mixed().free_pages());
-            pages.into_iter().map(move |page| PageId { file, page })
+            let id = file.id();
+            let pages = file.mixed().free_pages().into_iter();
+            pages.map(move |page| PageId { file: id, page })
         };
         self.files().iter().flat_map(|file| of_file(file)).collect()
     }

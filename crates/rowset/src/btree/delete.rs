@@ -34,7 +34,8 @@ impl Tree {
     /// A page of the tree cannot be read.
     pub fn delete_key(&self, tx: &mut Transaction, key: &[u8]) -> Result<Option<Row>, Error> {
         let Some(mut page) = self.leaf::<PageWriteGuard>(key)? else { return Ok(None) };
-        let (id, node) = (page.id(), self.node(page.id(), &page)?);
+        let id = page.id();
+        let node = self.node(id, &page)?;
         let Position::Live(slot) = node.position(key)? else { return Ok(None) };
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;

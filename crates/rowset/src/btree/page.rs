@@ -11,6 +11,7 @@ use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::{Record, RecordKind};
 
 use super::Tree;
+use super::insert_pattern::InsertSlot;
 use crate::error::Error;
 use crate::layout::RowShape;
 
@@ -246,6 +247,16 @@ impl<'p> Node<'p> {
                 Ok(self.compare(last, key, &mut Vec::new())?.is_lt())
             }
             _ => Ok(false),
+        }
+    }
+
+    /// A slot of this leaf, as a position for an insert.
+    pub(super) fn insert_slot(self, slot: u16) -> InsertSlot {
+        InsertSlot {
+            leaf: self.id(),
+            slot,
+            slots: self.slot_count(),
+            is_last_leaf: self.next().is_none(),
         }
     }
 

@@ -190,9 +190,7 @@ impl Tree {
     /// What to expect of a leaf that is to be split.
     fn insert_pattern(&self, node: Node<'_>, need: &Need<'_>) -> InsertPattern {
         match need.place {
-            Place::New(slot) => {
-                self.insert_patterns.of(node.id(), (slot, node.slot_count()), node.next().is_none())
-            }
+            Place::New(slot) => self.insert_patterns.of(node.insert_slot(slot)),
             Place::Grown(_) => InsertPattern::Scattered,
         }
     }

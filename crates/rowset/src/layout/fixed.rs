@@ -55,7 +55,8 @@ impl FixedKey {
     pub(super) fn of(
         layout: &RowLayout,
         key: &[usize],
-        (level, form): (Level, &Form),
+        level: Level,
+        form: &Form,
     ) -> Option<FixedKey> {
         if key.is_empty() {
             return None;
