@@ -175,8 +175,8 @@ pub(crate) fn is_cached(_handle: &fs::File, _offset: u64) -> Option<bool> {
 /// Can a single write be durable without a flush?
 pub(crate) const HAS_WRITE_THROUGH: bool = cfg!(target_os = "linux");
 
-/// Writes all parts at `offset`, one behind the other; the first `done` bytes are written already.
-/// `through` asks for each byte to be durable; see [`HAS_WRITE_THROUGH`].
+/// Writes all parts at `offset`, concatenated; the first `done` bytes are written already.
+/// `through` requests durability of each byte; see [`HAS_WRITE_THROUGH`].
 pub(crate) fn write_all_vectored(
     handle: &fs::File,
     parts: &[&[u8]],

@@ -3,8 +3,8 @@
 //! ```text
 //! VLFs      walk, refuse damage; repeat an interrupted growth                          vlfs.rs
 //! chain     from the block of the minimum LSN: every block sound, none missing     ──▶ end of the log
-//! tail      what a power cut can leave of one write, or a proof that the log went on
-//! behind    the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
+//! tail      what a power failure can leave of one write, or a proof that the log continued
+//! after it  the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
 //! ```
 //!
 //! The end is stored nowhere: it is the first position in the newest VLF without a valid next
@@ -70,7 +70,7 @@ pub enum OnDamage {
 pub struct Opened {
     /// The log.
     pub log: Log,
-    /// What was cut off, in an emergency.
+    /// What was lost by an emergency cut.
     pub lost: Option<Lost>,
 }
 

@@ -4,11 +4,11 @@
 //! the tree and late rows are ours.
 //!
 //! ```text
-//! end of the tree     no late row for long    nothing moves: the page stays full, the next one begins with the row
-//!                     rows come late          a tenth of the page goes: those who were overtaken find room
-//! behind the last     a run upwards           split at the row that comes; it ends the page before
-//! in front of it      a run downwards         the same; in front of all others all of them go
-//! anywhere            by chance               halves
+//! end of the tree     no late row for long    nothing moves: the page stays full, the new page begins with the row
+//!                     late rows               a tenth of the page moves: later late rows find room
+//! after the last      ascending run           split at the new row, which is the last of the old page
+//! before it           descending run          the same; before all others all of them move
+//! anywhere            no pattern              halves
 //! ```
 //!
 //! The patterns are hints: only the fullness of pages depends on them. They are kept without a

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! addresses   (1:80:3) (1:77:2) (1:80:1)         in the order of some index
-//! pages       (1:77): 2      (1:80): 1, 3        each latched once, its records copied one behind the other
+//! pages       (1:77): 2      (1:80): 1, 3        each latched once, its records copied into one buffer
 //! fetched     by number: 0, 1, 2                 in the order of the addresses again
 //! ```
 

@@ -6,7 +6,7 @@
 //!
 //! Why it is safe: the kernel uses file and memory of a request until its completion. Requests
 //! borrow both, and [`run`] returns only when each request that was handed over has a completion.
-//! When the call itself is refused, what is under way is waited for by looking at the completion
+//! When the call itself is refused, requests in progress are waited for by polling the completion
 //! queue, which needs no call; what was never handed over stays in the submission queue of a ring
 //! that is then dead: nobody calls it again, so the kernel never sees it. Nothing in between
 //! unwinds.
