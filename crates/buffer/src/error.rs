@@ -19,7 +19,7 @@ pub enum Error {
         fault: PageFault,
     },
     /// A read, write or sync failed. Message 823 at the API boundary.
-    #[error("file {file}: the system refused")]
+    #[error("file {file}: I/O failed")]
     Disk {
         /// The file of the database.
         file: FileId,
@@ -43,7 +43,7 @@ pub enum Error {
     #[error("no page may be written before its log")]
     Log(#[from] WriteAheadError),
     /// The double-write area could not take copies of pages that were to be written: they were not.
-    #[error("the double-write area refuses")]
+    #[error("the double-write area failed")]
     DoubleWrite {
         /// The reason.
         source: extentdb_io::Error,

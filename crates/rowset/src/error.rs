@@ -41,7 +41,7 @@ pub enum Error {
         unit: AllocUnitId,
     },
     /// Rows that a tree is to be built from are not in key order.
-    #[error("row {row} for allocation unit {unit} comes behind one with a greater key")]
+    #[error("row {row} for allocation unit {unit} is less than the row before it")]
     OutOfOrder {
         /// The tree.
         unit: AllocUnitId,
@@ -104,7 +104,7 @@ pub enum Error {
         page: PageId,
     },
     /// A record does not hold what its layout says.
-    #[error("a record of the rowset does not add up: {what}")]
+    #[error("a record of the rowset is damaged: {what}")]
     Record {
         /// What is wrong with it.
         what: &'static str,
@@ -127,7 +127,9 @@ pub enum Error {
         bytes: usize,
     },
     /// The rollback of a page split failed; the next restart undoes the split.
-    #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
+    #[error(
+        "allocation unit {unit} is unusable until restart: a page split could not be rolled back"
+    )]
     Unusable {
         /// The tree.
         unit: AllocUnitId,

@@ -260,7 +260,7 @@ impl Tree {
         }
         Err(Error::Corrupt {
             page: self.unit.root(),
-            what: "does not lead to the room that was made below it",
+            what: "does not point to the page that was split below it",
         })
     }
 

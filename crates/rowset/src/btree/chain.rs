@@ -58,7 +58,7 @@ impl LeafChain<'_> {
         if let Some(guard) = &guard
             && !self.seen.insert(guard.id())
         {
-            return Err(Error::Corrupt { page: guard.id(), what: "comes twice in its chain" });
+            return Err(Error::Corrupt { page: guard.id(), what: "occurs twice in its chain" });
         }
         Ok(guard)
     }

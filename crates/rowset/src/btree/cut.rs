@@ -34,10 +34,7 @@ pub(super) fn cut_at(
     let sizes = sizes?;
     let is_last = need.place == Place::New(node.slot_count()) && node.next().is_none();
     let size = node.room(need.row.len()) + SLOT_BYTES;
-    let corrupt = Error::Corrupt {
-        page: node.id(),
-        what: "has no room and nothing to give away",
-    };
+    let corrupt = Error::Corrupt { page: node.id(), what: "is full and cannot be split" };
     let cut = match need.place {
         Place::New(slot) if node.is_leaf() => {
             cut_for_new(&sizes, slot.into(), size, insert_pattern)

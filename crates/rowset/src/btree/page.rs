@@ -99,8 +99,7 @@ impl<'p> Node<'p> {
 
     /// The bytes of a record.
     pub(super) fn row(self, slot: u16) -> Result<&'p [u8], Error> {
-        let corrupt =
-            |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };
+        let corrupt = |_| Error::Corrupt { page: self.id(), what: "has a damaged record" };
         self.view.row(slot).map_err(corrupt)
     }
 
@@ -195,7 +194,7 @@ impl<'p> Node<'p> {
     /// as less than every key.
     pub(super) fn child_slot(self, key: &[u8]) -> Result<u16, Error> {
         if self.slot_count() == 0 {
-            return Err(Error::Corrupt { page: self.id(), what: "leads nowhere" });
+            return Err(Error::Corrupt { page: self.id(), what: "points to no page" });
         }
         if self.slot_count() > 1 && self.is_behind_all(key)? {
             Ok(self.slot_count() - 1)
@@ -210,7 +209,7 @@ impl<'p> Node<'p> {
             Some(key) => self.lower_bound(1, key)?,
             None => self.slot_count(),
         };
-        end.checked_sub(1).ok_or(Error::Corrupt { page: self.id(), what: "leads nowhere" })
+        end.checked_sub(1).ok_or(Error::Corrupt { page: self.id(), what: "points to no page" })
     }
 
     /// The child page of a slot.

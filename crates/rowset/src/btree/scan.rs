@@ -247,7 +247,7 @@ fn verify_links(node: Node<'_>, fence: &Fence) -> Result<(), Error> {
     let corrupt = |what| Err(Error::Corrupt { page: node.id(), what });
     for (link, beside) in [(node.previous(), &fence.low), (node.next(), &fence.high)] {
         if link == node.id() {
-            return corrupt("comes twice in its chain");
+            return corrupt("occurs twice in its chain");
         }
         if link.is_none() != beside.is_none() {
             return corrupt("is linked otherwise than its parent says");

@@ -215,7 +215,7 @@ impl Tree {
                 (page, is_leaf) = (node.child(slot)?, node.is_right_above_leaves());
             }
         }
-        Err(Error::Corrupt { page, what: "lies deeper than a tree can be" })
+        Err(Error::Corrupt { page, what: "is deeper than a tree can be" })
     }
 }
 

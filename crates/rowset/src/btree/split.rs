@@ -128,7 +128,7 @@ impl Tree {
         }
         Err(Error::Corrupt {
             page: self.unit.root(),
-            what: "does not lead to the room that was made below it",
+            what: "does not point to the page that was split below it",
         })
     }
 
@@ -310,7 +310,7 @@ impl Tree {
     /// anything is latched.
     fn read_neighbour(&self, page: PageId, next: PageId, parent: PageId) -> Result<(), Error> {
         if next == page || next == parent {
-            return Err(Error::Corrupt { page, what: "comes twice in its chain" });
+            return Err(Error::Corrupt { page, what: "occurs twice in its chain" });
         }
         if !next.is_none() {
             let guard = self.read(next)?;

@@ -149,7 +149,9 @@ fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(
         }
         Cell::Bytes(bytes) => KeyValue::Bytes(bytes),
         // A key is never pushed off its row.
-        Cell::Complex(_) => return Err(Error::Record { what: "a key column lies off the row" }),
+        Cell::Complex(_) => {
+            return Err(Error::Record { what: "a key column is stored off the row" });
+        }
     };
     push_sort_key(&ty, value, column.is_descending(), out);
     Ok(())
