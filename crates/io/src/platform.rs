@@ -36,8 +36,10 @@ pub(crate) fn len(mut handle: &fs::File) -> io::Result<u64> {
 
 #[cfg(unix)]
 mod imp {
-    use super::*;
+    use std::fs;
+    use std::io;
     use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+    use std::path::Path;
 
     /// Device and inode.
     pub(crate) type Identity = (u64, u64);
@@ -73,8 +75,10 @@ mod imp {
 
 #[cfg(windows)]
 mod imp {
-    use super::*;
+    use std::fs;
+    use std::io;
     use std::os::windows::fs::FileExt;
+    use std::path::{Path, PathBuf};
 
     /// The path without links and dots: the standard library does not offer the file index.
     pub(crate) type Identity = PathBuf;

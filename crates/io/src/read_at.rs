@@ -57,8 +57,8 @@ pub trait ReadAt: Send + Sync {
         None
     }
 
-    /// The share that is already in memory, from 0 to 1; `None` when that cannot be known. See
-    /// [`cached_fraction`](crate::cached_fraction).
+    /// The share that is in the page cache, from 0 to 1; `None` where the system does not support
+    /// it.
     fn cached_fraction(&self) -> Option<f64> {
         None
     }
