@@ -9,8 +9,8 @@
 //! - Every crate has a row and every row has a crate.
 //! - A crate depends on the house crates that its row names and on no others; "any" names all.
 //! - Edges point down: on numbered floors, to a lower number.
-//! - Tests may also use `template`, `faults`, `io`, `reader` and `check`, which make and judge their
-//!   databases.
+//! - Tests may also use `template`, `faults`, `io`, `reader` and `check`, which make and judge
+//!   their databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

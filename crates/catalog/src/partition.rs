@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! boundaries      10        20        30
-//! RANGE LEFT   1 ]    2    ]    3    ]    4        a boundary value belongs to the partition on its left
-//! RANGE RIGHT  1  [   2     [   3     [   4        … on its right
+//! RANGE LEFT   1 ]    2    ]    3    ]    4  a boundary value belongs to the partition on its left
+//! RANGE RIGHT  1  [   2     [   3     [   4  … on its right
 //! ```
 //!
 //! NULL sorts lowest, so it belongs to partition 1. The semantics are public documentation; no real

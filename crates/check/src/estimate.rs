@@ -1,5 +1,5 @@
-//! ESTIMATEONLY: what a check would need (`docs/check.md` 13). The plan is made, and not a page more
-//! is read.
+//! ESTIMATEONLY: what a check would need (`docs/check.md` 13). The plan is made, and not a page
+//! more is read.
 //!
 //! No tempdb is used, so its two figures are 0. The memory is what the plan holds, and what the
 //! workers would.

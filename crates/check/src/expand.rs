@@ -10,7 +10,7 @@
 //! among many that can be undone is damage.
 
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_catalog::layout::{Compression, PhysicalColumn, Place, RowLayout};
+use extentdb_catalog::layout::{ColumnOffset, Compression, PhysicalColumn, RowLayout};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordKind;
 use extentdb_format::record::compressed::row::IS_CD;
@@ -66,8 +66,8 @@ pub(crate) fn expanded_layout(layout: &RowLayout, is_data: bool) -> Option<RowLa
                 variable
             }
         };
-        let leaf = Place { offset, null_bit, bit: 0 };
-        columns.push(PhysicalColumn { leaf, interior: Place::default(), ..column.clone() });
+        let leaf = ColumnOffset { offset, null_bit, bit: 0 };
+        columns.push(PhysicalColumn { leaf, interior: ColumnOffset::default(), ..column.clone() });
     }
     Some(RowLayout { columns, compression: Compression::None })
 }

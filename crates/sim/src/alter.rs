@@ -1,4 +1,5 @@
-//! ALTER TABLE and ALTER INDEX: columns are added, dropped and changed; indexes disabled and rebuilt.
+//! ALTER TABLE and ALTER INDEX: columns are added, dropped and changed; indexes disabled and
+//! rebuilt.
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec};
@@ -162,7 +163,8 @@ impl Workload<'_, '_> {
         done: Result<(), Error>,
         (table, spec, how): (&str, TableSpec, Reshape),
     ) -> Result<(), Stop> {
-        // Rows do not show whether a default was dropped: while it is in doubt, both answers are right.
+        // Rows do not show whether a default was dropped: while it is in doubt, both answers are
+        // right.
         let is_refused = |error: &Error| match error {
             Error::NotSupported { .. } | Error::NoIndex { .. } => true,
             Error::Dependent { object, .. } => object.starts_with("df_"),

@@ -1,4 +1,5 @@
-//! The files at the end of a run, with the rows that must be in them, for other checkers and readers.
+//! The files at the end of a run, with the rows that must be in them, for other checkers and
+//! readers.
 //!
 //! ```text
 //! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf      closed; after a failure as they were

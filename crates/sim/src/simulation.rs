@@ -35,7 +35,8 @@ pub struct RunConfig {
     pub openings: u64,
     /// Files of the smallest size, which do not grow.
     pub is_tight: bool,
-    /// With the statements of the second generation. Without them, seeds give the runs of the first.
+    /// With the statements of the second generation. Without them, seeds give the runs of the
+    /// first.
     pub is_rich: bool,
     /// With CREATE INDEX and DROP INDEX.
     pub is_indexed: bool,

@@ -1,4 +1,5 @@
-//! Shape of a file: it says what it is before anything else, its lines fit, and it does not tell two stories.
+//! Shape of a file: it says what it is before anything else, its lines fit, and it does not tell
+//! two stories.
 
 use crate::house::{Complaint, House, SourceFile};
 

@@ -66,7 +66,7 @@ impl ColumnDefinition {
     }
 
     /// The column of an id that is used no more: nothing is left of it but that.
-    pub fn gone() -> ColumnDefinition {
+    pub fn dropped() -> ColumnDefinition {
         ColumnDefinition {
             name: String::new(),
             ty: SqlType::Int,
@@ -86,7 +86,7 @@ impl ColumnDefinition {
 pub struct ColumnHistory {
     /// It was dropped: `syscolpars` does not know it any more, the rows keep its place.
     pub dropped: bool,
-    /// It was dropped, and the rows have been written anew since: they have no place for it either.
+    /// It was dropped, and the rows have been rewritten since: they have no place for it either.
     pub gone: bool,
     /// It was added with a value for the rows there were, which `sysseobjvalues` keeps.
     pub has_stored_default: bool,
@@ -144,7 +144,7 @@ pub struct IndexDefinition {
     pub units: Vec<UnitDefinition>,
 }
 
-/// A partition behind the first one.
+/// A partition after the first one.
 #[derive(Clone, Debug)]
 pub struct PartitionDefinition {
     /// Its filegroup.

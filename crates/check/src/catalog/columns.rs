@@ -264,7 +264,7 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use extentdb_catalog::layout::Place;
+    use extentdb_catalog::layout::ColumnOffset;
 
     use super::*;
 
@@ -278,8 +278,8 @@ mod tests {
             key_ordinal: 0,
             status: 0,
             max_in_row: 0,
-            leaf: Place { offset, null_bit: 0, bit },
-            interior: Place::default(),
+            leaf: ColumnOffset { offset, null_bit: 0, bit },
+            interior: ColumnOffset::default(),
         }
     }
 

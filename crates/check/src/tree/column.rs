@@ -15,7 +15,7 @@
 use std::cmp::Ordering;
 
 use extentdb_base::Rid;
-use extentdb_catalog::layout::{PhysicalColumn, Place};
+use extentdb_catalog::layout::{ColumnOffset, PhysicalColumn};
 use extentdb_catalog::model::AddedDefault;
 use extentdb_format::record::Record;
 use extentdb_types::collation::{Comparison, SortKey};
@@ -363,8 +363,8 @@ pub(super) struct Column {
     pub(super) order: Order,
     pub(super) is_descending: bool,
     pub(super) is_not_null: bool,
-    pub(super) leaf: Place,
-    pub(super) upper: Place,
+    pub(super) leaf: ColumnOffset,
+    pub(super) upper: ColumnOffset,
     /// Bytes in the fixed part; 0 for a bit.
     pub(super) width: u16,
     pub(super) missing: Missing,
@@ -393,7 +393,7 @@ impl Column {
         }
     }
 
-    pub(super) fn place(&self, is_leaf: bool) -> Place {
+    pub(super) fn place(&self, is_leaf: bool) -> ColumnOffset {
         if is_leaf { self.leaf } else { self.upper }
     }
 

@@ -1,5 +1,5 @@
-//! The executable model of `docs/check.md` 18: a tree of 27 leaves, fan-out 3, four levels, in a real
-//! database whose rows are so wide that three fill a page. Faults are made in pages; those go
+//! The executable model of `docs/check.md` 18: a tree of 27 leaves, fan-out 3, four levels, in a
+//! real database whose rows are so wide that three fill a page. Faults are made in pages; those go
 //! through the same audit, sums, runs and verification as in every run. The truth is a walk from
 //! the root that knows nothing of sums.
 //!

@@ -6,8 +6,9 @@
 //!              └───▶ BEGIN_CKPT END_CKPT BEGIN_XACT changes … COMMIT ──▶ log file
 //! ```
 //!
-//! Redo of the log over the data file must give the original database. With [`CrashOptions::leave_open`] the
-//! log ends inside a transaction that has changed one link of a tree.
+//! Redo of the log over the data file must give the original database. With
+//! [`CrashOptions::leave_open`] the log ends inside a transaction that has changed one link of a
+//! tree.
 
 mod history;
 mod log;
@@ -60,8 +61,8 @@ pub struct Crash {
     pub checkpoint: Lsn,
     /// LSN after the last block of the log.
     pub end: Lsn,
-    /// The pages with changes in the log, and their kind. The last image of a page may be on disk all
-    /// the same.
+    /// The pages with changes in the log, and their kind. The last image of a page may be on disk
+    /// all the same.
     pub pages: Vec<(PageId, &'static str)>,
     /// The page that the open transaction changed.
     pub open_page: Option<PageId>,

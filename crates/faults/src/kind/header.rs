@@ -195,7 +195,8 @@ pub(crate) fn diff_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Opt
     let base = |file: FileId| {
         let page = candidates.page(PageId { file, page: 0 })?;
         let own = FileHeaderView::new(&page).header().diff_base_lsn.unwrap_or_default();
-        // A boot page without a base is that of a rebuilt log: a check reports nothing about such a database.
+        // A boot page without a base is that of a rebuilt log: a check reports nothing about such a
+        // database.
         Some(boot.backup_lsn).filter(|base| !base.is_zero()).map(|base| base.max(own))
     };
     let spots: Vec<_> = candidates.base_pages();

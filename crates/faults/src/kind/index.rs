@@ -298,7 +298,8 @@ fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
 /// Row 132: a filtered index gets the entry of a row that its predicate leaves out: a row of the
 /// table without an entry.
 ///
-/// The entry is inserted between two others whose first key column, an integer, is lower and higher.
+/// The entry is inserted between two others whose first key column, an integer, is lower and
+/// higher.
 pub(crate) fn filtered_row(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (partition, index) = candidates.pick_partition(rng, |partition| {
         let index = candidates

@@ -213,7 +213,7 @@ impl<'a> IamView<'a> {
         faults
     }
 
-    /// Bytes that mean nothing: between the records and behind them.
+    /// Bytes that mean nothing: between the records and after them.
     pub fn undefined(self) -> [Range<usize>; 2] {
         match self.form() {
             IamForm::Usual => [190..190, 8182..SLOT_ARRAY],

@@ -3,7 +3,8 @@
 //! ```text
 //! offset size  what
 //!     96    4  record: 00 00 9c 1f
-//!    100 8088  one byte per page, from the PFS page itself on; the one at page 1 begins with page 0
+//!    100 8088  one byte per page, from the PFS page itself on; the one at page 1 begins with page
+//!              0
 //!   8188    2  free, undefined
 //!   8190    2  slot: record at 96
 //!

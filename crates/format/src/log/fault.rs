@@ -124,7 +124,7 @@ pub enum BlockFault {
         /// Checksum of the bytes.
         computed: u32,
     },
-    /// A slot does not point behind its predecessor and before its successor; its record is not
+    /// A slot does not point after its predecessor and before its successor; its record is not
     /// read.
     #[error("slot {slot} points to {offset}, out of order or outside the records")]
     Slot {

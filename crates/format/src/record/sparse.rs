@@ -38,7 +38,7 @@ pub enum SparseFault {
         /// Bytes there are.
         limit: usize,
     },
-    /// A value ends before it begins or behind the vector.
+    /// A value ends before it begins or after the vector.
     EndOffset {
         /// Place in the arrays, from 0.
         entry: u16,

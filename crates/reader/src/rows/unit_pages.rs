@@ -13,8 +13,8 @@ use extentdb_format::page::{PageHeader, PageType};
 
 use crate::checked::CheckedPages;
 
-/// Iterator over the allocated data pages of all files whose header has the id of a unit. They are not
-/// verified yet.
+/// Iterator over the allocated data pages of all files whose header has the id of a unit. They are
+/// not verified yet.
 pub(super) struct UnitPages<'d> {
     pages: &'d CheckedPages<'d>,
     unit: AllocUnitId,

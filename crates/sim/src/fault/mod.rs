@@ -1,4 +1,5 @@
-//! The catalog of faults: one file each, with its symptom in production and what the engine must guarantee.
+//! The catalog of faults: one file each, with its symptom in production and what the engine must
+//! guarantee.
 //!
 //! ```text
 //! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! An extent comes from the file of its filegroup that is filled least: files of equal size fill
-//! proportionally that way. A file can be filled from several positions at once, one per GAM interval,
-//! so that every unit spans all of them. Extents that hold a PFS page or the maps of an interval
-//! are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
+//! proportionally that way. A file can be filled from several positions at once, one per GAM
+//! interval, so that every unit spans all of them. Extents that hold a PFS page or the maps of an
+//! interval are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
 //!
 //! Invariants
 //! - An extent is allocated once; a page of a mixed extent is allocated once.

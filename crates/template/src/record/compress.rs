@@ -6,8 +6,8 @@
 //!             clustered: an ordinary record
 //! ```
 //!
-//! The form of child pages in compressed indexes of real databases is not certain; these are the forms
-//! of [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
+//! The form of child pages in compressed indexes of real databases is not certain; these are the
+//! forms of [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
 //! description of the format. Compression of whole pages is the work of
 //! [`packer`](crate::unit::packer).
 

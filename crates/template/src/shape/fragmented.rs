@@ -1,5 +1,5 @@
-//! `fragmented`: a table with rows inserted by random GUIDs and partly deleted, so that its trees are in
-//! disorder.
+//! `fragmented`: a table with rows inserted by random GUIDs and partly deleted, so that its trees
+//! are in disorder.
 //!
 //! ```text
 //! visits   PK visit_id (random GUID)    IX source, seen_at    UX number    all fragmented

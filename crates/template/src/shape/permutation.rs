@@ -1,4 +1,5 @@
-//! A permutation of the numbers below a bound by constant steps: its inverse is known without sorting.
+//! A permutation of the numbers below a bound by constant steps: its inverse is known without
+//! sorting.
 
 /// Maps number *n* to `n * step % len`.
 pub(super) struct Permutation {

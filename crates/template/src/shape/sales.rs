@@ -9,9 +9,9 @@
 //! `sales-computed` has a third one on two computed columns that are not stored, and `sales-plain`,
 //! its twin, one of the same size on plain columns.
 //!
-//! Customers and products of the sales are visited in steps that reach each of them before the first
-//! one again. So the order of both indexes is known without sorting: the rows of customer *c* are
-//! *r*, *r* + C, *r* + 2 C …
+//! Customers and products of the sales are visited in steps that reach each of them before the
+//! first one again. So the order of both indexes is known without sorting: the rows of customer *c*
+//! are *r*, *r* + C, *r* + 2 C …
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;

@@ -55,8 +55,8 @@ pub struct AddedColumn {
 }
 
 impl TableSpec {
-    /// With deleted rows whose records and index entries are still ghosts. They do not count as rows
-    /// and cannot have values off the row.
+    /// With deleted rows whose records and index entries are still ghosts. They do not count as
+    /// rows and cannot have values off the row.
     #[must_use]
     pub fn ghosts(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         self.row_states.ghost = Some(Box::new(which));
@@ -97,8 +97,8 @@ impl ColumnSpec {
     }
 
     /// As a column that was added with a default when `from_row` rows were there. They have this
-    /// value, in its disk form (a bit as one byte), and the generator must write it; their records do
-    /// not have the column.
+    /// value, in its disk form (a bit as one byte), and the generator must write it; their records
+    /// do not have the column.
     #[must_use]
     pub fn added_with(mut self, from_row: u64, value: &[u8]) -> Self {
         self.added = Some(AddedColumn { from_row, value: Some(value.to_vec()) });

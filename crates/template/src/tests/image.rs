@@ -1,4 +1,5 @@
-//! The files of a built database, read by `reader`: it shares nothing with the builder but `format`.
+//! The files of a built database, read by `reader`: it shares nothing with the builder but
+//! `format`.
 
 use std::path::Path;
 

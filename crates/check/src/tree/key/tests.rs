@@ -1,6 +1,6 @@
 use extentdb_base::Rid;
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_catalog::layout::{Compression, PhysicalColumn, Place};
+use extentdb_catalog::layout::{ColumnOffset, Compression, PhysicalColumn};
 use extentdb_format::record::{RecordBuilder, RecordKind};
 use extentdb_types::{Collation, SqlType};
 
@@ -13,7 +13,7 @@ const CI: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 /// A key column at the first place of its kind, in leaf and upper records.
 fn column(ordinal: i32, ty: SqlType, leaf: i16, upper: i16, status: u32) -> PhysicalColumn {
     let (ti, collation_id) = ty.to_physical();
-    let place = |offset| Place { offset, null_bit: ordinal as u16, bit: 3 };
+    let place = |offset| ColumnOffset { offset, null_bit: ordinal as u16, bit: 3 };
     PhysicalColumn {
         column_id: ordinal,
         ordinal,

@@ -1,4 +1,4 @@
-//! Rows that come, go and change.
+//! Row operations: insert, delete, modify.
 
 use super::bytes::{exchange, part_of};
 use super::{EditError, Stop};

@@ -89,7 +89,7 @@ macro_rules! payloads {
                 }
             }
 
-            /// Writes the fixed part behind the header over all of `fixed`.
+            /// Writes the fixed part after the header over all of `fixed`.
             pub(crate) fn write_fixed(&self, fixed: &mut [u8]) {
                 match self {
                     $(Payload::$variant(payload) => payload.fixed().write(fixed),)*

@@ -1,13 +1,14 @@
-//! Payloads of row operations: rows come, go and change.
+//! Payloads of row operations: insert, delete, modify.
 //!
 //! ```text
 //! offset size field
-//!     18   24 page           page part
-//!     30    8 partition_id   rowset
-//!     38    2 offset_in_row  MODIFY_ROW: where in the row; MODIFY_HEADER: where in the page header; DELETE_ROWS: 1
-//!     3A    2 modify_size    bytes before the change
-//!     3C    2 row_flags      41, 46, 241 on LOB rows
-//!     3E      elements       RowLog Contents 0, 1, …
+//!     18   24 page          page part
+//!     30    8 partition_id  rowset
+//!     38    2 offset_in_row MODIFY_ROW: where in the row; MODIFY_HEADER: where in the page header;
+//!           DELETE_ROWS: 1
+//!     3A    2 modify_size   bytes before the change
+//!     3C    2 row_flags     41, 46, 241 on LOB rows
+//!     3E      elements      RowLog Contents 0, 1, …
 //! ```
 //!
 //! Observed in real files of versions 611 to 904.

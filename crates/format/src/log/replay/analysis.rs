@@ -1,10 +1,10 @@
 //! Analysis: which transactions were open at the end of the log, and what they touched.
 //!
 //! ```text
-//! BEGIN_XACT … changes … COMMIT_XACT      done
-//! BEGIN_XACT … changes … ABORT_XACT       done, the changes are undone by compensation records
-//! BEGIN_XACT … changes … end of the log   open: a restart would undo it
-//! XACT_CKPT (before 2012)                 open at the checkpoint, begun before the first record read
+//! BEGIN_XACT … changes … COMMIT_XACT    done
+//! BEGIN_XACT … changes … ABORT_XACT     done, the changes are undone by compensation records
+//! BEGIN_XACT … changes … end of the log open: a restart would undo it
+//! XACT_CKPT (before 2012)               open at the checkpoint, begun before the first record read
 //! ```
 //!
 //! Fed with the records in LSN order, from the oldest that is needed: the minimum LSN of the last

@@ -109,7 +109,7 @@ pub enum FileKind {
 /// SFIN: a file of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Numbers, LSNs and dates. Spans and the length are worked out anew when writing.
+    /// Numbers, LSNs and dates. Spans and the length are computed again when writing.
     pub fields: FileInfoFields,
     /// Bytes between the known part and the texts.
     pub tail: Vec<u8>,

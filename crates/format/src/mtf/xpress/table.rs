@@ -29,7 +29,7 @@ pub(super) struct CodeTable {
 struct Range {
     /// First code.
     start: u32,
-    /// Behind the last code.
+    /// After the last code.
     end: u32,
     /// Where its symbols begin in `by_code`.
     symbols_at: u32,

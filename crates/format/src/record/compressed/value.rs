@@ -2,20 +2,23 @@
 //! [`compressed`](super).
 //!
 //! ```text
-//! type                                   compressed form (empty = 0, blank or no bytes at all)
-//! bit                                    in the descriptor
-//! tinyint                                one byte
-//! smallint int bigint money smallmoney   big-endian in the fewest bytes, the sign bit flipped: 1 = 81, -1 = 7f
-//! datetime                               like a bigint: days in the high, ticks of 1/300 s in the low 32 bits
-//! rowversion                             big-endian in the fewest bytes
-//! float real smalldatetime               little-endian without the zero bytes at its start
-//! date time datetime2 datetimeoffset     as uncompressed; zero bytes at its end may be left out
-//! decimal numeric                        [`vardecimal`](crate::record::vardecimal)
-//! char nchar                             without trailing blanks
-//! nchar(n) nvarchar(n)                   in an odd number of bytes [`scsu`](super::scsu), else UTF-16
-//! binary                                 without trailing zero bytes
-//! uniqueidentifier                       16 bytes
-//! the others, and all (max) types        as uncompressed
+//! type                                 compressed form (empty = 0, blank or no bytes at all)
+//! bit                                  in the descriptor
+//! tinyint                              one byte
+//! smallint int bigint money smallmoney big-endian in the fewest bytes, the sign bit flipped: 1 =
+//!          81, -1 = 7f
+//! datetime                             like a bigint: days in the high, ticks of 1/300 s in the
+//!                                      low 32 bits
+//! rowversion                           big-endian in the fewest bytes
+//! float real smalldatetime             little-endian without the zero bytes at its start
+//! date time datetime2 datetimeoffset   as uncompressed; zero bytes at its end may be left out
+//! decimal numeric                      [`vardecimal`](crate::record::vardecimal)
+//! char nchar                           without trailing blanks
+//! nchar(n) nvarchar(n)                 in an odd number of bytes [`scsu`](super::scsu), else
+//!                                      UTF-16
+//! binary                               without trailing zero bytes
+//! uniqueidentifier                     16 bytes
+//! the others, and all (max) types      as uncompressed
 //! ```
 
 use std::borrow::Cow;

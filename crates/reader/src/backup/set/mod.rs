@@ -202,7 +202,8 @@ impl BackupSet {
     /// Reads adjacent whole pages from `first` on. `buf` is a multiple of the page
     /// size.
     ///
-    /// Whole extents are read directly into `buf`; of others, a few stay expanded for the next call.
+    /// Whole extents are read directly into `buf`; of others, a few stay expanded for the next
+    /// call.
     ///
     /// # Errors
     /// As [`BackupSet::read_extent`]. Parts of `buf` may have been filled.
