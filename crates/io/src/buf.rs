@@ -32,7 +32,7 @@ impl AlignedBuf {
     /// At least `bytes` zeros, rounded up to whole blocks.
     ///
     /// # Panics
-    /// When the memory is not to be had, as any allocation does.
+    /// When the memory cannot be allocated, as any allocation does.
     pub fn zeroed(bytes: usize) -> Self {
         let blocks = bytes.div_ceil(BLOCK_BYTES);
         match <[Block]>::new_box_zeroed_with_elems(blocks) {

@@ -294,7 +294,7 @@ impl Recovery {
     /// What open transactions gave back is taken again before anybody can have it.
     pub(crate) fn take_back_freed(&mut self, space: &Space) -> Result<(), Error> {
         for freed in std::mem::take(&mut self.freed).values() {
-            space.take_back(freed)?;
+            space.retake(freed)?;
         }
         Ok(())
     }

@@ -128,7 +128,7 @@ impl Tree {
         }
         Err(Error::Corrupt {
             page: self.unit.root(),
-            what: "does not lead to the room that was made below it",
+            what: "does not point to the page that was split below it",
         })
     }
 
@@ -190,9 +190,7 @@ impl Tree {
     /// What to expect of a leaf that is to be split.
     fn insert_pattern(&self, node: Node<'_>, need: &Need<'_>) -> InsertPattern {
         match need.place {
-            Place::New(slot) => {
-                self.insert_patterns.of(node.id(), (slot, node.slot_count()), node.next().is_none())
-            }
+            Place::New(slot) => self.insert_patterns.of(node.insert_slot(slot)),
             Place::Grown(_) => InsertPattern::Scattered,
         }
     }
@@ -312,7 +310,7 @@ impl Tree {
     /// anything is latched.
     fn read_neighbour(&self, page: PageId, next: PageId, parent: PageId) -> Result<(), Error> {
         if next == page || next == parent {
-            return Err(Error::Corrupt { page, what: "comes twice in its chain" });
+            return Err(Error::Corrupt { page, what: "occurs twice in its chain" });
         }
         if !next.is_none() {
             let guard = self.read(next)?;

@@ -32,7 +32,7 @@ impl Tree {
     /// of its business.
     ///
     /// # Errors
-    /// The record is no change of a leaf row, or the tree does not hold what it left behind.
+    /// The record is no change of a leaf row, or the tree does not have its result.
     pub fn undo(
         &self,
         tx: &mut Transaction,
