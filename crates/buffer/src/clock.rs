@@ -2,10 +2,11 @@
 //! once and written together with its neighbours when no clean one follows soon.
 //!
 //! ```text
-//!   hand ──▶ fixed, on the free list      pass
-//!            used since the last turn     clear the bit, pass
-//!            clean                        removed from the table, and the frame is free
-//!            dirty                        remembered; when no clean one comes soon: written with its neighbours, then as above
+//!   hand ──▶ fixed, on the free list  pass
+//!            used since the last turn clear the bit, pass
+//!            clean                    removed from the table, and the frame is free
+//!            dirty                    remembered; when no clean one comes soon: written with its
+//!                                     neighbours, then as above
 //! ```
 //!
 //! A frame is removed from the table under the lock of its shard, after these were checked under

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! group of copies ──▶ free segments of the area, durable ──▶ in place ──▶ segments wait for the sync of the files ──▶ free
-//! restart: every image of the area whose page in place is damaged replaces it                          (repair.rs)
+//! restart: every image of the area whose page in place is damaged replaces it    (repair.rs)
 //! ```
 //!
 //! Where we differ: a page that was formatted since it was last written needs no copy, because redo

@@ -13,10 +13,10 @@
 //! under the lock of the page table's shard, so a count of one seen under that lock stays one.
 //!
 //! ```text
-//! changes:   clean ── set_dirty(L) ──▶ changed, first = L ── begin_write ──▶ in flight (L), not changed
-//!              ▲                            ▲                                  │ set_dirty(M): changed, first = M
-//!              └──────── end_write ─────────┼──── still changed (M) ◀──────────┤ end_write: L goes to the file's account
-//!                                           └──── first = L again  ◀───────────┘ fail_write
+//! changes: clean ── set_dirty(L) ──▶ changed, first = L ── begin_write ──▶ in flight (L), not changed
+//!            ▲                            ▲                                  │ set_dirty(M): changed, first = M
+//!            └──────── end_write ─────────┼──── still changed (M) ◀──────────┤ end_write: L goes to the file's account
+//!                                         └──── first = L again  ◀───────────┘ fail_write
 //! ```
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,14 +1,15 @@
 //! Latches: protection of a page's bytes for an instant.
 //!
 //! ```text
-//!      KP  SH  UP  EX  DT          KP  keep: the page must not be evicted
-//! KP    y   y   y   y   -          SH  share: read the bytes
-//! SH    y   y   y   -   -          UP  update: read, and keep other writers out (pages being written)
-//! UP    y   y   -   -   -          EX  exclusive: change the bytes
-//! EX    y   -   -   -   -          DT  destroy: reuse the frame for another page
-//! DT    -   -   -   -   -
+//!      KP  SH UP  EX  DT          KP  keep: the page must not be evicted
+//! KP    y   y  y   y   -          SH  share: read the bytes
+//! SH    y   y  y   -   -          UP  update: read, and keep other writers out (pages being
+//!                                     written)
+//! UP    y   y  -   -   -          EX  exclusive: change the bytes
+//! EX    y   -  -   -   -          DT  destroy: reuse the frame for another page
+//! DT    -   -  -   -   -
 //!
-//! state word   | KP holders: 20 bits | SH holders: 20 bits | UP | EX | DT | QUEUED |
+//! state word  | KP holders: 20 bits | SH holders: 20 bits | UP | EX | DT | QUEUED |
 //! ```
 //!
 //! Invariants

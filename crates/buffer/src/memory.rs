@@ -1,8 +1,8 @@
 //! Memory of pages, and the only module where a latch turns into a reference to bytes.
 //!
 //! ```text
-//! Slab         | page cell | page cell | … 128          one allocation of 1 MiB, zero and untouched until first use
-//! PageMemory     ──────────▲  one cell of a slab; keeps the slab alive
+//! Slab       | page cell | page cell | … 128    one allocation of 1 MiB, untouched until first use
+//! PageMemory   ──────────▲  one cell of a slab; keeps the slab alive
 //! ```
 //!
 //! Invariants

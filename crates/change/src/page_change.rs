@@ -1,7 +1,8 @@
 //! Changing a page: the log record first, then the page, by the same function that redo uses.
 //!
 //! ```text
-//! page latched EX → marked dirty as of the log's end → record appended → applied → page LSN = record's LSN
+//! page latched EX → marked dirty as of the log's end → record appended → applied → page LSN =
+//!      record's LSN
 //! ```
 //!
 //! The mark comes before the record: a checkpoint that begins between the two must know that the

@@ -1,7 +1,7 @@
 //! I/O memory: the only allocator of buffers that the disk reads into.
 //!
 //! ```text
-//! AlignedBuf   | block 0 (4096 bytes) | block 1 | …            begins at an address divisible by 4096
+//! AlignedBuf   | block 0 (4096 bytes) | block 1 | …         begins at an address divisible by 4096
 //! ```
 //!
 //! Direct reads need memory, offset and length aligned to the block size of the device; 4096

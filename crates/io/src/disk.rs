@@ -5,7 +5,8 @@
 //!        │  Disk, DiskFile: bytes at an offset, and when they are durable
 //!        ▼
 //!   RealDisk   the file system; one DurabilityMode decides how "durable" is done
-//!   MemDisk    memory; keeps live and durable bytes apart and returns what a power failure would leave
+//!   MemDisk    memory; keeps live and durable bytes apart and returns what a power failure would
+//!              leave
 //! ```
 //!
 //! Bytes become durable in two ways. [`Durability::Deferred`] writes are cheap and become durable

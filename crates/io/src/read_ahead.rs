@@ -1,13 +1,14 @@
 //! Read-ahead: the bytes of many files, in pieces, for many threads.
 //!
 //! ```text
-//! plan      file 0 |chunk 0        |chunk 2        |   file 1 |chunk 1        |       runs of bytes worth reading
-//! pieces           |p |p |p |p |p ||p |p |p |p |p ||         |p |p |p |p |p ||       what a consumer gets at a time
+//! plan     file 0 |chunk 0        |chunk 2        |   file 1 |chunk 1        |  runs to read
+//! pieces          |p |p |p |p |p ||p |p |p |p |p ||         |p |p |p |p |p ||  for consumers
 //!
-//! buffered  each consumer takes the next chunk and reads it piece by piece into its own small buffer
-//! direct    reader threads  ── pread, O_DIRECT ──▶  ring of filled buffers  ──▶  consumers, in any order
-//!                 ▲                                                                    │
-//!                 └──────────────────────────── free buffers ◀─────────────────────────┘
+//! buffered each consumer takes the next chunk and reads it piece by piece into its own small
+//!          buffer
+//! direct   reader threads  ── pread, O_DIRECT ──▶  ring of filled buffers  ──▶  consumers, in any order
+//!                ▲                                                                    │
+//!                └──────────────────────────── free buffers ◀─────────────────────────┘
 //! ```
 //!
 //! *Buffered* suits a file in the page cache: the consumer copies a piece into memory that stays in

@@ -1,10 +1,13 @@
 //! Heaps: rows without order, addressed by RID.
 //!
 //! ```text
-//! insert   a page known to have room (free_space) → the session's own page (append) → its next page → its next extent
-//! delete   the record is removed, its slot stays empty; its bytes are reserved until the transaction ends
-//! update   in place when the page has room, else the row moves and a stub of nine bytes keeps its address (forward)
-//! scan     pages of the IAM chain in their order; a forwarded row where its stub is
+//! insert a page known to have room (free_space) → the session's own page (append) → its next page
+//!        → its next extent
+//! delete the record is removed, its slot stays empty; its bytes are reserved until the transaction
+//!        ends
+//! update in place when the page has room, else the row moves and a stub of nine bytes keeps its
+//!        address (forward)
+//! scan   pages of the IAM chain in their order; a forwarded row where its stub is
 //! ```
 //!
 //! Each session fills pages of its own, from an extent of its own, until they are physically full:

@@ -1,8 +1,8 @@
 //! A data file as allocation sees it: which extents are free, in memory, and how large the file is.
 //!
 //! ```text
-//! interval 0   word 0 | word 1 | … | word 998        one bit per extent, 1 = free, as on the GAM page
-//! interval 1   …                                     made when the file grows into it
+//! interval 0   word 0 | word 1 | … | word 998     one bit per extent, 1 = free, as on the GAM page
+//! interval 1   …                                  made when the file grows into it
 //! ```
 //!
 //! A free extent is claimed by clearing its bit with one atomic operation; the bit on the GAM page

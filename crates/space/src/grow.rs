@@ -1,7 +1,8 @@
 //! Growing a file.
 //!
 //! ```text
-//! extend on disk → new PFS, GAM, SGAM, DIFF, ML pages written there → synced → FILE_HDR_MODIFY logged → extents free in memory
+//! extend on disk → new PFS, GAM, SGAM, DIFF, ML pages written there → synced → FILE_HDR_MODIFY
+//!        logged → extents free in memory
 //! ```
 //!
 //! The new part is whole and durable before anything says that it exists. A crash before the log

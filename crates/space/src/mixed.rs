@@ -2,10 +2,11 @@
 //! them.
 //!
 //! ```text
-//! page    free    may be allocated by the next caller
-//!         held    claimed and not logged yet, or freed by a transaction that may still be rolled back: not to be claimed
-//!         taken   everything else
-//! SGAM    1 when memory knows a free or held page of the extent, else 0
+//! page free    may be allocated by the next caller
+//!      held    claimed and not logged yet, or freed by a transaction that may still be rolled
+//!              back: not to be claimed
+//!      taken   everything else
+//! SGAM 1 when memory knows a free or held page of the extent, else 0
 //! ```
 //!
 //! SGAM is a hint derived from memory. One function writes it ([`Space::update_hint`]): it takes

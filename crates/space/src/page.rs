@@ -1,8 +1,10 @@
 //! Allocating pages, one at a time.
 //!
 //! ```text
-//! pages 1 … 8 of a unit   single pages of mixed extents, entered in the first IAM page (with mixed pages on)
-//! the others              pages of the unit's own extents that are not allocated in PFS; then a new extent
+//! pages 1 … 8 of a unit single pages of mixed extents, entered in the first IAM page (with mixed
+//!       pages on)
+//! the others            pages of the unit's own extents that are not allocated in PFS; then a new
+//!                       extent
 //! ```
 
 use extentdb_base::PageId;

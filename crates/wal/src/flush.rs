@@ -1,9 +1,9 @@
 //! Group commit: one writes for all.
 //!
 //! ```text
-//! A  append commit, flush ─▶ leader: closes the block, writes ───────▶ durable, wakes all
-//! B      append commit, flush ─▶ waits ···························▶ leader of the next write, with C and D in its block
-//! C         append commit, flush ─▶ waits ························▶ waits ·····▶ durable
+//! A append commit, flush ─▶ leader: closes the block, writes ───────▶ durable, wakes all
+//! B     append commit, flush ─▶ waits ···························▶ leader of the next write, with C and D in its block
+//! C        append commit, flush ─▶ waits ························▶ waits ·····▶ durable
 //! ```
 //!
 //! Known algorithm: group commit, without a log writer thread. A caller that needs a record durable

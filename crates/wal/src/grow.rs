@@ -1,9 +1,10 @@
 //! Growth: more VLFs at the end of the file.
 //!
 //! ```text
-//! 1  zeros up to the new length                      no bytes that could look like a block
-//! 2  headers of all new VLFs but the first, sync
-//! 3  header of the first one, durable                from here on the walk over the VLFs finds all of them
+//! 1 zeros up to the new length                  no bytes that could look like a block
+//! 2 headers of all new VLFs but the first, sync
+//! 3 header of the first one, durable            from here on the walk over the VLFs finds all of
+//!                                               them
 //! ```
 //!
 //! A power failure leaves either none of the new VLFs reachable, or all. What a failure before step

@@ -1,10 +1,10 @@
 //! Opening: where does the log end?
 //!
 //! ```text
-//! VLFs      walk, refuse damage; repeat an interrupted growth                          vlfs.rs
-//! chain     from the block of the minimum LSN: every block sound, none missing     ──▶ end of the log
-//! tail      what a power failure can leave of one write, or a proof that the log continued
-//! after it  the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
+//! VLFs     walk, refuse damage; repeat an interrupted growth                          vlfs.rs
+//! chain    from the block of the minimum LSN: every block sound, none missing     ──▶ end of the log
+//! tail     what a power failure can leave of one write, or a proof that the log continued
+//! after it the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
 //! ```
 //!
 //! The end is stored nowhere: it is the first position in the newest VLF without a valid next

@@ -4,7 +4,7 @@
 //! ```text
 //!   records ──▶ open block ──close──▶ queue: block, block, filler, VLF header, block …  ──write──▶ file
 //!                    │                  (log order; written in this order, runs at a time)
-//!                    └ its position in the VLF is fixed when it is opened: so LSNs are final when they are returned
+//!                    └ its position in the VLF is fixed at its opening: returned LSNs are final
 //! ```
 //!
 //! Everything here happens under the log's one lock and touches no file.

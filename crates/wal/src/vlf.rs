@@ -1,9 +1,10 @@
 //! Virtual log files: their sizes, which are free, and how one is taken into use.
 //!
 //! ```text
-//!               take: next sequence number, parity flipped, one use more; the header is durable before its first block
+//!               take: next sequence, parity flipped; the header is durable before its first block
 //!   unused ─────────────▶ current ──────────▶ full ────────────────▶ free ──▶ taken again
-//!                              all blocks durable     truncated: its sequence number is below that of the minimum LSN
+//!                              all blocks durable     truncated: its sequence number is below that
+//!                                                     of the minimum LSN
 //! ```
 //!
 //! The state is not stored: a VLF is free when it was never used, or when its sequence number is

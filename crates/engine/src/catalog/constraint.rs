@@ -1,9 +1,10 @@
 //! What rows must obey: CHECK constraints, and foreign keys in both directions.
 //!
 //! ```text
-//! row comes or changes   every CHECK of the table, before it is put there: false is refused, NULL passes
-//!                        every foreign key of the table, after that: without a NULL in it, the row it names must be there
-//! row goes or changes    every foreign key that leads to the table, after that: `foreign_key.rs`
+//! row comes or changes every CHECK of the table, before it is put there: false is refused, NULL
+//!     passes
+//!                      then every foreign key: if no column is NULL, the referenced row must exist
+//! row goes or changes  every foreign key that leads to the table, after that: `foreign_key.rs`
 //! ```
 //!
 //! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row

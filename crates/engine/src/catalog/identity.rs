@@ -2,8 +2,9 @@
 //! transaction is rolled back.
 //!
 //! ```text
-//! idtval   last value, increment, seed, each as wide as the column; 1 while there was none        a column of syscolpars
-//!          decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
+//! idtval last value, increment, seed, each as wide as the column; 1 while there was none a column
+//!        of syscolpars
+//!        decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
 //! ```
 //!
 //! The catalog is ahead of what was given out by up to [`AHEAD`] values, so that not every one is

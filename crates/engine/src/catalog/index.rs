@@ -1,11 +1,11 @@
 //! An index of a user table: a B-tree of its rows, or of entries that lead to them.
 //!
 //! ```text
-//! clustered      row     uniquifier, when the key is not unique │ key columns │ all others
-//!                key     the key columns, then the uniquifier
-//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the rest of the clustered key
-//!                key     unique       the key columns
-//!                        not unique   the key columns, then what leads to the row
+//! clustered    row   uniquifier, when the key is not unique │ key columns │ all others
+//!              key   the key columns, then the uniquifier
+//! nonclustered entry key columns │ included columns │ what leads to the row: its place, or the rest of the clustered key
+//!              key   unique       the key columns
+//!                    not unique   the key columns, then what leads to the row
 //! ```
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an

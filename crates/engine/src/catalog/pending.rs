@@ -2,8 +2,8 @@
 //! its rows say then.
 //!
 //! ```text
-//! coming    units that open transactions have made: they stay with a commit, and go with a rollback
-//! leaving   what they have dropped or replaced: it goes with a commit, and stays with a rollback
+//! coming   units that open transactions have made: they stay with a commit, and go with a rollback
+//! leaving  what they have dropped or replaced: it goes with a commit, and stays with a rollback
 //! ```
 
 use extentdb_base::AllocUnitId;

@@ -1,16 +1,17 @@
 //! A database with threads of its own, as long as somebody works with it.
 //!
 //! ```text
-//! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
-//!                lazy writer    every 100 ms: frees frames when few are free                 LAZYWRITER_SLEEP
-//!                growth         when few extents are left: makes files longer ahead of need, and writes zeros into
-//!                               room that was never written                                  SLEEP_TASK
-//!                ghosts         every 100 ms: takes away what was deleted in trees           SLEEP_TASK
+//! db.run(|| …) checkpointer every 100 ms, or when notified: checkpoints  CHECKPOINT_QUEUE
+//!              lazy writer  every 100 ms: frees frames when few are free LAZYWRITER_SLEEP
+//!              growth       when few extents are left: makes files longer ahead of need, and
+//!                           writes zeros into
+//!                           room that was never written                            SLEEP_TASK
+//!              ghosts       every 100 ms: removes ghost records of trees           SLEEP_TASK
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools
-//! and simulations. With them a commit only rings the wake_up. It makes the checkpoint itself when the
-//! log is so full that waiting would mean error 9002.
+//! and simulations. With them a commit only rings the wake_up. It makes the checkpoint itself when
+//! the log is so full that waiting would mean error 9002.
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.

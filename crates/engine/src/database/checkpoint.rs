@@ -1,7 +1,8 @@
 //! Checkpoints: from here on the log is needed, from before not any more.
 //!
 //! ```text
-//! BEGIN_CKPT → heaps tell PFS the truth → COUNT_DELTA → XACT_CKPT → all dirty pages written and synced → END_CKPT, flushed
+//! BEGIN_CKPT → heaps tell PFS the truth → COUNT_DELTA → XACT_CKPT → all dirty pages written and
+//!            synced → END_CKPT, flushed
 //!   → boot page: this checkpoint → the log before its minimum may go
 //! ```
 //!

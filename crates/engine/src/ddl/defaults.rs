@@ -1,9 +1,10 @@
 //! Defaults: what a column gets when an INSERT does not name it.
 //!
 //! ```text
-//! identity column   the next value                                         identity.rs
-//! DEFAULT           the expression of its constraint, converted as an assignment would: what does not fit is an error, never cut
-//! neither           NULL
+//! identity column the next value                                         identity.rs
+//! DEFAULT         the expression of its constraint, converted as an assignment would: what does
+//!                 not fit is an error, never cut
+//! neither         NULL
 //! ```
 //!
 //! An expression that cannot be evaluated with certainty is refused by name, and the row with it.

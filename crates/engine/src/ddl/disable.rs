@@ -1,9 +1,10 @@
 //! Indexes are switched off and on again.
 //!
 //! ```text
-//! off    the catalog keeps their description, marked; their rowset and its pages go. Nobody keeps them true, a unique one
-//!        forbids nothing, and a check names them (2546)
-//! on     a rebuild: another rowset, with entries for all rows there are
+//! off the catalog keeps their description, marked; their rowset and its pages go. Nobody keeps
+//!     them true, a unique one
+//!     forbids nothing, and a check names them (2546)
+//! on  a rebuild: another rowset, with entries for all rows there are
 //! ```
 //!
 //! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred

@@ -2,10 +2,11 @@
 //! is written anew.
 //!
 //! ```text
-//! rows          read from the old base, put into the new one in the order of its key
-//! indexes       made anew, with new rowsets: what leads to a row is its place before, its key behind, or another key
-//! catalog     the rows of all old rowsets go, those of the new ones come, in the same transaction
-//! old units     given back when the transaction has committed
+//! rows        read from the old base, put into the new one in the order of its key
+//! indexes     made anew, with new rowsets: what leads to a row is its place before, its key
+//!             behind, or another key
+//! catalog   the rows of all old rowsets go, those of the new ones come, in the same transaction
+//! old units   given back when the transaction has committed
 //! ```
 
 use std::borrow::Cow;

@@ -2,9 +2,10 @@
 //! goes.
 //!
 //! ```text
-//! sysidxstats     type 0 and an id above 0        their name; those that the product made by itself begin with _WA_Sys_
-//! sysiscols       their columns
-//! sysobjvalues    class 60: the histogram
+//! sysidxstats  type 0 and an id above 0 their name; those that the product made by itself begin
+//!              with _WA_Sys_
+//! sysiscols    their columns
+//! sysobjvalues class 60: the histogram
 //! ```
 
 use crate::catalog::column::TableColumn;

@@ -1,9 +1,10 @@
 //! Entries of indexes: they come, change and go with the rows they lead to, in the same statement.
 //!
 //! ```text
-//! row comes      its entry in every index
-//! row changes    where the key differs: the old entry goes, another comes; where only included columns do: replaced
-//! row goes       its entries become ghosts
+//! row comes   its entry in every index
+//! row changes where the key differs: the old entry goes, another comes; where only included
+//!     columns do: replaced
+//! row goes    its entries become ghosts
 //! ```
 //!
 //! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that

@@ -2,9 +2,10 @@
 //! [`isolation`](crate::session::isolation).
 //!
 //! ```text
-//! leaf of the clustered index, settled     its rows, as they were copied out of it
-//! leaf of another index of a heap          a batch of its entries; rows that they lead to, page by page where those are settled
-//! all else                                 row by row, each locked as the isolation asks for
+//! leaf of the clustered index, settled its rows, as they were copied out of it
+//! leaf of another index of a heap      a batch of its entries; rows that they lead to, page by
+//!                                      page where those are settled
+//! all else                             row by row, each locked as the isolation asks for
 //! ```
 //!
 //! A row that was read for an entry at once is handed out when it has the values of the entry's

@@ -2,10 +2,10 @@
 //! indexes with it.
 //!
 //! ```text
-//! heap        the row gets a place, which is locked before others can see the row       address: the place
-//! clustered   its key is locked, then the row is put into the tree                      address: the key
-//!             a key that is not unique gets the next uniquifier behind all that there are, ghosts among them:
-//!             what an open transaction has deleted may come back
+//! heap      the row gets a RID, which is locked before others can see the row   address: the RID
+//! clustered its key is locked, then the row is inserted into the tree           address: the key
+//!           a key that is not unique gets the uniquifier after the greatest one, ghosts included:
+//!           what an open transaction has deleted may come back
 //! ```
 
 use std::borrow::Cow;

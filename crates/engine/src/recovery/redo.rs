@@ -1,11 +1,13 @@
 //! Restart recovery.
 //!
 //! ```text
-//! redo     from the minimum LSN of the last checkpoint to the end of the log: every change of a page that the page does not
-//!          have yet; on the way: which transactions are open, which units and extents were touched
-//! undo     system transactions first, newest record first, page by page: afterwards every tree is whole
-//!          then the others, newest record first: rows of trees by their key, all else by its place
-//! settle   units that were touched are counted anew; PFS learns the truth about their pages
+//! redo   from the minimum LSN of the last checkpoint to the end of the log: every change of a page
+//!        that the page does not
+//!        have yet; on the way: which transactions are open, which units and extents were touched
+//! undo   system transactions first, newest record first, page by page: afterwards every tree is
+//!        whole
+//!        then the others, newest record first: rows of trees by their key, all else by its place
+//! settle units that were touched are counted anew; PFS learns the truth about their pages
 //! ```
 //!
 //! Invariants

@@ -1,11 +1,15 @@
 //! Isolation: what a reader locks, how long, and what it may see of others.
 //!
 //! ```text
-//! READ UNCOMMITTED   nothing is locked but the definition: rows of open transactions are seen, and may go again
-//! READ COMMITTED     each row S while it is read; a page that no open transaction can have changed, not at all
-//! REPEATABLE READ    each row S until the transaction ends: it reads the same again, rows may come between
-//! SERIALIZABLE       each key of the range RangeS-S, and the next one behind it, until the transaction ends: nothing comes between
-//!                    a heap has no keys: the whole table S
+//! READ UNCOMMITTED nothing is locked but the definition: rows of open transactions are seen, and
+//!      may go again
+//! READ COMMITTED   each row S while it is read; a page that no open transaction can have changed,
+//!                  not at all
+//! REPEATABLE READ  each row S until the transaction ends: it reads the same again, rows may come
+//!                  between
+//! SERIALIZABLE     each key of the range RangeS-S, and the next one behind it, until the
+//!                  transaction ends: nothing comes between
+//!                  a heap has no keys: the whole table S
 //! ```
 //!
 //! Whoever inserts a key while somebody reads SERIALIZABLE tests the next key with RangeI-N, before

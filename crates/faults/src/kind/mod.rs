@@ -27,7 +27,10 @@ use crate::fault::{Fault, Repair};
 pub use harmless::Harmless;
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])* $kind:ident $name:literal rows $rows:tt $repair:ident needs $needs:tt by $function:path,)*) => {
+    ($(
+        $(#[doc = $doc:literal])*
+        $kind:ident $name:literal rows $rows:tt $repair:ident needs $needs:tt by $function:path,
+    )*) => {
         /// A kind of fault.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Kind {

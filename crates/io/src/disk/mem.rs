@@ -1,9 +1,9 @@
 //! A disk in memory: that of tests and of simulation.
 //!
 //! ```text
-//! file   live       what reads see
-//!        durable    what is certain to survive
-//!        unsynced   per sector of 512 bytes: the contents it was given since, oldest first, each with its write
+//! file live     what reads see
+//!      durable  what is certain to survive
+//!      unsynced per sector of 512 bytes: its contents since, oldest first, each with its write
 //! ```
 //!
 //! [`MemDisk::crash`] makes the disk that a power failure would leave: of the writes that are not

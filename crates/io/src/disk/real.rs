@@ -1,10 +1,10 @@
 //! The file system as a [`Disk`], and how its writes become durable.
 //!
 //! ```text
-//! mode          Deferred write    Through write               sync
-//! ForcedFlush   direct            direct, fdatasync           fdatasync
-//! Fua           direct            direct with RWF_DSYNC       fdatasync
-//! DirectOnly    direct            direct                      nothing, unless a write was not direct
+//! mode          Deferred write    Through write             sync
+//! ForcedFlush   direct            direct, fdatasync         fdatasync
+//! Fua           direct            direct with RWF_DSYNC     fdatasync
+//! DirectOnly    direct            direct                    nothing, unless a write was not direct
 //! ```
 //!
 //! The kernel turns a direct write with `RWF_DSYNC` into forced unit access where the device has it

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rows ──▶ one leaf of them ──full──▶ system transaction: FORMAT_PAGE, INSERT_ROWS of all of them, the link from the leaf before,
-//!                                     INSERT_ROWS of its separator into the last page above; that one is split, or gets a root
+//!                                     INSERT_ROWS of its separator above; a full page is split
 //!                                     on top, as for any other separator
 //! ```
 //!

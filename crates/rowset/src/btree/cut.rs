@@ -1,10 +1,10 @@
 //! Where a page is cut when it is split.
 //!
 //! ```text
-//! records as they are to lie   │ 0 │ 1 │ new │ 2 │ 3 │ 4 │
-//! halves                                      ▲             the sizes differ least, and both fit
-//! a run                                  ▲                  the new record is the last of the old page
-//! rows come late                                     ▲      a tenth stays free before
+//! records as they are to lie │ 0 │ 1 │ new │ 2 │ 3 │ 4 │
+//! halves                                    ▲            the sizes differ least, and both fit
+//! a run                                ▲                 the new record ends the old page
+//! rows come late                                   ▲     a tenth stays free before
 //! ```
 
 use extentdb_base::size::PAGE_BODY_BYTES;

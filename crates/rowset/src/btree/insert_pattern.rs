@@ -4,11 +4,12 @@
 //! the tree and late rows are ours.
 //!
 //! ```text
-//! end of the tree     no late row for long    nothing moves: the page stays full, the new page begins with the row
-//!                     late rows               a tenth of the page moves: later late rows find room
-//! after the last      ascending run           split at the new row, which is the last of the old page
-//! before it           descending run          the same; before all others all of them move
-//! anywhere            no pattern              halves
+//! end of the tree no late row for long nothing moves: the page stays full, the new page begins
+//!     with the row
+//!                 late rows            a tenth of the page moves: later late rows find room
+//! after the last  ascending run        split at the new row, which is the last of the old page
+//! before it       descending run       the same; before all others all of them move
+//! anywhere        no pattern           halves
 //! ```
 //!
 //! The patterns are hints: only the fullness of pages depends on them. They are kept without a

@@ -1,9 +1,9 @@
 //! Many rows by their addresses: those of one page are read under one latch.
 //!
 //! ```text
-//! addresses   (1:80:3) (1:77:2) (1:80:1)         in the order of some index
-//! pages       (1:77): 2      (1:80): 1, 3        each latched once, its records copied into one buffer
-//! fetched     by number: 0, 1, 2                 in the order of the addresses again
+//! addresses   (1:80:3) (1:77:2) (1:80:1)     in the order of some index
+//! pages       (1:77): 2      (1:80): 1, 3    each latched once, its records copied into one buffer
+//! fetched     by number: 0, 1, 2             in the order of the addresses again
 //! ```
 
 use std::ops::Range;

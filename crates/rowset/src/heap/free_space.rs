@@ -1,9 +1,10 @@
 //! Which pages of a heap have room, in memory and exact.
 //!
 //! ```text
-//! classes   room of 32…63 bytes → pages, 64…95 → pages, …      a page is filed under the largest class it fills
-//! kept      page → bytes reserved by open transactions for their undo
-//! touched   pages whose class in PFS may be out of date
+//! classes room of 32…63 bytes → pages, 64…95 → pages, …      a page is filed under the largest
+//!                                                            class it fills
+//! kept    page → bytes reserved by open transactions for their undo
+//! touched pages whose class in PFS may be out of date
 //! ```
 //!
 //! Every insert searches, and most of them find nothing: the largest class is kept outside of the

@@ -1,8 +1,8 @@
 //! The entries that an index has for rows.
 //!
 //! ```text
-//! cells of a row      filter ── no ──▶ none
-//! or its record                └ yes ─▶ one cell for each column of the entry, as the row has it or can compute it
+//! cells of a row filter ── no ──▶ none
+//! or its record           └ yes ─▶ one cell for each column of the entry, as the row has it or can compute it
 //! ```
 
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! Many requests to the system in one call, and what became of each.
 //!
 //! ```text
-//! run [write ─linked─▶ flush]         one call: the flush begins when the write has ended in full, and is cancelled otherwise
-//! run [write, write, write …]         one call: all run concurrently and end in any order
+//! run [write ─linked─▶ flush] one call: the flush begins when the write has ended in full, and is cancelled otherwise
+//! run [write, write, write …] one call: all run concurrently and end in any order
 //! ```
 //!
 //! The results of a ring are interpreted here by pure functions. What a ring did not finish, plain

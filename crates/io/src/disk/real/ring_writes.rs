@@ -1,9 +1,9 @@
 //! Writes of a file through its ring.
 //!
 //! ```text
-//! write_through_ring   one write with RWF_DSYNC                         mode Fua, backend Uring
-//! put_chained          write ─linked─▶ flush, one call                  mode ForcedFlush, backend Uring
-//! put_batch            up to 128 writes at once, past the page cache    backends Auto and Uring
+//! write_through_ring one write with RWF_DSYNC                      mode Fua, backend Uring
+//! put_chained        write ─linked─▶ flush, one call               mode ForcedFlush, backend Uring
+//! put_batch          up to 128 writes at once, past the page cache backends Auto and Uring
 //! ```
 //!
 //! Each does what the plain call does, with the same bookkeeping: counters, length, what is to be
