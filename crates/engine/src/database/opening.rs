@@ -123,7 +123,7 @@ impl Redone {
     fn undo_system(mut self) -> Result<SystemUndone, Error> {
         let wake_ups = Arc::new(WakeUps::default());
         let space = self.open_space(&wake_ups)?;
-        self.recovery.take_back_freed(&space)?;
+        self.recovery.reserve_freed(&space)?;
         self.recovery.undo_system(&space)?;
         let catalog = CatalogCache::load(&self.pool, &space, self.options.placement)
             .map_err(|error| catalog_damaged(&self.pool, error))?;

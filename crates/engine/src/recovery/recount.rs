@@ -10,7 +10,7 @@ use extentdb_space::{Counts, Unit};
 use crate::database::Database;
 use crate::database::suspect::skip_suspect;
 use crate::error::Error;
-use crate::recovery::redo::Touched;
+use crate::recovery::analysis::Touched;
 
 impl Database {
     /// Counts every unit that the log touched, and corrects the classes of its pages.

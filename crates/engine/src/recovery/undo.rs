@@ -1,19 +1,77 @@
 //! Rolling back: records are taken back one by one, each where its row is now.
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{AllocUnitId, Lsn, PageId};
-use extentdb_change::{in_system, record_bytes, restore_pointer, undo_record};
+use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
+use extentdb_change::{in_system, record_bytes, restore_pointer, undo_next, undo_record};
 use extentdb_format::allocation::unit_row::unit_of_row;
 use extentdb_format::log::payload::page::RootChange;
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
 use extentdb_format::record::RecordKind;
 use extentdb_rowset::Tree;
-use extentdb_space::Freed;
-use extentdb_txn::Transaction;
+use extentdb_space::{Freed, Space};
+use extentdb_txn::{Manager, Transaction};
 
 use crate::database::Database;
 use crate::error::{Cause, Error};
-use crate::recovery::redo::newest;
+use crate::recovery::analysis::OpenTransaction;
+use crate::recovery::redo::Recovery;
+
+impl Recovery {
+    /// What open transactions gave back is taken again before anybody can have it.
+    pub(crate) fn reserve_freed(&mut self, space: &Space) -> Result<(), Error> {
+        for freed in std::mem::take(&mut self.analysis.freed).values() {
+            space.retake(freed)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back system transactions that were cut off, newest record first.
+    pub(crate) fn undo_system(&mut self, space: &Space) -> Result<(), Error> {
+        let system: Vec<(XactId, OpenTransaction)> = self
+            .analysis
+            .open
+            .iter()
+            .filter(|(_, open)| open.is_system)
+            .map(|(id, open)| (*id, *open))
+            .collect();
+        self.analysis.open.retain(|_, open| !open.is_system);
+        let mut open: Vec<Transaction> = system
+            .iter()
+            .map(|(id, open)| space.transactions().resume(*id, open.begin, open.last))
+            .collect();
+        self.facts.undone += open.len() as u64;
+        while let Some(at) = newest(&open) {
+            if open[at].undo_next() <= open[at].begin_lsn() {
+                open.swap_remove(at).abort()?;
+                continue;
+            }
+            match undo_next(space, &mut open[at]).map_err(Error::from) {
+                Err(error) if error.cause() == Cause::BadPage => {
+                    self.deferred.push((open.swap_remove(at), error));
+                }
+                undone => undone?,
+            }
+        }
+        Ok(())
+    }
+
+    /// System transactions that could not be undone, and why.
+    pub(crate) fn take_deferred(&mut self) -> Vec<(Transaction, Error)> {
+        std::mem::take(&mut self.deferred)
+    }
+
+    /// The other open transactions, ready to be undone.
+    pub(crate) fn losers(&mut self, transactions: &Arc<Manager>) -> Vec<Transaction> {
+        let open = std::mem::take(&mut self.analysis.open);
+        self.facts.undone += open.len() as u64;
+        open.into_iter().map(|(id, open)| transactions.resume(id, open.begin, open.last)).collect()
+    }
+}
+
+/// The transaction whose next record to undo is the newest.
+fn newest(open: &[Transaction]) -> Option<usize> {
+    (0..open.len()).max_by_key(|at| open[*at].undo_next())
+}
 
 impl Database {
     /// Takes back every record of the transaction behind `until`. What becomes free by that is
