@@ -18,7 +18,7 @@ cargo x <task>
   shuttle concurrent sessions and latches under seeded schedules: EXTENTDB_SCHEDULES=N
   gen     rewrites the rows of a new database from the sample of version 661 (EXTENTDB_SAMPLES)
   gen collation FOLDER    rewrites the tables of collations from the weights in FOLDER
-  gen man writes the manual pages in docs/man anew, out of the command line's definition
+  gen man rewrites the manual pages in docs/man from the command line's definition
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
 fn main() -> ExitCode {

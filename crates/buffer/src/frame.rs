@@ -89,7 +89,7 @@ struct InFlight {
 
 /// Whether to wait for others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Patience {
+pub(crate) enum LatchWait {
     /// As long as it takes.
     Wait,
     /// Do not wait.
@@ -270,16 +270,16 @@ impl Frame {
     pub(crate) fn begin_write(
         frame: &Arc<Frame>,
         image: &mut PageBytes,
-        patience: Patience,
+        wait: LatchWait,
     ) -> Result<Option<Image>, PageFault> {
         loop {
-            let Some(fixed) = Fixed::update(frame, patience) else { return Ok(None) };
+            let Some(fixed) = Fixed::update(frame, wait) else { return Ok(None) };
             let mut changes = lock(&frame.changes);
             if changes.in_flight.is_some() {
                 // Another write of this page is under way. Wait without a latch, so that the page's
                 // users do not wait, too.
                 drop(fixed);
-                if patience == Patience::AtOnce {
+                if wait == LatchWait::AtOnce {
                     return Ok(None);
                 }
                 while changes.in_flight.is_some() {

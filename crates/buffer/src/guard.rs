@@ -15,7 +15,7 @@ use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{Lsn, OfflineCause, PageId};
 use extentdb_format::page::PageBytes;
 
-use crate::frame::{Frame, Patience};
+use crate::frame::{Frame, LatchWait};
 use crate::latch::LatchMode;
 
 /// A frame that is fixed and whose latch is held in SH, UP or EX.
@@ -71,10 +71,10 @@ impl Fixed {
     }
 
     /// A reference under UP, for a copy.
-    pub(crate) fn update(frame: &Arc<Frame>, patience: Patience) -> Option<Fixed> {
-        match patience {
-            Patience::Wait => Some(Fixed::acquire(Arc::clone(frame), LatchMode::Up)),
-            Patience::AtOnce => Fixed::try_acquire(Arc::clone(frame), LatchMode::Up),
+    pub(crate) fn update(frame: &Arc<Frame>, wait: LatchWait) -> Option<Fixed> {
+        match wait {
+            LatchWait::Wait => Some(Fixed::acquire(Arc::clone(frame), LatchMode::Up)),
+            LatchWait::AtOnce => Fixed::try_acquire(Arc::clone(frame), LatchMode::Up),
         }
     }
 

@@ -183,7 +183,7 @@ fn forget_fullness(sound: &mut [u8]) -> u64 {
     forgotten
 }
 
-/// A server counts such things anew after its restart, and logs not all of them.
+/// A server recounts such things after its restart, and logs not all of them.
 #[test]
 fn fullness_that_is_old_after_recovery_is_one_counted_note() {
     let folder = Folder::new();
@@ -205,7 +205,7 @@ fn fullness_that_is_old_after_recovery_is_one_counted_note() {
     assert!(count > 0 && count <= forgotten, "{note}");
 }
 
-/// A restart counts anew what its log changed, and nothing else.
+/// A restart recounts what its log changed, and nothing else.
 #[test]
 fn fullness_of_objects_that_the_log_does_not_name_stays_damage() {
     let folder = Folder::new();

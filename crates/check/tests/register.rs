@@ -179,7 +179,7 @@ fn moved_rows_count_once_and_ghosts_not_at_all() {
 #[test]
 fn an_index_over_approximate_values_is_listed_and_not_compared() {
     let rows = FnRows::new(500, |n, row: &mut RowValues| {
-        // Not what the expression gives: whoever compared it would report it.
+        // Not what the expression gives: a check that compared it would report it.
         row.int(n as i32).float(n as f64).float(n as f64 + 0.5);
     });
     let columns = vec![

@@ -9,8 +9,8 @@
 //! CASE, ISNULL …   max(s1, s2) + max(p1-s1, p2-s2)            max(s1, s2)
 //! ```
 //!
-//! Beyond 38 digits the scale gives way: in products and quotients down to 6, in sums as far as the
-//! whole part needs.
+//! Beyond 38 digits the scale is reduced: in products and quotients down to 6, in sums as far as
+//! the whole part needs.
 
 use extentdb_types::{Collation, SqlType};
 

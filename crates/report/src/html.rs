@@ -310,7 +310,7 @@ impl Page<'_> {
         let scale = match map.extents_per_cell {
             1 => "A square is an extent of 64 KiB.".to_owned(),
             several => format!(
-                "A square stands for {several} extents of 64 KiB and belongs to whoever has most of them."
+                "A square stands for {several} extents of 64 KiB and belongs to the owner of most of them."
             ),
         };
         put!(

@@ -1,4 +1,4 @@
-//! A database that is offline says why: whoever asks later gets the first cause, too.
+//! A database that is offline says why: every later caller gets the first cause, too.
 
 use std::error::Error as _;
 use std::ops::ControlFlow;

@@ -251,7 +251,7 @@ impl Gatherer<'_, '_, '_> {
         let mut tops: Vec<PageId> = self.upper.keys().copied().collect();
         tops.sort_unstable();
         tops.retain(|top| *top == self.tree.root || !referred.contains(top));
-        // What is referred to in a circle has no top; each of its pages is a start then.
+        // What is referred to in a cycle has no top; each of its pages is a start then.
         let mut starts = tops;
         starts.extend(self.named.iter().copied().filter(|page| self.upper.contains_key(page)));
         let mut seen = HashSet::new();

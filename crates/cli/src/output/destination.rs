@@ -108,7 +108,7 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(at),
         }
     }
-    Err(io::Error::other("the links lead round in a circle"))
+    Err(io::Error::other("the links form a cycle"))
 }
 
 #[cfg(all(test, unix))]

@@ -4,8 +4,7 @@
 //! integers    in i64; a result outside the type's range is an overflow; division cuts towards zero
 //! money       sums as integers; a product is rounded, a quotient cut at four digits
 //! decimal     in i128, in 256 bits where that is too small; a quotient is cut at its scale, a
-//!             product whose
-//!             scale gives way is rounded
+//!             product whose scale is reduced is rounded
 //! float, real IEEE; infinity and NaN are overflows, as in the product
 //! ```
 //!

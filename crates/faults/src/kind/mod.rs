@@ -439,7 +439,7 @@ kinds! {
     CriticalOwner "critical-owner" rows [156] Nothing needs CRITICAL by system::critical_owner,
     /// A leaf page of sysallocunits has a wrong previous page.
     CriticalPrevious "critical-previous" rows [157] Nothing needs CRITICAL by system::critical_previous,
-    /// The leaf pages of sysallocunits form a circle.
+    /// The leaf pages of sysallocunits form a cycle.
     CriticalLoop "critical-loop" rows [158] Nothing needs CRITICAL by system::critical_loop,
     /// Two rows of sysrscols are exchanged.
     ColumnsDisorder "columns-disorder" rows [159] Nothing needs "a database" by system::columns_disorder,
@@ -457,14 +457,13 @@ kinds! {
 const GROUPS: [u16; 10] = [1, 21, 55, 86, 92, 103, 125, 141, 151, 155];
 
 impl Kind {
-    /// The kind of a name. Names that begin with `catalogue-`, as they did once, are still known.
+    /// The kind of a name.
     ///
     /// # Errors
     /// There is none; the error lists all.
     pub fn from_name(name: &str) -> Result<Kind, Error> {
         let known = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        let today = name.replacen("catalogue-", "catalog-", 1);
-        let kind = Kind::ALL.iter().find(|kind| kind.name() == today).copied();
+        let kind = Kind::ALL.iter().find(|kind| kind.name() == name).copied();
         kind.ok_or_else(|| Error::UnknownKind { name: name.to_owned(), known: known() })
     }
 

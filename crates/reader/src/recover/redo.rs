@@ -37,7 +37,7 @@ pub(super) enum FormatPage {
     /// A page that has the record already stays: SQL Server does not log all that follows on a
     /// format (minimally logged operations), so the page on disk may hold more than the log.
     UnlessDone,
-    /// It begins anew. ExtentDB logs every change and writes a page that it has formatted without a
+    /// It starts over. ExtentDB logs every change and writes a page that it has formatted without a
     /// copy, so the write may be torn in a way that the checksum of the page does not see.
     Anew,
 }

@@ -24,7 +24,7 @@
 //!   page without accounts. A value that SQL Server or an earlier run left there leads to no
 //!   account; the next change of the page clears it.
 //! - The account of a transaction is void when the transaction is not active. Its end is in the log
-//!   by then, so that whoever uses the room does so after it in the log.
+//!   by then, so that a transaction that uses the room does so after it in the log.
 //!
 //! # Why undo always fits
 //!

@@ -22,7 +22,7 @@ use extentdb_base::sync::MutexGuard;
 
 use super::report::{DeadlockNode, DeadlockReport};
 use super::table::{LockHead, Shard};
-use super::wait::Fate;
+use super::wait::WaitState;
 use super::{LockMode, Resource};
 
 /// The whole table, locked.
@@ -114,7 +114,7 @@ impl<'a> Frozen<'a> {
         let slot = head.request_of(victim).map(|request| request.slot.clone());
         self.shards[shard].withdraw(victim, resource, now);
         if let Some(slot) = slot {
-            slot.decide(Fate::Victim(cycle));
+            slot.decide(WaitState::Victim(cycle));
         }
     }
 }

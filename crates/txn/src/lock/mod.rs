@@ -54,7 +54,7 @@ use escalate::Held;
 use report::DeadlockObserver;
 use resource::FastHash;
 use table::{Answer, Shard};
-use wait::{Fate, WaitSlot};
+use wait::{WaitSlot, WaitState};
 
 /// Shards of the table and of the owners' lists.
 const SHARDS: usize = 32;
@@ -374,28 +374,28 @@ impl LockManager {
     fn sleep(&self, ticket: Ticket) -> Result<(LockMode, bool), LockError> {
         let LockRequest { owner, resource, mode, timeout, .. } = ticket.request;
         let account = self.waits.begin(mode.wait_type(), self.clock.monotonic());
-        let mut fate = ticket.slot.sleep(timeout);
-        if fate == Fate::Open {
+        let mut state = ticket.slot.sleep(timeout);
+        if state == WaitState::Waiting {
             // It was decided meanwhile; once the request has left the queue, it cannot be decided
             // any more.
             let mut shard = self.shard(&resource);
-            fate = ticket.slot.fate();
-            if fate == Fate::Open {
+            state = ticket.slot.state();
+            if state == WaitState::Waiting {
                 shard.withdraw(owner, resource, self.clock.monotonic());
             }
         }
-        let signalled = if let Fate::Granted(at) = fate { Some(at) } else { None };
+        let signalled = if let WaitState::Granted(at) = state { Some(at) } else { None };
         account.end(self.clock.monotonic(), signalled);
-        match fate {
-            Fate::Granted(_) => {
+        match state {
+            WaitState::Granted(_) => {
                 let is_listed = self
                     .held_by(owner)
                     .get(&owner)
                     .is_some_and(|held| held.resources.contains_key(&resource));
                 Ok((self.held(owner, resource).unwrap_or(mode), !is_listed))
             }
-            Fate::Victim(cycle) => Err(LockError::Deadlock { resource, mode, cycle }),
-            Fate::Open => Err(self.timed_out(&ticket.request)),
+            WaitState::Victim(cycle) => Err(LockError::Deadlock { resource, mode, cycle }),
+            WaitState::Waiting => Err(self.timed_out(&ticket.request)),
         }
     }
 

@@ -26,7 +26,7 @@ use extentdb_base::sync::Arc;
 use smallvec::SmallVec;
 
 use super::report::Blocker;
-use super::wait::{Fate, Timeout, WaitSlot};
+use super::wait::{Timeout, WaitSlot, WaitState};
 use super::{LockMode, LockRequest, LockStatus, Resource};
 use crate::lock::resource::FastHash;
 
@@ -156,7 +156,7 @@ impl Shard {
         let Some(head) = self.heads.get_mut(&resource) else { return };
         for request in head.grant_ready() {
             self.waiting.remove(&request.owner());
-            request.slot.decide(Fate::Granted(now));
+            request.slot.decide(WaitState::Granted(now));
         }
         if head.granted.is_empty() && head.queue.is_empty() {
             self.heads.remove(&resource);

@@ -246,8 +246,8 @@ impl Pair {
         let victims: Vec<(u32, Vec<XactId>)> = self
             .tickets
             .iter()
-            .filter_map(|(owner, ticket)| match ticket.slot.fate() {
-                Fate::Victim(cycle) => Some((*owner, cycle)),
+            .filter_map(|(owner, ticket)| match ticket.slot.state() {
+                WaitState::Victim(cycle) => Some((*owner, cycle)),
                 _ => None,
             })
             .collect();
@@ -288,7 +288,7 @@ impl Pair {
         let done: Vec<u32> = self
             .tickets
             .iter()
-            .filter(|(_, ticket)| matches!(ticket.slot.fate(), Fate::Granted(_)))
+            .filter(|(_, ticket)| matches!(ticket.slot.state(), WaitState::Granted(_)))
             .map(|(owner, _)| *owner)
             .collect();
         for number in done {
@@ -298,7 +298,7 @@ impl Pair {
             self.note(number, resource, mode, is_new);
         }
         for (number, ticket) in &self.tickets {
-            assert_eq!(ticket.slot.fate(), Fate::Open, "owner {number}");
+            assert_eq!(ticket.slot.state(), WaitState::Waiting, "owner {number}");
         }
     }
 }

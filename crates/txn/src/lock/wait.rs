@@ -16,11 +16,11 @@ pub enum Timeout {
     Infinite,
 }
 
-/// What became of a wait.
+/// State of a lock wait.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
-    /// Nothing yet.
-    Open,
+pub(crate) enum WaitState {
+    /// Not decided yet.
+    Waiting,
     /// The lock is held, since this moment.
     Granted(Duration),
     /// The owner is the victim of a deadlock with these members.
@@ -30,42 +30,46 @@ pub(crate) enum Fate {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct WaitSlot {
-    fate: Mutex<Fate>,
+    state: Mutex<WaitState>,
     decided: Condvar,
 }
 
 impl WaitSlot {
     pub(crate) fn new() -> Self {
-        WaitSlot { fate: Mutex::new(Fate::Open), decided: Condvar::new() }
+        WaitSlot {
+            state: Mutex::new(WaitState::Waiting),
+            decided: Condvar::new(),
+        }
     }
 
     /// Decides the wait. It is decided once.
-    pub(crate) fn decide(&self, fate: Fate) {
-        let mut current = lock(&self.fate);
-        debug_assert_eq!(*current, Fate::Open);
-        *current = fate;
+    pub(crate) fn decide(&self, state: WaitState) {
+        let mut current = lock(&self.state);
+        debug_assert_eq!(*current, WaitState::Waiting);
+        *current = state;
         self.decided.notify_one();
     }
 
-    /// What became of it so far.
-    pub(crate) fn fate(&self) -> Fate {
-        lock(&self.fate).clone()
+    /// The state of the wait now.
+    pub(crate) fn state(&self) -> WaitState {
+        lock(&self.state).clone()
     }
 
     /// Sleeps until the wait is decided or the timeout is over.
-    pub(crate) fn sleep(&self, timeout: Timeout) -> Fate {
-        let mut fate = lock(&self.fate);
+    pub(crate) fn sleep(&self, timeout: Timeout) -> WaitState {
+        let mut state = lock(&self.state);
         match timeout {
             Timeout::NoWait => {}
             Timeout::After(time) => {
-                fate = wait_at_most(&self.decided, fate, time, |fate| *fate == Fate::Open);
+                state =
+                    wait_at_most(&self.decided, state, time, |state| *state == WaitState::Waiting);
             }
             Timeout::Infinite => {
-                while *fate == Fate::Open {
-                    fate = wait(&self.decided, fate);
+                while *state == WaitState::Waiting {
+                    state = wait(&self.decided, state);
                 }
             }
         }
-        fate.clone()
+        state.clone()
     }
 }

@@ -176,7 +176,7 @@ fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
         )
         .must(Limit::AtMost(14.0)),
         Target::new(
-            "rows of all lengths that come and go: pages above packed (G2.8)",
+            "inserts and deletes of rows of all lengths: pages above packed (G2.8)",
             "%",
             Ok(over),
         )

@@ -110,12 +110,12 @@ impl Bytes {
                 _ => keep.below(grown as u64 + 1) as usize,
             };
         image.resize(len, 0);
-        let mut fates = BTreeMap::new();
+        let mut outcomes = BTreeMap::new();
         let mut torn = BTreeMap::new();
         for (sector, versions) in &self.unsynced {
             for (write, content) in versions {
-                let fate = *fates.entry(*write).or_insert_with(|| keep.below(3));
-                let survives = match fate {
+                let outcome = *outcomes.entry(*write).or_insert_with(|| keep.below(3));
+                let survives = match outcome {
                     0 => false,
                     1 => true,
                     _ => *torn.entry((*write, sector / unit)).or_insert_with(|| keep.below(2) == 0),

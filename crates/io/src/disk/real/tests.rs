@@ -17,7 +17,7 @@ use crate::{AlignedBuf, Error, platform};
 
 /// What happens to the next request of a [`Troubled`] ring.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+enum Injected {
     Done,
     /// Only a part of the bytes is written.
     Short(usize),
@@ -28,27 +28,27 @@ enum Fate {
     Dies,
 }
 
-/// A ring that writes by system calls and lets each request meet its fate, in order; good ones when
-/// none is left. As in the kernel's, what is linked to a request that did not end in full is
+/// A ring that writes by system calls and ends each request as injected, in order; normally when
+/// nothing is left. As in the kernel's, what is linked to a request that did not end in full is
 /// cancelled.
 #[derive(Debug, Default)]
 struct Troubled {
-    fates: VecDeque<Fate>,
+    fates: VecDeque<Injected>,
     /// The requests of each call.
     calls: Arc<Mutex<Vec<usize>>>,
     is_dead: bool,
 }
 
 impl Troubled {
-    fn carry_out(&self, request: &Request<'_>, fate: Fate) -> Completion {
-        match (request, fate) {
-            (_, Fate::NotRun | Fate::Dies) => Completion::NotRun,
-            (_, Fate::Refused) => Completion::Failed(io::Error::other("the device is gone")),
+    fn carry_out(&self, request: &Request<'_>, injected: Injected) -> Completion {
+        match (request, injected) {
+            (_, Injected::NotRun | Injected::Dies) => Completion::NotRun,
+            (_, Injected::Refused) => Completion::Failed(io::Error::other("the device is gone")),
             (Request::Flush { .. }, _) => Completion::Done(0),
-            (Request::Write { handle, parts, offset, through, .. }, fate) => {
+            (Request::Write { handle, parts, offset, through, .. }, injected) => {
                 let mut bytes: Vec<u8> =
                     parts.iter().flat_map(|part| part.iter().copied()).collect();
-                if let Fate::Short(most) = fate {
+                if let Injected::Short(most) = injected {
                     bytes.truncate(most);
                 }
                 let mut memory = AlignedBuf::zeroed(bytes.len());
@@ -67,13 +67,13 @@ impl Ring for Troubled {
         let mut is_cancelled = false;
         let mut completions = Vec::new();
         for request in requests {
-            let fate = if is_cancelled {
-                Fate::NotRun
+            let injected = if is_cancelled {
+                Injected::NotRun
             } else {
-                self.fates.pop_front().unwrap_or(Fate::Done)
+                self.fates.pop_front().unwrap_or(Injected::Done)
             };
-            self.is_dead |= matches!(fate, Fate::Dies);
-            completions.push(self.carry_out(request, fate));
+            self.is_dead |= matches!(injected, Injected::Dies);
+            completions.push(self.carry_out(request, injected));
             is_cancelled = match request {
                 Request::Write { parts, linked: true, .. } => {
                     let wanted: usize = parts.iter().map(|part| part.len()).sum();
@@ -99,7 +99,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(mode: DurabilityMode, fates: &[Fate]) -> Scene {
+    fn new(mode: DurabilityMode, fates: &[Injected]) -> Scene {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         fs::write(&path, [0; 1 << 16]).unwrap();
@@ -137,9 +137,9 @@ impl Scene {
 
 #[test]
 fn what_a_chain_leaves_unfinished_is_finished_and_flushed_the_plain_way() {
-    use Fate::{Done, NotRun, Short};
+    use Injected::{Done, NotRun, Short};
     // What happens to write and flush; flushes counted, and all calls.
-    let cases: [(&[Fate], u64, u64); 5] = [
+    let cases: [(&[Injected], u64, u64); 5] = [
         (&[Done, Done], 1, 1),
         (&[Short(4096)], 1, 3),
         (&[NotRun], 1, 3),
@@ -172,12 +172,16 @@ fn what_a_chain_leaves_unfinished_is_finished_and_flushed_the_plain_way() {
 #[test]
 fn a_short_forced_unit_access_write_is_finished_with_the_same_promise() {
     let bytes = [7; 8192];
-    for fate in [Fate::Done, Fate::Short(4096), Fate::NotRun] {
-        let scene = Scene::new(DurabilityMode::Fua, &[fate]);
+    for injected in [Injected::Done, Injected::Short(4096), Injected::NotRun] {
+        let scene = Scene::new(DurabilityMode::Fua, &[injected]);
         scene.write_through(&bytes).unwrap();
         let counters = scene.file.counters();
-        assert_eq!(scene.written(), bytes, "{fate:?}");
-        assert_eq!((counters.fua_writes, counters.writes, counters.syncs), (1, 1, 1), "{fate:?}");
+        assert_eq!(scene.written(), bytes, "{injected:?}");
+        assert_eq!(
+            (counters.fua_writes, counters.writes, counters.syncs),
+            (1, 1, 1),
+            "{injected:?}"
+        );
         assert!(!scene.is_poisoned());
     }
 }
@@ -185,8 +189,8 @@ fn a_short_forced_unit_access_write_is_finished_with_the_same_promise() {
 #[test]
 fn a_refused_durable_write_in_a_ring_poisons_the_file() {
     for mode in [DurabilityMode::ForcedFlush, DurabilityMode::Fua] {
-        for fate in [Fate::Refused, Fate::Short(0)] {
-            let scene = Scene::new(mode, &[fate]);
+        for injected in [Injected::Refused, Injected::Short(0)] {
+            let scene = Scene::new(mode, &[injected]);
             let error = scene.write_through(&[7; 4096]).unwrap_err();
             let is_that_write =
                 matches!(error, Error::Transfer { op: Op::Write, offset: 4096, bytes: 4096, .. });
@@ -199,7 +203,7 @@ fn a_refused_durable_write_in_a_ring_poisons_the_file() {
 
 #[test]
 fn a_refused_flush_in_a_chain_poisons_the_file() {
-    let scene = Scene::new(DurabilityMode::ForcedFlush, &[Fate::Done, Fate::Refused]);
+    let scene = Scene::new(DurabilityMode::ForcedFlush, &[Injected::Done, Injected::Refused]);
     let error = scene.write_through(&[7; 4096]).unwrap_err();
     assert!(matches!(error, Error::File { op: Op::Sync, .. }), "{error:?}");
     assert!(scene.is_poisoned());
@@ -208,8 +212,10 @@ fn a_refused_flush_in_a_chain_poisons_the_file() {
 
 #[test]
 fn a_refusal_in_a_batch_names_its_write_and_leaves_the_others_to_be_flushed() {
-    let scene =
-        Scene::new(DurabilityMode::ForcedFlush, &[Fate::Done, Fate::Refused, Fate::Short(4096)]);
+    let scene = Scene::new(
+        DurabilityMode::ForcedFlush,
+        &[Injected::Done, Injected::Refused, Injected::Short(4096)],
+    );
     if scene.file.direct.is_none() {
         eprintln!("SKIPPED: this file system has no direct writes");
         return;
@@ -236,7 +242,7 @@ fn a_refusal_in_a_batch_names_its_write_and_leaves_the_others_to_be_flushed() {
 
 #[test]
 fn a_ring_that_dies_or_is_in_use_leaves_the_plain_way() {
-    let scene = Scene::new(DurabilityMode::ForcedFlush, &[Fate::Dies]);
+    let scene = Scene::new(DurabilityMode::ForcedFlush, &[Injected::Dies]);
     for _ in 0..3 {
         scene.write_through(&[7; 4096]).unwrap();
     }

@@ -144,7 +144,7 @@ fn a_leaf_is_one_record_of_the_log() {
     let model = rows(1000, false, 60, &mut SplitMix64::new(44));
     let mut tx = bench.begin();
     build(&bench, &mut tx, Fill::default(), &model).unwrap();
-    assert!(tx.begin_lsn().is_zero(), "the caller's transaction has nothing to take back");
+    assert!(tx.begin_lsn().is_zero(), "the caller's transaction has nothing to roll back");
     let leaves = walk(&bench.tree).leaves.len();
     assert!(leaves > 5);
     let changes = bench.changes_from(0);

@@ -94,7 +94,7 @@ fn undo_pages(records: &[Kept], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
         let undo = |op: Op, context: Context, payload: &Payload<'_>, pages: &mut Pages| {
             let header = RecordHeader { op, context, flags, ..RecordHeader::default() };
             let page = pages.get_mut(&part.page).expect("it was changed");
-            apply(Lsn::new(99, 1, 1), &header, payload, page).expect("it can be taken back");
+            apply(Lsn::new(99, 1, 1), &header, payload, page).expect("it can be undone");
         };
         match inverse(header, &payload, kind).expect("it is undone") {
             Inverse::Nothing => {}

@@ -346,7 +346,7 @@ fn a_split_that_finds_the_log_full_is_rolled_back_at_every_step() {
         bench.roll_back(tx);
         assert!(walk(&bench.tree).rows.is_empty());
     }
-    assert!(refusals.contains(&Op::ABORT_XACT), "no split was taken back: {refusals:?}");
+    assert!(refusals.contains(&Op::ABORT_XACT), "no split was rolled back: {refusals:?}");
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn a_tree_is_unusable_after_a_split_that_cannot_be_rolled_back() {
             outcome => panic!("{outcome:?}"),
         }
     }
-    assert!(cut_off > 0, "every split could be taken back");
+    assert!(cut_off > 0, "every split could be rolled back");
 }
 
 #[test]
