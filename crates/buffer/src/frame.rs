@@ -270,16 +270,16 @@ impl Frame {
     pub(crate) fn begin_write(
         frame: &Arc<Frame>,
         image: &mut PageBytes,
-        wait: LatchWait,
+        latch_wait: LatchWait,
     ) -> Result<Option<Image>, PageFault> {
         loop {
-            let Some(fixed) = Fixed::update(frame, wait) else { return Ok(None) };
+            let Some(fixed) = Fixed::update(frame, latch_wait) else { return Ok(None) };
             let mut changes = lock(&frame.changes);
             if changes.in_flight.is_some() {
                 // Another write of this page is under way. Wait without a latch, so that the page's
                 // users do not wait, too.
                 drop(fixed);
-                if wait == LatchWait::AtOnce {
+                if latch_wait == LatchWait::AtOnce {
                     return Ok(None);
                 }
                 while changes.in_flight.is_some() {

@@ -71,8 +71,8 @@ impl Fixed {
     }
 
     /// A reference under UP, for a copy.
-    pub(crate) fn update(frame: &Arc<Frame>, wait: LatchWait) -> Option<Fixed> {
-        match wait {
+    pub(crate) fn update(frame: &Arc<Frame>, latch_wait: LatchWait) -> Option<Fixed> {
+        match latch_wait {
             LatchWait::Wait => Some(Fixed::acquire(Arc::clone(frame), LatchMode::Up)),
             LatchWait::AtOnce => Fixed::try_acquire(Arc::clone(frame), LatchMode::Up),
         }

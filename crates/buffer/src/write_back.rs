@@ -141,7 +141,7 @@ impl Pool {
 
     /// Writes those of these pages that are dirty, group by group; without waiting, only those that
     /// are not latched.
-    fn write_pages(&self, pages: &[PageId], wait: LatchWait) -> Result<Written, Error> {
+    fn write_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<Written, Error> {
         let mut written = Written::default();
         let mut rest = pages;
         let mut group_room = self.group_room();
@@ -152,7 +152,7 @@ impl Pool {
             let batch_room = self.batch_room().min(group_room);
             while let Some(batch) = next_batch(left, batch_room).filter(|batch| batch.len() <= room)
             {
-                group.push(self.copy_pages(batch, wait)?);
+                group.push(self.copy_pages(batch, latch_wait)?);
                 room -= batch.len();
                 left = &left[batch.len()..];
             }
@@ -172,11 +172,11 @@ impl Pool {
     }
 
     /// Copies those of the pages of one file that are dirty.
-    fn copy_pages(&self, pages: &[PageId], wait: LatchWait) -> Result<Batch<'_>, Error> {
+    fn copy_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<Batch<'_>, Error> {
         let file = pages.first().map_or(extentdb_base::FileId(0), |first| first.file);
         let mut batch = Batch::new(self, self.pool_file(file)?);
         for page in pages {
-            batch.add(*page, wait)?;
+            batch.add(*page, latch_wait)?;
         }
         Ok(batch)
     }
@@ -364,13 +364,13 @@ impl<'a> Batch<'a> {
     }
 
     /// Adds a copy of `page` unless it is clean or, without waiting, it is latched.
-    fn add(&mut self, page: PageId, wait: LatchWait) -> Result<(), Error> {
+    fn add(&mut self, page: PageId, latch_wait: LatchWait) -> Result<(), Error> {
         let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else {
             return Ok(());
         };
         let (images, _) = self.buffer.as_chunks_mut::<PAGE_BYTES>();
         let copy = &mut images[self.frames.len()];
-        let image = match Frame::begin_write(&frame, copy, wait) {
+        let image = match Frame::begin_write(&frame, copy, latch_wait) {
             Ok(Some(image)) => image,
             Ok(None) => return Ok(()),
             Err(fault) => return Err(self.pool.unsound(page, fault)),

@@ -51,11 +51,10 @@ pub(crate) fn has_certain_compression(ty: &SqlType) -> bool {
 pub(crate) fn expanded_layout(layout: &RowLayout, is_data: bool) -> Option<RowLayout> {
     let mut at = if is_data { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES };
     let mut variable = 0i16;
-    let mut null_bit = 0u16;
     let mut columns = Vec::with_capacity(layout.columns.len());
-    for column in layout.columns.iter().filter(|column| !column.is_dropped()) {
+    let present = layout.columns.iter().filter(|column| !column.is_dropped());
+    for (null_bit, column) in (1..).zip(present) {
         let ty = column.ty?;
-        null_bit += 1;
         let fixed = if ty.is_bit() { Some(1) } else { ty.fixed_bytes() };
         let offset = match fixed {
             Some(bytes) => {

@@ -40,7 +40,7 @@ impl Cases<'_> {
         let mut memory = self.demo.memory.clone();
         fault(&mut memory);
         let report = memory.check();
-        let found: _ = numbers(&report);
+        let found = numbers(&report);
         let expected: BTreeSet<u32> = expected.iter().copied().collect();
         let allowed: BTreeSet<u32> = expected.iter().chain(permitted).copied().collect();
         let text: Vec<String> = report

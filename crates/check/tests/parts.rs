@@ -30,7 +30,7 @@ fn merged(memory: &Memory, parts: &[Vec<u8>]) -> Result<Report, PartialError> {
 
 /// The report without what time makes of it.
 fn content(report: &Report) -> String {
-    let mut json = to_json(&report, &[]);
+    let mut json = to_json(report, &[]);
     for name in ["elapsed_s", "mb_per_s", "bytes"] {
         json[name] = serde_json::Value::Null;
     }

@@ -87,8 +87,8 @@ fn errors(report: &Report) -> BTreeSet<u32> {
 
 #[track_caller]
 fn assert_clean(report: &Report) {
-    assert_eq!(report.findings, [], "{}", to_text(&report));
-    assert_eq!(report.verdict, Verdict::Clean, "{}", to_text(&report));
+    assert_eq!(report.findings, [], "{}", to_text(report));
+    assert_eq!(report.verdict, Verdict::Clean, "{}", to_text(report));
 }
 
 /// True when a line of what was not checked names this, for this reason.

@@ -185,8 +185,8 @@ fn a_dropped_column_leaves_its_place() {
         let table = session.table("t").unwrap();
         assert_eq!(tails(&mut session, &table), found);
         // All rows anew, under another base and back: without the places of what was dropped.
-        if spec.clustered.is_some() {
-            let name = spec.clustered.as_ref().unwrap().name.clone();
+        if let Some(clustered) = &spec.clustered {
+            let name = clustered.name.clone();
             session.rebuild_index(&table, &name).unwrap();
         } else {
             session.create_index(&table, &IndexSpec::new("c", &["id"]).clustered()).unwrap()

@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -73,10 +74,10 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
     while model.len() < 3000 {
         let id = rng.below(100_000) as i32;
         let inserted = session.insert(&table, &person(id, &format!("name{}", id % 50)));
-        if model.contains_key(&id) {
-            assert!(matches!(inserted, Err(Error::DuplicateKey { is_constraint: true, .. })))
+        if let Entry::Vacant(entry) = model.entry(id) {
+            entry.insert(inserted.unwrap());
         } else {
-            drop(model.insert(id, inserted.unwrap()))
+            assert!(matches!(inserted, Err(Error::DuplicateKey { is_constraint: true, .. })));
         }
     }
     assert!(scanned(&mut session, &table).iter().eq(model.keys()));

@@ -39,7 +39,7 @@ const SCRIPT: &str = include_str!("html/script.js");
 
 /// The report as an HTML page.
 pub fn to_html(report: &Report, inputs: &[Input]) -> String {
-    let mut page = Page { report: report, out: String::new() };
+    let mut page = Page { report, out: String::new() };
     page.head();
     page.summary(inputs);
     page.causes();

@@ -47,7 +47,7 @@ struct Lines<'r> {
 
 /// All lines. With NO_INFOMSGS and nothing wrong there are none.
 pub(crate) fn lines(report: &Report) -> Vec<Line<'_>> {
-    let mut lines = Lines { report: report, lines: Vec::new() };
+    let mut lines = Lines { report, lines: Vec::new() };
     if let Some(refused) = &report.refused {
         lines.finding(refused);
     } else if !report.no_infomsgs || report.verdict != Verdict::Clean {

@@ -31,23 +31,25 @@ pub(crate) use sketch::{Sketch, worth_sketching};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub(crate) enum Relation {
-    /// + a slot of a non-leaf page: child, its level. − every page but the root: itself, its level.
+    /// Plus: a slot of a non-leaf page: child, its level. Minus: every page but the root: itself,
+    /// its level.
     Child,
-    /// + a page with a next page: itself, next, level. − a page with a previous page: previous,
-    /// itself, level.
+    /// Plus: a page with a next page: itself, next, level. Minus: a page with a previous page:
+    /// previous, itself, level.
     Sibling,
-    /// + neighbouring slots of a non-leaf page: both children. − a page with a previous page:
-    /// previous, itself.
+    /// Plus: neighbouring slots of a non-leaf page: both children. Minus: a page with a previous
+    /// page: previous, itself.
     Adjacent,
-    /// Added by a slot of a non-leaf page, but the leftmost of its level: child, hash of its key.
-    /// Taken away by a page that is not the leftmost of its level: itself, hash of its first key.
+    /// Plus: a slot of a non-leaf page, but the leftmost of its level: child, hash of its key.
+    /// Minus: a page that is not the leftmost of its level: itself, hash of its first key.
     Separator,
-    /// + a forwarding stub: itself, its target. − a forwarded record: its back pointer, itself.
+    /// Plus: a forwarding stub: itself, its target. Minus: a forwarded record: its back pointer,
+    /// itself.
     Forward,
-    /// + a pointer to off-row data: target, text id. − a node: itself, its text id.
+    /// Plus: a pointer to off-row data: target, text id. Minus: a node: itself, its text id.
     Pointer,
-    /// + a pointer that states a size: target, kind and level, size. − a node: itself, kind and
-    /// level, size.
+    /// Plus: a pointer that states a size: target, kind and level, size. Minus: a node: itself,
+    /// kind and level, size.
     PointerSize,
 }
 
