@@ -512,7 +512,7 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
     let report = subject.case("6", &[8928, 8939, 8965, 8929], &[], |memory| {
         memory.raw(inner.page.page, |page| page[120] ^= 1);
     });
-    assert_eq!((of(&report, 8965).len(), of(&report, 8929).len()), (1, 1), "{}", to_text(report));
+    assert_eq!((of(&report, 8965).len(), of(&report, 8929).len()), (1, 1), "{}", to_text(&report));
     assert!(
         of(&report, 8929)[0]
             .message
@@ -648,7 +648,7 @@ fn a_unit_with_a_broken_iam_chain_is_not_judged() {
     assert!(
         numbers(&report).is_disjoint(&BTreeSet::from([8964, 8965, 8929])),
         "{}",
-        to_text(report)
+        to_text(&report)
     );
     let left_out =
         report.coverage.not_checked.iter().find(|it| it.what.starts_with("off-row data"));
@@ -745,7 +745,7 @@ fn what_may_be_in_flight_is_noted_and_not_reported() {
     open(&mut memory);
     memory.header(pointer.page, |header| header.lsn_bytes = [0xff, 0xff, 0, 0, 1, 0, 0, 0, 1, 0]);
     let report = memory.check();
-    assert_eq!(report.findings, [], "{}", to_text(report));
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Incomplete);
-    assert!(report.notes.iter().any(|note| note.error == 59023), "{}", to_text(report));
+    assert!(report.notes.iter().any(|note| note.error == 59023), "{}", to_text(&report));
 }
