@@ -1,5 +1,5 @@
-//! What a comparison of two texts and a sort key cost, beside the collator of ICU4X with the same
-//! texts.
+//! The cost of a text comparison and of a sort key, compared with the collator of ICU4X with the
+//! same texts.
 //!
 //! Two thousand pairs of a thousand texts of 6 to 34 characters: neighbours in binary order, and
 //! pairs far apart. Throughput is counted in elements, so the time of one is the time of a run

@@ -1,5 +1,5 @@
-//! What a page costs: checksum beside a plain read of the same memory, header and slot array,
-//! cracking of records.
+//! The cost of a page: checksum compared with a plain read of the same memory, header and slot
+//! array, cracking of records.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! Programs that are started and awaited: what they say, what they are fed, how much memory they
+//! Child processes: their output, their input, how much memory they
 //! needed.
 
 use std::fs;
@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-/// Time between two looks at the memory of a program.
+/// Time between two samples of the memory of a program.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Runs a program to its end and returns what it wrote to stdout.
 ///
 /// # Errors
-/// It cannot be started, or failed: the error has what it said.
+/// It cannot be started, or failed: the error has its output.
 pub fn run(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("{command:?}"))?;
     text_of(command, &output)
@@ -56,7 +56,7 @@ pub fn feed(
         write(&mut stdin)?;
         stdin.flush().context("writing to it")
     });
-    // A program that gives up closes its input: why it did says more than that its input is closed.
+    // A program that stops closes its input: its own error is the cause, not the closed pipe.
     let said = text_of(command, &child.wait_with_output()?)?;
     written.with_context(|| format!("{command:?}"))?;
     Ok(said)
@@ -66,7 +66,7 @@ pub fn feed(
 /// tell.
 ///
 /// The kernel keeps the high-water mark, so looking at it now and then misses at most the last
-/// millisecond. Looking takes time: a run that is timed is another one.
+/// millisecond. Sampling takes time: timed runs are separate.
 ///
 /// # Errors
 /// As [`run`].
@@ -109,7 +109,7 @@ fn text_of(command: &Command, output: &Output) -> Result<String> {
     Ok(stdout.into_owned())
 }
 
-/// What a program said last is why it stopped.
+/// The last output of a program, as the reason why it stopped.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(10)..].iter().map(|line| format!("{line}\n")).collect()
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_a_program_is_seen_while_it_runs() {
+    fn memory_of_a_running_program_is_sampled() {
         let peak = peak_memory(&mut shell("sleep 0.2")).unwrap();
         if fs::exists("/proc/self/status").unwrap() {
             assert!(peak.is_some_and(|bytes| bytes > 100_000 && bytes < 1 << 30), "{peak:?}");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_what_the_program_said() {
+    fn a_failure_has_the_output_of_the_program() {
         let error = run(&mut shell("echo half; echo no room >&2; exit 3")).unwrap_err().to_string();
         assert!(
             error.contains("half") && error.contains("no room") && error.contains('3'),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_run_together_and_one_failure_is_told() {
+    fn programs_run_together_and_one_failure_is_reported() {
         let said = run_all(vec![shell("echo one"), shell("echo two")]).unwrap();
         assert_eq!(said, ["one\n", "two\n"]);
         let error = run_all(vec![shell("echo one"), shell("echo why >&2; exit 4")]).unwrap_err();
@@ -161,13 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_reads_what_it_is_fed() {
+    fn a_program_reads_its_input() {
         let said = feed(&mut shell("wc -c"), |out| Ok(out.write_all(&[b'x'; 3_000_000])?)).unwrap();
         assert_eq!(said.trim(), "3000000");
     }
 
     #[test]
-    fn a_program_that_stops_reading_is_asked_why() {
+    fn a_program_that_stops_reading_reports_its_own_error() {
         let error = feed(&mut shell("echo bad line 1 >&2; exit 1"), |out| {
             Ok(out.write_all(&[b'x'; 3_000_000])?)
         });

@@ -1,10 +1,10 @@
 //! Benches of the house; see `README.md`.
 //!
 //! ```text
-//! report    timing, and one line per measurement     target   what is measured against what, and what must come out
-//! cached    reading what the page cache holds        child    programs: output, input, memory
-//! ours      runs of `extentdb check`                 peers    PostgreSQL, SQLite, MariaDB, fio
-//! engine    our storage engine from the inside            workload what clients do, to us and to peers
+//! report   timing, and one line per measurement  target   comparisons and their limits
+//! cached   reading what the page cache holds     child    programs: output, input, memory
+//! ours     runs of `extentdb check`              peers    PostgreSQL, SQLite, MariaDB, fio
+//! engine   our storage engine from the inside         workload what clients do, to us and to peers
 //! ```
 #![forbid(unsafe_code)]
 

@@ -8,19 +8,19 @@ use anyhow::{Context, Result, ensure};
 use crate::child;
 use crate::report::{Measured, best_of};
 
-/// What a check looks at.
+/// The depth of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Everything.
+    /// The full check, without options.
     Full,
-    /// `--physical-only`.
+    /// The check with `--physical-only`.
     Physical,
 }
 
 /// A data file.
 #[derive(Clone, Copy)]
 pub struct Data<'f> {
-    /// What it is called in a table.
+    /// Its name in a table.
     pub name: &'f str,
     /// Where it is.
     pub file: &'f Path,
@@ -28,20 +28,20 @@ pub struct Data<'f> {
     pub rows: u64,
 }
 
-/// The program.
+/// Path of the `extentdb` binary to be measured.
 pub struct Checker(PathBuf);
 
 impl Checker {
-    /// The program given, or the one that was built beside this one.
+    /// The given program, or the one built with this one.
     ///
     /// # Errors
-    /// It is not there.
+    /// The program does not exist.
     pub fn find(given: Option<PathBuf>) -> Result<Checker> {
-        let beside = || -> Result<PathBuf> {
+        let built = || -> Result<PathBuf> {
             let name = format!("extentdb{}", std::env::consts::EXE_SUFFIX);
             Ok(std::env::current_exe()?.with_file_name(name))
         };
-        let path = given.map_or_else(beside, Ok)?;
+        let path = given.map_or_else(built, Ok)?;
         ensure!(
             path.is_file(),
             "{}: build it with the same profile: cargo build --release -p extentdb",
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_run_is_what_was_asked_for() {
+    fn arguments_follow_the_options() {
         let checker = Checker(PathBuf::from("extentdb"));
         let text = |scope, threads| {
             let command = checker.command(Path::new("a.mdf"), scope, threads);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let error =
             Checker::find(Some(PathBuf::from("no/such/extentdb"))).err().unwrap().to_string();
         assert!(error.contains("no/such/extentdb") && error.contains("cargo build"), "{error}");

@@ -10,8 +10,8 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (start.elapsed(), done)
 }
 
-/// Runs `work` `times` times and returns the shortest time: what the machine can do when nobody
-/// disturbs it.
+/// Runs `work` `times` times and returns the shortest time: that of an undisturbed
+/// machine.
 #[expect(clippy::disallowed_methods, reason = "a bench measures time")]
 pub fn best_of<T>(times: u32, mut work: impl FnMut() -> T) -> (Duration, T) {
     let mut best = None;
@@ -46,7 +46,7 @@ pub fn line(what: &str, bytes: u64, time: Duration, reference: Option<f64>) -> f
     rate
 }
 
-/// What one program did with its own files.
+/// The measurement of one program over its own files.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Program and options.
@@ -62,7 +62,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What stands above lines of [`Measured::to_line`], as Markdown.
+    /// The header of lines of [`Measured::to_line`], as Markdown.
     pub const HEAD: &str = "\
 | what | files, GB | seconds | GB/s | ns/page | million rows/s | memory, MB |
 | --- | --- | --- | --- | --- | --- | --- |";

@@ -1,8 +1,8 @@
-//! What was measured beside what it must be, and said plainly: met, NOT MET, or not judged and why.
+//! Measurements and their limits: met, NOT MET, or not judged with the reason.
 
 use std::fmt;
 
-/// A limit.
+/// The limit of a measured value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Limit {
     /// As much, or more.
@@ -12,7 +12,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Does a value keep to the limit? What is not a number keeps to none.
+    /// True when a value is within the limit; false for NaN.
     pub fn holds(self, value: f64) -> bool {
         match self {
             Limit::AtLeast(limit) => value >= limit,
@@ -33,20 +33,20 @@ impl fmt::Display for Limit {
 /// A line of the table of targets.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What is compared with what.
+    /// The compared quantities.
     pub what: String,
     /// The unit of value and limits.
     pub unit: &'static str,
-    /// What came out, or why nothing did.
+    /// The measured value, or why it is missing.
     pub value: Result<f64, String>,
-    /// What must come out; without it the line only informs.
+    /// The limit; without it the line only informs.
     pub must: Option<Limit>,
-    /// What would be good to see.
+    /// The desired value.
     pub goal: Option<Limit>,
 }
 
 impl Target {
-    /// What stands above lines of [`Target::to_line`], as Markdown.
+    /// The header of lines of [`Target::to_line`], as Markdown.
     pub const HEAD: &str = "\
 | target | measured | must | | goal | |
 | --- | --- | --- | --- | --- | --- |";
@@ -56,7 +56,7 @@ impl Target {
         Target { what: what.into(), unit, value, must: None, goal: None }
     }
 
-    /// With what must come out.
+    /// With a limit.
     pub fn must(self, must: Limit) -> Target {
         Target { must: Some(must), ..self }
     }
@@ -66,7 +66,7 @@ impl Target {
         Target { goal: Some(goal), ..self }
     }
 
-    /// Was what must come out measured, and not reached?
+    /// True when the value was measured and is outside the limit.
     pub fn is_missed(&self) -> bool {
         matches!((&self.value, self.must), (Ok(value), Some(must)) if !must.holds(*value))
     }
@@ -97,7 +97,7 @@ impl Target {
     }
 }
 
-/// Three digits are all that a run can tell.
+/// Three digits: more are noise.
 fn rounded(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_says_if_it_is_met() {
+    fn every_line_states_whether_it_is_met() {
         let new = |value| Target::new("full : best", "x", value);
         check(
             new(Ok(12.34)).must(Limit::AtLeast(10.0)),

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use bench::peers::rows::Rows;
-use bench::peers::{Outcome, PEERS, Places, Setting, measure_builds, measure_trees, postgres};
+use bench::peers::{
+    Outcome, PEERS, ProgramFolders, Setting, measure_builds, measure_trees, postgres,
+};
 use bench::workload::{Action, KeyOrder, TableKind, TreeWork};
 use extentdb_reader::{Database, OpenOptions};
 use extentdb_template::{MakeOptions, Size, make};
@@ -22,17 +24,17 @@ fn every_peer_that_is_installed_checks_our_rows() {
     let folder = TempDir::new().unwrap();
     let database = sales(&folder, 3000);
     let rows = Rows::new(&database, 2000);
-    let places = Places::of_machine();
+    let folders = ProgramFolders::of_machine();
     let work = folder.path().join("work");
     std::fs::create_dir(&work).unwrap();
     // The users that servers run as must be able to pass through to their folders.
     open_to_all(folder.path());
     open_to_all(&work);
     let setting = Setting {
-        places: &places,
+        folders: &folders,
         folder: &work,
         runs: 1,
-        beside: (&|| anyhow::bail!("no check of ours here"), 0),
+        interleaved: (&|| anyhow::bail!("no check of ours here"), 0),
     };
     for peer in PEERS {
         match (peer.measure)(&setting, &rows).unwrap() {
@@ -83,11 +85,11 @@ fn every_peer_that_is_installed_works_on_trees_and_builds_indexes() {
     let works = tree_works();
     let measured = measure_trees(&work, &works, 1);
     let built = measure_builds(&work, &rows, 2);
-    let places = Places::of_machine();
+    let folders = ProgramFolders::of_machine();
     let is_there = [
-        ("PostgreSQL", postgres::programs(&places).is_some()),
-        ("SQLite", places.find("sqlite3").is_some()),
-        ("MariaDB", places.find("mariadbd").or_else(|| places.find("mysqld")).is_some()),
+        ("PostgreSQL", postgres::programs(&folders).is_some()),
+        ("SQLite", folders.find("sqlite3").is_some()),
+        ("MariaDB", folders.find("mariadbd").or_else(|| folders.find("mysqld")).is_some()),
     ];
     for (name, is_there) in is_there {
         if !is_there {
@@ -105,16 +107,17 @@ fn every_peer_that_is_installed_works_on_trees_and_builds_indexes() {
 }
 
 #[test]
-fn a_peer_that_is_not_installed_is_left_out_by_name() {
+fn a_peer_that_is_not_installed_is_skipped_by_name() {
     let folder = TempDir::new().unwrap();
     let database = sales(&folder, 100);
     let rows = Rows::new(&database, 100);
-    let places = Places::new(vec![folder.path().to_path_buf(), PathBuf::from("no/such/folder")]);
+    let folders =
+        ProgramFolders::new(vec![folder.path().to_path_buf(), PathBuf::from("no/such/folder")]);
     let setting = Setting {
-        places: &places,
+        folders: &folders,
         folder: folder.path(),
         runs: 1,
-        beside: (&|| anyhow::bail!("no check of ours here"), 0),
+        interleaved: (&|| anyhow::bail!("no check of ours here"), 0),
     };
     for (peer, program) in PEERS.iter().zip(["initdb", "sqlite3", "mariadbd"]) {
         let Outcome::Missing(missing) = (peer.measure)(&setting, &rows).unwrap() else {

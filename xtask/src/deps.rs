@@ -9,8 +9,8 @@
 //! - Every crate has a row and every row has a crate.
 //! - A crate depends on the house crates that its row names and on no others; "any" names all.
 //! - Edges point down: on numbered floors, to a lower number.
-//! - Tests may also use `template`, `faults`, `io`, `reader` and `check`, which make and judge their
-//!   databases.
+//! - Tests may also use `template`, `faults`, `io`, `reader` and `check`, which make and judge
+//!   their databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// What a test may use beyond its crate's row.
-const FOR_TESTS: [&str; 5] = ["template", "faults", "io", "reader", "check"];
+const FOR_TESTS: [&str; 6] = ["template", "faults", "io", "reader", "check", "report"];
 
 /// A row of the floor table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -229,7 +229,7 @@ mod tests {
         house[0] = ("base", "types", "");
         check(TABLE, &house, &["base: uses `types`, which its row does not name"]);
         house[0] = ("base", "", "");
-        house[1] = ("types", "", "synth");
+        house[1] = ("types", "", "template");
         check(TABLE, &house, &["types: its row names `base`, which it does not use"]);
         house[1] = HOUSE[1];
         house[0] = ("base", "", "types");

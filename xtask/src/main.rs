@@ -12,11 +12,12 @@ cargo x <task>
   check   everything a commit must pass: fmt, clippy, tidy, deps, quick tests
   tidy    the rules of the house that no compiler knows
   deps    the manifests against the floor table in ARCHITECTURE.md
-  sim     simulation runs of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed]
+  sim     simulation runs of databases: [--seed N | --seeds A..B] [--minutes M] [--openings K]
+          [--tight] [--rich] [--indexed]
           [--trace] [--keep DIR]
-  shuttle concurrent sessions and latches under schedules that follow from a seed: EXTENTDB_SCHEDULES=N
-  gen     writes the rows of a new database anew, out of the sample of version 661 (EXTENTDB_SAMPLES)
-  gen collation FOLDER    writes the tables of collations anew, out of the tables of weights in that folder
+  shuttle concurrent sessions and latches under seeded schedules: EXTENTDB_SCHEDULES=N
+  gen     rewrites the rows of a new database from the sample of version 661 (EXTENTDB_SAMPLES)
+  gen collation FOLDER    rewrites the tables of collations from the weights in FOLDER
   gen man writes the manual pages in docs/man anew, out of the command line's definition
   hooks   installs a git hook that runs `cargo x check` before each commit";
 

@@ -117,8 +117,8 @@ fn timed(case: &Case, what: &str, rows: u32, work: impl FnOnce() -> Result<()>) 
     Ok(())
 }
 
-/// What all threads of the process have used of the processors, user and system; `None` where that
-/// is not told. On a busy machine it says more than the clock.
+/// Processor time of all threads of the process, user and system; `None` where it is not available.
+/// On a busy machine it is more reliable than the clock.
 fn cpu_seconds() -> Option<f64> {
     /// `USER_HZ` of Linux on all machines that this is built for.
     const TICKS_PER_SECOND: f64 = 100.0;

@@ -35,7 +35,7 @@ impl BackendFile {
     /// A log: zeros that were written and are durable.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn log(parent: &Path, mode: DurabilityMode, backend: Backend) -> Result<BackendFile> {
         Self::create(parent, mode, backend, LOG_BYTES, Fill::Zeros)
     }
@@ -43,7 +43,7 @@ impl BackendFile {
     /// A data file, of zeros that were written or of a hole.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn data(
         parent: &Path,
         mode: DurabilityMode,
@@ -94,11 +94,11 @@ impl BackendFile {
     /// # Errors
     /// The disk refuses.
     pub fn checkpoint_time(&mut self, seed: u64) -> Result<Duration> {
-        let places = random_pages(seed);
+        let pages = random_pages(seed);
         let mut memory = AlignedBuf::zeroed(BATCH_PAGES * PAGE_BYTES);
         memory.fill(seed as u8);
         let (time, done) = timed(|| -> Result<()> {
-            for batch in places.chunks(BATCH_PAGES) {
+            for batch in pages.chunks(BATCH_PAGES) {
                 let copies = memory.chunks(PAGE_BYTES);
                 let writes: Vec<(u64, &[u8])> = batch.iter().copied().zip(copies).collect();
                 self.file.write_many(&writes)?;

@@ -23,41 +23,41 @@ const LOG_BYTES: u64 = 256 << 20;
 const FRAMES: usize = 24_576;
 pub(super) const LATIN1: Collation = Collation(0x3400_d008);
 
-/// What a database is like.
+/// The options of a database.
 #[derive(Clone, Debug)]
 pub struct Form {
     /// Bytes of each data file.
     pub files: Vec<u64>,
-    /// How rows are placed.
+    /// Placement of rows.
     pub placement: Placement,
-    /// How writes become durable.
+    /// Durability of writes.
     pub durability: DurabilityMode,
-    /// How writes are handed to the system.
+    /// Backend of writes.
     pub backend: Backend,
-    /// What becomes of pages that a crash tears.
+    /// Protection against torn pages.
     pub torn_pages: TornPages,
     /// Pages in memory.
     pub frames: usize,
 }
 
-/// A database that goes with its folder when it is dropped.
+/// A database that is deleted with its folder on drop.
 pub struct Lab {
-    /// The database.
+    /// The open database.
     pub db: Database,
     options: Options,
     folder: TempDir,
 }
 
-/// What a load did.
+/// Counters of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// From the moment that all clients may begin to the end of the last one.
     pub time: Duration,
     /// Waits for page latches meanwhile, and the longest since the database was opened.
     pub latch_waits: (u64, Duration),
-    /// Times that somebody wrote the log, for itself and all who waited.
+    /// Group commits: log writes by one session for all that waited.
     pub flushes: u64,
-    /// What was done to the log file.
+    /// Calls on the log file.
     pub log: DiskCounters,
 }
 
@@ -78,11 +78,11 @@ impl Form {
 }
 
 impl Lab {
-    /// Makes a database. Pages come from uniform extents; there are no checkpoints but those asked
+    /// Creates a database. Pages are of uniform extents; the only checkpoints are those asked
     /// for.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The database cannot be created.
     pub fn create(parent: &Path, form: &Form) -> Result<Lab> {
         let made = tempfile::Builder::new().prefix("extentdb-engine-").tempdir_in(parent);
         let folder = made.with_context(|| parent.display().to_string())?;
@@ -105,7 +105,7 @@ impl Lab {
         Ok(Lab { db, options, folder })
     }
 
-    /// Its folder.
+    /// The folder of its files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -173,7 +173,7 @@ impl Lab {
         Ok(())
     }
 
-    /// What has been counted so far, as a load without time.
+    /// The counters so far, as a load without time.
     pub fn reading(&self) -> Load {
         let latches = [WaitType::PageLatchSh, WaitType::PageLatchUp, WaitType::PageLatchEx];
         let totals = latches.map(|wait| self.options.waits.totals(wait));
@@ -188,7 +188,7 @@ impl Lab {
         }
     }
 
-    /// What was done to the data files so far, together.
+    /// Calls on all data files so far.
     pub fn data_counters(&self) -> DiskCounters {
         let files = self.db.space().files();
         let files = files.iter().filter_map(|file| self.db.pool().file(file.id()));
@@ -203,7 +203,7 @@ impl Lab {
     }
 }
 
-/// What came after `before`.
+/// The difference to `before`.
 pub(super) fn less(after: DiskCounters, before: DiskCounters) -> DiskCounters {
     DiskCounters {
         reads: after.reads - before.reads,

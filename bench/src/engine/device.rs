@@ -24,7 +24,7 @@ impl Device {
     /// A file of written zeros in a folder of its own.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The file cannot be created.
     pub fn create(parent: &Path) -> Result<Device> {
         let folder = tempfile::Builder::new().prefix("extentdb-device-").tempdir_in(parent)?;
         let disk = RealDisk::new(DurabilityMode::Fua);

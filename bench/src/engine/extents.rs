@@ -1,4 +1,4 @@
-//! Extents that come to units: claimed, and logged in GAM, IAM and PFS.
+//! Allocation of extents to units, logged in GAM, IAM and PFS.
 
 use anyhow::{Result, anyhow};
 use extentdb_format::allocation::pfs::Fullness;
@@ -8,10 +8,10 @@ use extentdb_txn::Kind;
 use super::Lab;
 use crate::report::timed;
 
-/// Extents per second: each thread takes `count` for a unit of its own.
+/// Extents per second: each thread allocates `count` for its own unit.
 ///
 /// # Errors
-/// There is no room.
+/// No room is left.
 pub fn extents_per_second(lab: &Lab, threads: usize, count: usize) -> Result<f64> {
     let tables: Vec<_> =
         (0..threads).map(|at| lab.table(&format!("unit{at}"), 100)).collect::<Result<_>>()?;

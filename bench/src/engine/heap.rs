@@ -1,4 +1,4 @@
-//! What a heap came to: pages, how full they are, what the log says about PFS.
+//! Facts of a loaded heap: pages, their fill, log records about PFS.
 
 use std::ops::ControlFlow;
 
@@ -12,14 +12,14 @@ use super::Lab;
 
 /// Bytes of a page for records and slots.
 pub(super) const PAGE_ROOM: u64 = 8096;
-/// What a row of fixed columns has beyond them: status, length, columns, null bitmap, and its slot.
+/// Bytes of a row beyond its fixed columns: status, length, column count, null bitmap, and slot.
 const ROW_OVERHEAD: u64 = 7;
 const SLOT_BYTES: u64 = 2;
 
-/// What a heap came to.
+/// Facts of a loaded heap.
 #[derive(Clone, Copy, Debug)]
 pub struct HeapFacts {
-    /// Formatted pages.
+    /// Formatted pages of the heap.
     pub pages: u64,
     /// Bytes in use of what they hold, in percent.
     pub fill: f64,
@@ -50,7 +50,7 @@ impl Lab {
         })
     }
 
-    /// Log records about PFS from a place in the log on, and all records.
+    /// Log records about PFS from an LSN on, and all records.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ideal_pages_are_those_of_the_seed() {
+    fn ideal_pages_of_known_row_lengths() {
         let lengths = [100, 200, 500, 1000, 2000, 3000, 4000];
         let pages = lengths.map(|bytes| ideal_pages(10_000, bytes));
         assert_eq!(pages, [136, 264, 667, 1250, 2500, 5000, 5000]);

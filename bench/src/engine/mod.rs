@@ -2,12 +2,16 @@
 //! parser between.
 //!
 //! ```text
-//! database   a database in a folder of its own, and its threads      heap      pages, fill and log records of a heap
-//! device     one small durable write after the other                 extents   extents that come to a unit
-//! work       what is inserted, by us and by peers                   backends  durable writes and checkpoints by each backend
-//! tree_work  what is done to a table with indexes                   trees     that table, and clients that do it
-//! together   clients that begin at the same moment                  sales     a heap with the rows of a data file, and its indexes
-//! ddl        tables that are made and dropped
+//! database   a database in a folder of its own, and its threads
+//! device     one small durable write after the other
+//! heap       pages, fill and log records of a heap
+//! extents    allocation of extents
+//! backends   durable writes and checkpoints by each backend
+//! trees      a table with indexes, and its clients
+//! together   clients that begin at the same moment
+//! sales      a heap with the rows of a data file, and its indexes
+//! mixed      inserts, updates and deletes of rows of all lengths
+//! ddl        CREATE TABLE and DROP TABLE
 //! ```
 
 mod backends;

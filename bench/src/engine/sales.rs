@@ -30,7 +30,7 @@ impl SalesLab {
     /// Loads the rows of a table. Commits write the log and flush nothing.
     ///
     /// # Errors
-    /// The table cannot be made, or there is no room.
+    /// The table cannot be created, or no room is left.
     pub fn create(
         parent: &Path,
         rows: &Rows<'_>,
@@ -82,7 +82,7 @@ impl SalesLab {
     }
 }
 
-/// What to make for the indexes beside the one that has the rows.
+/// The indexes other than the one with the rows.
 fn nonclustered(table: &extentdb_catalog::Table) -> Result<Vec<IndexSpec>> {
     let indexes = table.indexes.iter().filter(|index| index.kind == IndexKind::Nonclustered);
     let specs = indexes.map(|index| {

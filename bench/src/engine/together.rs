@@ -22,8 +22,8 @@ impl Start<'_> {
     }
 }
 
-/// Runs all clients; they are told their numbers. Time from the first one that begins to the end of
-/// the last one: whoever waits for them may get a processor long after they have begun.
+/// Runs all clients with their numbers. Returns the time from the start of the first client to the
+/// end of the last: the waiting thread may get a processor long after the start.
 pub(super) fn together(
     clients: u32,
     work: impl Fn(u32, &Start<'_>) -> Result<()> + Sync,
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_is_told() {
+    fn a_failed_client_is_an_error() {
         let fail = |client, start: &Start<'_>| {
             start.wait();
             if client == 1 { Err(anyhow!("no room")) } else { Ok(()) }

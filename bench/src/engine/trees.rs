@@ -1,4 +1,4 @@
-//! A table with indexes in a database of its own, and clients that insert into it, look into it,
+//! A table with indexes in a database of its own, and clients that insert into it, read it,
 //! change it.
 
 use std::ops::ControlFlow;
@@ -33,22 +33,22 @@ const LOADED_PER_COMMIT: u32 = 1000;
 /// Where `k` and `v` are among the columns.
 const CHANGING_COLUMN: usize = 2;
 const TEXT_COLUMN: usize = 3;
-/// Where `k` goes when it is changed.
+/// The new value of `k` in an update.
 const MOVE: i32 = 1_000_000;
 
-/// A table for some work. It goes with its database when it is dropped.
+/// A table for some work, deleted with its database on drop.
 pub struct TreeLab {
     lab: Lab,
     table: Arc<Table>,
     kind: TableKind,
-    /// The next number for those who insert in ascending order.
+    /// The next number for inserts in ascending order.
     next: AtomicU32,
 }
 
 /// Leaves of the tree that has the key.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafFacts {
-    /// How many.
+    /// Leaf pages of the index.
     pub leaves: u64,
     /// Bytes in use of what they hold, in percent, without the last leaf, which is on its way when
     /// keys ascend.
@@ -59,10 +59,10 @@ impl TreeLab {
     /// The kinds of tables that the engine makes.
     pub const KINDS: &[TableKind] = &[TableKind::Heap, TableKind::Clustered];
 
-    /// Makes a table and the rows that are there before. Commits write the log and flush nothing.
+    /// Creates a table with its initial rows. Commits write the log without flushing it.
     ///
     /// # Errors
-    /// The engine does not make such tables, or there is no room.
+    /// The engine does not support such tables, or no room is left.
     pub fn create(parent: &Path, work: TreeWork) -> Result<TreeLab> {
         let form = Form {
             durability: DurabilityMode::DirectOnly,
@@ -134,7 +134,7 @@ impl TreeLab {
             Action::Select => {
                 ensure!(
                     self.look(session, work.key_of(number), TEXT_COLUMN)? == 1,
-                    "row {number} is gone"
+                    "row {number} is missing"
                 );
             }
             Action::Range => {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_are_found_and_change() {
+    fn rows_are_inserted_read_and_updated() {
         for action in
             [Action::Select, Action::Range, Action::Update, Action::Insert(KeyOrder::Random)]
         {

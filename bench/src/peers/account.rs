@@ -7,11 +7,11 @@ use anyhow::Result;
 
 use crate::child;
 
-/// A user, or none where we are not root and everything runs as whoever we are.
+/// A user; none when not root: then everything runs as the current user.
 pub(super) struct Account(Option<String>);
 
 impl Account {
-    /// The user of the server's package where there is one, else the one without any rights.
+    /// The user of the server's package if it exists, else `nobody`.
     pub(super) fn for_server(preferred: &str) -> Account {
         let exists = |user: &str| {
             Command::new("id").arg(user).output().is_ok_and(|out| out.status.success())
@@ -57,14 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_not_root_starts_programs_as_they_are() {
+    fn without_root_programs_run_as_the_current_user() {
         let command = Account(None).server("INT", Path::new("postgres"));
         assert_eq!(command.get_program(), "postgres");
         assert_eq!(command.get_args().count(), 0);
     }
 
     #[test]
-    fn root_steps_down_before_the_program_starts() {
+    fn root_changes_the_user_before_the_program_starts() {
         let command = Account(Some("nobody".to_owned())).server("INT", Path::new("postgres"));
         let args: Vec<_> =
             command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect();

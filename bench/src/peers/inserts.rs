@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::workload::InsertWork;
 
-/// What a peer did with some work.
+/// The result of a peer for one piece of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Inserted {
     /// From the moment that all clients may begin to the end of the last one.
@@ -27,7 +27,7 @@ pub struct Inserts {
 }
 
 impl Inserts {
-    /// What it did with this work.
+    /// The result for this work.
     pub fn of(&self, work: InsertWork) -> Option<Inserted> {
         self.done.iter().find(|(own, _)| *own == work).map(|(_, done)| *done)
     }
@@ -55,13 +55,13 @@ impl Inserts {
     }
 }
 
-/// Time for so many clients to connect, before they begin together. One that is late would make the
+/// Seconds for `clients` clients to connect before they begin together. A late one would make the
 /// server look slow.
 pub(super) fn gathering_seconds(clients: u32) -> u32 {
     1 + clients / 32
 }
 
-/// A number that a peer says, in seconds.
+/// Parses a number of seconds from the output of a peer.
 pub(super) fn seconds(said: &str) -> Result<Duration> {
     Ok(Duration::try_from_secs_f64(said.trim().parse::<f64>()?.max(0.0))?)
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn a_text_that_is_no_time_is_refused() {
         assert_eq!(seconds(" 1.5\n").unwrap(), Duration::from_millis(1500));
         assert!(seconds("soon").is_err());
     }

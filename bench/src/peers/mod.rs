@@ -1,21 +1,25 @@
-//! Other programs on the same machine, in the same run. Each is left out, and said so, where it is
+//! Other programs on the same machine, in the same run. Each is skipped, with a line, where it is
 //! not installed.
 //!
 //! ```text
-//! rows      the rows of a data file, as the loader of a peer takes them     schema    its tables and indexes in a peer's SQL
-//! postgres  pg_amcheck and pg_checksums      sqlite  integrity_check        mariadb   CHECK TABLE … EXTENDED
-//! account   the user that a server runs as   fio     reads of the device    inserts   rows that come, by many clients
-//! trees     tables with indexes: rows come, are found, change; indexes are built
+//! setting    where peers are found and work     outcome    measured, or not installed
+//! rows       the rows of a data file, in the form of a peer's loader
+//! schema     its tables and indexes in a peer's SQL
+//! postgres   pg_amcheck and pg_checksums        sqlite     integrity_check
+//! mariadb    CHECK TABLE … EXTENDED             fio        reads of the device
+//! account    the user that a server runs as
+//! inserts    inserts by many clients
+//! trees      tables with indexes: inserts, reads, updates; index builds
 //! ```
 //!
 //! Rules
 //! - A peer gets the same rows in the same order and the same indexes, built after the rows: its
 //!   pages are as full as it makes them.
-//! - It gets what makes it fast: buffers for everything, texts compared byte by byte, no vacuum
+//! - It gets its fastest settings: buffers for everything, texts compared byte by byte, no vacuum
 //!   while it is measured.
 //! - Its rate is that of its own files, which it writes as compactly as it likes; hence rows per
-//!   second stand beside it.
-//! - It works in a folder of its own, which is deleted when it is done or has failed.
+//!   second are shown with it.
+//! - It works in its own folder, which is deleted at the end.
 
 mod account;
 mod fio;
@@ -37,21 +41,22 @@ use crate::workload::{InsertWork, TreeWork};
 pub use fio::fio_read;
 use inserts::Inserts;
 pub use outcome::Outcome;
-use outcome::told;
+use outcome::measured_or_reported;
 use rows::Rows;
-pub use setting::{Depth, PeerCheck, Places, Setting};
+use setting::Workplace;
+pub use setting::{Depth, PeerCheck, ProgramFolders, Setting};
 use trees::{Builds, Trees};
 
-/// A database program of somebody else, by what it can be asked to do. Folders are where it makes
-/// its own; the shortest of the given number of runs counts.
+/// Another database program, by its measurements. Each works below the given folder; the shortest
+/// of the given number of runs counts.
 pub struct Peer {
-    /// Its name.
+    /// Name in tables and messages.
     pub name: &'static str,
     /// Loads the rows and measures its checks, the fullest first.
     pub measure: fn(&Setting<'_>, &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>>,
-    inserts: fn(&Places, &Path, &[InsertWork], u32) -> Result<Outcome<Inserts>>,
-    trees: fn(&Places, &Path, &[TreeWork], u32) -> Result<Outcome<Trees>>,
-    builds: fn(&Places, &Path, &Rows<'_>, u32) -> Result<Outcome<Builds>>,
+    inserts: fn(Workplace<'_>, &[InsertWork]) -> Result<Outcome<Inserts>>,
+    trees: fn(Workplace<'_>, &[TreeWork]) -> Result<Outcome<Trees>>,
+    builds: fn(Workplace<'_>, &Rows<'_>) -> Result<Outcome<Builds>>,
 }
 
 /// All of them.
@@ -84,7 +89,7 @@ pub fn measure_inserts(folder: &Path, works: &[InsertWork], runs: u32) -> Vec<In
     if works.is_empty() {
         return Vec::new();
     }
-    of_each(|peer, places| (peer.inserts)(places, folder, works, runs))
+    of_each(folder, runs, |peer, workplace| (peer.inserts)(workplace, works))
 }
 
 /// The same for work on tables with indexes.
@@ -92,15 +97,21 @@ pub fn measure_trees(folder: &Path, works: &[TreeWork], runs: u32) -> Vec<Trees>
     if works.is_empty() {
         return Vec::new();
     }
-    of_each(|peer, places| (peer.trees)(places, folder, works, runs))
+    of_each(folder, runs, |peer, workplace| (peer.trees)(workplace, works))
 }
 
 /// The same for building the nonclustered indexes of the tables.
 pub fn measure_builds(folder: &Path, rows: &Rows<'_>, runs: u32) -> Vec<Builds> {
-    of_each(|peer, places| (peer.builds)(places, folder, rows, runs))
+    of_each(folder, runs, |peer, workplace| (peer.builds)(workplace, rows))
 }
 
-fn of_each<T>(measure: impl Fn(&Peer, &Places) -> Result<Outcome<T>>) -> Vec<T> {
-    let places = Places::of_machine();
-    PEERS.iter().filter_map(|peer| told(peer.name, measure(peer, &places))).collect()
+fn of_each<T>(
+    folder: &Path,
+    runs: u32,
+    measure: impl Fn(&Peer, Workplace<'_>) -> Result<Outcome<T>>,
+) -> Vec<T> {
+    let folders = ProgramFolders::of_machine();
+    let workplace = Workplace { folders: &folders, folder, runs };
+    let measured = PEERS.iter().map(|peer| (peer.name, measure(peer, workplace)));
+    measured.filter_map(|(name, outcome)| measured_or_reported(name, outcome)).collect()
 }

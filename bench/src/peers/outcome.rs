@@ -2,17 +2,17 @@
 
 use anyhow::Result;
 
-/// What came of a peer.
+/// The result of a peer.
 #[derive(Debug)]
 pub enum Outcome<T> {
-    /// It did what it could.
+    /// Measurements.
     Measured(T),
-    /// It is not installed: this was looked for.
+    /// Not installed: the program that was searched for.
     Missing(&'static str),
 }
 
-/// What was measured; what was not is told.
-pub(super) fn told<T>(name: &str, outcome: Result<Outcome<T>>) -> Option<T> {
+/// The measurements; prints a line when there are none.
+pub(super) fn measured_or_reported<T>(name: &str, outcome: Result<Outcome<T>>) -> Option<T> {
     match outcome {
         Ok(Outcome::Measured(measured)) => return Some(measured),
         Ok(Outcome::Missing(program)) => {

@@ -1,8 +1,8 @@
 //! The rows of a data file, read by our own reader, as text that loaders take.
 //!
 //! ```text
-//! tabbed     1 TAB P000000012 TAB \N LF       COPY … FROM STDIN of PostgreSQL, LOAD DATA of MariaDB
-//! inserts    INSERT INTO t VALUES (…),(…);    SQLite, whose import knows no NULL
+//! tabbed    1 TAB P000000012 TAB \N LF       COPY … FROM STDIN of PostgreSQL, LOAD DATA of MariaDB
+//! inserts   INSERT INTO t VALUES (…),(…);    SQLite, whose import knows no NULL
 //! ```
 
 use std::io::Write;
@@ -21,14 +21,14 @@ const ROWS_PER_INSERT: u64 = 100;
 /// The rows of the tables of a data file, or the first of them.
 pub struct Rows<'d> {
     database: &'d Database,
-    /// The tables.
+    /// The user tables of the data file.
     pub tables: Vec<&'d Table>,
     /// Rows of each table at most.
     most: u64,
 }
 
 impl<'d> Rows<'d> {
-    /// The first `most` rows of each table that users made.
+    /// The first `most` rows of each user table.
     pub fn new(database: &'d Database, most: u64) -> Rows<'d> {
         Rows { database, tables: database.catalog().user_tables(), most }
     }
@@ -91,7 +91,6 @@ impl<'d> Rows<'d> {
         })
     }
 
-    /// INSERT statements.
     pub(super) fn write_inserts(
         &self,
         dialect: Dialect,
@@ -187,7 +186,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A small database in a folder that goes with it.
+    /// A small database in a folder that is deleted with it.
     pub(in super::super) struct Sales {
         pub(in super::super) database: Database,
         _folder: TempDir,
@@ -212,7 +211,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn values_are_escaped_as_their_loader_wants_it() {
+    fn values_are_escaped_for_their_loader() {
         let cases: [(Datum<'_>, &str, &str); 5] = [
             (Datum::Null, "\\N", "NULL"),
             (Datum::SmallInt(-7), "-7", "-7"),
@@ -262,7 +261,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_first_rows_are_enough_when_so_many_are_wanted() {
+    fn only_the_first_rows_are_read_up_to_the_limit() {
         let sales = sales("sales", 250);
         assert_eq!(Rows::new(&sales.database, u64::MAX).count(), 250 + 12);
         assert_eq!(Rows::new(&sales.database, 100).count(), 100 + 12);

@@ -6,9 +6,9 @@
 //! | datetime | timestamp(3) | text | datetime(3) |
 //! | uniqueidentifier | uuid | blob | uuid |
 //! | clustered primary key | primary key of a heap | rowid | clustered primary key |
-//! | included columns | included | behind the key | behind the key |
+//! | included columns | included | after the key  | after the key  |
 //!
-//! Checks, defaults and foreign keys are left out: no program of these looks at them. What has no
+//! Checks, defaults and foreign keys are left out: none of these programs checks them. What has no
 //! counterpart is an error, not a smaller table.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,14 +16,10 @@ use extentdb_catalog::model::{Index, IndexKind};
 use extentdb_catalog::{Column, Table};
 use extentdb_types::SqlType;
 
-/// Whose SQL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dialect {
-    /// PostgreSQL.
     Postgres,
-    /// SQLite.
     Sqlite,
-    /// MariaDB.
     MariaDb,
 }
 
@@ -199,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn others_store_rows_by_key_and_included_columns_behind_it() {
+    fn others_store_rows_by_key_and_included_columns_after_it() {
         let expected = [
             "primary key (\"sale_id\")",
             "\"sold_at\" text not null",
@@ -216,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nonclustered_indexes_come_and_go_one_by_one() {
+    fn nonclustered_indexes_are_created_and_dropped_one_by_one() {
         let sales = sales("sales", 20);
         let tables = sales.database.catalog().user_tables();
         let table = tables.into_iter().find(|table| table.name == "sales").unwrap();
@@ -238,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_counterpart_is_refused() {
+    fn features_without_a_counterpart_are_refused() {
         let sales = sales("sales-computed", 20);
         let tables = sales.database.catalog().user_tables();
         let table = tables.into_iter().find(|table| table.name == "sales").unwrap();

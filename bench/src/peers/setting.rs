@@ -7,30 +7,41 @@ use tempfile::TempDir;
 
 use crate::report::Measured;
 
-/// Where and how often peers are measured.
+/// Where and how often peers work.
+#[derive(Clone, Copy)]
+pub(super) struct Workplace<'s> {
+    /// Where programs are.
+    pub(super) folders: &'s ProgramFolders,
+    /// Where each peer creates its folder.
+    pub(super) folder: &'s Path,
+    /// Runs of each measurement; the shortest counts.
+    pub(super) runs: u32,
+}
+
+/// Where and how often checks of peers are measured.
 pub struct Setting<'s> {
     /// Where programs are.
-    pub places: &'s Places,
+    pub folders: &'s ProgramFolders,
     /// Where each peer gets its folder.
     pub folder: &'s Path,
     /// Runs of each check; the shortest counts.
     pub runs: u32,
     /// One physical check of ours, for checks that take turns with it, and how many turns.
-    pub beside: (&'s dyn Fn() -> Result<Measured>, u32),
+    pub interleaved: (&'s dyn Fn() -> Result<Measured>, u32),
 }
 
 /// A check by a peer, measured.
 #[derive(Clone, Debug)]
 pub struct PeerCheck {
-    /// What it looks at.
+    /// Depth of the check.
     pub depth: Depth,
-    /// How long it took.
+    /// Time, bytes and rows of the check.
     pub measured: Measured,
-    /// Our rate by bytes beside its own, the median of turns, where the two took turns.
-    pub beside: Option<f64>,
+    /// Our rate by bytes divided by its own, the median of turns, if the two took turns.
+    pub ratio: Option<f64>,
 }
 
-/// What a check looks at.
+/// The depth of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
     /// Rows and indexes, against each other.
@@ -39,12 +50,12 @@ pub enum Depth {
     Checksums,
 }
 
-/// Folders in which programs are looked for.
-pub struct Places(Vec<PathBuf>);
+/// Folders in which programs are searched.
+pub struct ProgramFolders(Vec<PathBuf>);
 
-impl Places {
+impl ProgramFolders {
     /// The path, the folders of servers, and Debian's folders of PostgreSQL, the newest first.
-    pub fn of_machine() -> Places {
+    pub fn of_machine() -> ProgramFolders {
         let mut folders: Vec<PathBuf> =
             std::env::var_os("PATH").iter().flat_map(std::env::split_paths).collect();
         folders.extend(["/usr/sbin", "/usr/local/sbin", "/usr/libexec"].map(PathBuf::from));
@@ -52,12 +63,12 @@ impl Places {
         let mut versions: Vec<PathBuf> = versions.map(|entry| entry.path()).collect();
         versions.sort_by_key(|path| std::cmp::Reverse(version_of(path)));
         folders.extend(versions.iter().map(|path| path.join("bin")));
-        Places(folders)
+        ProgramFolders(folders)
     }
 
-    /// These folders.
-    pub fn new(folders: Vec<PathBuf>) -> Places {
-        Places(folders)
+    /// Searches only these folders.
+    pub fn new(folders: Vec<PathBuf>) -> ProgramFolders {
+        ProgramFolders(folders)
     }
 
     /// Where a program is.
@@ -78,7 +89,7 @@ fn version_of(path: &Path) -> u32 {
     path.file_name().and_then(|name| name.to_str()?.parse().ok()).unwrap_or(0)
 }
 
-/// A folder that goes when it is dropped.
+/// A folder that is deleted on drop.
 pub(super) fn new_folder(parent: &Path, name: &str) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix(&format!("extentdb-{name}-")).tempdir_in(parent);
     made.with_context(|| format!("a folder in {}", parent.display()))
@@ -106,11 +117,11 @@ mod tests {
             std::fs::create_dir_all(root.path().join(folder)).unwrap();
             std::fs::write(root.path().join(folder).join(program), "").unwrap();
         }
-        let places = Places::new(vec![root.path().join("a"), root.path().join("b")]);
-        assert_eq!(places.find("initdb"), Some(root.path().join("a/initdb")));
-        assert_eq!(places.folder_with(&["initdb", "psql"]), Some(&*root.path().join("b")));
-        assert_eq!(places.folder_with(&["initdb", "postgres"]), None);
-        assert_eq!(places.find("postgres"), None);
+        let folders = ProgramFolders::new(vec![root.path().join("a"), root.path().join("b")]);
+        assert_eq!(folders.find("initdb"), Some(root.path().join("a/initdb")));
+        assert_eq!(folders.folder_with(&["initdb", "psql"]), Some(&*root.path().join("b")));
+        assert_eq!(folders.folder_with(&["initdb", "postgres"]), None);
+        assert_eq!(folders.find("postgres"), None);
     }
 
     #[test]

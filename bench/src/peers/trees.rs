@@ -3,7 +3,7 @@
 //! procedure of the server. SQLite has no procedures and one writer: one statement does all of a
 //! transaction, for one client.
 //!
-//! Nobody waits for the device: PostgreSQL runs with `fsync=off`, SQLite with `synchronous=off`,
+//! No commit waits for the device: PostgreSQL runs with `fsync=off`, SQLite with `synchronous=off`,
 //! MariaDB writes its log with each commit and flushes it once a second.
 
 use std::time::Duration;
@@ -34,13 +34,13 @@ pub struct Builds {
 }
 
 impl Trees {
-    /// How long it took for this work.
+    /// The time for this work.
     pub fn of(&self, work: TreeWork) -> Option<Duration> {
         self.done.iter().find(|(own, _)| *own == work).map(|(_, time)| *time)
     }
 
-    /// Runs each piece of work and keeps the best. Who only reads gets the table of the work
-    /// before, where that is the same; who inserts gets an empty one for each run.
+    /// Runs each piece of work and keeps the best time. Work that only reads uses the table of the
+    /// previous work, if equal; inserts get an empty table for each run.
     pub(super) fn collect(
         name: String,
         works: impl IntoIterator<Item = TreeWork>,
@@ -78,7 +78,7 @@ pub(super) fn key_clause(work: TreeWork) -> String {
     }
 }
 
-/// Indexes that come beside the table, as statements.
+/// Statements for the indexes besides the primary key.
 pub(super) fn index_statements(work: TreeWork) -> Vec<String> {
     let key = work.key_columns().join(", ");
     let unique =
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_made_when_the_work_needs_another_one() {
+    fn tables_are_created_when_the_work_needs_another_one() {
         let works = [
             work(Action::Insert(KeyOrder::Random), 1),
             work(Action::Select, 1),
@@ -123,14 +123,14 @@ mod tests {
             Ok(Duration::from_millis(100 - ran))
         };
         let trees = Trees::collect("peer".to_owned(), works, 3, prepare, run).unwrap();
-        // Three times for those who insert, once for all who select, once for each who updates.
+        // Three times for inserts, once for all selects, once for each update.
         assert_eq!((made, ran), (3 + 1 + 2, 15));
         assert_eq!(trees.of(works[0]), Some(Duration::from_millis(97)));
         assert_eq!(trees.of(work(Action::Range, 1)), None);
     }
 
     #[test]
-    fn the_key_is_in_the_table_or_beside_it() {
+    fn the_key_is_in_the_table_or_in_an_index() {
         let update = work(Action::Update, 1);
         assert_eq!(
             index_statements(update),

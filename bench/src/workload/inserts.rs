@@ -1,9 +1,9 @@
-//! What is inserted, by us and by peers.
+//! Inserts into one table.
 
 /// Clients insert rows into one table, all at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InsertWork {
-    /// How many.
+    /// Number of clients.
     pub clients: u32,
     /// Rows of each client.
     pub rows: u32,
@@ -14,7 +14,7 @@ pub struct InsertWork {
 }
 
 impl InsertWork {
-    /// All rows.
+    /// Rows of all clients.
     pub fn all_rows(self) -> u64 {
         u64::from(self.clients) * u64::from(self.rows)
     }

@@ -1,11 +1,12 @@
-//! What is done to a table with indexes, by us and by peers.
+//! Work on a table with indexes.
 //!
 //! ```text
-//! t   id int        key of the row: its number, or a number that looks like chance        v char(60)
+//! t   id int        key of the row: its number, or a scattered number                 v char(60)
 //!     g int         its group: number / 100
 //!     k int         something to change; indexed where it is changed
 //!
-//! Insert, Select, Update    unique key (id)              Range    unique key (g, id)              Update    index (k), too
+//! Insert, Select, Update    unique key (id)     Update    index (k), too
+//! Range                     unique key (g, id)
 //! ```
 
 /// Where the rows of a table are.
@@ -17,42 +18,42 @@ pub enum TableKind {
     Clustered,
 }
 
-/// The order in which keys come.
+/// The order of inserted keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyOrder {
     /// Each larger than all before it: all clients take the next number of one counter.
     Ascending,
-    /// As if by chance.
+    /// Scattered, as if random.
     Random,
 }
 
-/// What is done to each row.
+/// The operation on each row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
-    /// It comes.
+    /// Inserts it, in this key order.
     Insert(KeyOrder),
-    /// It is found by its key.
+    /// Reads it by its key.
     Select,
-    /// Its group is found: all rows of one value of the first column of the key.
+    /// Reads its group: all rows of one value of the first key column.
     Range,
-    /// An indexed column of it gets another value; it is found by its key.
+    /// Updates an indexed column, found by its key.
     Update,
 }
 
-/// Clients do the same to rows of one table, all at the same time.
+/// Clients execute the same operation on rows of one table, all at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TreeWork {
     /// Where the rows are.
     pub kind: TableKind,
-    /// What is done.
+    /// The operation on each row.
     pub action: Action,
-    /// By how many.
+    /// Number of clients.
     pub clients: u32,
-    /// How often, by each.
+    /// Operations of each client.
     pub count: u32,
-    /// How often in a transaction.
+    /// Operations of a transaction.
     pub per_commit: u32,
-    /// Rows that are there before.
+    /// Rows of the table before the work.
     pub rows: u32,
 }
 
@@ -65,11 +66,11 @@ pub const TEXT_CHARS: u16 = 60;
 const PRIME: u64 = (1 << 31) - 1;
 /// Added before: small numbers would have small powers.
 const OFFSET: u64 = 1_000_000_000;
-/// Steps in which those who look for rows go through them; primes, so that all have their turn.
+/// Steps in which clients visit rows; primes, so that all rows are visited.
 const STEPS: (u64, u64) = (7919, 104_729);
 
 impl TableKind {
-    /// What it is called in a table.
+    /// Its name in a table.
     pub fn name(self) -> &'static str {
         match self {
             TableKind::Heap => "heap + unique index",
@@ -89,7 +90,7 @@ impl TreeWork {
         if self.action == Action::Range { &["g", "id"] } else { &["id"] }
     }
 
-    /// Is there an index over `k`?
+    /// True with an index over `k`.
     pub fn has_second_index(self) -> bool {
         self.action == Action::Update
     }
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_kept_for_those_who_only_read() {
+    fn tables_are_kept_for_read_only_work() {
         let select = work(Action::Select);
         assert!(select.shares_table_with(TreeWork { clients: 64, ..select }));
         assert!(!select.shares_table_with(TreeWork { kind: TableKind::Clustered, ..select }));

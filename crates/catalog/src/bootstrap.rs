@@ -5,7 +5,8 @@
 //! boot page (1:9)  ->  first page of sysallocunits (object 7), a chain of leaf pages
 //!     unit 5 << 16  ->  root of sysrowsets      every heap and index partition
 //!     unit 3 << 16  ->  root of sysrscols       their physical columns
-//! 2005 has, in place of sysrscols, sysrowsetcolumns (4) and syshobtcolumns (13), joined by rowset and hobt column.
+//! 2005 has, in place of sysrscols, sysrowsetcolumns (4) and syshobtcolumns (13), joined by rowset
+//!      and hobt column.
 //! ```
 //!
 //! Fixed offsets of these tables, from the record's first byte, are the same from version 655 on;
@@ -22,7 +23,7 @@ use extentdb_types::SqlType;
 
 use crate::access::{LeafKind, LeafPages};
 use crate::error::Fault;
-use crate::layout::{Compression, PhysicalColumn, Place, RowLayout, column_status};
+use crate::layout::{ColumnOffset, Compression, PhysicalColumn, RowLayout, column_status};
 use crate::model::{AllocUnit, AllocUnitKind, Rowset};
 use crate::pages::PageGetter;
 
@@ -273,7 +274,7 @@ fn read_rowset(row: &FixedRow<'_>, modern: bool) -> Option<Rowset> {
 fn read_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
     let ti = row.u32(28)?;
     let collation_id = row.u32(32)?;
-    let (leaf, interior) = PhysicalColumn::places(row.i32(44)?, row.i32(48)?, row.i16(52)?);
+    let (leaf, interior) = PhysicalColumn::unpack_offsets(row.i32(44)?, row.i32(48)?, row.i16(52)?);
     let column = PhysicalColumn {
         column_id: row.i32(12)?,
         ordinal: row.i32(16)?,
@@ -318,7 +319,7 @@ fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
     };
     let ty = SqlType::from_column(row.u8(22)?, 0, length, row.u8(25)?, row.u8(26)?, collation_id);
     let place = |offset, null_bit, bit| {
-        Some(Place {
+        Some(ColumnOffset {
             offset: row.i16(offset)?,
             null_bit: row.u16(null_bit)?,
             bit: row.u8(bit)?,

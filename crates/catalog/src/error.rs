@@ -19,7 +19,7 @@ pub enum Error {
     /// A system table without which nothing can be found is missing.
     #[error("system table {name} (object ID {object}) was not found in the catalog")]
     MissingTable {
-        /// Its name.
+        /// Name of the system table, such as `sysrowsets`.
         name: &'static str,
         /// Its object id.
         object: ObjectId,
@@ -36,7 +36,7 @@ pub enum Fault {
     /// A page is not what its place in the structure says.
     #[error("page {page}: {what} (reached from {from})")]
     Misplaced {
-        /// The page.
+        /// Page that could not be used.
         page: PageId,
         /// What it should be and is not.
         what: &'static str,
@@ -46,7 +46,7 @@ pub enum Fault {
     /// A page belongs to another allocation unit.
     #[error("page {page} belongs to allocation unit {found}, not {expected}")]
     Foreign {
-        /// The page.
+        /// Page that could not be used.
         page: PageId,
         /// The unit walked.
         expected: AllocUnitId,
@@ -56,7 +56,7 @@ pub enum Fault {
     /// A walk came to a page it had been at.
     #[error("page {page} is reached twice (the second time from {from})")]
     Loop {
-        /// The page.
+        /// Page that could not be used.
         page: PageId,
         /// The page that led here again.
         from: PageId,
@@ -64,7 +64,7 @@ pub enum Fault {
     /// A record does not add up.
     #[error("record {rid}: {fault:?}")]
     Record {
-        /// The record.
+        /// Page and slot of the record.
         rid: Rid,
         /// What does not add up.
         fault: RecordFault,
@@ -72,7 +72,7 @@ pub enum Fault {
     /// A record of a compressed page does not add up.
     #[error("compressed record {rid}: {what}")]
     Compressed {
-        /// The record.
+        /// Page and slot of the record.
         rid: Rid,
         /// What does not add up.
         what: String,
@@ -80,7 +80,7 @@ pub enum Fault {
     /// A value is not one of its type.
     #[error("record {rid}, column {column}")]
     Value {
-        /// The record.
+        /// Page and slot of the record.
         rid: Rid,
         /// The column's name or number.
         column: String,

@@ -27,7 +27,7 @@ pub mod column_status {
     pub const UNIQUIFIER: u32 = 0x10;
     /// Anti-matter column of an online index build (public documentation).
     pub const ANTI_MATTER: u32 = 0x40;
-    /// NOT NULL.
+    /// The column does not take NULL.
     pub const NOT_NULL: u32 = 0x80;
     /// Sparse column (public documentation).
     pub const SPARSE: u32 = 0x100;
@@ -37,9 +37,9 @@ pub mod column_status {
     pub const DROPPED_ID: i32 = 0x0400_0000;
 }
 
-/// Place of a column in leaf or non-leaf records.
+/// Where a column is in leaf or non-leaf records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct ColumnOffset {
     /// > 0 byte offset of a fixed column, < 0 variable column (-1 is the first), 0 not present.
     pub offset: i16,
     /// From 1; 0 = the column has no null bit.
@@ -67,19 +67,19 @@ pub struct PhysicalColumn {
     pub status: u32,
     /// `maxinrowlen`.
     pub max_in_row: i16,
-    /// Place in leaf records.
-    pub leaf: Place,
-    /// Place in non-leaf records.
-    pub interior: Place,
+    /// Where it is in leaf records.
+    pub leaf: ColumnOffset,
+    /// Where it is in non-leaf records.
+    pub interior: ColumnOffset,
 }
 
 impl PhysicalColumn {
     /// Splits the packed numbers of a `sysrscols` row.
-    pub fn places(offset: i32, null_bit: i32, bit: i16) -> (Place, Place) {
+    pub fn unpack_offsets(offset: i32, null_bit: i32, bit: i16) -> (ColumnOffset, ColumnOffset) {
         let [ol0, ol1, oh0, oh1] = offset.to_le_bytes();
         let [nl0, nl1, nh0, nh1] = null_bit.to_le_bytes();
         let [bl, bh] = bit.to_le_bytes();
-        let place = |o: [u8; 2], n: [u8; 2], bit| Place {
+        let place = |o: [u8; 2], n: [u8; 2], bit| ColumnOffset {
             offset: i16::from_le_bytes(o),
             null_bit: u16::from_le_bytes(n),
             bit,
@@ -116,7 +116,7 @@ impl PhysicalColumn {
 /// How the rows of a rowset are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compression {
-    /// As written.
+    /// Rows are stored uncompressed.
     #[default]
     None,
     /// Each row by itself.
@@ -154,7 +154,7 @@ impl Compression {
 /// A column of one record, as stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cell<'a> {
-    /// NULL.
+    /// The value is NULL.
     Null,
     /// The row was written before the column was added.
     Missing,
@@ -172,7 +172,7 @@ pub enum Cell<'a> {
     "the fixed part of the row ends at byte {fixed_end}, within column {column_id} at byte {offset}"
 )]
 pub struct CellFault {
-    /// The column.
+    /// Column id within the table, `sysrscols.rscolid`.
     pub column_id: i32,
     /// Its first byte.
     pub offset: usize,
@@ -256,7 +256,7 @@ fn variable_cell<'a>(record: &Record<'a>, index: u16) -> Cell<'a> {
 fn fixed_cell<'a>(
     record: &Record<'a>,
     column: &PhysicalColumn,
-    place: Place,
+    place: ColumnOffset,
 ) -> Result<Cell<'a>, CellFault> {
     let offset = usize::from(place.offset.unsigned_abs());
     if offset == 0 || offset >= record.fixed_end() {
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     fn column(id: i32, ty: SqlType, offset: i32, null_bit: i32) -> PhysicalColumn {
-        let (leaf, interior) = PhysicalColumn::places(offset, null_bit, 0);
+        let (leaf, interior) = PhysicalColumn::unpack_offsets(offset, null_bit, 0);
         let (ti, cid) = ty.to_physical();
         PhysicalColumn {
             column_id: id,
@@ -300,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn packed_places_hold_leaf_and_interior() {
-        let (leaf, interior) = PhysicalColumn::places(0x0001_fffe, 0x0003_0002, 0x0105);
-        assert_eq!(leaf, Place { offset: -2, null_bit: 2, bit: 5 });
-        assert_eq!(interior, Place { offset: 1, null_bit: 3, bit: 1 });
+    fn packed_offsets_hold_leaf_and_interior() {
+        let (leaf, interior) = PhysicalColumn::unpack_offsets(0x0001_fffe, 0x0003_0002, 0x0105);
+        assert_eq!(leaf, ColumnOffset { offset: -2, null_bit: 2, bit: 5 });
+        assert_eq!(interior, ColumnOffset { offset: 1, null_bit: 3, bit: 1 });
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl Loader<'_> {
             }
         });
         for index in indexes.values_mut().flat_map(BTreeMap::values_mut) {
-            // Stable: included columns keep their order behind the key.
+            // Stable: included columns keep their order after the key.
             index.columns.sort_by_key(|column| {
                 if column.key_ordinal == 0 { u8::MAX } else { column.key_ordinal }
             });

@@ -48,15 +48,15 @@ impl AllocUnitKind {
 /// A row of `sysallocunits`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocUnit {
-    /// Its id.
+    /// `sysallocunits.auid`.
     pub id: AllocUnitId,
     /// What its pages hold.
     pub kind: AllocUnitKind,
     /// The rowset it belongs to.
     pub owner: HobtId,
-    /// Status bits.
+    /// Status bits of its row; unknown ones are kept.
     pub status: u32,
-    /// Filegroup.
+    /// Filegroup id, 1 = PRIMARY.
     pub filegroup: i16,
     /// First data or leaf page; stale in some real files.
     pub first_page: PageId,
@@ -79,13 +79,13 @@ pub struct Rowset {
     pub id: HobtId,
     /// What kind of thing owns it; 1 = an index or heap.
     pub owner_type: u8,
-    /// The table.
+    /// Object id of the table, `sysrowsets.idmajor`.
     pub object: ObjectId,
     /// The index of the table.
     pub index: IndexId,
     /// Partition number, from 1 (0 in some old system tables).
     pub partition: i32,
-    /// Status bits.
+    /// Status bits of its row; unknown ones are kept.
     pub status: u32,
     /// Rows by the catalog's count.
     pub rows: i64,
@@ -138,15 +138,15 @@ impl ObjectType {
 /// A row of `sysschobjs`.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Its id.
+    /// Object id, `sysschobjs.id`.
     pub id: ObjectId,
-    /// Name.
+    /// Name, without the zeros that may pad it.
     pub name: String,
-    /// Schema.
+    /// Schema id, `sysschobjs.nsid`.
     pub schema_id: i32,
     /// What it is.
     pub kind: ObjectType,
-    /// Status bits.
+    /// Status bits of its row; unknown ones are kept.
     pub status: u32,
     /// The object it belongs to (constraints, triggers), 0 for none.
     pub parent: ObjectId,
@@ -163,7 +163,7 @@ pub struct Object {
 pub struct Identity {
     /// First value, as text in the column's type.
     pub seed: String,
-    /// Step.
+    /// Increment as a decimal number; may be negative.
     pub increment: String,
     /// Last value handed out; `None` when there was none.
     pub last: Option<String>,
@@ -174,7 +174,7 @@ pub struct Identity {
 pub struct Column {
     /// `column_id`.
     pub id: i32,
-    /// Name.
+    /// Name, without the zeros that may pad it.
     pub name: String,
     /// Type; `None` when the catalog's description is not understood.
     pub ty: Option<SqlType>,
@@ -185,15 +185,15 @@ pub struct Column {
     pub xtype: u8,
     /// May be NULL.
     pub nullable: bool,
-    /// Identity property.
+    /// Seed, increment and last value, for IDENTITY columns.
     pub identity: Option<Identity>,
     /// Expression of a computed column.
     pub computed: Option<String>,
     /// A computed column whose values are stored.
     pub persisted: bool,
-    /// ROWGUIDCOL.
+    /// The column that `$ROWGUID` names.
     pub row_guid: bool,
-    /// SPARSE.
+    /// NULL takes no room: the value is in the sparse vector.
     pub sparse: bool,
     /// The XML column that stands for all sparse ones.
     pub column_set: bool,
@@ -283,7 +283,7 @@ pub struct IndexColumn {
     pub key_ordinal: u8,
     /// INCLUDE names it. A partitioning column can be there without being key or included.
     pub included: bool,
-    /// DESC.
+    /// Sorted from the greatest key to the least.
     pub descending: bool,
     /// Position among the partitioning columns, from 1; 0 = none of them.
     pub partition_ordinal: u8,
@@ -300,13 +300,13 @@ impl IndexColumn {
 /// A heap, index or statistics object with a rowset.
 #[derive(Clone, Debug)]
 pub struct Index {
-    /// Its id.
+    /// Index id within the table: 0 heap, 1 clustered, 2 and up nonclustered.
     pub id: IndexId,
     /// Its name; heaps have none.
     pub name: Option<String>,
     /// What it is.
     pub kind: IndexKind,
-    /// UNIQUE.
+    /// No two rows have equal keys.
     pub unique: bool,
     /// Belongs to a primary key.
     pub primary_key: bool,
@@ -344,11 +344,11 @@ impl Index {
 /// A table with its columns and indexes.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its id.
+    /// Object id, `sysschobjs.id`.
     pub id: ObjectId,
-    /// Schema.
+    /// Name of the schema.
     pub schema: String,
-    /// Name.
+    /// Name, without the zeros that may pad it.
     pub name: String,
     /// User, system or internal.
     pub kind: ObjectType,
@@ -450,7 +450,7 @@ impl ReferentialAction {
 /// A view, procedure, function, trigger … by its stored text.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Its object.
+    /// Object id, name, schema and type.
     pub object: Object,
     /// The text; `None` when it is encrypted or could not be read.
     pub text: Option<String>,
@@ -461,9 +461,9 @@ pub struct Module {
 pub struct ScalarType {
     /// `user_type_id`.
     pub id: i32,
-    /// Schema.
+    /// Schema id, `sysschobjs.nsid`.
     pub schema_id: i32,
-    /// Name.
+    /// Name, without the zeros that may pad it.
     pub name: String,
     /// The type behind it.
     pub ty: Option<SqlType>,
@@ -474,7 +474,7 @@ pub struct ScalarType {
 /// A row of `sysprufiles`.
 #[derive(Clone, Debug)]
 pub struct DatabaseFile {
-    /// File id.
+    /// File id within the database, 1 = primary file, 2 = first log file.
     pub id: FileId,
     /// Filegroup; 0 for a log.
     pub filegroup: i32,
@@ -490,7 +490,7 @@ pub struct DatabaseFile {
     pub growth: i32,
     /// Growth is in percent.
     pub growth_percent: bool,
-    /// Logical name.
+    /// Logical file name, as ALTER DATABASE uses it.
     pub name: String,
     /// Path on the server.
     pub path: String,
@@ -503,9 +503,9 @@ pub struct DatabaseFile {
 /// A filegroup or partition scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSpace {
-    /// Id.
+    /// Filegroup id, 1 = PRIMARY.
     pub id: i32,
-    /// Name.
+    /// Name, without the zeros that may pad it.
     pub name: String,
     /// `FG`, `PS`, …
     pub kind: String,
@@ -541,15 +541,15 @@ pub struct Catalog {
     pub rowsets: BTreeMap<HobtId, Rowset>,
     /// Allocation units by id.
     pub units: BTreeMap<AllocUnitId, AllocUnit>,
-    /// Default constraints.
+    /// DEFAULT constraints, `sysschobjs` type D.
     pub defaults: Vec<Constraint>,
-    /// Check constraints.
+    /// CHECK constraints, `sysschobjs` type C.
     pub checks: Vec<Constraint>,
-    /// Foreign keys.
+    /// FOREIGN KEY constraints, `sysschobjs` type F.
     pub foreign_keys: Vec<ForeignKey>,
     /// Views, procedures, functions, triggers.
     pub modules: Vec<Module>,
-    /// Files.
+    /// Files of the database, `sysprufiles`.
     pub files: Vec<DatabaseFile>,
     /// Filegroups and partition schemes.
     pub filegroups: Vec<DataSpace>,

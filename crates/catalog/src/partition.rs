@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! boundaries      10        20        30
-//! RANGE LEFT   1 ]    2    ]    3    ]    4        a boundary value belongs to the partition on its left
-//! RANGE RIGHT  1  [   2     [   3     [   4        … on its right
+//! RANGE LEFT   1 ]    2    ]    3    ]    4  a boundary value belongs to the partition on its left
+//! RANGE RIGHT  1  [   2     [   3     [   4  … on its right
 //! ```
 //!
 //! NULL sorts lowest, so it belongs to partition 1. The semantics are public documentation; no real
@@ -19,9 +19,9 @@ use crate::model::{Catalog, Index};
 /// A partition function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartitionFunction {
-    /// Its id.
+    /// `sysclsobjs.id`.
     pub id: i32,
-    /// Name.
+    /// `sysclsobjs.name`.
     pub name: String,
     /// Type of its parameter; `None` when it was not found or not understood.
     pub ty: Option<SqlType>,
@@ -39,7 +39,7 @@ pub struct PartitionFunction {
 pub struct PartitionScheme {
     /// Its id as a data space.
     pub id: i32,
-    /// Name.
+    /// `sysclsobjs.name`.
     pub name: String,
     /// The function; 0 when it was not found.
     pub function: i32,

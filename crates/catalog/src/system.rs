@@ -67,7 +67,7 @@ impl<'g> SystemTables<'g> {
         SystemTables { pages, boot }
     }
 
-    /// Every rowset.
+    /// All rowsets of the base tables, in order of their ids.
     pub fn rowsets(&self) -> impl Iterator<Item = &'g Rowset> {
         self.boot.rowsets.values()
     }
@@ -176,7 +176,7 @@ impl<'a> SystemRow<'a> {
         self.int(column).map(|v| v as u32)
     }
 
-    /// A tinyint.
+    /// The value of a tinyint column; `None` when it is NULL or absent.
     pub fn int8(&self, column: i32) -> Option<u8> {
         self.int(column).and_then(|v| v.try_into().ok())
     }
@@ -192,7 +192,7 @@ impl<'a> SystemRow<'a> {
             .map(|b| b.iter().map(|&b| char::from(b)).collect::<String>().trim_end().to_owned())
     }
 
-    /// A datetime.
+    /// The value of a datetime column; `None` when it is NULL or absent.
     pub fn datetime(&self, column: i32) -> Option<DateTime> {
         match Datum::decode(&SqlType::DateTime, &self.bytes(column)?).ok()? {
             Datum::DateTime(value) => Some(value),
@@ -200,7 +200,7 @@ impl<'a> SystemRow<'a> {
         }
     }
 
-    /// A uniqueidentifier.
+    /// The value of a uniqueidentifier column; `None` when it is NULL or absent.
     pub fn guid(&self, column: i32) -> Option<Guid> {
         match Datum::decode(&SqlType::UniqueIdentifier, &self.bytes(column)?).ok()? {
             Datum::Guid(value) => Some(value),

@@ -1,5 +1,4 @@
-//! What one page tells about itself, given who owns it (`checkdb.md` B.3 and the record headers of
-//! B.4).
+//! What one page states of itself, given its owner (`docs/check.md` 3 and the record headers of 4).
 //!
 //! ```text
 //! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalog
@@ -22,8 +21,8 @@
 //!   compared.
 //! - A page whose slots are all empty is 0_PCT_FULL by PFS, although the slots themselves take
 //!   bytes.
-//! - Pages of types 19 and 20, left behind by an index build or bulk load that was on its way when
-//!   the file was copied.
+//! - Pages of types 19 and 20, left by an index build or bulk load that was on its way when the
+//!   file was copied.
 //! - Pages without any protection bits: (1:7), (1:12), and all that were not written since
 //!   protection was switched on.
 
@@ -40,21 +39,24 @@ use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_format::record::status::HAS_VERSION_TAG;
 use extentdb_messages::Arg;
 
+use crate::collector::Collector;
 use crate::expand::Expander;
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 use crate::offrow::is_tree_page_in_disguise;
 use crate::options::Options;
-use crate::partial::{Partial, keep_first};
+use crate::part::keep_first;
+use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::maps::is_damaged;
-use crate::sound::{Facts, Linked, Records, Sound};
-use crate::spots::{Spot, Spots};
+use crate::sound::{LinkedPage, OwnedPage, Records, SoundPage};
+use crate::spans::{RecordSpan, RecordSpans};
 use crate::unit::{Structure, Unit, UnitIndex, unknown_args};
 
 mod failure;
 mod few;
 mod header;
 mod length;
+pub(crate) mod part;
 mod records;
 mod rules;
 mod walk;
@@ -69,17 +71,12 @@ pub(crate) use rules::Form;
 /// Pages in the hands of an index build or a bulk load, that will get another type: no rows are to
 /// be expected there.
 const TRANSIENT_TYPES: [u8; 2] = [19, 20];
-/// The first version whose rows can carry older versions of themselves behind their versioning tag,
-/// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
-/// recovery.
-pub(crate) const VERSIONS_IN_ROWS_SINCE: u16 = 895;
-
 /// Who a page is audited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Subject {
     /// The owner by the allocation maps.
     Owned(UnitIndex),
-    /// Nobody that the maps know: whoever the page's header names.
+    /// No owner by the maps: the unit that the page's header names.
     Unowned,
 }
 
@@ -96,10 +93,10 @@ struct Context<'p> {
 }
 
 impl Context<'_> {
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> Location {
+        Location {
             owner: self.unit.map(|(_, unit)| unit.owner),
-            ..Place::page(self.id)
+            ..Location::page(self.id)
         }
     }
 
@@ -114,20 +111,20 @@ pub(crate) struct Auditor<'p, F> {
     physical_only: bool,
     pub(crate) partial: Partial,
     /// What is made of sound pages.
-    pub(crate) facts: F,
+    pub(crate) collector: F,
     scratch: Scratch,
     expander: Expander,
     /// A page whose displaced bits are put back; taken while it is in use.
     restored: Option<Box<PageBytes>>,
 }
 
-impl<'p, F: Facts> Auditor<'p, F> {
-    pub(crate) fn new(plan: &'p Plan, options: &Options, facts: F) -> Self {
+impl<'p, F: Collector> Auditor<'p, F> {
+    pub(crate) fn new(plan: &'p Plan, options: &Options, collector: F) -> Self {
         Auditor {
             plan,
             physical_only: options.physical_only,
             partial: Partial::new(plan.units.len(), options.max_errors, plan.key),
-            facts,
+            collector,
             scratch: Scratch::default(),
             expander: Expander::default(),
             restored: None,
@@ -181,7 +178,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 self.restored = Some(restored);
             }
             Protection::None => {
-                self.partial.unprotected += 1;
+                self.partial.audit.unprotected += 1;
                 self.restored_page(&context, page);
             }
             Protection::Checksum { .. } => self.restored_page(&context, page),
@@ -270,14 +267,14 @@ impl<'p, F: Facts> Auditor<'p, F> {
             (Ok(None), Some(body)) => self.accept(context, view, rules, body),
             (outcome, _) => {
                 self.fail_body(context, view, rules, outcome);
-                // What is said of compressed rows may have to be taken back; the page hangs in its
+                // Findings of compressed rows may have to be withdrawn; the page is linked into its
                 // tree all the same.
                 if let (true, Some((index, unit))) =
                     (rules.is_compressed && context.is_owned, context.unit)
                     && unit.structure.is_tree()
                 {
-                    let page = Linked { id: context.id, index, header, is_leaf: rules.is_leaf };
-                    self.facts.linked(&page, &mut self.partial);
+                    let page = LinkedPage { id: context.id, index, header, is_leaf: rules.is_leaf };
+                    self.collector.linked(&page, &mut self.partial);
                 }
             }
         }
@@ -289,7 +286,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     #[cold]
     fn is_explained(&self, view: PageRef<'_>, body: &Body) -> bool {
         let places: Vec<(usize, usize)> = match body.even {
-            Some(even) => even.iter().map(|spot| (spot.start(), spot.end())).collect(),
+            Some(even) => even.iter().map(|span| (span.start(), span.end())).collect(),
             None => self.scratch.spans.iter().map(|span| (span.start(), span.end())).collect(),
         };
         let exact: usize = places.iter().map(|(start, end)| end - start).sum();
@@ -306,12 +303,12 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let header = view.header();
         self.compare_age(context, header);
         let Some((index, unit)) = context.unit else { return };
-        self.partial.pages_compressed += u64::from(rules.is_compressed);
+        self.partial.audit.pages_compressed += u64::from(rules.is_compressed);
         if !context.is_owned {
-            self.partial.strayed.insert(index);
+            self.partial.audit.strayed.insert(index);
             return;
         }
-        if let Some(counts) = self.partial.count(index) {
+        if let Some(counts) = self.partial.audit.count(index) {
             counts.pages += 1;
             counts.leaf_pages += u64::from(rules.is_leaf);
             counts.rows += if rules.is_leaf { u64::from(body.rows) } else { 0 };
@@ -333,16 +330,16 @@ impl<'p, F: Facts> Auditor<'p, F> {
         if !self.physical_only && !body.is_compressed {
             self.compare_flags(context, header, &body);
         }
-        let whose = (context.id, index, unit);
+        let page = OwnedPage { id: context.id, index, unit };
         if rules.is_compressed {
-            return self.expand(context, whose, view, rules, body.traits);
+            return self.expand(context, page, view, rules, body.traits);
         }
         let records = match body.even {
             Some(even) => Records::Even(view.bytes(), even),
             None => Records::OnPage(view.bytes(), &self.scratch.spans),
         };
-        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, body.traits, records);
-        self.facts.sound(&sound, &mut self.partial);
+        let sound = SoundPage::new(page, view, rules.is_leaf, rules.form, body.traits, records);
+        self.collector.sound(&sound, &mut self.partial);
     }
 
     /// A leaf page whose rows have to be expanded first. Upper levels of compressed indexes are not
@@ -351,7 +348,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     fn expand(
         &mut self,
         context: &Context<'p>,
-        whose: (PageId, UnitIndex, &'p Unit),
+        page: OwnedPage<'p>,
         view: PageRef<'_>,
         rules: &Rules,
         traits: Traits,
@@ -360,18 +357,18 @@ impl<'p, F: Facts> Auditor<'p, F> {
             return;
         }
         let records = Records::OnPage(view.bytes(), &self.scratch.spans);
-        let sound = Sound::new(whose, view, rules.is_leaf, rules.form, traits, records);
+        let sound = SoundPage::new(page, view, rules.is_leaf, rules.form, traits, records);
         let layout = sound.unit.expanded.as_ref().filter(|_| rules.is_leaf && !self.physical_only);
         let Some(layout) = layout else {
             if rules.is_leaf && !self.physical_only {
-                self.partial.unexpanded.insert(sound.index);
+                self.partial.audit.unexpanded.insert(sound.index);
             }
-            return link(&sound, &mut self.facts, &mut self.partial);
+            return link(&sound, &mut self.collector, &mut self.partial);
         };
         let mut expander = std::mem::take(&mut self.expander);
         match expander.page(view, &self.scratch.spans, layout, rules.form == Form::Data) {
             Some(expanded) => {
-                self.facts.sound(&sound.expanded(&expanded), &mut self.partial);
+                self.collector.sound(&sound.expanded(&expanded), &mut self.partial);
                 for slot in expanded.damaged {
                     let args = [page_arg(context.id), (*slot).into()];
                     let test =
@@ -380,8 +377,8 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 }
             }
             None => {
-                self.partial.unexpanded.insert(sound.index);
-                link(&sound, &mut self.facts, &mut self.partial);
+                self.partial.audit.unexpanded.insert(sound.index);
+                link(&sound, &mut self.collector, &mut self.partial);
             }
         }
         self.expander = expander;
@@ -405,7 +402,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     fn accept_unknown(&mut self, context: &Context<'p>, header: &PageHeader) {
         self.compare_age(context, header);
         if let Some((index, _)) = context.unit
-            && let Some(counts) = self.partial.count(index)
+            && let Some(counts) = self.partial.audit.count(index)
         {
             counts.pages += 1;
         }
@@ -454,11 +451,13 @@ impl<'p, F: Facts> Auditor<'p, F> {
         let id = context.id;
         let is_newer = self.plan.checkpoint.is_some_and(|checkpoint| lsn > checkpoint);
         if let (true, Some((index, _))) = (is_newer, context.unit)
-            && let Some(counts) = self.partial.count(index)
+            && let Some(counts) = self.partial.audit.count(index)
         {
             counts.newer += 1;
         }
-        if is_newer && self.partial.newer.as_ref().is_none_or(|newer| Some(id) < newer.place.page) {
+        if is_newer
+            && self.partial.audit.newer.as_ref().is_none_or(|newer| Some(id) < newer.location.page)
+        {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
             let args: Vec<Arg<'_>> = [page_arg(id)]
@@ -467,32 +466,40 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 .chain([lsn.to_string().into()])
                 .chain(than)
                 .collect();
-            keep_first(&mut self.partial.newer, Some(Finding::new(59002, context.place(), &args)));
+            keep_first(
+                &mut self.partial.audit.newer,
+                Some(Finding::new(59002, context.place(), &args)),
+            );
         }
         let Some(base) = self.plan.diff_base.get(&id.file) else { return };
         if lsn > *base
             && self.plan.maps_of(id.file).and_then(|maps| maps.is_changed(id.page / 8))
                 == Some(false)
-            && self.partial.diff_missed.as_ref().is_none_or(|missed| Some(id) < missed.place.page)
+            && self
+                .partial
+                .audit
+                .diff_missed
+                .as_ref()
+                .is_none_or(|missed| Some(id) < missed.location.page)
         {
             let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
             keep_first(
-                &mut self.partial.diff_missed,
+                &mut self.partial.audit.diff_missed,
                 Some(Finding::new(2515, context.place(), &args)),
             );
         }
     }
 }
 
-/// True for units whose parents cannot be told: the form of child pointers in compressed records is
+/// True for units whose parents are unknown: the form of child pointers in compressed records is
 /// not certain.
 pub(crate) fn has_unverified_parents(unit: &Unit) -> bool {
     unit.compression != Compression::None
 }
 
 /// A page of a tree whose records are not understood still has its links.
-fn link(sound: &Sound<'_>, facts: &mut impl Facts, partial: &mut Partial) {
+fn link(sound: &SoundPage<'_>, collector: &mut impl Collector, partial: &mut Partial) {
     if sound.unit.structure.is_tree() {
-        facts.linked(&sound.linked(), partial);
+        collector.linked(&sound.linked(), partial);
     }
 }

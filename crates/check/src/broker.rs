@@ -1,11 +1,11 @@
-//! Service Broker: how many of each of its things there are (`checkdb.md` B.11 and C.1). Whether
+//! Service Broker: how many of each of its things there are (`docs/check.md` 11 and 13). Whether
 //! they fit together (8997) is not checked, and the report says so.
 //!
 //! ```text
-//! sysbinobjs      class 21 message types    9675      sysschobjs       type SQ: queues            9668
-//!                 class 22 contracts        9676      sysdesend        conversation endpoints     9669
-//!                 class 23 services         9667      sysconvgroup     conversation groups        9674
-//!                                                     sysremsvcbinds   remote service bindings    9670
+//! sysbinobjs  class 21 message types  9675  sysschobjs      type SQ: queues          9668
+//!             class 22 contracts      9676  sysdesend       conversation endpoints   9669
+//!             class 23 services       9667  sysconvgroup    conversation groups      9674
+//!                                           sysremsvcbinds  remote service bindings  9670
 //! ```
 
 use extentdb_base::{ObjectId, PageId};

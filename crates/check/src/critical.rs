@@ -1,10 +1,10 @@
-//! Damage in the tables that describe all others, found by the scan: 7995 (`checkdb.md` B.1 and
-//! D.2).
+//! Damage in the tables that describe all others, found by the scan: 7995 (`docs/check.md` 1 and
+//! 14).
 //!
 //! SQL Server checks these tables first, and goes on only when they are sound. Here everything is
-//! checked in one pass, so the verdict comes afterwards: what was found in other tables is not
-//! told, since it was read by a description that is wrong. Findings about allocation stay: they
-//! come before in SQL Server, too. Nothing in these tables can be repaired.
+//! checked in one pass, so the verdict comes afterwards: findings of other tables are withdrawn,
+//! since their rows were read by a wrong description. Findings about allocation stay: SQL Server
+//! reports them before, too. Nothing in these tables can be repaired.
 //!
 //! The walk along their leaves (7984 to 7988) ends a run before it begins; nothing is added to
 //! that.
@@ -12,16 +12,16 @@
 use extentdb_base::ObjectId;
 use extentdb_messages::{Counts, RepairLevel};
 
-use crate::finding::{Finding, Findings, Place};
+use crate::coverage::NotChecked;
+use crate::finding::{Finding, Findings, Location};
 use crate::plan::Plan;
-use crate::report::NotChecked;
 
 /// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
 const CRITICAL: [ObjectId; 6] =
     [ObjectId(3), ObjectId(4), ObjectId(5), ObjectId(7), ObjectId(13), ObjectId(15)];
 /// The catalog contradicts itself: it ends a run, too.
 const INCONSISTENT: u32 = 8930;
-/// System tables against each other: a phase of its own, behind all others.
+/// System tables against each other: a phase of its own, after all others.
 const CATALOG: u32 = 8992;
 
 /// Ends a run after the fact: 7995, and what is left out for it.
@@ -31,7 +31,7 @@ pub(crate) fn verify_critical(
     findings: &mut Findings,
 ) -> Option<NotChecked> {
     let is_critical = |finding: &Finding| {
-        let object = finding.place.owner.map(|owner| owner.object);
+        let object = finding.location.owner.map(|owner| owner.object);
         finding.counts() == Counts::Consistency
             && object.is_some_and(|object| CRITICAL.contains(&object))
     };
@@ -41,7 +41,7 @@ pub(crate) fn verify_critical(
         return None;
     }
     let follows = |finding: &Finding| {
-        let is_owned = finding.place.owner.is_some();
+        let is_owned = finding.location.owner.is_some();
         let is_counted = finding.counts() == Counts::Consistency;
         let is_told = is_critical(finding) || finding.error == INCONSISTENT;
         finding.error == CATALOG || (is_owned && is_counted && !is_told)
@@ -53,17 +53,14 @@ pub(crate) fn verify_critical(
     }
     if is_damaged {
         let args = [plan.database.as_str().into(), command.into()];
-        findings.push(Finding::new(7995, Place::default(), &args));
+        findings.push(Finding::new(7995, Location::default(), &args));
     }
-    Some(NotChecked {
-        what: format!(
-            "all other tables ({left_out} findings) and system tables against each other"
-        ),
-        why: if is_damaged {
+    Some(NotChecked::asked(
+        format!("all other tables ({left_out} findings) and system tables against each other"),
+        if is_damaged {
             "the tables that describe them are damaged (7995)".to_owned()
         } else {
             "the tables that describe them are not complete (8930)".to_owned()
         },
-        was_asked_for: true,
-    })
+    ))
 }

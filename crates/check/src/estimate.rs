@@ -1,5 +1,5 @@
-//! ESTIMATEONLY: what a check would need (`checkdb.md` C.4). The plan is made, and not a page more
-//! is read.
+//! ESTIMATEONLY: what a check would need (`docs/check.md` 13). The plan is made, and not a page
+//! more is read.
 //!
 //! No tempdb is used, so its two figures are 0. The memory is what the plan holds, and what the
 //! workers would.
@@ -7,20 +7,15 @@
 use std::num::NonZeroUsize;
 
 use extentdb_base::sync::thread;
-use extentdb_messages::{Arg, lookup};
 use extentdb_reader::PageSource;
-use serde_json::{Value, json};
 
+use crate::audit::part::UnitCounts;
 use crate::finding::Finding;
 use crate::options::Options;
-use crate::partial::UnitCounts;
 use crate::plan::{PlanOutcome, make};
-use crate::relation::UnitSums;
+use crate::relation::UnitHashes;
 use crate::scan::{Counters, Scan};
 use crate::unit::Unit;
-
-/// What DBCC estimates the space in tempdb for.
-const PHASES: [&str; 2] = ["CHECKALLOC", "CHECKTABLES"];
 
 /// What a check would need.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,7 +46,7 @@ pub fn estimate(source: &dyn PageSource, options: &Options) -> Estimate {
         (bitmaps, pfs) = (bitmaps + of_bitmaps, pfs + of_pfs);
     }
     let units = plan.units.len() as u64;
-    let per_worker = (size_of::<UnitCounts>() + size_of::<UnitSums>()) as u64;
+    let per_worker = (size_of::<UnitCounts>() + size_of::<UnitHashes>()) as u64;
     let memory = vec![
         ("the owners of extents and pages", plan.owners.memory_bytes()),
         ("PFS bytes", pfs),
@@ -74,42 +69,4 @@ impl Estimate {
     pub fn memory_bytes(&self) -> u64 {
         self.memory.iter().map(|(_, bytes)| bytes).sum()
     }
-
-    /// The estimate as text.
-    pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |number: u32, args: &[Arg<'_>]| {
-            let sentence = lookup(number).and_then(|message| message.format(args).ok());
-            debug_assert!(sentence.is_some(), "message {number}");
-            text.push_str(&sentence.unwrap_or_default());
-            text.push('\n');
-        };
-        let database = self.database.as_str();
-        for phase in PHASES {
-            line(5281, &[phase.into(), database.into(), 0.into()]);
-        }
-        let all = [("all of a check", self.memory_bytes())];
-        for (what, bytes) in self.memory.iter().chain(&all) {
-            line(59030, &[(*what).into(), database.into(), kilobytes(*bytes)]);
-        }
-        line(2528, &[]);
-        text
-    }
-
-    /// The estimate as JSON.
-    pub fn to_json(&self) -> Value {
-        let memory = self.memory.iter().map(|(what, bytes)| json!({"what": what, "bytes": bytes}));
-        json!({
-            "database": self.database,
-            "tempdb_bytes": 0,
-            "pages": self.pages,
-            "workers": self.workers,
-            "memory": memory.collect::<Value>(),
-            "memory_bytes": self.memory_bytes(),
-        })
-    }
-}
-
-fn kilobytes(bytes: u64) -> Arg<'static> {
-    i64::try_from(bytes.div_ceil(1024)).unwrap_or(i64::MAX).into()
 }

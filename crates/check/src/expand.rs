@@ -10,7 +10,7 @@
 //! among many that can be undone is damage.
 
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_catalog::layout::{Compression, PhysicalColumn, Place, RowLayout};
+use extentdb_catalog::layout::{ColumnOffset, Compression, PhysicalColumn, RowLayout};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordKind;
 use extentdb_format::record::compressed::row::IS_CD;
@@ -21,9 +21,10 @@ use extentdb_format::record::row::{COMPLEX_COLUMN, DATA_HEADER_BYTES, INDEX_HEAD
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE};
 use extentdb_types::SqlType;
 
-use crate::spots::Span;
+use crate::spans::Span;
 
-/// Rows of a page that cannot be undone and still count as damage of single rows: one in so many.
+/// Rows of a page that cannot be undone and still count as damage of single rows: one in this
+/// number.
 const DAMAGED_ROWS_SHARE: usize = 4;
 
 /// True for types whose compressed form several independent descriptions agree on. Values of the
@@ -66,8 +67,8 @@ pub(crate) fn expanded_layout(layout: &RowLayout, is_data: bool) -> Option<RowLa
                 variable
             }
         };
-        let leaf = Place { offset, null_bit, bit: 0 };
-        columns.push(PhysicalColumn { leaf, interior: Place::default(), ..column.clone() });
+        let leaf = ColumnOffset { offset, null_bit, bit: 0 };
+        columns.push(PhysicalColumn { leaf, interior: ColumnOffset::default(), ..column.clone() });
     }
     Some(RowLayout { columns, compression: Compression::None })
 }
@@ -95,7 +96,7 @@ pub(crate) struct WideSpan {
     pub(crate) end: u32,
 }
 
-/// Rows of a page, expanded one behind the other. The memory is used again for the next page.
+/// Rows of a page, expanded back to back. The memory is used again for the next page.
 #[derive(Default)]
 pub(crate) struct Expander {
     arena: Vec<u8>,
@@ -210,7 +211,7 @@ impl Expander {
         self.nulls.clear();
         self.nulls.resize(layout.columns.len().div_ceil(8), 0);
         let stored: Vec<CdColumn<'_>> = record.columns().collect();
-        // A column that the row does not have yet stands behind all it has: the null bitmap ends
+        // A column that the row does not have yet lies after all it has: the null bitmap ends
         // before it.
         let mut present = 0;
         for (number, column) in layout.columns.iter().enumerate() {

@@ -1,22 +1,22 @@
-//! Findings: a message number, a place, the sentence. And the bag that collects them.
+//! Findings: message number, location and sentence; and the collection of a run.
 //!
-//! Order (`checkdb.md` C.1): system objects by object id, then user objects, then what belongs to
+//! Order (`docs/check.md` 13): system objects by object id, then user objects, then what belongs to
 //! no object; within an object by index, partition, allocation unit and page; on a page the
 //! umbrella 8928 comes first, as DBCC prints it.
 //!
 //! Invariants
 //! - The totals count every finding, kept or not.
-//! - A bag that is full keeps the findings that come first in the order, so what is kept does not
-//!   depend on who found what when.
+//! - A collection that is full keeps the findings that come first in the order, so what is kept
+//!   does not depend on the order of discovery.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId, PageId, Slot};
-use extentdb_messages::{Arg, Counts, Repair, RepairLevel, lookup};
+use extentdb_messages::{Arg, Class, Counts, Repair, RepairLevel, is_in, lookup};
 
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 /// "Page %S_PGID could not be processed. See other errors for details."
 pub const UMBRELLA: u32 = 8928;
@@ -26,7 +26,7 @@ pub const UMBRELLA: u32 = 8928;
 pub struct Owner {
     /// User objects come after system objects.
     pub is_user: bool,
-    /// The table.
+    /// Object id of the table.
     pub object: ObjectId,
     /// The index of the table.
     pub index: IndexId,
@@ -38,10 +38,10 @@ pub struct Owner {
 
 /// Where a finding is. What is not known is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Place {
-    /// Whose it is.
+pub struct Location {
+    /// Object, index, partition and unit; `None` when no single object owns it.
     pub owner: Option<Owner>,
-    /// The page.
+    /// Page, in a file of the database.
     pub page: Option<PageId>,
     /// The slot on the page.
     pub slot: Option<Slot>,
@@ -49,28 +49,28 @@ pub struct Place {
     pub byte_offset: Option<u32>,
 }
 
-impl Place {
-    /// A page that belongs to nobody.
-    pub fn page(page: PageId) -> Place {
-        Place { page: Some(page), ..Place::default() }
+impl Location {
+    /// A page that has no owner.
+    pub fn page(page: PageId) -> Location {
+        Location { page: Some(page), ..Location::default() }
     }
 
-    /// The same place, owned.
+    /// The same location, with an owner.
     #[must_use]
-    pub fn owned_by(self, owner: Owner) -> Place {
-        Place { owner: Some(owner), ..self }
+    pub fn owned_by(self, owner: Owner) -> Location {
+        Location { owner: Some(owner), ..self }
     }
 
     /// A slot of the page.
     #[must_use]
-    pub fn slot(self, slot: u16) -> Place {
-        Place { slot: Some(Slot(slot)), ..self }
+    pub fn slot(self, slot: u16) -> Location {
+        Location { slot: Some(Slot(slot)), ..self }
     }
 
     /// A byte of the page.
     #[must_use]
-    pub fn at(self, byte_offset: usize) -> Place {
-        Place { byte_offset: u32::try_from(byte_offset).ok(), ..self }
+    pub fn at(self, byte_offset: usize) -> Location {
+        Location { byte_offset: u32::try_from(byte_offset).ok(), ..self }
     }
 }
 
@@ -92,34 +92,34 @@ impl fmt::Display for Cause {
 /// Something that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Message number.
+    /// Message number, as in `sys.messages`.
     pub error: u32,
     /// 16 for damage, 10 for information.
     pub severity: u8,
-    /// Tells the conditions of one number apart, where they are known.
+    /// Distinguishes the conditions of one number, where they are known.
     pub state: u8,
     /// Where it is.
-    pub place: Place,
+    pub location: Location,
     /// The mildest repair that removes it.
     pub repair: RepairLevel,
     /// The finding of which this is a consequence.
     pub derived_from: Option<Cause>,
-    /// Pages besides the place that the sentence names.
+    /// Pages besides the location that the sentence names.
     pub related: [PageId; 2],
     /// The key of the row, such as `[OrderID] = 10248`, where it can be read.
     pub key: Option<String>,
-    /// Lines that belong to this one and are not counted: 8955 behind 8951, 8956 behind 8952, 8988
-    /// behind 8984.
+    /// Lines that belong to this one and are not counted: 8955 after 8951, 8956 after 8952, 8988
+    /// after 8984.
     pub companions: Vec<Finding>,
-    /// The sentence.
+    /// The text of the message with its arguments.
     pub message: String,
 }
 
 impl Finding {
     /// A finding with its sentence. Arguments that do not fit the message are a mistake of the
     /// caller and show in it.
-    pub fn new(error: u32, place: Place, args: &[Arg<'_>]) -> Finding {
-        let index = place.owner.map_or(-1, |owner| owner.index.0);
+    pub fn new(error: u32, location: Location, args: &[Arg<'_>]) -> Finding {
+        let index = location.owner.map_or(-1, |owner| owner.index.0);
         let (severity, repair, message) = match lookup(error) {
             Some(message) => {
                 let text = message.format(args);
@@ -133,7 +133,7 @@ impl Finding {
             error,
             severity,
             state: 1,
-            place,
+            location,
             repair: repair.level(index),
             derived_from: None,
             related: [PageId::NONE; 2],
@@ -149,7 +149,7 @@ impl Finding {
         Finding { state, ..self }
     }
 
-    /// With the pages that it names besides its place.
+    /// With the pages that it names besides its location.
     #[must_use]
     pub fn related(self, related: [PageId; 2]) -> Finding {
         Finding { related, ..self }
@@ -169,9 +169,14 @@ impl Finding {
         self
     }
 
-    /// Which total it adds to.
+    /// The total it adds to.
     pub fn counts(&self) -> Counts {
         lookup(self.error).map_or(Counts::Neither, |message| message.counts)
+    }
+
+    /// True when its message is in the class.
+    pub(crate) fn is(&self, class: Class) -> bool {
+        is_in(self.error, class)
     }
 
     /// The order of the report.
@@ -186,7 +191,7 @@ impl Finding {
     }
 
     fn sort_key(&self) -> impl Ord + use<> {
-        let Place { owner, page, slot, byte_offset } = self.place;
+        let Location { owner, page, slot, byte_offset } = self.location;
         let rank = if self.error == UMBRELLA { 0 } else { self.error };
         (owner.is_none(), owner, page, rank, slot, byte_offset, self.state)
     }
@@ -195,9 +200,9 @@ impl Finding {
 /// Errors counted as DBCC counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
-    /// "allocation errors".
+    /// Counted as "allocation errors" in 8989.
     pub allocation: u64,
-    /// "consistency errors".
+    /// Counted as "consistency errors" in 8989.
     pub consistency: u64,
 }
 
@@ -207,18 +212,18 @@ impl Totals {
         self.consistency += other.consistency;
     }
 
-    /// Both.
+    /// Allocation and consistency errors together.
     pub fn sum(self) -> u64 {
         self.allocation + self.consistency
     }
 }
 
-/// A bag of findings: the first `limit` in the order of the report, and totals of all.
+/// A collection of findings: the first `limit` in the order of the report, and totals of all.
 #[derive(Clone, Debug)]
 pub struct Findings {
     kept: Vec<Finding>,
     limit: usize,
-    /// Findings that were put in, kept or not.
+    /// Findings that were added, kept or not.
     count: u64,
     /// By object; `None` = not associated with any single object.
     totals: BTreeMap<Option<ObjectId>, Totals>,
@@ -226,7 +231,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// An empty bag.
+    /// An empty collection.
     pub fn new(limit: usize) -> Findings {
         Findings {
             kept: Vec::new(),
@@ -237,9 +242,9 @@ impl Findings {
         }
     }
 
-    /// Puts a finding in.
+    /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
-        let object = finding.place.owner.map(|owner| owner.object);
+        let object = finding.location.owner.map(|owner| owner.object);
         let totals = self.totals.entry(object).or_default();
         match finding.counts() {
             Counts::Allocation => totals.allocation += 1,
@@ -252,7 +257,7 @@ impl Findings {
         self.shrink();
     }
 
-    /// Adds everything of another bag.
+    /// Adds everything of another collection.
     pub fn merge(&mut self, other: Findings) {
         for (object, totals) in other.totals {
             self.totals.entry(object).or_default().add(totals);
@@ -263,8 +268,8 @@ impl Findings {
         self.shrink();
     }
 
-    /// The bag without what does not pass; totals are those of what is left. Exact as long as
-    /// everything put in was kept, which is what comes back.
+    /// The collection without what does not pass; totals are those of what is left. Exact as long
+    /// as everything added was kept, which the second value states.
     pub(crate) fn narrow(self, passes: impl Fn(&Finding) -> bool) -> (Findings, bool) {
         let is_exact = self.count == self.kept.len() as u64;
         let mut narrowed = Findings::new(self.limit);
@@ -272,30 +277,30 @@ impl Findings {
         (narrowed, is_exact)
     }
 
-    /// Sorting is put off until the bag holds twice what it may.
+    /// Sorting is put off until the collection holds twice what it may.
     fn shrink(&mut self) {
         if self.kept.len() > self.limit.saturating_mul(2) {
-            self.settle();
+            self.sort_and_truncate();
         }
     }
 
-    fn settle(&mut self) {
+    fn sort_and_truncate(&mut self) {
         self.kept.sort_by(Finding::order);
         self.kept.truncate(self.limit);
     }
 
     /// The findings that are kept, in order.
     pub fn into_sorted(mut self) -> Vec<Finding> {
-        self.settle();
+        self.sort_and_truncate();
         self.kept
     }
 
-    /// Takes out findings that are kept, as if they had never been put in.
+    /// Removes kept findings from list and totals.
     pub(crate) fn extract(&mut self, mut is_wanted: impl FnMut(&Finding) -> bool) -> Vec<Finding> {
         let (taken, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
         for finding in &taken {
-            let object = finding.place.owner.map(|owner| owner.object);
+            let object = finding.location.owner.map(|owner| owner.object);
             let totals = self.totals.entry(object).or_default();
             match finding.counts() {
                 Counts::Allocation => totals.allocation = totals.allocation.saturating_sub(1),
@@ -304,7 +309,7 @@ impl Findings {
             }
         }
         self.count -= taken.len() as u64;
-        // The level of findings that were not kept is not known any more; then it stays as it was.
+        // The repair level of findings that were not kept is unknown: then the level stays.
         if self.count == kept.len() as u64 {
             self.repair =
                 kept.iter().map(|finding| finding.repair).max().unwrap_or(RepairLevel::None);
@@ -318,7 +323,7 @@ impl Findings {
         self.kept.iter_mut()
     }
 
-    /// All that were put in.
+    /// Findings added, kept or not.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -341,6 +346,11 @@ impl Findings {
     }
 }
 
+/// A count as an argument of a message.
+pub(crate) fn int_arg(value: u64) -> Arg<'static> {
+    i64::try_from(value).unwrap_or(i64::MAX).into()
+}
+
 /// A page as an argument of a message.
 pub fn page_arg(page: PageId) -> Arg<'static> {
     Arg::Page { file: page.file.0, page: page.page }
@@ -348,9 +358,9 @@ pub fn page_arg(page: PageId) -> Arg<'static> {
 
 wire_structs! {
     Owner { is_user, object, index, partition, unit }
-    Place { owner, page, slot, byte_offset }
+    Location { owner, page, slot, byte_offset }
     Cause { page, error }
-    Finding { error, severity, state, place, repair, derived_from, related, key, companions, message }
+    Finding { error, severity, state, location, repair, derived_from, related, key, companions, message }
     Totals { allocation, consistency }
     Findings { kept, limit, count, totals, repair }
 }
@@ -379,12 +389,12 @@ mod tests {
             "In-row data".into(),
             page_arg(page),
         ];
-        Finding::new(UMBRELLA, Place::page(page).owned_by(owner), &args)
+        Finding::new(UMBRELLA, Location::page(page).owned_by(owner), &args)
     }
 
     fn leaked(page: u32) -> Finding {
         let page = PageId::new(1, page);
-        Finding::new(8905, Place::page(page), &[page_arg(page), 7.into()])
+        Finding::new(8905, Location::page(page), &[page_arg(page), 7.into()])
     }
 
     #[test]
@@ -395,12 +405,13 @@ mod tests {
         for finding in [leaked(8), umbrella(user, 9), umbrella(system, 70), umbrella(system, 60)] {
             bag.push(finding);
         }
-        let pages: Vec<_> = bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+        let pages: Vec<_> =
+            bag.into_sorted().iter().map(|f| f.location.page.unwrap().page).collect();
         assert_eq!(pages, [60, 70, 9, 8]);
     }
 
     #[test]
-    fn a_full_bag_keeps_the_first_and_counts_all_whatever_the_order() {
+    fn a_full_collection_keeps_the_first_and_counts_all_in_any_order() {
         let pages = [5u32, 3, 9, 1, 7, 2, 8, 4, 6];
         let bag = |order: &[u32]| {
             let mut bag = Findings::new(3);
@@ -412,31 +423,31 @@ mod tests {
         for bag in [bag(&pages), halves] {
             assert_eq!((bag.count(), bag.totals().allocation), (9, 9));
             let kept: Vec<_> =
-                bag.into_sorted().iter().map(|f| f.place.page.unwrap().page).collect();
+                bag.into_sorted().iter().map(|f| f.location.page.unwrap().page).collect();
             assert_eq!(kept, [1, 2, 3]);
         }
     }
 
     #[test]
-    fn companions_are_not_counted_and_stay_behind_their_finding() {
+    fn companions_are_not_counted_and_follow_their_finding() {
         let of_table = owner(5, true);
         let page = PageId::new(1, 77);
         let line = [1.into(), 77.into(), 3.into(), "a = 1".into(), "b = 2".into()];
-        let place = Place::page(page).slot(3).owned_by(of_table);
-        let row = Finding::new(8951, place, &["t".into(), 5.into(), "i".into(), 2.into()]);
+        let location = Location::page(page).slot(3).owned_by(of_table);
+        let row = Finding::new(8951, location, &["t".into(), 5.into(), "i".into(), 2.into()]);
         let mut bag = Findings::new(10);
-        bag.push(row.key("[a] = 1").with(Finding::new(8955, place, &line)));
+        bag.push(row.key("[a] = 1").with(Finding::new(8955, location, &line)));
         assert_eq!((bag.count(), bag.totals().consistency), (1, 1));
         let kept = bag.into_sorted();
         assert_eq!((kept[0].companions[0].error, kept[0].key.as_deref()), (8955, Some("[a] = 1")));
     }
 
     #[test]
-    fn a_narrowed_bag_counts_what_is_left() {
+    fn a_narrowed_collection_counts_what_is_left() {
         let mut bag = Findings::new(10);
         (1..6).for_each(|page| bag.push(leaked(page)));
         let (bag, is_exact) =
-            bag.narrow(|finding| finding.place.page.is_some_and(|page| page.page > 3));
+            bag.narrow(|finding| finding.location.page.is_some_and(|page| page.page > 3));
         assert_eq!((bag.count(), bag.totals().allocation, is_exact), (2, 2, true));
     }
 

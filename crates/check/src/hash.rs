@@ -1,18 +1,18 @@
-//! The keyed mixer behind all sums (`checkdb.md` D.3).
+//! Keyed hash function of all multiset hashes (`docs/check.md` 15).
+//!
+//! Known algorithm: folded multiplication, as in wyhash.
 //!
 //! ```text
 //! fold(a, b) = low half xor high half of the 128-bit product a * b
-//! fact       = three words -> two lanes of 64 bits, each through multiplications with its own keys
+//! fact       = three words -> two lanes of 64 bits, each by multiplications with keys of its own
 //! value      = bytes of a column -> one lane, 16 bytes at a time, its length mixed in
 //! ```
 //!
-//! The key is new for each run, so that no file can be made to fool the sums, and repeated runs are
-//! independent. Runs in parts and runs that go on later take it from the boot page, so that all
-//! parts have one key; it is kept in every partial, and only sums under one key can be added. Rows
-//! have 64 bits of their own, spread over two lanes.
+//! The key is random per run, so that no file can be made to cancel wrong facts, and repeated runs
+//! are independent. Runs in parts and resumed runs derive it from the boot page: all parts need one
+//! key, which every partial carries. Rows have 64 bits of their own, spread over two lanes.
 //!
-//! Invariant: a lane is never more than the sum of its inputs' chances: two different facts have
-//! equal lanes with a probability of about 2^-64 each.
+//! Invariant: the probability that two different facts have equal lanes is about 2^-64 per lane.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -45,7 +45,7 @@ impl HashKey {
         HashKey { seed, words, mask: u64::MAX }
     }
 
-    /// A key nobody can foresee, from the operating system's randomness.
+    /// An unpredictable key, from the operating system's randomness.
     pub fn random() -> HashKey {
         let lane = |n: u64| RandomState::new().hash_one(n);
         HashKey::new([lane(1), lane(2)])
@@ -56,8 +56,8 @@ impl HashKey {
         self.seed
     }
 
-    /// Cuts all lanes to so many bits: those of facts when they are made, those of rows when their
-    /// sums are looked at, which comes to the same. Only for tests of what the sums miss then.
+    /// Cuts all lanes to `bits` bits: those of facts when they are made, those of rows when their
+    /// hashes are examined, which is equivalent. Only for tests of what the hashes miss then.
     #[must_use]
     pub fn with_bits(self, bits: u32) -> HashKey {
         HashKey { mask: u64::MAX >> (64 - bits.clamp(1, 64)), ..self }
@@ -100,8 +100,8 @@ impl HashKey {
     /// The same of less than 16 bytes, but for none, given by their [`ends`].
     #[inline(always)]
     pub(crate) fn short(&self, (low, high): (u64, u64), len: usize) -> u64 {
-        // Once is enough: what comes out is multiplied, summed and folded again by `row`, or by
-        // whoever hashes a key.
+        // Once is enough: what comes out is multiplied, summed and folded again by `row`, or by the
+        // hash of a key.
         fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64)
     }
 
@@ -163,10 +163,10 @@ mod tests {
 
     use super::*;
 
-    /// Chi-square of the low and high bytes of sums over consecutive facts: they must look like
+    /// Chi-square of the low and high bytes of hashes over consecutive facts: they must look like
     /// chance.
     #[test]
-    fn sums_over_consecutive_pages_look_uniform() {
+    fn hashes_over_consecutive_pages_are_uniform() {
         let key = HashKey::new([1, 2]);
         let mut counts = [[0u32; 256]; 4];
         let mut sum = [0u64; 2];

@@ -1,52 +1,38 @@
-//! Changes in flight: findings that a restart of the server would make disappear (`checkdb.md`
-//! D.12, D.14 rows 17, 36, 37).
+//! Changes in flight: findings that a restart of the server would make disappear (`docs/check.md`
+//! 21, `docs/register.md` rows 17, 36, 37).
 //!
 //! ```text
-//! closed cleanly                       every finding counts
-//! log replayed to its end              objects of open transactions, and pages that stopped, are in doubt
-//! no log, or not to its end            so are objects with pages newer than the last checkpoint
+//! closed cleanly             every finding counts
+//! log replayed to its end    objects of open transactions, and pages that stopped, are in doubt
+//! no log, or not to its end  so are objects with pages newer than the last checkpoint
 //! ```
 //!
 //! Objects that the replayed log changed have counters and classes of fullness that no log record
-//! keeps up: a restart counts them anew, and so they are counted in one note (59040) and are no
+//! keeps up: a restart recounts them, and so they are counted in one note (59040) and are no
 //! findings.
 //!
-//! Of objects and pages in doubt, findings that put several pages side by side become notes
-//! (59026), and the run is incomplete. What a page says about itself always counts.
+//! Of objects and pages in doubt, findings that compare several pages become notes (59026), and the
+//! run is incomplete. What a page says about itself always counts.
 //!
 //! Invariants
-//! - Nothing is taken back in a database that was closed cleanly.
+//! - Nothing is withdrawn in a database that was closed cleanly.
 //! - Totals, objects and verdict are those of the findings that stay.
 
-use extentdb_base::sync::Arc;
 use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::page::PageHeader;
-use extentdb_messages::Arg;
+use extentdb_messages::{Arg, Class};
 use extentdb_reader::source::is_zero;
 use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransaction};
 
-use crate::finding::{Finding, Findings, Place, page_arg};
-use crate::partial::UnitCounts;
+use crate::audit::part::UnitCounts;
+use crate::coverage::NotChecked;
+use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::options::LogUse;
 use crate::plan::Plan;
-use crate::report::NotChecked;
-
-/// What is known of the log of a database.
-#[derive(Clone, Debug, Default)]
-pub enum LogUse {
-    /// None was needed, or nobody looked for one.
-    #[default]
-    None,
-    /// The database was not closed cleanly, and no log was given.
-    Missing,
-    /// It was given and is of no use: why.
-    Unusable(String),
-    /// The source is the database as of the end of its log.
-    Redone(Arc<RecoverySummary>),
-}
 
 /// What is left out without a log.
 const UNREPLAYED: &str = "changes in the log since the last checkpoint";
@@ -55,60 +41,39 @@ const NAMED_MAX: usize = 100;
 /// Objects that a transaction's note names.
 const OBJECTS_MAX: usize = 10;
 
-/// Findings that put several pages side by side.
-const ACROSS_PAGES: [u32; 65] = [
-    // Counters and maps against what they are about.
-    2508, 2515, 8906, 8914, 8948, // Owners.
-    2533, 2534, 2575, 2576, 2577, 2579, 7965, 8903, 8904, 8905, 8910, 8913, 8932, 8947, 8959, 8968,
-    8969, 8996, // Links of trees and the order of their keys from page to page.
-    2531, 8926, 8931, 8933, 8934, 8935, 8936, 8937, 8976, 8977, 8978, 8979, 8980, 8981, 8982,
-    // The leaf chains of the critical tables, and a page above the leaves that is about to go.
-    7984, 7986, 7987, 7988, 2574, // Forwarded rows and off-row data.
-    8925, 8971, 8972, 8993, 8994, 8929, 8961, 8962, 8963, 8964, 8965, 8974,
-    // Indexes and views against their tables, tables of the catalog against each other.
-    8951, 8952, 8955, 8956, 8907, 8908, 8992, 3851, 3852, 3853,
-];
-/// Counters and classes of fullness, which no record takes back.
-const COUNTERS: [u32; 2] = [2508, 8914];
-/// Findings that compare keys, of one page or of two.
-const KEYS: [u32; 2] = [2511, 2512];
-/// What an allocated page without content is reported as.
-const UNFORMATTED: [u32; 3] = [8909, 8928, 8939];
-/// The catalog against itself.
-const CATALOG: [u32; 4] = [8992, 3851, 3852, 3853];
-
 /// What became of the findings.
 #[derive(Default)]
-pub(crate) struct Settled {
+pub(crate) struct Outcome {
     pub(crate) notes: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
 }
 
-/// Takes findings that may be changes in flight out of the bag, and says what is known of the log.
-pub(crate) fn settle(
+/// Takes findings that may be changes in flight out of the collection, and says what is known of
+/// the log.
+pub(crate) fn withdraw_in_flight(
     plan: &Plan,
     log: &LogUse,
     source: &dyn PageSource,
     counts: &[UnitCounts],
     findings: &mut Findings,
-) -> Settled {
-    let mut settled = Settled::default();
-    settled.tell_log(plan, log);
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    outcome.note_log(plan, log);
     let recounted = recounted_at_restart(plan, log);
     if !recounted.is_empty() {
-        settled.tell_recounted(&findings.extract(|finding| {
-            let owner = finding.place.owner;
-            COUNTERS.contains(&finding.error)
+        outcome.note_recounted(&findings.extract(|finding| {
+            let owner = finding.location.owner;
+            finding.is(Class::Counter)
                 && owner.is_some_and(|owner| recounted.contains(&owner.object))
         }));
     }
-    let Some(mut doubt) = Doubt::new(plan, log, source, counts) else { return settled };
-    let taken = findings.extract(|finding| doubt.covers(finding));
-    settled.tell_taken(plan, taken, doubt.why());
-    settled
+    let Some(mut in_flight) = InFlight::new(plan, log, source, counts) else { return outcome };
+    let withdrawn = findings.extract(|finding| in_flight.covers(finding));
+    outcome.note_withdrawn(plan, withdrawn, in_flight.why());
+    outcome
 }
 
-/// Objects that the replayed log changed: a restart of the server counts them anew.
+/// Objects that the replayed log changed: a restart of the server recounts them.
 fn recounted_at_restart(plan: &Plan, log: &LogUse) -> BTreeSet<ObjectId> {
     let LogUse::Redone(summary) = log else { return BTreeSet::new() };
     let open = summary.unfinished.iter().flat_map(|open| &open.units);
@@ -117,7 +82,7 @@ fn recounted_at_restart(plan: &Plan, log: &LogUse) -> BTreeSet<ObjectId> {
 }
 
 /// What is in doubt.
-struct Doubt<'d> {
+struct InFlight<'d> {
     source: &'d dyn PageSource,
     objects: BTreeSet<ObjectId>,
     has_system_objects: bool,
@@ -136,7 +101,7 @@ enum Age {
     Newer,
 }
 
-impl<'d> Doubt<'d> {
+impl<'d> InFlight<'d> {
     /// `None` when nothing can be in flight.
     fn new(
         plan: &Plan,
@@ -153,7 +118,7 @@ impl<'d> Doubt<'d> {
         }
         let is_current = redone.is_some_and(|summary| summary.ends_early.is_none());
         let checkpoint = plan.checkpoint.filter(|_| !is_current);
-        let mut doubt = Doubt {
+        let mut in_flight = InFlight {
             source,
             objects: BTreeSet::new(),
             has_system_objects: false,
@@ -162,14 +127,15 @@ impl<'d> Doubt<'d> {
             ages: BTreeMap::new(),
         };
         if let Some(summary) = redone {
-            doubt.add_summary(plan, summary);
+            in_flight.add_summary(plan, summary);
         }
         if checkpoint.is_some() {
             let newer = plan.units.iter().zip(counts).filter(|(_, count)| count.newer > 0);
-            newer
-                .for_each(|((_, unit), _)| doubt.add_object(unit.owner.object, unit.owner.is_user));
+            newer.for_each(|((_, unit), _)| {
+                in_flight.add_object(unit.owner.object, unit.owner.is_user)
+            });
         }
-        Some(doubt)
+        Some(in_flight)
     }
 
     fn add_summary(&mut self, plan: &Plan, summary: &RecoverySummary) {
@@ -205,18 +171,17 @@ impl<'d> Doubt<'d> {
 
     /// True for a finding that a restart may make disappear.
     fn covers(&mut self, finding: &Finding) -> bool {
-        let Place { owner, page, .. } = finding.place;
-        if UNFORMATTED.contains(&finding.error) {
+        let Location { owner, page, .. } = finding.location;
+        if finding.is(Class::Unformatted) {
             return page.is_some_and(|page| self.is_unwritten(page));
         }
         let other = finding
             .related
             .into_iter()
             .find(|related| !related.is_none() && Some(*related) != page);
-        let is_across = ACROSS_PAGES.contains(&finding.error)
-            || (KEYS.contains(&finding.error) && other.is_some());
+        let is_across = finding.is(Class::Across) || (finding.is(Class::Keys) && other.is_some());
         let by_object = owner.is_some_and(|owner| self.objects.contains(&owner.object));
-        let by_catalog = CATALOG.contains(&finding.error) && self.has_system_objects;
+        let by_catalog = finding.is(Class::Catalog) && self.has_system_objects;
         let named = page.into_iter().chain(finding.related).filter(|page| !page.is_none());
         is_across && (by_object || by_catalog || named.into_iter().any(|page| self.doubts(page)))
     }
@@ -258,8 +223,8 @@ fn unit_of(plan: &Plan, named: AllocUnitId) -> Option<(ObjectId, bool)> {
     Some((unit.owner.object, unit.owner.is_user))
 }
 
-impl Settled {
-    fn tell_log(&mut self, plan: &Plan, log: &LogUse) {
+impl Outcome {
+    fn note_log(&mut self, plan: &Plan, log: &LogUse) {
         let (why, summary) = match log {
             LogUse::None => return,
             LogUse::Missing => {
@@ -273,7 +238,7 @@ impl Settled {
             }
             LogUse::Redone(summary) => (summary.ends_early.as_ref(), Some(summary)),
         };
-        let boot = Place::page(PageId::BOOT);
+        let boot = Location::page(PageId::BOOT);
         if let Some(why) = why {
             self.notes.push(Finding::new(59029, boot, &[why.as_str().into()]));
         }
@@ -292,8 +257,8 @@ impl Settled {
             self.notes.push(Finding::new(59025, boot, &args));
         }
         let open = summary.unfinished.iter().take(NAMED_MAX);
-        self.notes.extend(open.map(|open| tell_open(plan, open)));
-        self.notes.extend(summary.stopped.iter().take(NAMED_MAX).map(tell_stopped));
+        self.notes.extend(open.map(|open| note_open(plan, open)));
+        self.notes.extend(summary.stopped.iter().take(NAMED_MAX).map(note_stopped));
         for (op, count) in &summary.left_out {
             self.leave_out(
                 format!("what {count} log records {op} did"),
@@ -312,30 +277,30 @@ impl Settled {
 
     /// 59040: how many counters there are that a restart brings up to date, and where the first one
     /// is.
-    fn tell_recounted(&mut self, recounted: &[Finding]) {
+    fn note_recounted(&mut self, recounted: &[Finding]) {
         let Some(first) = recounted.first() else { return };
         let args = [int(recounted.len() as u64), first.message.as_str().into()];
-        self.notes.push(Finding::new(59040, first.place, &args));
+        self.notes.push(Finding::new(59040, first.location, &args));
     }
 
     /// One note per finding, and one per object.
-    fn tell_taken(&mut self, plan: &Plan, taken: Vec<Finding>, why: &'static str) {
-        if taken.is_empty() {
+    fn note_withdrawn(&mut self, plan: &Plan, withdrawn: Vec<Finding>, why: &'static str) {
+        if withdrawn.is_empty() {
             return;
         }
         self.leave_out(
-            format!("{} findings that may be changes in flight", taken.len()),
+            format!("{} findings that may be changes in flight", withdrawn.len()),
             why,
             true,
         );
-        let mut by_object: BTreeMap<ObjectId, (Place, i64)> = BTreeMap::new();
-        for finding in &taken {
-            if let Some(owner) = finding.place.owner {
-                let place = Place { owner: Some(owner), ..Place::default() };
+        let mut by_object: BTreeMap<ObjectId, (Location, i64)> = BTreeMap::new();
+        for finding in &withdrawn {
+            if let Some(owner) = finding.location.owner {
+                let place = Location { owner: Some(owner), ..Location::default() };
                 by_object.entry(owner.object).or_insert((place, 0)).1 += 1;
             }
             let args = [i64::from(finding.error).into(), finding.message.as_str().into()];
-            self.notes.push(Finding::new(59026, finding.place, &args).related(finding.related));
+            self.notes.push(Finding::new(59026, finding.location, &args).related(finding.related));
         }
         for (object, (place, count)) in by_object {
             let name = plan.names.get(&object).cloned().unwrap_or_default();
@@ -349,7 +314,7 @@ impl Settled {
     }
 }
 
-fn tell_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
+fn note_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
     let objects: BTreeSet<ObjectId> = open
         .units
         .iter()
@@ -380,17 +345,17 @@ fn tell_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
             }
         },
     ];
-    Finding::new(59027, Place::default(), &args)
+    Finding::new(59027, Location::default(), &args)
 }
 
-fn tell_stopped(stopped: &StoppedPage) -> Finding {
+fn note_stopped(stopped: &StoppedPage) -> Finding {
     let args = [
         page_arg(stopped.page),
         stopped.lsn.to_string().into(),
         stopped.operation.to_string().into(),
         stopped.why.as_str().into(),
     ];
-    Finding::new(59028, Place::page(stopped.page), &args)
+    Finding::new(59028, Location::page(stopped.page), &args)
 }
 
 fn int(value: u64) -> Arg<'static> {

@@ -5,42 +5,46 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
-pub mod audit;
+mod audit;
+mod bad_regions;
 mod broker;
 mod catalog;
+mod collector;
+mod coverage;
 mod critical;
-mod dive;
 mod estimate;
 mod expand;
+mod families;
 pub mod finding;
-pub mod hash;
-pub mod inflight;
-mod logical;
+mod hash;
+mod inflight;
 mod nulls;
 mod offrow;
-pub mod options;
-pub mod partial;
+mod options;
+mod page_set;
+mod part;
+mod partial;
 mod parts;
-pub mod plan;
-pub mod relation;
+mod plan;
+mod relation;
 pub mod report;
 mod rows;
 mod run;
-pub mod scan;
+mod scan;
+mod second_pass;
 mod sound;
-mod spots;
-pub mod tree;
-pub mod unit;
-pub mod verify;
-mod wholesale;
+mod spans;
+mod tree;
+mod unit;
+mod wire;
+mod withdrawal;
 
+pub use coverage::{Coverage, NotChecked};
 pub use estimate::{Estimate, estimate};
-pub use finding::{Cause, Finding, Owner, Place};
-pub use inflight::LogUse;
-pub use options::{Control, IoChoice, Options, PageRange, Phase, Progress, ScopeChoice};
+pub use finding::{Cause, Finding, Location, Owner};
+pub use hash::HashKey;
+pub use options::{Control, IoChoice, LogUse, Options, PageRange, Phase, Progress, ScopeChoice};
 pub use partial::PartialError;
 pub use parts::{check_part, merge_parts, part_of, resume};
-pub use report::{
-    Coverage, DataFile, Input, NotChecked, ObjectSummary, Report, Scope, TextOptions, Verdict,
-};
+pub use report::{DataFile, ObjectSummary, Report, Scope, Verdict};
 pub use run::run;

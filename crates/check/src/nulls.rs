@@ -1,10 +1,11 @@
-//! The null bitmaps of records that are alike, looked at in one loop.
+//! The null bitmaps of records that are alike, tested in one loop.
 //!
 //! ```text
-//! fixed part | columns u16 | bits 1-8 | bits 9-16 | …        one word of eight bytes holds the number and 48 bits
+//! fixed part | columns u16 | bits 1-8 | bits 9-16 | …  one word of eight bytes holds the number
+//!                                                      and 48 bits
 //! ```
 
-use crate::spots::Spots;
+use crate::spans::RecordSpans;
 
 /// Columns whose bits are read with their number.
 const BITS: u16 = 48;
@@ -20,7 +21,7 @@ impl NullBits {
     }
 
     /// Takes in the bit of a column, from 1; 0 is of a column that has none. `None` for one too far
-    /// behind.
+    /// after.
     #[inline(always)]
     pub(crate) fn add(&mut self, null_bit: u16) -> Option<()> {
         if let Some(bit) = null_bit.checked_sub(1) {
@@ -32,8 +33,8 @@ impl NullBits {
     /// True when the bitmaps at `at` of records that have one know the same number of columns,
     /// these among them, and none of these is NULL. False also where that cannot be read so easily.
     #[inline(always)]
-    pub(crate) fn are_clear(self, bytes: &[u8], spots: impl Spots, at: usize) -> bool {
-        let Some(known) = spots.words(bytes, at).next().flatten().map(|word| word as u16) else {
+    pub(crate) fn are_clear(self, bytes: &[u8], spans: impl RecordSpans, at: usize) -> bool {
+        let Some(known) = spans.words(bytes, at).next().flatten().map(|word| word as u16) else {
             return false;
         };
         if self.0.unbounded_shr(known.into()) != 0 {
@@ -42,11 +43,11 @@ impl NullBits {
         let mask = self.0 << 16 | u64::from(u16::MAX);
         let mut others = 0;
         let mut count = 0;
-        for word in spots.words(bytes, at) {
+        for word in spans.words(bytes, at) {
             others |= word.map_or(u64::MAX, |word| (word ^ u64::from(known)) & mask);
             count += 1;
         }
-        others == 0 && count == spots.len()
+        others == 0 && count == spans.len()
     }
 }
 
@@ -56,7 +57,7 @@ mod tests {
     use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
     use super::*;
-    use crate::spots::Span;
+    use crate::spans::Span;
 
     #[test]
     fn bits_are_clear_only_where_each_record_says_so() {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_too_far_behind_is_refused() {
+    fn a_bit_past_the_record_is_refused() {
         let mut bits = NullBits::default();
         assert_eq!((bits.add(48), bits.add(49)), (Some(()), None));
         assert_eq!((NullBits::of(1 << 47), NullBits::of(1 << 48)), (Some(bits), None));

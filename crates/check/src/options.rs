@@ -6,20 +6,21 @@ use std::time::Duration;
 
 use extentdb_base::FileId;
 use extentdb_base::env::Clock;
+use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::AtomicBool;
 
 pub use extentdb_io::IoChoice;
+use extentdb_reader::RecoverySummary;
 
 use crate::hash::HashKey;
-use crate::inflight::LogUse;
 
-/// Pages of a chunk unless told otherwise: 4 MiB.
-pub const CHUNK_PAGES: u32 = 512;
-/// Bytes for runs of leaves, per worker, unless told otherwise: about 800,000 runs.
-pub const RUN_BUDGET: usize = 64 << 20;
-/// Findings that a run keeps unless told otherwise. What comes after them in the order of the
-/// report is only counted.
-pub const FINDINGS_MAX: usize = 100_000;
+/// Pages of a chunk by default: 4 MiB.
+pub(crate) const CHUNK_PAGES: u32 = 512;
+/// Bytes for runs of leaves, per worker, by default: about 800,000 runs.
+pub(crate) const RUN_BUDGET: usize = 64 << 20;
+/// Findings that a run keeps by default. What comes after them in the order of the report is only
+/// counted.
+pub(crate) const FINDINGS_MAX: usize = 100_000;
 
 /// Which part of the database is checked.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -52,10 +53,24 @@ impl ScopeChoice {
 /// Pages of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageRange {
-    /// The file.
+    /// File id, as in `sys.database_files`.
     pub file: FileId,
     /// Page numbers. An extent belongs to the range that its first page is in.
     pub pages: Range<u32>,
+}
+
+/// What is known of the log of a database.
+#[derive(Clone, Debug, Default)]
+pub enum LogUse {
+    /// None was needed, or none was searched for.
+    #[default]
+    None,
+    /// The database was not closed cleanly, and no log was given.
+    Missing,
+    /// It was given and is of no use: why.
+    Unusable(String),
+    /// The source is the database as of the end of its log.
+    Redone(Arc<RecoverySummary>),
 }
 
 /// The options of a run. The names are those of DBCC CHECKDB where it has the option.
@@ -95,7 +110,7 @@ pub struct Options {
     /// Look at a whole unit again when something does not balance, even when its sketches name
     /// what. For tests: the findings are the same.
     pub force_rescan: bool,
-    /// Key of all sums; `None` = a new one. Partials from several processes must share it.
+    /// Key of all hashes; `None` = a new one. Partials from several processes must share it.
     pub hash_key: Option<HashKey>,
     /// What is known of the log.
     pub log: LogUse,
@@ -136,7 +151,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Names of the DBCC options that are set, as they stand behind WITH.
+    /// Names of the DBCC options that are set, as they follow WITH.
     pub fn names(&self) -> Vec<&'static str> {
         let all = [
             (self.physical_only, "physical_only"),
@@ -149,7 +164,7 @@ impl Options {
     }
 }
 
-/// The outside world of a run: time, the wish to stop, and who wants to know how far it is.
+/// The outside world of a run: time, the request to stop, and the receiver of progress.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
     /// Time, for rates, limits and the elapsed time of the report.
@@ -161,7 +176,7 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Nobody watches.
+    /// A control that reports no progress.
     pub fn new(clock: &'a dyn Clock, cancel: &'a AtomicBool) -> Self {
         Control { clock, cancel, progress: None }
     }
@@ -185,9 +200,9 @@ pub struct Progress {
     pub phase: Phase,
     /// Pages that will be checked; 0 before they are known.
     pub pages_planned: u64,
-    /// Pages checked.
+    /// Pages checked since the start.
     pub pages_checked: u64,
-    /// Bytes read.
+    /// Bytes read since the start.
     pub bytes_read: u64,
     /// Findings so far.
     pub findings: u64,

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! check_part   plan, scan of a page range              -> a partial as bytes
-//! merge_parts  plan, partials added up, second looks   -> the report
+//! merge_parts  plan, partials added up, second passes   -> the report
 //! resume       plan, what is missing in a partial      -> the report, and the partial while something is missing
 //! ```
 //!
 //! The report is the same as that of one process: everything that adds up is in the partial,
 //! everything else is in the plan, which every process makes for itself. Whether both have the same
-//! plan is told by a digest of it.
+//! plan is decided by a digest of it.
 
 use extentdb_base::{FileId, PageId};
 use extentdb_format::PageBuf;
@@ -17,11 +17,11 @@ use extentdb_reader::PageSource;
 use crate::hash::HashKey;
 use crate::options::{Control, Options, PageRange};
 use crate::partial::file::{from_bytes, to_bytes};
-use crate::partial::wire::Wire;
 use crate::partial::{Partial, PartialError};
 use crate::plan::Plan;
 use crate::report::Report;
-use crate::run::Run;
+use crate::run::{AfterStop, Planned, Run};
+use crate::wire::Wire;
 
 /// Pages of an extent.
 const EXTENT: u64 = extentdb_base::size::PAGES_PER_EXTENT as u64;
@@ -41,7 +41,8 @@ fn shared(source: &dyn PageSource, options: &Options) -> Options {
 }
 
 /// What two plans must have in common for their partials to be added.
-fn digest(plan: &Plan, options: &Options) -> u64 {
+fn digest(planned: &Planned, options: &Options) -> u64 {
+    let Planned { plan, families, .. } = planned;
     let mut bytes = Vec::new();
     plan.database.write(&mut bytes);
     plan.checkpoint.write(&mut bytes);
@@ -55,7 +56,7 @@ fn digest(plan: &Plan, options: &Options) -> u64 {
     for name in options.names() {
         name.to_owned().write(&mut bytes);
     }
-    plan.rows.has_purity.write(&mut bytes);
+    families.rows.has_purity.write(&mut bytes);
     plan.key.write(&mut bytes);
     HashKey::new([0x6469_6765, 0x7374]).bytes(&bytes)
 }
@@ -97,10 +98,10 @@ pub fn check_part(
     part: &[PageRange],
 ) -> Result<Vec<u8>, PartialError> {
     let options = shared(source, options);
-    let (mut run, outcome) = Run::start(source, &options, control);
-    let Some((plan, _)) = outcome else { return Err(PartialError::Digest) };
-    let partial = run.scan_part(&plan, part)?;
-    Ok(to_bytes(&partial, digest(&plan, &options)))
+    let (mut run, planned) = Run::start(source, &options, control);
+    let planned = planned.ok_or(PartialError::Digest)?;
+    let partial = run.scan_part(&planned.plan, &planned.families, part)?;
+    Ok(to_bytes(&partial, digest(&planned, &options)))
 }
 
 /// Adds up partials of a database and finishes the check.
@@ -114,18 +115,19 @@ pub fn merge_parts<'b>(
     parts: impl IntoIterator<Item = &'b [u8]>,
 ) -> Result<Report, PartialError> {
     let options = shared(source, options);
-    let (mut run, outcome) = Run::start(source, &options, control);
-    let Some((plan, findings)) = outcome else { return Ok(run.report) };
-    let digest = digest(&plan, &options);
+    let (mut run, planned) = Run::start(source, &options, control);
+    let Some(planned) = planned else { return Ok(run.report) };
+    let digest = digest(&planned, &options);
+    let Planned { plan, families, findings } = planned;
     let mut sum = run.empty_partial(&plan);
     for part in parts {
         sum.merge(read(part, digest, &plan)?)?;
     }
     // Merging may put the comparison off: now it has to be known.
-    sum.covered.runs().map(drop)?;
+    sum.scan.covered.runs().map(drop)?;
     // Nothing is left to be scanned here: what no part covers is reported as missing.
     let nothing = [PageRange { file: FileId(0), pages: 0..0 }];
-    run.check(&plan, findings, sum, &nothing, false);
+    run.check(&plan, &families, findings, sum, &nothing, AfterStop::Discard);
     Ok(run.report)
 }
 
@@ -140,14 +142,15 @@ pub fn resume(
     state: Option<&[u8]>,
 ) -> Result<(Report, Option<Vec<u8>>), PartialError> {
     let options = shared(source, options);
-    let (mut run, outcome) = Run::start(source, &options, control);
-    let Some((plan, findings)) = outcome else { return Ok((run.report, None)) };
-    let digest = digest(&plan, &options);
+    let (mut run, planned) = Run::start(source, &options, control);
+    let Some(planned) = planned else { return Ok((run.report, None)) };
+    let digest = digest(&planned, &options);
+    let Planned { plan, families, findings } = planned;
     let sum = match state {
         Some(bytes) => read(bytes, digest, &plan)?,
         None => run.empty_partial(&plan),
     };
-    let unfinished = run.check(&plan, findings, sum, &[], true);
+    let unfinished = run.check(&plan, &families, findings, sum, &[], AfterStop::Keep);
     let state = unfinished.map(|partial| to_bytes(&partial, digest));
     Ok((run.report, state))
 }
@@ -158,7 +161,7 @@ fn read(bytes: &[u8], digest: u64, plan: &Plan) -> Result<Partial, PartialError>
         return Err(PartialError::Key);
     }
     // Counts and sums are by unit: a partial with fewer would lose some of them silently.
-    if partial.counts.len() != plan.units.len() {
+    if partial.audit.counts.len() != plan.units.len() {
         return Err(PartialError::Digest);
     }
     Ok(partial)

@@ -26,12 +26,10 @@ use extentdb_format::allocation::boot::{BootRecord, DatabaseVersion};
 use extentdb_messages::Arg;
 use extentdb_reader::PageSource;
 
-use crate::audit::VERSIONS_IN_ROWS_SINCE;
-use crate::finding::{Cause, Finding, Findings, Place};
+use crate::coverage::NotChecked;
+use crate::finding::{Cause, Finding, Findings, Location};
 use crate::hash::HashKey;
 use crate::options::Options;
-use crate::report::NotChecked;
-use crate::rows::RowPlans;
 use crate::unit::{Unit, UnitIndex, Units};
 
 mod chosen;
@@ -42,13 +40,18 @@ pub(crate) mod ownership;
 pub(crate) mod pages;
 mod system;
 
-pub use chosen::Chosen;
+pub(crate) use chosen::Chosen;
 pub(crate) use chosen::leaves_out;
-pub use maps::FileMaps;
-pub use ownership::{ExtentOwner, OwnerMap, PageOwner};
+pub(crate) use maps::FileMaps;
+pub(crate) use ownership::{ExtentOwner, OwnerMap, PageOwner};
+
+/// The first version whose rows can carry older versions of themselves after their versioning tag,
+/// and whose PFS bytes have a meaning for bit 7: SQL Server 2019, with accelerated database
+/// recovery.
+const VERSIONS_IN_ROWS_SINCE: u16 = 895;
 
 /// What is known before the first page is scanned.
-pub struct Plan {
+pub(crate) struct Plan {
     /// Name of the database.
     pub database: String,
     /// Its id when it was last open.
@@ -63,7 +66,7 @@ pub struct Plan {
     pub owners_are_known: bool,
     /// Files that the catalog lists and that were not given: nothing is known of their pages.
     pub missing_files: Vec<FileId>,
-    /// Some IAM chain leads into such a file: what it lists behind that is not known.
+    /// Some IAM chain leads into such a file: what it lists after that is not known.
     pub has_cut_chains: bool,
     /// Units whose chain of IAM pages could not be followed to its end: they may own more pages
     /// than is known.
@@ -80,15 +83,13 @@ pub struct Plan {
     pub is_clean: bool,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
-    /// What is known of the rows of each unit.
-    pub(crate) rows: RowPlans,
     /// The part of the database that is checked.
     pub chosen: Chosen,
     /// Its name, when it is not all.
     pub target: Option<String>,
     /// The catalog, when it could be read.
     pub catalog: Option<Catalog>,
-    /// Key of all sums of this run.
+    /// Key of all hashes of this run.
     pub key: HashKey,
 }
 
@@ -105,7 +106,7 @@ pub(crate) struct PlanOutcome {
 impl Plan {
     /// The maps of a file.
     #[inline]
-    pub fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
+    pub(crate) fn maps_of(&self, file: FileId) -> Option<&FileMaps> {
         self.maps.iter().find(|maps| maps.file == file)
     }
 
@@ -121,7 +122,7 @@ impl Plan {
 
     /// The unit that a page belongs to by the maps.
     #[inline]
-    pub fn owner_of(&self, page: PageId) -> Option<UnitIndex> {
+    pub(crate) fn owner_of(&self, page: PageId) -> Option<UnitIndex> {
         match (self.owners.extent(page.extent()), self.owners.page(page)) {
             (ExtentOwner::Unit(unit), _) | (_, Some(PageOwner::Unit(unit))) => Some(unit),
             _ => None,
@@ -135,12 +136,12 @@ impl Plan {
 
     /// True for a page that changed after the last checkpoint of a database that was not closed:
     /// what it says and what other pages say may belong to different moments.
-    pub fn may_be_in_flight(&self, lsn: Lsn) -> bool {
+    pub(crate) fn may_be_in_flight(&self, lsn: Lsn) -> bool {
         !self.was_closed_cleanly && self.checkpoint.is_none_or(|checkpoint| lsn > checkpoint)
     }
 
     /// The database id as an argument.
-    pub fn database_arg(&self) -> Arg<'static> {
+    pub(crate) fn database_arg(&self) -> Arg<'static> {
         self.database_id.into()
     }
 }
@@ -249,11 +250,7 @@ impl<'s> Prelude<'s> {
 
     /// Something that was asked for and is not checked.
     fn leave_out(&mut self, what: &str, why: &str) {
-        self.not_checked.push(NotChecked {
-            what: what.to_owned(),
-            why: why.to_owned(),
-            was_asked_for: true,
-        });
+        self.not_checked.push(NotChecked::asked(what, why));
     }
 
     fn file_name(&self, id: FileId) -> String {
@@ -299,7 +296,7 @@ impl Prelude<'_> {
         let version = DatabaseVersion(boot.version);
         if version > DatabaseVersion::NEWEST_NAMED {
             let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
-            self.notes.push(Finding::new(59010, Place::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59010, Location::page(PageId::BOOT), &args));
             let what = format!("what is new in database version {}", boot.version);
             self.leave_out(&what, "it is newer than the newest version this program knows");
         }
@@ -308,7 +305,7 @@ impl Prelude<'_> {
                 self.database.clone().into(),
                 "the boot page lacks the mark of a clean shutdown".into(),
             ];
-            self.notes.push(Finding::new(59009, Place::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59009, Location::page(PageId::BOOT), &args));
         }
     }
 
@@ -365,7 +362,7 @@ impl Prelude<'_> {
                 let cut = PageId { file, page: pages };
                 let args =
                     [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
-                self.notes.push(Finding::new(59012, Place::page(cut), &args));
+                self.notes.push(Finding::new(59012, Location::page(cut), &args));
             }
         }
         self.name_missing_files(catalog);
@@ -387,9 +384,9 @@ impl Prelude<'_> {
     /// What a changed page of each file must be newer than to need its DIFF bit.
     ///
     /// Only files that were closed cleanly are judged: a backup carries the map as the backup has
-    /// just reset it, beside a boot page that still names the backup before. Without a base there
-    /// was no full backup yet, or the log was rebuilt: what file headers say then may be older than
-    /// the map.
+    /// just reset it, with a boot page that still names the backup before. Without a base there was
+    /// no full backup yet, or the log was rebuilt: what file headers say then may be older than the
+    /// map.
     fn diff_base(&self, boot: Option<&BootRecord>) -> HashMap<FileId, Lsn> {
         let is_judged = |boot: &&BootRecord| boot.status.is_clean() && !boot.backup_lsn.is_zero();
         let Some(boot) = boot.filter(is_judged) else { return HashMap::new() };
@@ -413,20 +410,17 @@ impl Prelude<'_> {
         self.narrow(&units, &owners);
         let mut not_checked = self.not_checked;
         if self.has_cut_chains {
-            not_checked.push(NotChecked {
-                what: "extents without an owner, links between pages and keys across them"
-                    .to_owned(),
-                why: "IAM chains lead into a file that was not given".to_owned(),
-                was_asked_for: true,
-            });
+            not_checked.push(NotChecked::asked(
+                "extents without an owner, links between pages and keys across them",
+                "IAM chains lead into a file that was not given",
+            ));
         }
         if self.is_fatal {
             let cause = self.missing_part.as_deref().unwrap_or("the catalog cannot be trusted");
-            not_checked.push(NotChecked {
-                what: "ownership of pages and links between them".to_owned(),
-                why: format!("{cause}; pages were audited as what their own header says"),
-                was_asked_for: true,
-            });
+            not_checked.push(NotChecked::asked(
+                "ownership of pages and links between them",
+                format!("{cause}; pages were audited as what their own header says"),
+            ));
         }
         let plan = Plan {
             diff_base,
@@ -442,11 +436,6 @@ impl Prelude<'_> {
             is_clean: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
-            rows: catalog
-                .as_ref()
-                .filter(|_| !self.is_fatal)
-                .map(|catalog| RowPlans::new(catalog, &units, options, &key))
-                .unwrap_or_default(),
             chosen: self.chosen,
             target: self.target,
             units,

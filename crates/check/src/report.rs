@@ -5,32 +5,15 @@ use std::time::Duration;
 use extentdb_base::{FileId, ObjectId};
 use extentdb_messages::RepairLevel;
 
+use crate::coverage::{Coverage, NotChecked};
 use crate::finding::{Finding, Totals};
 use crate::options::Options;
 
-mod causes;
-mod chart;
-mod escape;
-mod html;
-mod json;
-mod jsonl;
-mod junit;
-mod lines;
 mod map;
-mod places;
-mod sarif;
-mod tableresults;
-#[cfg(test)]
-mod tests;
-mod text;
 mod timeline;
 
-pub use causes::RootCause;
 pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
-pub use text::TextOptions;
 pub use timeline::{Sample, Timeline};
-
-pub(crate) use places::damaged_places;
 
 /// How much of DBCC CHECKDB was run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +34,7 @@ impl Scope {
     }
 }
 
-/// What the run comes to.
+/// The verdict of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Everything that was asked for was checked, and nothing is wrong.
@@ -82,41 +65,10 @@ impl Verdict {
     }
 }
 
-/// Something that was left out, and why.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct NotChecked {
-    /// What.
-    pub what: String,
-    /// Why.
-    pub why: String,
-    /// False for what is outside the scope of the run, or was left out by an option: it does not
-    /// make the run incomplete.
-    pub was_asked_for: bool,
-}
-
-/// What was covered.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Coverage {
-    /// Pages that had to be checked: allocated, of objects that were not left out.
-    pub pages_planned: u64,
-    /// Pages that were.
-    pub pages_checked: u64,
-    /// Objects with pages among them.
-    pub objects: u64,
-    /// Nonclustered indexes whose rows were compared with their tables.
-    pub indexes_compared: u64,
-    /// Entries of those indexes.
-    pub entries_compared: u64,
-    /// Rows of system tables that were compared with each other.
-    pub catalog_entries: u64,
-    /// What was left out.
-    pub not_checked: Vec<NotChecked>,
-}
-
 /// Rows and pages of a table as the scan counted them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectSummary {
-    /// Object id.
+    /// Object id of the table.
     pub object: ObjectId,
     /// `sys.name` for system tables, the plain name for user tables.
     pub name: String,
@@ -130,21 +82,10 @@ pub struct ObjectSummary {
     pub totals: Totals,
 }
 
-/// A file that was checked, as the caller knows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Input {
-    /// Its path.
-    pub path: String,
-    /// Its length.
-    pub bytes: u64,
-    /// Its SHA-256, when it was asked for.
-    pub sha256: Option<String>,
-}
-
 /// A data file as the page source knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFile {
-    /// Its number.
+    /// File id, as in `sys.database_files`.
     pub id: FileId,
     /// The file it was read from: its own, or the first of a backup.
     pub path: String,
@@ -173,7 +114,7 @@ pub struct Report {
     pub options: Vec<&'static str>,
     /// Information messages are left out of the text.
     pub no_infomsgs: bool,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
     /// True when it was stopped before its end.
     pub was_stopped: bool,
@@ -208,7 +149,7 @@ pub struct Report {
 
 impl Report {
     /// A report of nothing yet.
-    pub(crate) fn empty(options: &Options) -> Report {
+    pub fn empty(options: &Options) -> Report {
         Report {
             database: String::new(),
             database_id: 0,
@@ -245,9 +186,7 @@ impl Report {
             0 => "the database".to_owned(),
             count => format!("the database: {count} findings are left out"),
         };
-        self.coverage
-            .not_checked
-            .insert(0, NotChecked { what, why: why.to_owned(), was_asked_for: true });
+        self.coverage.not_checked.insert(0, NotChecked::asked(what, why));
         self.findings.clear();
         self.findings_omitted = 0;
         self.totals = Totals::default();

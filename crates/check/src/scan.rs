@@ -7,7 +7,7 @@
 //!         for each allocated page: audit                        -> the worker's own Partial
 //! ```
 //!
-//! Workers share the plan, which nobody changes, and the place in the plan where the next chunk
+//! Workers share the plan, which is immutable, and the place in the plan where the next chunk
 //! begins. Everything else is their own.
 //!
 //! PFS decides what is read. Where its page cannot be used, pages that their unit owns and that
@@ -29,13 +29,16 @@ use extentdb_io::{Chunk, ChunkReader, Error as IoError, Op, Piece, Pieces, ReadA
 use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 use crate::audit::{Auditor, Subject};
-use crate::finding::{Finding, Place, page_arg};
+use crate::collector::Collector;
+use crate::finding::{Finding, Location, page_arg};
 use crate::options::{Control, Options, PageRange};
-use crate::partial::{Overlap, Partial, whole_extents};
+use crate::page_set::Overlap;
+use crate::partial::{Partial, whole_extents};
 use crate::plan::ownership::holds_fixed_pages;
 use crate::plan::{ExtentOwner, FileMaps, PageOwner, Plan, leaves_out};
-use crate::sound::Facts;
 use crate::unit::UnitIndex;
+
+pub(crate) mod part;
 
 /// Gaps that are read along rather than skipped.
 const GAP_BYTES: u64 = 2 * EXTENT_BYTES as u64;
@@ -67,22 +70,21 @@ enum Interest {
         skipped: u32,
         outside: u32,
     },
-    /// PFS cannot tell, but somebody owns it.
+    /// PFS is unknown, but the extent has an owner.
     Unknown,
     Nothing,
 }
 
-/// Which units are looked at.
+/// Which units are examined.
 #[derive(Clone, Copy)]
 pub(crate) enum Choice<'c> {
     /// All but those that an option leaves out.
     Planned,
-    /// These.
     Only(&'c BTreeSet<UnitIndex>),
 }
 
 impl Choice<'_> {
-    /// A page that is not looked at. Pages without an owner are part of the plan only.
+    /// A page that is not checked. Pages without an owner are part of the plan only.
     #[inline]
     fn leaves_out(self, plan: &Plan, id: PageId) -> bool {
         match self {
@@ -102,7 +104,7 @@ impl Choice<'_> {
 pub(crate) struct Window {
     /// Only these pages; none given = all.
     within: Vec<PageRange>,
-    /// Not these any more: file, first page, first page behind, in order.
+    /// Not these any more: file, first page, first page after, in order.
     done: Vec<(FileId, u32, u32)>,
 }
 
@@ -195,10 +197,12 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     let mut skipped = 0;
     let mut outside = 0;
     for (id, _) in allocated {
-        let count = match choice.leaves_out(plan, id) {
-            false => &mut wanted,
-            true if leaves_out(plan, id) => &mut outside,
-            true => &mut skipped,
+        let count = if !choice.leaves_out(plan, id) {
+            &mut wanted
+        } else if leaves_out(plan, id) {
+            &mut outside
+        } else {
+            &mut skipped
         };
         *count += 1;
     }
@@ -208,7 +212,7 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
     }
 }
 
-/// Everything a worker needs and nobody changes.
+/// What workers share, immutable.
 #[derive(Clone, Copy)]
 pub(crate) struct Scan<'s> {
     pub(crate) source: &'s dyn PageSource,
@@ -249,13 +253,13 @@ impl<'s> Scan<'s> {
     ///
     /// # Errors
     /// A page was scanned twice: a mistake of this program.
-    pub(crate) fn run<F: Facts>(
+    pub(crate) fn run<F: Collector>(
         &self,
         scan_plan: &ScanPlan,
         jobs: usize,
         control: &Control<'_>,
         stop: &AtomicBool,
-        facts: impl Fn() -> F + Sync,
+        collector: impl Fn() -> F + Sync,
     ) -> Result<(Partial, Vec<F>), Overlap> {
         let adapters: Vec<FileOfSource<'_>> = self
             .source
@@ -269,15 +273,15 @@ impl<'s> Scan<'s> {
         if let Some(rate) = self.options.max_rate {
             reader = reader.with_max_rate(rate, control.clock);
         }
-        let outcomes = reader.run(jobs, |pieces| self.work(pieces, facts()));
+        let outcomes = reader.run(jobs, |pieces| self.work(pieces, collector()));
         let mut sum = Partial::new(self.plan.units.len(), self.options.max_errors, self.plan.key);
-        let mut all_facts = Vec::with_capacity(outcomes.len());
+        let mut collectors = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
-            let (partial, facts) = outcome?;
+            let (partial, collector) = outcome?;
             sum.merge(partial)?;
-            all_facts.push(facts);
+            collectors.push(collector);
         }
-        Ok((sum, all_facts))
+        Ok((sum, collectors))
     }
 
     fn mode(&self, sources: &[&dyn ReadAt]) -> ReadMode {
@@ -287,7 +291,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Bytes that the buffers of so many workers take.
+    /// Bytes of the buffers of `jobs` workers.
     pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
         let adapters: Vec<FileOfSource<'_>> = self
             .source
@@ -300,34 +304,41 @@ impl<'s> Scan<'s> {
     }
 
     /// What one worker does.
-    fn work<F: Facts>(&self, pieces: &mut Pieces<'_>, facts: F) -> Result<(Partial, F), Overlap> {
+    fn work<F: Collector>(
+        &self,
+        pieces: &mut Pieces<'_>,
+        collector: F,
+    ) -> Result<(Partial, F), Overlap> {
         let mut worker = Worker {
             scan: self,
-            auditor: Auditor::new(self.plan, self.options, facts),
+            auditor: Auditor::new(self.plan, self.options, collector),
         };
         while let Some(piece) = pieces.next() {
             worker.piece(&piece)?;
         }
-        let Auditor { facts, partial, .. } = &mut worker.auditor;
-        facts.finish(partial);
-        Ok((worker.auditor.partial, worker.auditor.facts))
+        let Auditor { collector, partial, .. } = &mut worker.auditor;
+        collector.finish(partial);
+        Ok((worker.auditor.partial, worker.auditor.collector))
     }
 }
 
 /// Looks at single pages, each as the scan would.
-pub(crate) struct Look<'w, F> {
+pub(crate) struct PageVisitor<'w, F> {
     worker: Worker<'w, F>,
 }
 
-impl<'w, F: Facts> Look<'w, F> {
+impl<'w, F: Collector> PageVisitor<'w, F> {
     /// With a collector for what is sound.
-    pub(crate) fn new(scan: &'w Scan<'w>, facts: F) -> Look<'w, F> {
-        Look {
-            worker: Worker { scan, auditor: Auditor::new(scan.plan, scan.options, facts) },
+    pub(crate) fn new(scan: &'w Scan<'w>, collector: F) -> PageVisitor<'w, F> {
+        PageVisitor {
+            worker: Worker {
+                scan,
+                auditor: Auditor::new(scan.plan, scan.options, collector),
+            },
         }
     }
 
-    /// Shows a page to the collector, when it is allocated, belongs to somebody and is sound.
+    /// Shows a page to the collector, when it is allocated, has an owner and is sound.
     pub(crate) fn page(&mut self, id: PageId) -> &mut F {
         let Scan { plan, choice, .. } = *self.worker.scan;
         let maps = plan.maps_of(id.file).filter(|maps| id.page < maps.pages);
@@ -336,13 +347,13 @@ impl<'w, F: Facts> Look<'w, F> {
         if is_planned && !choice.leaves_out(plan, id) {
             self.worker.page_alone(id, plan.owners.extent(id.extent()), state.flatten());
         }
-        &mut self.worker.auditor.facts
+        &mut self.worker.auditor.collector
     }
 
     #[cfg(test)]
     pub(crate) fn finish(self) -> Partial {
-        let Auditor { mut facts, mut partial, .. } = self.worker.auditor;
-        facts.finish(&mut partial);
+        let Auditor { mut collector, mut partial, .. } = self.worker.auditor;
+        collector.finish(&mut partial);
         partial
     }
 }
@@ -352,13 +363,13 @@ struct Worker<'w, F> {
     auditor: Auditor<'w, F>,
 }
 
-impl<F: Facts> Worker<'_, F> {
+impl<F: Collector> Worker<'_, F> {
     fn piece(&mut self, piece: &Piece<'_>) -> Result<(), Overlap> {
         let Some(maps) = self.scan.plan.maps.get(piece.file) else { return Ok(()) };
         let first = (piece.offset / PAGE_BYTES as u64) as u32;
         let pages = (piece.bytes / PAGE_BYTES) as u32;
         let data = piece.data.as_deref().unwrap_or_default();
-        let checked = self.auditor.partial.pages_checked;
+        let checked = self.auditor.partial.scan.pages_checked;
         let found = self.auditor.partial.findings.count();
         for index in first / PAGES_PER_EXTENT..(first + pages).div_ceil(PAGES_PER_EXTENT) {
             let at = (index as usize * PAGES_PER_EXTENT as usize).saturating_sub(first as usize)
@@ -366,10 +377,10 @@ impl<F: Facts> Worker<'_, F> {
             self.extent(maps, index, data.get(at..).unwrap_or_default());
         }
         let partial = &mut self.auditor.partial;
-        partial.bytes += data.len() as u64;
-        partial.covered.add(maps.file, first, first + pages)?;
+        partial.scan.bytes += data.len() as u64;
+        partial.scan.covered.add(maps.file, first, first + pages)?;
         let counters = self.scan.counters;
-        counters.pages.fetch_add(partial.pages_checked - checked, Ordering::Relaxed);
+        counters.pages.fetch_add(partial.scan.pages_checked - checked, Ordering::Relaxed);
         counters.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
         counters.findings.fetch_add(partial.findings.count() - found, Ordering::Relaxed);
         Ok(())
@@ -432,27 +443,27 @@ impl<F: Facts> Worker<'_, F> {
             _ => match self.subject(id, owner, state, page.as_ref().ok().copied()) {
                 Some(subject) => subject,
                 None => {
-                    self.auditor.partial.pages_checked += u64::from(state.is_some());
+                    self.auditor.partial.scan.pages_checked += u64::from(state.is_some());
                     return;
                 }
             },
         };
         if self.scan.plan.bad.contains_key(&id) {
             // Reported when the plan was made.
-            self.auditor.partial.pages_checked += u64::from(state.is_some());
+            self.auditor.partial.scan.pages_checked += u64::from(state.is_some());
             return;
         }
         match page {
             Ok(page) if state.is_none() => self.unknown_page(id, subject, page),
             Ok(page) => {
-                self.auditor.partial.pages_checked += 1;
+                self.auditor.partial.scan.pages_checked += 1;
                 self.auditor.page(id, subject, state, page);
             }
             Err(ReadError::NotStored { .. } | ReadError::NoFile { .. }) => {
-                self.auditor.partial.pages_absent += 1
+                self.auditor.partial.scan.pages_absent += 1
             }
             Err(_) => {
-                self.auditor.partial.pages_checked += u64::from(state.is_some());
+                self.auditor.partial.scan.pages_checked += u64::from(state.is_some());
                 self.auditor.unreadable(id, subject);
             }
         }
@@ -532,9 +543,9 @@ impl<F: Facts> Worker<'_, F> {
         if header.page_id() == id && is_own {
             let was_intact = verify(page).is_intact();
             self.auditor.page(id, subject, None, page);
-            self.auditor.partial.pages_unknown += u64::from(!was_intact);
+            self.auditor.partial.scan.pages_unknown += u64::from(!was_intact);
         } else {
-            self.auditor.partial.pages_unknown += 1;
+            self.auditor.partial.scan.pages_unknown += 1;
         }
     }
 }
@@ -548,7 +559,7 @@ struct Expected {
 }
 
 /// PFS against the owners: 8948, 8906.
-impl<F: Facts> Worker<'_, F> {
+impl<F: Collector> Worker<'_, F> {
     #[inline]
     fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: Expected) {
         let Some(state) = state else { return };
@@ -570,7 +581,7 @@ impl<F: Facts> Worker<'_, F> {
     #[cold]
     fn report_state(&mut self, id: PageId, state: PfsByte, expected: PfsByte) {
         let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-        self.auditor.partial.findings.push(Finding::new(8948, Place::page(id), &args));
+        self.auditor.partial.findings.push(Finding::new(8948, Location::page(id), &args));
     }
 
     /// An allocated page that no IAM page lists.
@@ -598,7 +609,7 @@ impl<F: Facts> Worker<'_, F> {
                 page_arg(id.pfs_page()),
                 state.to_string().into(),
             ];
-            self.auditor.partial.findings.push(Finding::new(8906, Place::page(id), &args));
+            self.auditor.partial.findings.push(Finding::new(8906, Location::page(id), &args));
         }
     }
 }

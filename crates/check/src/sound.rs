@@ -1,6 +1,6 @@
 //! A page that passed its audit, with its records found: what the logical checks begin from.
 //!
-//! They never look at a page that failed, and never at one whose owner is not certain.
+//! They never read a page that failed, or one whose owner is not certain.
 
 use extentdb_base::{PageId, Rid};
 use extentdb_format::page::{PageHeader, PageRef};
@@ -8,41 +8,29 @@ use extentdb_format::record::{Record, RecordKind};
 
 use crate::audit::{Form, Traits};
 use crate::expand::{Expanded, WideSpan};
-use crate::partial::Partial;
-use crate::spots::{Even, Span, Spot, Spots};
+use crate::spans::{EvenSpans, RecordSpan, RecordSpans, Span};
 use crate::unit::{Unit, UnitIndex};
-
-/// What is made of sound pages. One worker has one; they are put together when the scan is over.
-pub(crate) trait Facts: Send {
-    /// Takes the facts of a page. `partial` is the worker's own.
-    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial);
-
-    /// Takes the links of a tree page whose records are not read.
-    fn linked(&mut self, _page: &Linked<'_>, _partial: &mut Partial) {}
-
-    /// Puts into the partial what was held back, when the last page was seen.
-    fn finish(&mut self, _partial: &mut Partial) {}
-}
 
 /// A sound page of a tree, as its header describes it.
 #[derive(Clone, Copy)]
-pub(crate) struct Linked<'a> {
+pub(crate) struct LinkedPage<'a> {
     pub(crate) id: PageId,
     pub(crate) index: UnitIndex,
     pub(crate) header: &'a PageHeader,
     pub(crate) is_leaf: bool,
 }
 
-/// Makes nothing of them.
-pub(crate) struct NoFacts;
-
-impl Facts for NoFacts {
-    fn sound(&mut self, _: &Sound<'_>, _: &mut Partial) {}
+/// A page and the unit that owns it by the allocation maps.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnedPage<'a> {
+    pub(crate) id: PageId,
+    pub(crate) index: UnitIndex,
+    pub(crate) unit: &'a Unit,
 }
 
 /// A sound page of a unit that owns it.
 #[derive(Clone, Copy)]
-pub(crate) struct Sound<'a> {
+pub(crate) struct SoundPage<'a> {
     pub(crate) id: PageId,
     pub(crate) index: UnitIndex,
     pub(crate) unit: &'a Unit,
@@ -60,22 +48,23 @@ pub(crate) struct Sound<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Records<'a> {
     OnPage(&'a [u8], &'a [Span]),
-    /// All of one length, one behind the other.
-    Even(&'a [u8], Even),
+    /// All of one length, back to back.
+    Even(&'a [u8], EvenSpans),
     Expanded(&'a [u8], &'a [WideSpan]),
 }
 
-impl<'a> Sound<'a> {
+impl<'a> SoundPage<'a> {
     pub(crate) fn new(
-        (id, index, unit): (PageId, UnitIndex, &'a Unit),
+        page: OwnedPage<'a>,
         view: PageRef<'a>,
         is_leaf: bool,
         form: Form,
         traits: Traits,
         records: Records<'a>,
-    ) -> Sound<'a> {
+    ) -> SoundPage<'a> {
+        let OwnedPage { id, index, unit } = page;
         let pminlen = view.header().fixed_len.get();
-        Sound {
+        SoundPage {
             id,
             index,
             unit,
@@ -89,12 +78,11 @@ impl<'a> Sound<'a> {
     }
 
     /// The same page with its records expanded.
-    pub(crate) fn expanded(self, expanded: &Expanded<'a>) -> Sound<'a> {
+    pub(crate) fn expanded(self, expanded: &Expanded<'a>) -> SoundPage<'a> {
         let records = Records::Expanded(expanded.bytes, expanded.spans);
-        Sound { pminlen: expanded.fixed_end, records, ..self }
+        SoundPage { pminlen: expanded.fixed_end, records, ..self }
     }
 
-    /// Its header.
     #[inline]
     pub(crate) fn header(&self) -> &'a PageHeader {
         PageHeader::of(self.view.bytes())
@@ -139,7 +127,7 @@ impl<'a> Sound<'a> {
         }
     }
 
-    /// A record by its place among those that are there.
+    /// A record by index among those that are there.
     #[inline]
     pub(crate) fn entry(&self, at: usize) -> Option<Entry<'a>> {
         let (slot, bytes) = match self.records {
@@ -152,8 +140,8 @@ impl<'a> Sound<'a> {
 
     /// The same page without its records.
     #[inline]
-    pub(crate) fn linked(&self) -> Linked<'a> {
-        Linked {
+    pub(crate) fn linked(&self) -> LinkedPage<'a> {
+        LinkedPage {
             id: self.id,
             index: self.index,
             header: self.header(),
@@ -189,8 +177,8 @@ impl<'a> Sound<'a> {
 
 /// Slot and bytes of a record.
 #[inline(always)]
-fn record_of<'a>(bytes: &'a [u8], spot: &impl Spot) -> Option<(u16, &'a [u8])> {
-    Some((spot.slot(), bytes.get(spot.start()..spot.end())?))
+fn record_of<'a>(bytes: &'a [u8], span: &impl RecordSpan) -> Option<(u16, &'a [u8])> {
+    Some((span.slot(), bytes.get(span.start()..span.end())?))
 }
 
 /// A record of a sound page.

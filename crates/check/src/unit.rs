@@ -17,18 +17,17 @@ use crate::expand::expanded_layout;
 use crate::finding::Owner;
 
 /// Place of a unit in [`Units`].
-pub type UnitIndex = u32;
+pub(crate) type UnitIndex = u32;
 
-/// How the pages of a unit hang together.
+/// How the pages of a unit are linked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Structure {
+pub(crate) enum Structure {
     /// Data pages without links.
     Heap,
     /// Data pages under index pages.
     Clustered,
     /// Index pages only.
     Nonclustered,
-    /// Text pages.
     Text,
     /// Nothing this program knows (columnstore and the like): protection and ownership are checked,
     /// no more.
@@ -37,19 +36,19 @@ pub enum Structure {
 
 impl Structure {
     /// True for units whose pages form a B-tree.
-    pub fn is_tree(self) -> bool {
+    pub(crate) fn is_tree(self) -> bool {
         matches!(self, Structure::Clustered | Structure::Nonclustered)
     }
 }
 
-/// An allocation unit and whose it is.
+/// An allocation unit and its owner.
 #[derive(Clone, Debug)]
-pub struct Unit {
-    /// Whose it is, its own id included.
+pub(crate) struct Unit {
+    /// Its owner, its own id included.
     pub owner: Owner,
     /// In-row, LOB, row-overflow.
     pub kind: AllocUnitKind,
-    /// How its pages hang together.
+    /// How its pages are linked.
     pub structure: Structure,
     /// How its rows are stored.
     pub compression: Compression,
@@ -57,7 +56,6 @@ pub struct Unit {
     pub root: PageId,
     /// First IAM page.
     pub first_iam: PageId,
-    /// Filegroup.
     pub filegroup: i16,
     /// Not read at all, because an option says so.
     pub is_skipped: bool,
@@ -76,8 +74,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Its id.
-    pub fn id(&self) -> AllocUnitId {
+    pub(crate) fn id(&self) -> AllocUnitId {
         self.owner.unit
     }
 
@@ -88,7 +85,7 @@ impl Unit {
     }
 
     /// Object, index, partition, unit and type: the five arguments that most messages begin with.
-    pub fn args(&self) -> [Arg<'static>; 5] {
+    pub(crate) fn args(&self) -> [Arg<'static>; 5] {
         let Owner { object, index, partition, unit, .. } = self.owner;
         [
             object.0.into(),
@@ -101,13 +98,12 @@ impl Unit {
 }
 
 /// The five arguments for a page whose owner is not known.
-pub fn unknown_args(unit: AllocUnitId) -> [Arg<'static>; 5] {
+pub(crate) fn unknown_args(unit: AllocUnitId) -> [Arg<'static>; 5] {
     [0.into(), (-1).into(), 0i64.into(), unit.0.into(), AllocUnitKind::Other(0).name().into()]
 }
 
-/// All units.
 #[derive(Clone, Debug, Default)]
-pub struct Units {
+pub(crate) struct Units {
     units: Vec<Unit>,
     by_id: HashMap<AllocUnitId, UnitIndex>,
     has_skipped: bool,
@@ -116,7 +112,7 @@ pub struct Units {
 impl Units {
     /// The units of a catalog. With `no_index`, those of nonclustered user indexes are marked as
     /// skipped.
-    pub fn new<'c>(
+    pub(crate) fn new<'c>(
         units: impl Iterator<Item = (&'c AllocUnit, &'c Rowset)>,
         catalog: Option<&Catalog>,
         no_index: bool,
@@ -143,37 +139,32 @@ impl Units {
 
     /// The unit with a number.
     #[inline]
-    pub fn get(&self, index: UnitIndex) -> Option<&Unit> {
+    pub(crate) fn get(&self, index: UnitIndex) -> Option<&Unit> {
         self.units.get(index as usize)
     }
 
     /// The number of the unit that a page header names. Data pages of clustered indexes from SQL
     /// Server 2000 carry index id 0 in their header; they are found, too.
-    pub fn of_header(&self, named: AllocUnitId, is_data: bool) -> Option<UnitIndex> {
+    pub(crate) fn of_header(&self, named: AllocUnitId, is_data: bool) -> Option<UnitIndex> {
         let clustered = AllocUnitId(named.0 | 1 << 48);
         let found = self.by_id.get(&named);
         found.or_else(|| self.by_id.get(&clustered).filter(|_| is_data)).copied()
     }
 
     /// The units with their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (UnitIndex, &Unit)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (UnitIndex, &Unit)> {
         (0u32..).zip(&self.units)
     }
 
     /// True when an option leaves some of them out.
     #[inline]
-    pub fn has_skipped(&self) -> bool {
+    pub(crate) fn has_skipped(&self) -> bool {
         self.has_skipped
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.units.len()
-    }
-
-    /// True when nothing is known of any unit.
-    pub fn is_empty(&self) -> bool {
-        self.units.is_empty()
     }
 }
 

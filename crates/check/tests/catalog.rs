@@ -1,4 +1,4 @@
-//! The corruption catalog (`checkdb.md` E), groups 1 to 4, 6 and 11, as far as they are physical:
+//! The corruption catalog (`docs/faults.md`), groups 1 to 4, 6 and 11, as far as they are physical:
 //! one fault each, in a database in memory. The number in a case is the row of the catalog.
 
 mod support;
@@ -15,6 +15,7 @@ use extentdb_format::allocation::iam::{IamView, write_iam};
 use extentdb_format::allocation::pfs::{PfsByte, PfsMut, PfsView};
 use extentdb_format::page::{PageHeader, PageMut, PageRef, checksum};
 use extentdb_messages::RepairLevel;
+use extentdb_report::to_text;
 use support::{Demo, Memory, offset};
 
 fn numbers(report: &Report) -> BTreeSet<u32> {
@@ -46,7 +47,7 @@ impl Cases<'_> {
             .findings
             .iter()
             .take(12)
-            .map(|it| format!("{} {:?} {}", it.error, it.place.page, it.message))
+            .map(|it| format!("{} {:?} {}", it.error, it.location.page, it.message))
             .collect();
         assert!(
             found.is_superset(&expected),
@@ -76,7 +77,7 @@ impl Cases<'_> {
         let report = self.case(row, expected, &[], |memory| memory.edit(page, fault));
         let page = PageId::new(1, page);
         for finding in &report.findings {
-            let names = finding.place.page == Some(page) || finding.related.contains(&page);
+            let names = finding.location.page == Some(page) || finding.related.contains(&page);
             assert!(names, "row {row}: {finding:?}");
         }
         report
@@ -114,7 +115,7 @@ fn group_1_raw_damage() {
 
     let report =
         cases.case(3, &[8928, 8939, 8976, 8978], &[], |memory| memory.raw(index, flip(200)));
-    assert!(report.findings.iter().all(|it| it.place.owner.unwrap().index.0 == 2));
+    assert!(report.findings.iter().all(|it| it.location.owner.unwrap().index.0 == 2));
     assert_eq!(report.repair, RepairLevel::Rebuild);
 
     let report =
@@ -130,7 +131,7 @@ fn group_1_raw_damage() {
         report
             .findings
             .iter()
-            .any(|it| it.error == 8946 && it.place.page == Some(PageId::new(1, iam)))
+            .any(|it| it.error == 8946 && it.location.page == Some(PageId::new(1, iam)))
     );
     cases.case(9, &[8946, 8998], &[], |memory| memory.raw(1, flip(300)));
     cases.case(10, &[8946, 8998], &[], |memory| memory.raw(2, flip(300)));
@@ -143,7 +144,7 @@ fn group_1_raw_damage() {
         .case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
     let unowned = report.findings.iter().find(|it| it.error == 8909).unwrap();
     assert!(
-        unowned.place.owner.is_none() && unowned.message.contains("= (0:0)."),
+        unowned.location.owner.is_none() && unowned.message.contains("= (0:0)."),
         "{}",
         unowned.message
     );
@@ -278,7 +279,7 @@ fn the_options_leave_out_what_they_say() {
     let report = memory.check_with(&no_index);
     assert_eq!(numbers(&report), BTreeSet::from([8927]));
     assert!(report.coverage.not_checked.iter().any(|it| it.why == "NOINDEX was given"));
-    assert!(report.to_text().contains("Warning: NO_INDEX option of CHECKDB being used."));
+    assert!(to_text(&report).contains("Warning: NO_INDEX option of CHECKDB being used."));
 }
 
 #[test]
@@ -376,7 +377,7 @@ fn set_child(memory: &mut Memory, page: u32, slot: u16, child: PageId) {
 
 /// Two neighbouring leaves of one parent that point at each other only: a cycle beside the chain.
 #[test]
-fn row_37_a_symmetric_cycle_beside_the_chain_is_found_by_its_parents() {
+fn row_37_a_symmetric_cycle_apart_from_the_chain_is_found_by_its_parents() {
     let demo = Demo::new();
     let cases = Cases { demo: &demo };
     let upper = demo.path(demo.unit("sales", 1))[1];
@@ -435,7 +436,7 @@ fn group_6_allocation() {
         let report = cases.case(110, &[8906], &[], |memory| {
             memory.edit(heap_iam, |page| page[142..148].fill(0));
         });
-        assert_eq!(report.findings[0].place.page, Some(single));
+        assert_eq!(report.findings[0].location.page, Some(single));
         let other = IamView::new(&demo.memory.stored(tree_iam)).single_pages().next().unwrap();
         cases.case(110, &[8910, 8906], &[], |memory| {
             memory.edit(heap_iam, |page| page[142..148].copy_from_slice(&other.to_bytes()));
@@ -517,7 +518,7 @@ fn row_109_no_dedicated_extent_is_mixed() {
             numbers(&report),
             BTreeSet::from([8904, 8913]),
             "extent {extent}\n{}",
-            report.to_text()
+            to_text(&report)
         );
     }
 }
@@ -543,11 +544,11 @@ fn free_pages_of_a_mixed_extent_without_its_sgam_bit_are_noted() {
             (report.findings.len(), report.verdict),
             (0, Verdict::Clean),
             "{}",
-            report.to_text()
+            to_text(&report)
         );
         let notes: Vec<_> = report.notes.iter().filter(|note| note.error == 59031).collect();
         let [note] = notes[..] else { panic!("extent {extent}: {notes:?}") };
-        assert_eq!(note.place.page, Some(PageId::new(1, extent * 8)));
+        assert_eq!(note.location.page, Some(PageId::new(1, extent * 8)));
         assert!(note.message.contains(&format!("(1:{})", extent * 8 + 7)), "{}", note.message);
     }
 }
@@ -582,7 +583,7 @@ fn row_60_a_row_of_the_catalog_lacks_a_column() {
     };
     let rows = system_rows(&demo, SYSCOLPARS, 8);
     let report = cases.case(60, &[8970], &[], |memory| set_null(memory, rows[0]));
-    assert_eq!(report.findings[0].place.page, Some(PageId::new(1, rows[0].0)));
+    assert_eq!(report.findings[0].location.page, Some(PageId::new(1, rows[0].0)));
     assert!(report.findings[0].message.contains("'length'"), "{}", report.findings[0].message);
     cases.case(60, &[], &[], |memory| rows.iter().for_each(|row| set_null(memory, *row)));
 }
@@ -624,7 +625,7 @@ fn group_6_chains_of_several_iam_pages() {
         memory.edit(iam, |page| page[136..142].copy_from_slice(&interval.to_bytes()));
     };
     let small = demo.unit("customers", 1).first_iam.page;
-    // What the page listed belongs to nobody any more.
+    // What the page listed has no owner any more.
     let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
     cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
     cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));
@@ -637,7 +638,7 @@ fn group_6_chains_of_several_iam_pages() {
             at_interval(memory, heap_iam, next);
         },
     );
-    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", report.to_text());
+    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", to_text(&report));
     cases.case(116, &[2575, 2576], &[], |memory| {
         add_iam_page(memory, first, next);
         memory.header(first, |header| header.next_bytes = bytes(leaf));
@@ -706,7 +707,7 @@ fn a_disabled_index_is_named_and_is_no_damage() {
     let (page, slot) = place.unwrap();
     memory.edit(page, |bytes| bytes[offset(bytes, slot) + 12] |= 0x80);
     let report = memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     let notes: Vec<&str> =
         report.notes.iter().filter(|it| it.error == 2546).map(|it| it.message.as_str()).collect();
     let name = table.indexes.iter().find(|index| index.id.0 == 2).unwrap().name.clone().unwrap();
@@ -726,8 +727,7 @@ fn service_broker_is_counted() {
     let new = [(9675, 14), (9676, 6), (9667, 3), (9668, 3), (9669, 0), (9674, 0), (9670, 0)];
     assert_eq!(report.broker_counts, new);
     assert!(
-        report
-            .to_text()
+        to_text(&report)
             .contains("Service Broker Msg 9675, Level 10, State 1: Message Types analyzed: 14.")
     );
     let physical = demo.memory.check_with(&Options { physical_only: true, ..Options::default() });
@@ -747,7 +747,7 @@ fn what_lies_outside_the_files_is_listed() {
 }
 
 #[test]
-fn rows_82_83_and_124_the_catalog_points_to_the_wrong_place() {
+fn rows_82_83_and_124_the_catalog_points_to_a_wrong_page() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let unit = demo.unit("sales", 1);
@@ -781,7 +781,7 @@ fn rows_155_to_158_primitive_checks_of_the_system_tables() {
         assert!(
             report.coverage.not_checked.iter().any(|it| it.was_asked_for),
             "{}",
-            report.to_text()
+            to_text(&report)
         );
         assert_eq!(
             report.coverage.pages_checked, report.coverage.pages_planned,
@@ -826,13 +826,13 @@ fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
         set_bit(memory, 6, leaf / 8, false);
         set_bit(memory, 6, leaf / 8 + 1, false);
     });
-    assert_eq!(report.findings.len(), 1, "{}", report.to_text());
+    assert_eq!(report.findings.len(), 1, "{}", to_text(&report));
     let found = &report.findings[0];
-    assert_eq!((found.error, found.place.page.unwrap().extent().index), (2515, leaf / 8));
+    assert_eq!((found.error, found.location.page.unwrap().extent().index), (2515, leaf / 8));
 }
 
 #[test]
-fn group_11_garbage_that_nobody_owns_is_not_looked_at() {
+fn group_11_garbage_in_unallocated_pages_is_not_read() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();

@@ -1,4 +1,4 @@
-//! Copies of crashed databases, with their log and without (`checkdb.md` N9), and backups under
+//! Copies of crashed databases, with their log and without, and backups under
 //! load (N10: the same log and pages, from which a container takes nothing away).
 
 mod support;
@@ -21,6 +21,7 @@ use extentdb_reader::recover::{RecoverError, RecoverOptions, recover};
 use extentdb_reader::{
     CheckedPages, OpenOptions, Opened, PageSource, Recovered, Recovery, RecoverySummary,
 };
+use extentdb_report::to_text;
 use extentdb_template::{MakeOptions, Size, make};
 
 /// No findings.
@@ -197,7 +198,7 @@ fn fullness_that_is_old_after_recovery_is_one_counted_note() {
     let crash = crash(&sound, &options).expect("a crash");
     let (report, summary) = check_with_log(&open(&folder.write(&crash)));
     assert!(summary.changes > 0);
-    assert_eq!(numbers(&report), NONE, "{}", report.to_text());
+    assert_eq!(numbers(&report), NONE, "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.coverage.not_checked);
     let [note] = notes(&report, 59040)[..] else { panic!("{:?}", report.notes) };
     let count: u64 = note.split(' ').next().and_then(|count| count.parse().ok()).expect("a number");
@@ -223,7 +224,7 @@ fn fullness_of_objects_that_the_log_does_not_name_stays_damage() {
     let crash = crash(&sound, &options).expect("a crash");
     let (report, summary) = check_with_log(&open(&folder.write(&crash)));
     assert!(summary.changes > 0);
-    assert!(numbers(&report).contains(&8914), "{}", report.to_text());
+    assert!(numbers(&report).contains(&8914), "{}", to_text(&report));
 }
 
 /// The allocation units of user tables.
@@ -278,7 +279,7 @@ fn without_its_log_a_crashed_copy_is_incomplete_and_not_damaged() {
             .findings
             .iter()
             .filter(|finding| ![8909, 8928].contains(&finding.error))
-            .filter(|finding| !finding.place.page.is_some_and(odd))
+            .filter(|finding| !finding.location.page.is_some_and(odd))
             .collect();
         assert!(unexplained.is_empty(), "{seed}: {unexplained:#?}");
         in_flight += notes(&report, 59026).len();
@@ -338,13 +339,13 @@ fn real_damage_of_a_crashed_copy_is_damage_with_and_without_log() {
     let without = check(open(&paths[..1]).source(), LogUse::None);
     for report in [with_log, without] {
         assert_eq!(report.verdict, Verdict::Damaged);
-        let named = report.findings.iter().filter(|finding| finding.place.page == Some(victim));
+        let named = report.findings.iter().filter(|finding| finding.location.page == Some(victim));
         assert!(named.map(|finding| finding.error).any(|error| error == 8939 || error == 8928));
     }
 }
 
 #[test]
-fn what_an_open_transaction_did_is_named_and_taken_back() {
+fn changes_of_an_open_transaction_are_named_and_undone() {
     let folder = Folder::new();
     let sound = folder.make("demo", 20_000);
     let units = user_units(&sound);

@@ -9,6 +9,7 @@ use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, Verdict, run};
 use extentdb_reader::rows::{TableScan, Value};
 use extentdb_reader::{Database, OpenOptions, Opened};
+use extentdb_report::to_text;
 use extentdb_template::{
     Cell, ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, PartitionFunctionSpec, RowValues,
     TableSpec,
@@ -47,8 +48,8 @@ fn every_shape_is_clean_and_covered() {
         let (_folder, paths) = made(shape);
         for jobs in [1, 3] {
             let report = check(&paths, jobs);
-            assert_eq!(report.findings, [], "{}\n{}", shape.name, report.to_text());
-            assert_eq!(report.verdict, Verdict::Clean, "{}\n{}", shape.name, report.to_text());
+            assert_eq!(report.findings, [], "{}\n{}", shape.name, to_text(&report));
+            assert_eq!(report.verdict, Verdict::Clean, "{}\n{}", shape.name, to_text(&report));
             let coverage = &report.coverage;
             assert!(coverage.pages_checked == coverage.pages_planned, "{}", shape.name);
             assert!(coverage.pages_planned > 300, "{}: {}", shape.name, coverage.pages_planned);
@@ -139,7 +140,7 @@ fn rows_read_back_are_the_rows_that_were_generated() {
     let refs: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
     builder.build(&refs, &mut |_| {}).unwrap();
     let report = check(&paths, 2);
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     let mut expected: Vec<Values> = (0..20_000)
         .map(|number| {
             let mut row = RowValues::new();

@@ -1,4 +1,4 @@
-//! Forwarded rows and off-row data: the faults of `checkdb.md` E, groups 1, 4 and 5, in built
+//! Forwarded rows and off-row data: the faults of `docs/faults.md`, groups 1, 4 and 5, in built
 //! databases and in copies of real files. Every case is checked with sketches and without, by one
 //! thread and by several; the findings must be the same.
 
@@ -19,6 +19,7 @@ use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::record::lob::{LobContent, LobRecord};
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::CheckedPages;
+use extentdb_report::to_text;
 
 use support::{Demo, Memory, offset};
 
@@ -157,7 +158,7 @@ impl Subject {
         assert!(
             physical.findings.iter().all(|it| !logical.contains(&it.error)),
             "{row}: {}",
-            physical.to_text()
+            to_text(&physical)
         );
         report
     }
@@ -196,11 +197,11 @@ fn judge(row: &str, report: &Report, expected: &[u32], permitted: &[u32]) {
     let found: _ = numbers(report);
     let expected: BTreeSet<u32> = expected.iter().copied().collect();
     let allowed: BTreeSet<u32> = expected.iter().chain(permitted).copied().collect();
-    let what = || format!("expected {expected:?}, found {found:?}\n{}", report.to_text());
+    let what = || format!("expected {expected:?}, found {found:?}\n{}", to_text(&report));
     assert!(found.is_superset(&expected), "{row}: not all; {}", what());
     assert!(found.is_subset(&allowed), "{row}: more; {}", what());
     let verdict = if expected.is_empty() { Verdict::Clean } else { Verdict::Damaged };
-    assert_eq!(report.verdict, verdict, "{row}\n{}", report.to_text());
+    assert_eq!(report.verdict, verdict, "{row}\n{}", to_text(&report));
 }
 
 fn of(report: &Report, error: u32) -> Vec<&Finding> {
@@ -251,8 +252,8 @@ fn group_4_forwarded_rows() {
         edit(memory, stub, |row| row[7..9].copy_from_slice(&900u16.to_le_bytes()));
     });
     let lost = of(&report, 8993)[0];
-    assert_eq!((lost.place.page, lost.place.slot), (Some(stub.page), Some(stub.slot)));
-    let id = lost.place.owner.unwrap().object;
+    assert_eq!((lost.location.page, lost.location.slot), (Some(stub.page), Some(stub.slot)));
+    let id = lost.location.owner.unwrap().object;
     assert_eq!(
         lost.message,
         format!(
@@ -262,13 +263,16 @@ fn group_4_forwarded_rows() {
         )
     );
     let orphan = of(&report, 8994)[0];
-    assert_eq!((orphan.place.page, orphan.place.slot), (Some(target.page), Some(target.slot)));
+    assert_eq!(
+        (orphan.location.page, orphan.location.slot),
+        (Some(target.page), Some(target.slot))
+    );
 
     let report = subject.case("87", &[8972, 8994], &[], |memory| {
         edit(memory, stub, |row| row[1..9].copy_from_slice(&others.to_bytes()));
     });
     assert_eq!((of(&report, 8972).len(), of(&report, 8994).len()), (1, 1));
-    assert_eq!(of(&report, 8972)[0].place.slot, Some(stub.slot));
+    assert_eq!(of(&report, 8972)[0].location.slot, Some(stub.slot));
 
     let back = |memory: &mut Memory, to: Rid| {
         memory.edit(target.page.page, |page| {
@@ -311,10 +315,10 @@ fn group_5_values_below_a_root_in_the_row() {
         "{}",
         owner.message
     );
-    assert_eq!((owner.place.page, owner.place.slot), (Some(row.page), Some(row.slot)));
+    assert_eq!((owner.location.page, owner.location.slot), (Some(row.page), Some(row.slot)));
     assert!(owner.message.contains("(type In-row data)"), "{}", owner.message);
     assert!(of(&report, 8965)[0].message.contains("(type LOB data)"));
-    assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
+    assert_eq!(of(&report, 8964)[0].location.page, Some(node.page));
 
     let links = (pointer.len - 12) / 12;
     let report = subject.case("93", &[8961, 8929], &[], |memory| {
@@ -327,7 +331,7 @@ fn group_5_values_below_a_root_in_the_row() {
         let report = subject
             .case("94", &[8961, 8929], &[], |memory| edit(memory, node, |bytes| bytes[byte] ^= 1));
         assert_eq!(
-            (of(&report, 8961).len(), of(&report, 8961)[0].place.slot),
+            (of(&report, 8961).len(), of(&report, 8961)[0].location.slot),
             (1, Some(node.slot))
         );
     }
@@ -344,7 +348,7 @@ fn group_5_values_below_a_root_in_the_row() {
         );
         assert_eq!(of(&report, 8929).len(), 1);
     }
-    // Bytes of a value read as links: their parts do not end one behind the other.
+    // Bytes of a value read as links: their parts do not end back to back.
     subject.case("95", &[8961, 8929], &[8962, 8974], |memory| {
         edit(memory, node, |bytes| {
             bytes[12] = 2;
@@ -390,7 +394,7 @@ fn group_5_values_below_a_root_in_the_row() {
         .case("101", &[8965, 8929], &[8927], |memory| edit(memory, node, |bytes| bytes[0] = 0x0c));
     subject.case("102", &[], &[], |memory| edit(memory, node, |bytes| bytes[40] ^= 0xff));
 
-    // Two rows lead to one node: both values are named, and the node that nobody leads to.
+    // Two rows lead to one node: both values are named, and the node without a predecessor.
     let second = *pointers.iter().filter(several).nth(3).unwrap();
     let report = subject.case("97", &[8961, 8964, 8929], &[8974], |memory| {
         edit_pointer(memory, second, |bytes| bytes[FIRST_LINK].copy_from_slice(&node.to_bytes()));
@@ -413,7 +417,7 @@ fn row_99_a_value_that_only_its_row_forgot_is_unreferenced() {
     });
 }
 
-/// Takes a variable column out of its row: it is empty from then on, and those behind it move.
+/// Takes a variable column out of its row: it is empty from then on, and those after it move.
 fn remove_value(page: &mut PageBytes, pointer: Pointer) {
     let start = offset(page, pointer.slot);
     let record = Record::parse_data(&page[start..]);
@@ -453,7 +457,7 @@ fn row_65_a_complex_bit_on_a_plain_value_is_no_pointer() {
     });
     let found = of(&report, 8960);
     assert_eq!(
-        (found.len(), found[0].place.page, found[0].place.slot),
+        (found.len(), found[0].location.page, found[0].location.slot),
         (1, Some(row.page), Some(row.slot))
     );
 }
@@ -508,7 +512,7 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
     let report = subject.case("6", &[8928, 8939, 8965, 8929], &[], |memory| {
         memory.raw(inner.page.page, |page| page[120] ^= 1);
     });
-    assert_eq!((of(&report, 8965).len(), of(&report, 8929).len()), (1, 1), "{}", report.to_text());
+    assert_eq!((of(&report, 8965).len(), of(&report, 8929).len()), (1, 1), "{}", to_text(&report));
     assert!(
         of(&report, 8929)[0]
             .message
@@ -545,18 +549,20 @@ fn trees_of_text_nodes_in_a_copy_of_a_real_file() {
         (of(&report, 8974).len(), of(&report, 8964).len(), of(&report, 8929).len()),
         (1, 1, 1)
     );
-    assert_eq!(of(&report, 8964)[0].place.slot, Some(children[2].target.slot));
+    assert_eq!(of(&report, 8964)[0].location.slot, Some(children[2].target.slot));
 
     let report = subject
         .case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[entry(3)] ^= 1));
     let states: BTreeSet<(u8, Option<PageId>)> =
-        of(&report, 8961).iter().map(|it| (it.state, it.place.page)).collect();
+        of(&report, 8961).iter().map(|it| (it.state, it.location.page)).collect();
     assert!(states.contains(&(2, Some(children[3].target.page))), "{states:?}");
     assert_eq!(of(&report, 8929).len(), 1);
 
     let report =
         subject.case("98", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[18] = 7));
-    assert!(of(&report, 8961).iter().any(|it| it.state == 4 && it.place.page == Some(inner.page)));
+    assert!(
+        of(&report, 8961).iter().any(|it| it.state == 4 && it.location.page == Some(inner.page))
+    );
 
     subject.case("94", &[8961, 8929], &[], |memory| edit(memory, inner, |bytes| bytes[7] ^= 1));
     // The links of a node that cannot be read lead anywhere: its children are not called
@@ -586,7 +592,7 @@ fn text_pointers_in_copies_of_real_files() {
                 bytes[14..16].copy_from_slice(&900u16.to_le_bytes())
             });
         });
-        assert_eq!(of(&report, 8964)[0].place.page, Some(node.page));
+        assert_eq!(of(&report, 8964)[0].location.page, Some(node.page));
         let others = first_target(&subject.memory, other);
         subject.case("97", &[8961, 8964, 8929], &[], |memory| {
             edit_pointer(memory, pointer, |bytes| bytes[8..16].copy_from_slice(&others.to_bytes()));
@@ -616,7 +622,7 @@ fn text_pointers_in_copies_of_real_files() {
         });
         let linkage = of(&report, 8925)[0];
         assert_eq!(
-            (linkage.place.page, linkage.place.slot.unwrap().0),
+            (linkage.location.page, linkage.location.slot.unwrap().0),
             (Some(PageId::new(1, pointer.page)), pointer.slot)
         );
         assert!(linkage.related.contains(&foreign.page));
@@ -633,7 +639,7 @@ fn text_pointers_in_copies_of_real_files() {
 }
 
 #[test]
-fn a_copy_of_a_file_with_a_cut_chain_is_not_judged() {
+fn a_unit_with_a_broken_iam_chain_is_not_judged() {
     let subject = Subject::demo();
     let iam = subject.unit("heap", AllocUnitKind::Lob).first_iam.page;
     let mut memory = subject.memory.clone();
@@ -642,7 +648,7 @@ fn a_copy_of_a_file_with_a_cut_chain_is_not_judged() {
     assert!(
         numbers(&report).is_disjoint(&BTreeSet::from([8964, 8965, 8929])),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
     let left_out =
         report.coverage.not_checked.iter().find(|it| it.what.starts_with("off-row data"));
@@ -715,7 +721,7 @@ fn a_reference_from_a_table_without_faults_is_found() {
             header.free_bytes.set(header.free_bytes.get() + 84);
         });
     });
-    assert_eq!(of(&report, 8929)[0].place.page, Some(PageId::new(1, pointer.page)));
+    assert_eq!(of(&report, 8929)[0].location.page, Some(PageId::new(1, pointer.page)));
 }
 
 /// Without its log, a file that was in use says nothing certain about what changed after the last
@@ -739,7 +745,7 @@ fn what_may_be_in_flight_is_noted_and_not_reported() {
     open(&mut memory);
     memory.header(pointer.page, |header| header.lsn_bytes = [0xff, 0xff, 0, 0, 1, 0, 0, 0, 1, 0]);
     let report = memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Incomplete);
-    assert!(report.notes.iter().any(|note| note.error == 59023), "{}", report.to_text());
+    assert!(report.notes.iter().any(|note| note.error == 59023), "{}", to_text(&report));
 }

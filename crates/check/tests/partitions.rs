@@ -7,6 +7,7 @@ use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, Verdict, run};
 use extentdb_faults::{Kind, Truth, damage};
 use extentdb_reader::{OpenOptions, Opened};
+use extentdb_report::to_text;
 use extentdb_template::{MakeOptions, Size, make};
 
 fn check(files: &[PathBuf]) -> Report {
@@ -45,7 +46,7 @@ fn every_row_of_a_sound_database_is_in_its_partition_and_nothing_is_left_open() 
         (report.findings.len(), report.verdict),
         (0, Verdict::Clean),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
     let left_out =
         report.coverage.not_checked.iter().find(|it| it.what.contains("partition function"));
@@ -62,11 +63,11 @@ fn a_row_with_the_key_of_another_partition_is_named_with_both_numbers() {
         let found: Vec<_> =
             report.findings.iter().filter(|finding| finding.error == 8984).collect();
         // The row, and its entry in the index that has the same partitions.
-        let indexes: Vec<i32> = found.iter().map(|it| it.place.owner.unwrap().index.0).collect();
-        assert_eq!(indexes, [1, 2], "{}", report.to_text());
+        let indexes: Vec<i32> = found.iter().map(|it| it.location.owner.unwrap().index.0).collect();
+        assert_eq!(indexes, [1, 2], "{}", to_text(&report));
         let row = found[0];
         assert_eq!(
-            (row.place.page, row.place.slot.map(|slot| slot.0)),
+            (row.location.page, row.location.slot.map(|slot| slot.0)),
             (Some(truth.page), truth.slot)
         );
         assert!(

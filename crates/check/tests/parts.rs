@@ -5,10 +5,11 @@ mod support;
 
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::atomic::AtomicBool;
-use extentdb_check::hash::HashKey;
+use extentdb_check::HashKey;
 use extentdb_check::{
     Control, Options, PartialError, Report, Verdict, check_part, merge_parts, part_of, resume,
 };
+use extentdb_report::{to_json, to_text};
 use support::{Demo, Memory};
 
 fn control<R>(work: impl FnOnce(&Control<'_>) -> R) -> R {
@@ -29,7 +30,7 @@ fn merged(memory: &Memory, parts: &[Vec<u8>]) -> Result<Report, PartialError> {
 
 /// The report without what time makes of it.
 fn content(report: &Report) -> String {
-    let mut json = report.to_json(&[]);
+    let mut json = to_json(&report, &[]);
     for name in ["elapsed_s", "mb_per_s", "bytes"] {
         json[name] = serde_json::Value::Null;
     }
@@ -80,7 +81,7 @@ fn a_part_that_is_added_twice_or_missing_is_noticed() {
     assert!(matches!(merged(&demo.memory, &twice), Err(PartialError::Overlap(_))));
     parts.pop();
     let report = merged(&demo.memory, &parts).unwrap();
-    assert_eq!(report.verdict, Verdict::Incomplete, "{}", report.to_text());
+    assert_eq!(report.verdict, Verdict::Incomplete, "{}", to_text(&report));
     assert!(report.coverage.pages_checked < report.coverage.pages_planned);
 }
 

@@ -15,6 +15,7 @@ use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::Record;
 use extentdb_reader::CheckedPages;
+use extentdb_report::to_text;
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 use extentdb_types::{Collation, SqlType};
 use support::{Demo, Memory, offset};
@@ -86,8 +87,8 @@ fn errors(report: &Report) -> BTreeSet<u32> {
 
 #[track_caller]
 fn assert_clean(report: &Report) {
-    assert_eq!(report.findings, [], "{}", report.to_text());
-    assert_eq!(report.verdict, Verdict::Clean, "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
+    assert_eq!(report.verdict, Verdict::Clean, "{}", to_text(&report));
 }
 
 /// True when a line of what was not checked names this, for this reason.
@@ -147,7 +148,7 @@ fn keys_whose_first_bytes_are_equal_are_compared_whole() {
                 bytes[at..at + 4].copy_from_slice(&(id + 15).to_le_bytes());
             });
             let report = memory.check_with(&options);
-            assert_eq!(errors(&report), BTreeSet::from([8934]), "{page}\n{}", report.to_text());
+            assert_eq!(errors(&report), BTreeSet::from([8934]), "{page}\n{}", to_text(&report));
         }
     }
 }
@@ -190,8 +191,8 @@ fn an_index_over_approximate_values_is_listed_and_not_compared() {
         .clustered(IndexSpec::primary_key("PK", &["id"]))
         .index(IndexSpec::new("IX_y", &["y"]));
     let report = built(table).memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text());
-    assert!(lists(&report, "index IX_y", "approximate"), "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
+    assert!(lists(&report, "index IX_y", "approximate"), "{}", to_text(&report));
 }
 
 /// Row 21.
@@ -212,7 +213,7 @@ fn included_values_that_may_lie_off_the_row_are_listed_and_the_others_compared()
     let mut demo = built(table);
     let report = demo.memory.check();
     assert_clean(&report);
-    assert!(lists(&report, "some values of index IX", "off the row"), "{}", report.to_text());
+    assert!(lists(&report, "some values of index IX", "off the row"), "{}", to_text(&report));
     let leaf = *demo.path(demo.unit("t", 1)).last().unwrap();
     demo.memory.edit(leaf, |bytes| {
         let at = offset(bytes, 3) + 8;
@@ -223,12 +224,12 @@ fn included_values_that_may_lie_off_the_row_are_listed_and_the_others_compared()
 
 /// Row 23.
 #[test]
-fn an_old_image_of_a_page_is_betrayed_by_the_indexes() {
+fn an_old_image_of_a_page_is_found_by_its_indexes() {
     let mut demo = Demo::small();
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
     demo.memory.edit(leaf, without_last_row);
     let report = demo.memory.check();
-    assert_eq!(errors(&report), BTreeSet::from([8952]), "{}", report.to_text());
+    assert_eq!(errors(&report), BTreeSet::from([8952]), "{}", to_text(&report));
 }
 
 /// Rows 28 and 51.
@@ -266,18 +267,18 @@ fn an_index_with_a_damaged_page_is_listed_as_not_compared() {
     assert!(
         errors(&report).contains(&8939) && !errors(&report).contains(&8951),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
     assert!(
         lists(&report, "against its table", "pages of one of them are damaged"),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
 }
 
 /// Row 32.
 #[test]
-fn pages_behind_a_damaged_pfs_page_are_checked_by_their_headers() {
+fn pages_of_a_damaged_pfs_page_are_checked_by_their_headers() {
     let mut demo = Demo::small();
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
     demo.memory.raw(1, |bytes| bytes[300] ^= 0x10);
@@ -308,13 +309,13 @@ fn damage_of_the_critical_tables_silences_findings_in_other_tables() {
         bytes[end - 12..].rotate_left(2);
     });
     let report = demo.memory.check();
-    assert!(errors(&report).is_superset(&BTreeSet::from([2511, 7995])), "{}", report.to_text());
+    assert!(errors(&report).is_superset(&BTreeSet::from([2511, 7995])), "{}", to_text(&report));
     assert!(
-        report.findings.iter().all(|it| it.place.page != Some(PageId::new(1, leaf))),
+        report.findings.iter().all(|it| it.location.page != Some(PageId::new(1, leaf))),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
-    assert!(lists(&report, "all other tables", "7995"), "{}", report.to_text());
+    assert!(lists(&report, "all other tables", "7995"), "{}", to_text(&report));
 }
 
 /// Row 40.
@@ -349,7 +350,7 @@ fn what_is_never_checked_is_listed() {
     for what in
         ["(2508)", "(8992)", "(8997)", "FILESTREAM", "(5228, 5229)", "columnstore", "(5260, 5282)"]
     {
-        assert!(lists(&report, what, ""), "{what}: {}", report.to_text());
+        assert!(lists(&report, what, ""), "{what}: {}", to_text(&report));
     }
 }
 

@@ -6,6 +6,7 @@ mod support;
 use extentdb_check::{Report, Verdict};
 use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageMut, PageRef, SlotRule};
+use extentdb_report::to_text;
 use support::{Demo, Memory, offset};
 
 const SYSRSCOLS: u32 = 3;
@@ -68,7 +69,7 @@ impl Case<'_> {
             assert!(
                 report.findings.iter().any(|it| says(&it.message)),
                 "{text}\n{}",
-                report.to_text()
+                to_text(&report)
             );
         }
         assert_eq!(report.verdict, Verdict::Damaged);
@@ -131,7 +132,7 @@ fn an_index_and_its_rowset_name_each_other() {
 }
 
 #[test]
-fn a_rowset_that_is_lost_leaves_its_units_behind() {
+fn a_missing_rowset_orphans_its_units() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
     let rowset = cases.rowset("sales", 2);
@@ -147,7 +148,7 @@ fn a_rowset_that_is_lost_leaves_its_units_behind() {
     assert!(
         !report.coverage.not_checked.iter().any(|it| is_unread(&it.why)),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
 }
 
@@ -171,7 +172,7 @@ fn partitions_are_numbered_and_rows_have_the_form_that_is_named() {
 }
 
 #[test]
-fn columns_and_their_places_name_each_other() {
+fn columns_and_their_positions_refer_to_each_other() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
     let sales = Case { demo: &demo }.table("sales");
@@ -218,7 +219,7 @@ fn columns_and_their_places_name_each_other() {
 }
 
 #[test]
-fn types_and_places_of_columns_are_possible() {
+fn types_and_positions_of_columns_are_legal() {
     let demo = Demo::small();
     let cases = Case { demo: &demo };
     let sales = Case { demo: &demo }.table("sales");
@@ -288,11 +289,11 @@ fn files_and_filegroups_name_each_other() {
     assert!(
         report.findings.iter().all(|it| it.error != 8932),
         "the filegroup is listed: {}",
-        report.to_text()
+        to_text(&report)
     );
     let text = "Row (data_space_id=1) in sys.filegroups does not have a matching row (data_space_id=1) in sys.database_files.";
     let report = cases.case(SYSPRUFILES, |bytes| int(bytes, 8) == 1, |row| row[12] = 7, &[text]);
-    assert!(report.findings.iter().all(|it| it.error != 8932), "{}", report.to_text());
+    assert!(report.findings.iter().all(|it| it.error != 8932), "{}", to_text(&report));
 }
 
 /// The table of all objects without a row: nothing has a name any more.
@@ -309,7 +310,7 @@ fn a_catalog_without_objects_is_reported() {
         });
     }
     let report = memory.check();
-    assert!(report.findings.iter().any(|it| it.error == 8930), "{}", report.to_text());
+    assert!(report.findings.iter().any(|it| it.error == 8930), "{}", to_text(&report));
 }
 
 /// A row whose columns cannot be read: something is found, and what was not compared for it is
@@ -322,7 +323,7 @@ fn a_system_table_that_cannot_be_read_is_no_sound_one() {
         SYSSCALARTYPES,
         |bytes| int(bytes, 4) == 56,
         |row| {
-            // The id is NULL, by the bitmap behind the fixed part.
+            // The id is NULL, by the bitmap after the fixed part.
             let bitmap = usize::from(u16::from_le_bytes([row[2], row[3]])) + 2;
             row[bitmap] |= 1;
         },
@@ -330,7 +331,7 @@ fn a_system_table_that_cannot_be_read_is_no_sound_one() {
     );
     assert!(!report.findings.is_empty());
     let unread = report.coverage.not_checked.iter().find(|it| it.why.contains("sysscalartypes"));
-    assert!(unread.is_some_and(|it| it.was_asked_for), "{}", report.to_text());
+    assert!(unread.is_some_and(|it| it.was_asked_for), "{}", to_text(&report));
 }
 
 /// Indexes that are only thought of have no pages and need none; statistics have no rowset.
@@ -348,5 +349,5 @@ fn a_hypothetical_index_needs_nothing() {
         bytes[at + 31..at + 39].fill(0);
     });
     let report = memory.check();
-    assert!(report.findings.iter().all(|it| it.error != 8992), "{}", report.to_text());
+    assert!(report.findings.iter().all(|it| it.error != 8992), "{}", to_text(&report));
 }

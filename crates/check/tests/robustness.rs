@@ -12,6 +12,7 @@ use extentdb_check::{Control, Options, Verdict, run};
 use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::page::checksum;
 use extentdb_reader::{OpenOptions, Opened};
+use extentdb_report::{to_json, to_text};
 use support::{Demo, Memory};
 
 /// Changes a few bytes, sectors, fields or whole pages; true when a page that PFS calls allocated,
@@ -64,10 +65,10 @@ fn mutated_files_are_reported_and_never_break_the_check() {
         assert!(
             !must_be_found || !report.findings.is_empty(),
             "round {round}: {}",
-            report.to_text()
+            to_text(&report)
         );
         assert_eq!(report.findings.is_empty(), report.verdict != Verdict::Damaged);
-        assert!(report.to_json(&[]).is_object());
+        assert!(to_json(&report, &[]).is_object());
     }
     assert!(due > 100 && found > due, "{due} due, {found} found");
 }
@@ -112,7 +113,7 @@ fn empty_and_zero_files_are_damaged_not_fatal() {
 /// A built database whose file was extended to 2 TB by a hole: the hole is not read, and is no
 /// damage.
 #[test]
-fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
+fn a_hole_of_two_terabytes_after_a_database_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("sparse.mdf");
     let demo = Demo::with_free_space();
@@ -128,7 +129,7 @@ fn a_hole_of_two_terabytes_behind_a_database_costs_nothing() {
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     let report = run(opened.source(), &Options::default(), &Control::new(&clock, &cancel));
-    assert_eq!(report.verdict, Verdict::Clean, "{}", report.to_text());
+    assert_eq!(report.verdict, Verdict::Clean, "{}", to_text(&report));
     assert!(report.notes.iter().any(|note| note.error == 59008), "{:?}", report.notes);
     assert!(report.elapsed.as_secs() < 10, "{:?}", report.elapsed);
 }
@@ -142,7 +143,7 @@ fn a_run_that_is_stopped_says_so() {
     assert_eq!((report.verdict, report.was_stopped), (Verdict::Incomplete, true));
     assert!(report.coverage.pages_checked < report.coverage.pages_planned);
     assert!(report.coverage.not_checked.iter().any(|it| it.why == "the run was stopped"));
-    assert!(report.to_text().contains("incomplete: 0 of"), "{}", report.to_text());
+    assert!(to_text(&report).contains("incomplete: 0 of"), "{}", to_text(&report));
     let limited = Options {
         time_limit: Some(std::time::Duration::ZERO),
         ..Options::default()

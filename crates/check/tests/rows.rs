@@ -10,6 +10,7 @@ use extentdb_catalog::model::AllocUnitKind;
 use extentdb_check::{Options, Report, Verdict};
 use extentdb_format::page::PageRef;
 use extentdb_reader::CheckedPages;
+use extentdb_report::to_text;
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 use extentdb_types::SqlType;
 use support::{Demo, Memory};
@@ -21,7 +22,7 @@ fn errors(report: &Report) -> Vec<u32> {
 #[test]
 fn every_index_of_a_sound_database_is_compared() {
     let report = Demo::new().memory.check();
-    assert_eq!(errors(&report), [0u32; 0], "{}", report.to_text());
+    assert_eq!(errors(&report), [0u32; 0], "{}", to_text(&report));
     assert!(report.coverage.indexes_compared > 20, "{}", report.coverage.indexes_compared);
     assert!(report.coverage.entries_compared > 50_000, "{}", report.coverage.entries_compared);
 }
@@ -43,7 +44,7 @@ fn a_changed_byte_of_an_index_entry_is_a_missing_and_an_extra_row() {
     let report = demo.memory.check();
     let found: Vec<u32> =
         errors(&report).into_iter().filter(|error| ![2511, 8933, 8934].contains(error)).collect();
-    assert_eq!(found, [8951, 8952], "{}", report.to_text());
+    assert_eq!(found, [8951, 8952], "{}", to_text(&report));
     let missing = &report.findings[report.findings.iter().position(|it| it.error == 8951).unwrap()];
     assert_eq!(missing.companions.len(), 1);
     assert_eq!(missing.companions[0].error, 8955);
@@ -54,19 +55,19 @@ fn a_changed_byte_of_an_index_entry_is_a_missing_and_an_extra_row() {
         Options { no_index: true, ..Options::default() },
     ] {
         let report = demo.memory.check_with(&options);
-        assert!(!errors(&report).contains(&8951), "{}", report.to_text());
+        assert!(!errors(&report).contains(&8951), "{}", to_text(&report));
     }
 }
 
 #[test]
-fn a_hash_cut_to_six_bits_misses_one_difference_in_64() {
+fn a_hash_of_six_bits_misses_one_difference_in_64() {
     let mut demo = Demo::small();
     let page = index_leaf(&demo);
     let at = support::offset(&demo.memory.stored(page), 3);
     let end = usize::from(demo.header(page).fixed_len.get()) - 1;
     demo.memory.edit(page, |bytes| bytes[at + end] ^= 0x40);
     let is_missed = |seed: u64| {
-        let key = extentdb_check::hash::HashKey::new([seed, 77]).with_bits(3);
+        let key = extentdb_check::HashKey::new([seed, 77]).with_bits(3);
         let options = Options {
             hash_key: Some(key),
             jobs: NonZeroUsize::new(1),
@@ -110,8 +111,8 @@ fn an_entry_of_an_index_that_lacks_a_column_is_named() {
     assert_ne!(stored[at] & 0x10, 0, "the entry has a null bitmap");
     memory.edit(leaf, |page| page[at + pminlen] -= 1);
     let report = memory.check();
-    assert_eq!(errors(&report), [2537], "{}", report.to_text());
-    let place = report.findings[0].place;
+    assert_eq!(errors(&report), [2537], "{}", to_text(&report));
+    let place = report.findings[0].location;
     assert_eq!((place.page, place.slot.map(|slot| slot.0)), (Some(PageId::new(1, leaf)), Some(3)));
     assert_eq!(place.owner.unwrap().index.0, 2);
 }

@@ -14,6 +14,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::Record;
 use extentdb_reader::{Database, OpenOptions, Opened, PageSource};
+use extentdb_report::to_text;
 use support::Memory;
 
 /// The folder with the samples; `None`, loudly, when it is not there.
@@ -54,11 +55,11 @@ fn check(path: &PathBuf, options: &Options) -> Report {
 fn healthy_files_have_no_findings_and_are_covered() {
     for path in healthy_files() {
         let report = check(&path, &Options::default());
-        assert_eq!(report.findings, [], "{}\n{}", path.display(), report.to_text());
-        assert_eq!(report.verdict, Verdict::Clean, "{}\n{}", path.display(), report.to_text());
+        assert_eq!(report.findings, [], "{}\n{}", path.display(), to_text(&report));
+        assert_eq!(report.verdict, Verdict::Clean, "{}\n{}", path.display(), to_text(&report));
         let coverage = &report.coverage;
         assert!(coverage.pages_planned > 150 && coverage.pages_checked == coverage.pages_planned);
-        assert!(coverage.objects > 20, "{}", report.to_text());
+        assert!(coverage.objects > 20, "{}", to_text(&report));
     }
 }
 
@@ -99,8 +100,8 @@ fn northwind_of_2005() -> Option<PathBuf> {
 fn a_database_of_2005_is_clean_without_the_tables_that_came_later() {
     let Some(path) = northwind_of_2005() else { return };
     let report = check(&path, &Options { data_purity: true, ..Options::default() });
-    assert_eq!(report.findings, [], "{}", report.to_text());
-    assert_eq!(report.verdict, Verdict::Clean, "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
+    assert_eq!(report.verdict, Verdict::Clean, "{}", to_text(&report));
 }
 
 #[test]
@@ -162,6 +163,6 @@ fn null_in_a_not_null_column_of_a_table_of_2005_is_found() {
     });
     let report = memory.check_with(&purity);
     let found: Vec<u32> = report.findings.iter().map(|finding| finding.error).collect();
-    assert_eq!(found, [8970], "{}", report.to_text());
-    assert_eq!(report.findings[0].place.page, Some(PageId::new(1, page)));
+    assert_eq!(found, [8970], "{}", to_text(&report));
+    assert_eq!(report.findings[0].location.page, Some(PageId::new(1, page)));
 }

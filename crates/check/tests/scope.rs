@@ -8,6 +8,7 @@ use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, ScopeChoice, Verdict, estimate, run};
 use extentdb_format::allocation::bitmap::AllocationBitmapMut;
+use extentdb_report::{estimate_to_json, estimate_to_text};
 use support::{Demo, Memory};
 
 fn table(name: &str) -> Options {
@@ -135,7 +136,7 @@ fn without_a_catalog_a_table_cannot_be_called_clean() {
 }
 
 #[test]
-fn map_and_timeline_are_kept_when_they_are_asked_for() {
+fn map_and_timeline_are_collected_on_request() {
     let demo = Demo::with_free_space();
     let mut memory = demo.memory.clone();
     let page = spoil(&demo, &mut memory, "sales", 1);
@@ -169,11 +170,11 @@ fn an_estimate_reads_no_data_and_adds_up() {
     let estimate = estimate(&memory, &Options::default());
     assert_eq!(estimate.pages, memory.check().coverage.pages_planned);
     assert!(estimate.memory.iter().all(|(_, bytes)| *bytes > 0), "{:?}", estimate.memory);
-    let text = estimate.to_text();
+    let text = estimate_to_text(&estimate);
     let zero = "Estimated TEMPDB space (in KB) needed for CHECKALLOC on database demo = 0.\n\
                 Estimated TEMPDB space (in KB) needed for CHECKTABLES on database demo = 0.\n";
     assert!(text.starts_with(zero), "{text}");
-    assert_eq!(estimate.to_json()["memory_bytes"], estimate.memory_bytes());
+    assert_eq!(estimate_to_json(&estimate)["memory_bytes"], estimate.memory_bytes());
 }
 
 #[test]

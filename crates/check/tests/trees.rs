@@ -1,4 +1,4 @@
-//! Trees (`checkdb.md` B.6): keys, separators, links and levels. Rows of the corruption catalog E
+//! Trees (`docs/check.md` 6): keys, separators, links and levels. Rows of the corruption catalog E
 //! by their numbers, and the negative controls N2, N3 and N6, on built databases in memory.
 
 mod support;
@@ -16,6 +16,7 @@ use extentdb_format::PageBytes;
 use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType, checksum};
 use extentdb_format::record::Record;
 use extentdb_reader::CheckedPages;
+use extentdb_report::to_text;
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::{Collation, SqlType};
 use support::{Memory, offset};
@@ -245,9 +246,9 @@ fn the_databases_are_sound() {
         );
     }
     let report = trees.memory.check();
-    assert_eq!(report.findings, [], "{}", report.to_text());
+    assert_eq!(report.findings, [], "{}", to_text(&report));
     assert_eq!(report.verdict, Verdict::Clean);
-    assert!(!report.to_text().contains("order of keys"), "{}", report.to_text());
+    assert!(!to_text(&report).contains("order of keys"), "{}", to_text(&report));
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn rows_52_54_and_68_to_73_keys_of_rows() {
             findings
                 .iter()
                 .filter(|it| !OF_OTHER_CHECKS.contains(&it.error))
-                .all(|it| it.place.page == page)
+                .all(|it| it.location.page == page)
         );
     };
 
@@ -279,7 +280,7 @@ fn rows_52_54_and_68_to_73_keys_of_rows() {
     assert!(found[0].message.ends_with("slots 2 and 3."), "{}", found[0].message);
     let index_leaf = levels(&trees.memory, &ix).pop().unwrap()[3];
     let found = expect(&with(&|memory| swap_slots(memory, index_leaf, 1)), 54, &[2511], &[]);
-    assert_eq!(found[0].place.owner.unwrap().index.0, 2);
+    assert_eq!(found[0].location.owner.unwrap().index.0, 2);
 
     let raised = with(&|memory| set_int(memory, leaf, 2, ci.key_at[0], key(3) + 1));
     at(leaf, &expect(&raised, 68, &[2511], &[]));
@@ -316,7 +317,7 @@ fn row_72_a_uniquifier_that_two_rows_share() {
     let cn = trees.tree("cn", 1);
     let leaf = levels(&trees.memory, &cn).pop().unwrap()[9];
     let stored = trees.memory.stored(leaf);
-    // Two rows of one key behind its first row, whose uniquifier is not stored.
+    // Two rows of one key after its first row, whose uniquifier is not stored.
     let value = |slot| int_at(&trees.memory, leaf, slot, cn.key_at[0]);
     let slot = (1..)
         .find(|slot| value(slot - 1) == value(*slot) && value(*slot) == value(slot + 1))
@@ -353,14 +354,14 @@ fn rows_74_to_76_separators() {
         memory
     };
     let found = expect(&set(page, 4, 1), 74, &[8933], &[]);
-    assert_eq!((found.len(), found[0].place.page), (1, Some(PageId::new(1, below[4]))));
+    assert_eq!((found.len(), found[0].location.page), (1, Some(PageId::new(1, below[4]))));
     assert!(
         found[0].message.ends_with(&format!("the parent (1:{page}) slot 4.")),
         "{}",
         found[0].message
     );
     let found = expect(&set(page, 4, -11), 75, &[8934], &[]);
-    assert_eq!((found.len(), found[0].place.page), (1, Some(PageId::new(1, below[3]))));
+    assert_eq!((found.len(), found[0].location.page), (1, Some(PageId::new(1, below[3]))));
     let expected = format!("in the parent (1:{page}), slot 4 of the next page (1:{}).", below[4]);
     assert!(found[0].message.ends_with(&expected), "{}", found[0].message);
     // Between the last key on the left and the first on the right: a row was deleted, or the like.
@@ -375,12 +376,11 @@ fn rows_74_to_76_separators() {
     // That of another page is compared with the page above.
     expect(&set(page, 0, -1_000_000), 74, &[8933], &[]);
     expect(&set(page, 0, 1_000_000), 74, &[2511], &[]);
-    // A separator of the root, behind the last key of the leaf that is left of it, two levels
-    // below.
+    // A separator of the root, after the last key of the leaf that is left of it, two levels below.
     let root = all[0][0];
     let found = expect(&set(root, 2, -11), 75, &[8934], &[]);
     let left = children(&trees.memory, *children(&trees.memory, root)[1..2].first().unwrap());
-    assert_eq!(found[0].place.page, Some(PageId::new(1, *left.last().unwrap())));
+    assert_eq!(found[0].location.page, Some(PageId::new(1, *left.last().unwrap())));
     expect(&set(root, 2, 1), 74, &[8933], &[]);
 }
 
@@ -401,7 +401,7 @@ fn a_descending_index_is_checked_in_its_own_direction() {
 }
 
 #[test]
-fn links_and_pointers_are_told_alike_by_sketch_and_by_another_look() {
+fn sketch_and_full_read_find_the_same_links_and_pointers() {
     let trees = Trees::new();
     let (ci, ix) = (trees.tree("ci", 1), trees.tree("ci", 2));
     let all = levels(&trees.memory, &ci);
@@ -580,7 +580,7 @@ fn n3_a_fragmented_index_larger_than_the_budget() {
         bytes[at..at + 16].fill(0xff);
     });
     let found = expect(&raised, 69, &[8934], &[]);
-    assert_eq!(found[0].place.page, Some(PageId::new(1, leaf)));
+    assert_eq!(found[0].location.page, Some(PageId::new(1, leaf)));
 }
 
 /// N6: rows that an update changed in case only, and blanks at the end.
@@ -603,7 +603,7 @@ fn n6_case_and_blanks_are_no_disorder() {
     }
     expect(&memory, 6, &[], &[]);
     let report = memory.check();
-    assert!(!report.to_text().contains("order of keys"), "{}", report.to_text());
+    assert!(!to_text(&report).contains("order of keys"), "{}", to_text(&report));
 }
 
 /// What is wrong with the keys of a text is found, too.
@@ -647,7 +647,7 @@ fn the_report_does_not_depend_on_threads_or_chunks() {
         });
     }
     let whole = memory.check();
-    assert!(whole.findings.len() > 6, "{}", whole.to_text());
+    assert!(whole.findings.len() > 6, "{}", to_text(&whole));
     for jobs in [1, 2, 7, 64] {
         for budget in [0, 2_000, 1 << 20] {
             let options = Options {

@@ -16,6 +16,7 @@ use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_format::record::status::HAS_VERSION_TAG;
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::CheckedPages;
+use extentdb_report::to_text;
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 use extentdb_template::{MakeOptions, Size, make};
 use extentdb_types::SqlType;
@@ -28,7 +29,7 @@ fn errors(report: &Report) -> Vec<u32> {
 #[track_caller]
 fn assert_clean(memory: &Memory) -> Report {
     let report = memory.check();
-    assert_eq!(errors(&report), [0u32; 0], "{}", report.to_text());
+    assert_eq!(errors(&report), [0u32; 0], "{}", to_text(&report));
     report
 }
 
@@ -37,7 +38,7 @@ fn assert_none_of(memory: &Memory, wrong: &[u32]) {
     let report = memory.check();
     let found: Vec<u32> =
         errors(&report).into_iter().filter(|error| wrong.contains(error)).collect();
-    assert_eq!(found, [0u32; 0], "{}", report.to_text());
+    assert_eq!(found, [0u32; 0], "{}", to_text(&report));
 }
 
 fn shape(name: &str, rows: u64) -> (Memory, Catalog) {
@@ -150,7 +151,7 @@ fn with_configuration_page() -> Memory {
 }
 
 #[test]
-fn the_server_configuration_of_master_belongs_to_nobody() {
+fn the_server_configuration_of_master_has_no_owner() {
     let memory = with_configuration_page();
     assert_clean(&memory);
 }
@@ -163,7 +164,7 @@ fn a_damaged_server_configuration_is_named_and_is_no_leaked_page() {
 }
 
 #[test]
-fn a_page_of_no_owner_at_the_place_of_the_server_configuration_is_a_leaked_one() {
+fn an_unowned_page_at_the_number_of_the_server_configuration_is_leaked() {
     let mut memory = with_configuration_page();
     memory.header(PageId::CONFIGURATION.page, |header| header.page_type = 1);
     assert!(errors(&memory.check()).contains(&8906));
@@ -272,7 +273,7 @@ fn a_compressed_form_that_no_page_has_is_not_damage_of_every_page() {
     }
     let report = assert_clean(&memory);
     let told = report.coverage.not_checked.iter().any(|it| it.what.contains("orders_page"));
-    assert!(told, "{}", report.to_text());
+    assert!(told, "{}", to_text(&report));
 }
 
 #[test]
@@ -318,7 +319,7 @@ fn values_that_a_whole_table_has_are_a_form_and_not_damage() {
     assert!(
         report.coverage.not_checked.iter().any(|it| it.what.contains("2570")),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
 }
 
@@ -346,13 +347,13 @@ fn an_index_without_pages_is_hypothetical() {
     }
     // That its pages are lost is another matter: real ones have none.
     let report = demo.memory.check();
-    assert!(!errors(&report).contains(&8951), "{}", report.to_text());
+    assert!(!errors(&report).contains(&8951), "{}", to_text(&report));
     let told = report.coverage.not_checked.iter().any(|it| it.why.contains("it has no pages"));
-    assert!(told, "{}", report.to_text());
+    assert!(told, "{}", to_text(&report));
 }
 
 #[test]
-fn a_file_that_was_not_given_is_said_and_not_found() {
+fn a_missing_file_is_listed_and_is_no_finding() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [folder.path().join("a.mdf"), folder.path().join("b.ndf")];
     let options = MakeOptions { shape: "demo".to_owned(), size: Size::Rows(20_000), seed: 3 };
@@ -364,6 +365,6 @@ fn a_file_that_was_not_given_is_said_and_not_found() {
     assert!(
         report.coverage.not_checked.iter().any(|it| it.why == "it was not given"),
         "{}",
-        report.to_text()
+        to_text(&report)
     );
 }

@@ -94,7 +94,7 @@ fn structure_overwritten_under_a_right_checksum() {
 }
 
 #[test]
-fn pages_written_to_the_wrong_place() {
+fn pages_written_to_a_wrong_offset() {
     try_all(3, |bytes, rng| {
         for _ in 0..=rng.below(6) {
             let from = random_page(bytes, rng);
@@ -110,7 +110,7 @@ fn pages_written_to_the_wrong_place() {
 }
 
 #[test]
-fn pointers_that_lead_in_circles() {
+fn pointers_that_form_a_cycle() {
     try_all(4, |bytes, rng| {
         for _ in 0..=rng.below(30) {
             let page = random_page(bytes, rng);

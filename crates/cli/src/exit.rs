@@ -74,7 +74,7 @@ pub(crate) fn report(error: &anyhow::Error) {
 pub(crate) fn say(text: &str) {
     let mut stderr = io::stderr().lock();
     let clear = if stderr.is_terminal() { "\r\x1b[K" } else { "" };
-    // Whoever closed stderr does not want to know.
+    // A closed stderr wants no messages.
     let _ = writeln!(stderr, "{clear}extentdb: {text}");
 }
 

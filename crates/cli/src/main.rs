@@ -1,12 +1,15 @@
 //! `extentdb`: reads, proves and exports SQL Server files on any machine.
 //!
 //! ```text
-//! cli        what may be typed            command/  one file per verb
-//! context    what every verb is handed    output    where the result goes: stdout, or a file that appears when it is whole
-//! progress   the line on stderr           interrupt Ctrl-C and SIGTERM
-//! exit       exit codes and the last line of a failure        names     of tables, as typed and as T-SQL writes them
-//! scratch    files that must not outlive the process              inputs    from what was typed to files of databases
-//! suggest    names that may have been meant                      terminal  its width, and colours
+//! cli      what may be typed            command/  one file per verb
+//! context  what every verb is handed    output    where the result goes: stdout, or a file that
+//!                                                 appears when it is whole
+//! progress the line on stderr           interrupt Ctrl-C and SIGTERM
+//! exit     exit codes and the last line of a failure        names     of tables, as typed and as
+//!                                                                     T-SQL writes them
+//! scratch  files that must not outlive the process              inputs    from what was typed to
+//!                                                                         files of databases
+//! suggest  names that may have been meant                      terminal  its width, and colours
 //! ```
 //!
 //! Invariants

@@ -68,7 +68,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(total))
 }
 
-/// The number at the front and what stands behind it.
+/// The number at the front and what stands after it.
 fn split(text: &str) -> Result<(&str, &str), String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     match text.split_at(end) {

@@ -4,7 +4,7 @@
 //! A file is written beside its place as `NAME.partial` and renamed at the end, after its bytes are
 //! durable, so that nobody ever finds half a result under the real name. It replaces another file
 //! only when that was asked for (`--force`), and then takes its owner and mode. A result that was
-//! cut short on purpose gets `.incomplete` behind its name. An input file is never replaced, by
+//! cut short on purpose gets `.incomplete` after its name. An input file is never replaced, by
 //! whatever path it is reached. What is not a regular file is written through ([`destination`]).
 
 mod destination;
@@ -32,10 +32,10 @@ pub(crate) enum Existing {
 
 /// A result being written.
 pub(crate) struct Output {
-    to: Target,
+    to: OutputTarget,
 }
 
-enum Target {
+enum OutputTarget {
     Stdout(io::Stdout),
     /// A device, a pipe, or what the shell has opened.
     Opened(fs::File),
@@ -59,28 +59,30 @@ impl Output {
         inputs: &[PathBuf],
         existing: Existing,
     ) -> anyhow::Result<Output> {
-        let Some(path) = path else { return Ok(Output { to: Target::Stdout(io::stdout()) }) };
+        let Some(path) = path else { return Ok(Output { to: OutputTarget::Stdout(io::stdout()) }) };
         let failed = || format!("cannot write to {}", path.display());
         let to = match Destination::of(path)? {
-            Destination::Create(path) => Target::File(Pending::create(&path, existing)?),
+            Destination::Create(path) => OutputTarget::File(Pending::create(&path, existing)?),
             Destination::Replace(file) => {
                 refuse_input(&file, inputs)?;
                 if existing == Existing::Refuse {
                     bail!("{} exists: --force replaces it", path.display());
                 }
-                Target::File(Pending::replace(&file, existing)?)
+                OutputTarget::File(Pending::replace(&file, existing)?)
             }
-            Destination::Through(path) => {
-                Target::Opened(fs::OpenOptions::new().write(true).open(path).with_context(failed)?)
-            }
+            Destination::Through(path) => OutputTarget::Opened(
+                fs::OpenOptions::new().write(true).open(path).with_context(failed)?,
+            ),
             Destination::Append(path) => {
                 refuse_input(&path, inputs)?;
-                Target::Opened(fs::OpenOptions::new().append(true).open(path).with_context(failed)?)
+                OutputTarget::Opened(
+                    fs::OpenOptions::new().append(true).open(path).with_context(failed)?,
+                )
             }
             #[cfg(unix)]
-            Destination::Socket(path) => {
-                Target::Socket(std::os::unix::net::UnixStream::connect(path).with_context(failed)?)
-            }
+            Destination::Socket(path) => OutputTarget::Socket(
+                std::os::unix::net::UnixStream::connect(path).with_context(failed)?,
+            ),
             #[cfg(not(unix))]
             Destination::Socket(_) => bail!("cannot write to {}: it is a socket", path.display()),
         };
@@ -89,7 +91,7 @@ impl Output {
 
     /// Who may read it.
     pub(crate) fn reader(&self) -> Reader {
-        if matches!(self.to, Target::Stdout(_)) { Reader::Stdout } else { Reader::Elsewhere }
+        if matches!(self.to, OutputTarget::Stdout(_)) { Reader::Stdout } else { Reader::Elsewhere }
     }
 
     /// Writes a JSON document and a line end.
@@ -103,7 +105,7 @@ impl Output {
     /// The whole result was written: the file takes its name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         self.flush()?;
-        if let Target::File(pending) = self.to {
+        if let OutputTarget::File(pending) = self.to {
             let path = pending.path.clone();
             pending.rename(&path)?;
         }
@@ -113,7 +115,7 @@ impl Output {
     /// Only a part was written: the file is kept under a name that says so, which is returned.
     pub(crate) fn finish_incomplete(mut self) -> anyhow::Result<Option<PathBuf>> {
         self.flush()?;
-        let Target::File(pending) = self.to else { return Ok(None) };
+        let OutputTarget::File(pending) = self.to else { return Ok(None) };
         let path = with_suffix(&pending.path, ".incomplete");
         if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
             bail!("cannot keep the incomplete result: {} is not a file", path.display());
@@ -156,21 +158,21 @@ impl Pending {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
-            Target::Stdout(stdout) => stdout.write(bytes),
-            Target::Opened(file) => file.write(bytes),
+            OutputTarget::Stdout(stdout) => stdout.write(bytes),
+            OutputTarget::Opened(file) => file.write(bytes),
             #[cfg(unix)]
-            Target::Socket(socket) => socket.write(bytes),
-            Target::File(pending) => pending.file.write(bytes),
+            OutputTarget::Socket(socket) => socket.write(bytes),
+            OutputTarget::File(pending) => pending.file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            Target::Stdout(stdout) => stdout.flush(),
-            Target::Opened(file) => file.flush(),
+            OutputTarget::Stdout(stdout) => stdout.flush(),
+            OutputTarget::Opened(file) => file.flush(),
             #[cfg(unix)]
-            Target::Socket(socket) => socket.flush(),
-            Target::File(pending) => pending.file.flush(),
+            OutputTarget::Socket(socket) => socket.flush(),
+            OutputTarget::File(pending) => pending.file.flush(),
         }
     }
 }

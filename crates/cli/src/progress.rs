@@ -1,8 +1,8 @@
 //! The progress line on stderr: percent, rate, time left. Rate and time left are those of the last
 //! 30 seconds.
 //!
-//! On a terminal one line that moves; elsewhere a plain line every 10 seconds. Whoever works calls
-//! [`Progress::add`], which looks at the clock and draws when it is time: there is no thread.
+//! On a terminal one line that moves; elsewhere a plain line every 10 seconds. The working thread
+//! calls [`Progress::add`], which looks at the clock and draws when it is time: there is no thread.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -101,7 +101,7 @@ impl Progress {
     }
 
     /// Says where the work is: `done` units of `total`, `bytes` handled, and what else is worth
-    /// knowing. For whoever counts by himself.
+    /// knowing. For callers that count themselves.
     pub(crate) fn show(&self, done: u64, total: u64, bytes: u64, note: &str) {
         self.done.store(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);

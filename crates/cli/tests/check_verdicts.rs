@@ -117,7 +117,7 @@ fn the_text_has_the_layout_of_dbcc() {
     assert!(on("check", &path, &["--verbose"]).expect(0).contains(constant));
 }
 
-/// One kind of each family that needs no more than two tables; all kinds are tried beside the
+/// One kind of each family that needs at most than two tables; all kinds are tried beside the
 /// checker.
 const KINDS: [&str; 12] = [
     "flipped-byte",

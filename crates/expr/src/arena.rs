@@ -1,4 +1,4 @@
-//! The bytes of a batch's texts: inputs, constants and results behind one another.
+//! The bytes of a batch's texts: inputs, constants and results one after another.
 //!
 //! Invariants
 //! - A span that was handed out stays valid until the batch is reset; a part of a text is a span

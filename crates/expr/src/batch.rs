@@ -3,7 +3,8 @@
 //! ```text
 //! batch.reset(&program)
 //! for each row:  for each input: batch.push(input, bytes);  batch.end_row()
-//!   or at once:  for each input: batch.push_column(input, values) or push_words;  batch.end_rows(count)
+//!   or at once:  for each input: batch.push_column(input, values) or push_words;
+//!                batch.end_rows(count)
 //! program.run(&mut batch)
 //! batch.value(row)   or   batch.truth(row)   or   batch.numbers() of all rows
 //! ```
@@ -78,9 +79,9 @@ impl Batch {
         }
     }
 
-    /// As [`push_column`](Batch::push_column), for values of so many bytes, at most eight, none of
-    /// them NULL: little-endian words. False, and nothing is pushed, for a type that is not stored
-    /// so.
+    /// As [`push_column`](Batch::push_column), for values of `bytes` bytes each, at most eight,
+    /// none of them NULL: little-endian words. False, and nothing is pushed, for a type that is not
+    /// stored so.
     pub fn push_words(&mut self, input: usize, words: &[u64], bytes: usize) -> bool {
         let Some((reg, form)) = self.inputs.get(input).filter(|_| words.len() <= MAX_ROWS) else {
             return false;
@@ -88,7 +89,7 @@ impl Batch {
         self.lanes.at_mut(*reg).is_some_and(|lane| form.read_words((words, bytes), lane))
     }
 
-    /// Ends so many rows whose columns were pushed as a whole. An input that has not as many makes
+    /// Ends `rows` rows whose columns were pushed as a whole. An input that has not as many makes
     /// all of them errors.
     pub fn end_rows(&mut self, rows: usize) {
         self.rows = rows.min(MAX_ROWS);
@@ -157,7 +158,7 @@ impl Batch {
         })
     }
 
-    /// The results of all rows where they are numbers, stored in so many bytes, and none of them is
+    /// The results of all rows where they are numbers, with the bytes of one, and none of them is
     /// NULL or an error.
     pub fn numbers(&self) -> Option<(usize, &[i64])> {
         let (reg, form) = self.result?;

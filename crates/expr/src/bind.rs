@@ -4,9 +4,11 @@
 //! it, its type, and what typing must know about it beyond the type:
 //!
 //! ```text
-//! label       how strongly its collation binds: literal < column < COLLATE        (public: "Collation precedence")
-//! literal     the literal it is, since 5 is numeric(1,0) beside a decimal and '20000825' a date beside a date
-//! is_settled  the precision and scale of this decimal, or the length of this text as a type, are certain
+//! label      how strongly its collation binds: literal < column < COLLATE ("Collation precedence")
+//! literal    the literal it is, since 5 is numeric(1,0) beside a decimal and '20000825' a date
+//!            beside a date
+//! is_settled the precision and scale of this decimal, or the length of this text as a type, are
+//!            certain
 //! ```
 //!
 //! Invariant: whatever is not certain ends in [`CompileError::Unsupported`] here, or in an

@@ -1,7 +1,8 @@
 //! Stored bytes to lanes and back.
 //!
 //! ```text
-//! bit 1 byte · integers, money little-endian · date 3 · datetime ticks, days · time(n) 3-5 · datetime2(n) time, date
+//! bit 1 byte · integers, money little-endian · date 3 · datetime ticks, days · time(n) 3-5 ·
+//!     datetime2(n) time, date
 //! decimal sign, magnitude (4, 8, 12, 16) · float 8 · real 4 · the rest as it is
 //! ```
 //!
@@ -30,7 +31,7 @@ pub(crate) enum Form {
     Date,
     DateTime,
     SmallDateTime,
-    /// Parts of 10^-scale s, in so many bytes, each worth `unit` parts of 100 ns.
+    /// Parts of 10^-scale s, in this many bytes, each worth `unit` parts of 100 ns.
     Time {
         bytes: usize,
         unit: i64,
@@ -45,7 +46,7 @@ pub(crate) enum Form {
     },
     Float,
     Real,
-    /// At least and at most so many bytes; characters of so many.
+    /// Bytes at least and at most; bytes of a character.
     Bytes {
         least: usize,
         most: usize,
@@ -137,7 +138,7 @@ impl Form {
         }
     }
 
-    /// Appends rows whose values are words of so many bytes, none of them NULL. False, and nothing
+    /// Appends rows whose values are words of `bytes` bytes, none of them NULL. False, and nothing
     /// is done, for a form that is not stored so.
     pub(crate) fn read_words(&self, (words, bytes): (&[u64], usize), lane: &mut Lane) -> bool {
         match (*self, bytes) {

@@ -1,15 +1,15 @@
 //! Lanes: the values of one step for all rows of a batch, one vector per representation.
 //!
 //! ```text
-//! representation   types
-//! ints    i64      bit … bigint, predicates (0 or 1), money (1/10000), and the clocks:
-//!                  date      days since 0001-01-01        datetime       1/300 s since 1900-01-01
-//!                  time(n)   100 ns since midnight        smalldatetime  minutes since 1900-01-01
-//!                  datetime2(n) 100 ns since 0001-01-01
-//! wides   i128     decimal, numeric: the value times 10^scale
-//! floats  f64      float, and real, which is rounded to f32 after each step
-//! spans            text, binary, uniqueidentifier: a place in the batch's arena
-//! none             types whose values are not looked at (xml, text, sql_variant …): only NULL or not
+//! representation types
+//! ints    i64    bit … bigint, predicates (0 or 1), money (1/10000), and the clocks:
+//!                date      days since 0001-01-01        datetime       1/300 s since 1900-01-01
+//!                time(n)   100 ns since midnight        smalldatetime  minutes since 1900-01-01
+//!                datetime2(n) 100 ns since 0001-01-01
+//! wides   i128   decimal, numeric: the value times 10^scale
+//! floats  f64    float, and real, which is rounded to f32 after each step
+//! spans          text, binary, uniqueidentifier: a place in the batch's arena
+//! none           types whose values are not looked at (xml, text, sql_variant …): only NULL or not
 //! ```
 //!
 //! Invariants

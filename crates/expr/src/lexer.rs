@@ -39,7 +39,7 @@ pub(crate) enum TokenKind {
     /// Digits and a point.
     Decimal(String),
     Float(String),
-    /// What stands behind `$`.
+    /// What stands after `$`.
     Money(String),
     Text {
         text: String,

@@ -130,7 +130,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// One more operator behind `left`, if it is on `level` or above.
+    /// One more operator after `left`, if it is on `level` or above.
     fn infix(&mut self, left: Id, level: u8) -> Result<Option<Id>, CompileError> {
         let at = self.at();
         if let TokenKind::Symbol(symbol) = *self.peek() {

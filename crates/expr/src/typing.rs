@@ -204,7 +204,7 @@ pub(crate) fn common(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         (SqlType::Time { scale }, SqlType::Time { scale: other }) => {
             Some(SqlType::Time { scale: *scale.max(other) })
         }
-        // Behind the point, datetime has three digits.
+        // After the point, datetime has three digits.
         (SqlType::DateTime2 { scale }, SqlType::DateTime) => {
             Some(SqlType::DateTime2 { scale: *scale.max(&3) })
         }
@@ -254,7 +254,8 @@ pub(crate) fn characters(ty: &SqlType) -> Option<u16> {
     }
 }
 
-/// varchar or nvarchar of so many characters, at most 8,000 bytes; `None` characters is `(max)`.
+/// varchar or nvarchar of `characters` characters, at most 8,000 bytes; `None` characters is
+/// `(max)`.
 pub(crate) fn text_type(is_wide: bool, characters: Option<u16>, collation: Collation) -> SqlType {
     if is_wide {
         let len = characters.map(|it| it.saturating_mul(2).clamp(2, MAX_BYTES));

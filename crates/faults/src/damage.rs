@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 8;
 /// Progress of the copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied {
-    /// Bytes copied.
+    /// Bytes copied so far, of all files.
     pub bytes: u64,
     /// Bytes that are stored in the inputs.
     pub bytes_total: u64,
@@ -56,11 +56,12 @@ pub fn damage_with_progress(
     progress: &mut dyn FnMut(Copied),
 ) -> Result<Truth, Error> {
     let image = open(inputs, outputs)?;
-    let candidates = Candidates::new(&image)?;
+    let db = Candidates::new(&image)?;
     let not_applicable = Error::NotApplicable { kind: kind.name(), needs: kind.needs() };
-    let fault = attempt(&candidates, kind, seed).ok_or(not_applicable)?;
+    let fault = attempt(&db, kind, seed).ok_or(not_applicable)?;
     let truth = truth::of(&image, kind, seed, &fault)?;
-    write(&image, inputs, outputs, (&fault.images, fault.truncate), progress)?;
+    let changes = Changes { images: &fault.images, truncate: fault.truncate };
+    write(&image, inputs, outputs, changes, progress)?;
     Ok(truth)
 }
 
@@ -76,12 +77,13 @@ pub fn harmless(
     seed: u64,
 ) -> Result<Vec<Change>, Error> {
     let image = open(inputs, outputs)?;
-    let candidates = Candidates::new(&image)?;
+    let db = Candidates::new(&image)?;
     let not_applicable =
         Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
-    let images = kind.make(&candidates, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
+    let images = kind.make(&db, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
     let changes = truth::changes(&image, &images)?;
-    write(&image, inputs, outputs, (&images, None), &mut |_| {})?;
+    let written = Changes { images: &images, truncate: None };
+    write(&image, inputs, outputs, written, &mut |_| {})?;
     Ok(changes)
 }
 
@@ -91,13 +93,13 @@ pub fn harmless(
 /// The database cannot be read.
 pub fn applicable(inputs: &[&Path]) -> Result<Vec<Kind>, Error> {
     let image = Image::open(inputs)?;
-    let candidates = Candidates::new(&image)?;
-    Ok(Kind::ALL.iter().filter(|kind| attempt(&candidates, **kind, 0).is_some()).copied().collect())
+    let db = Candidates::new(&image)?;
+    Ok(Kind::ALL.iter().filter(|kind| attempt(&db, **kind, 0).is_some()).copied().collect())
 }
 
-fn attempt(candidates: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
+fn attempt(db: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
     let mut rng = rng(seed, kind.name());
-    (0..ATTEMPTS).find_map(|_| kind.make(candidates, &mut rng))
+    (0..ATTEMPTS).find_map(|_| kind.make(db, &mut rng))
 }
 
 fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {
@@ -114,8 +116,13 @@ fn rng(seed: u64, name: &str) -> SplitMix64 {
     SplitMix64::new(seed ^ name.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
 }
 
-/// New images of pages, and where a file ends.
-type Changes<'c> = (&'c [(PageId, PageBuf)], Option<(FileId, u64)>);
+/// What is written over a copy.
+#[derive(Clone, Copy)]
+struct Changes<'c> {
+    images: &'c [(PageId, PageBuf)],
+    /// A file and its new length in bytes.
+    truncate: Option<(FileId, u64)>,
+}
 
 fn write(
     image: &Image,
@@ -155,11 +162,11 @@ fn copy_file(source: &File, copy: &File, tick: &mut dyn FnMut(u64)) -> Result<()
     Ok(())
 }
 
-fn write_changes((images, truncate): Changes<'_>, file: FileId, copy: &File) -> Result<(), Error> {
-    for (page, image) in images.iter().filter(|(page, _)| page.file == file) {
+fn write_changes(changes: Changes<'_>, file: FileId, copy: &File) -> Result<(), Error> {
+    for (page, image) in changes.images.iter().filter(|(page, _)| page.file == file) {
         copy.write_all_at(u64::from(page.page) * PAGE_BYTES as u64, &image[..])?;
     }
-    if let Some((_, bytes)) = truncate.filter(|(id, _)| *id == file) {
+    if let Some((_, bytes)) = changes.truncate.filter(|(id, _)| *id == file) {
         copy.set_len(bytes)?;
     }
     Ok(())

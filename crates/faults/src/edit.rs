@@ -12,13 +12,13 @@ use crate::fault::{Fault, Owner};
 
 /// Pages that are being changed, over a database that is only read.
 pub(crate) struct Edit<'t> {
-    candidates: &'t Candidates<'t>,
+    db: &'t Candidates<'t>,
     pages: BTreeMap<PageId, PageBuf>,
 }
 
 impl<'t> Edit<'t> {
-    pub(crate) fn new(candidates: &'t Candidates<'t>) -> Self {
-        Edit { candidates, pages: BTreeMap::new() }
+    pub(crate) fn new(db: &'t Candidates<'t>) -> Self {
+        Edit { db, pages: BTreeMap::new() }
     }
 
     /// A page as it is now.
@@ -26,7 +26,7 @@ impl<'t> Edit<'t> {
         use std::collections::btree_map::Entry;
         match self.pages.entry(id) {
             Entry::Occupied(page) => Some(page.into_mut()),
-            Entry::Vacant(place) => Some(place.insert(self.candidates.page(id)?)),
+            Entry::Vacant(place) => Some(place.insert(self.db.page(id)?)),
         }
     }
 
@@ -60,7 +60,7 @@ impl<'t> Edit<'t> {
 
     fn is_heap(&self, id: PageId) -> bool {
         let unit = self.pages.get(&id).map(|page| PageHeader::of(page).alloc_unit());
-        let owner = unit.and_then(|unit| self.candidates.catalog.owner_of(unit));
+        let owner = unit.and_then(|unit| self.db.catalog.owner_of(unit));
         owner.is_some_and(|(_, rowset)| rowset.index.0 == 0)
     }
 
@@ -76,9 +76,9 @@ impl<'t> Edit<'t> {
 
     /// The pages as they will be stored.
     pub(crate) fn images(self) -> Option<Vec<(PageId, PageBuf)>> {
-        let candidates = self.candidates;
+        let db = self.db;
         let seal = |(id, mut page): (PageId, PageBuf)| {
-            reseal(candidates.image, id, &mut page)?;
+            reseal(db.image, id, &mut page)?;
             Some((id, page))
         };
         self.pages.into_iter().map(seal).collect()

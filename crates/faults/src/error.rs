@@ -7,18 +7,14 @@ use extentdb_base::PageId;
 /// Errors of `damage`, `harmless` and `crash`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant names its fields")]
 pub enum Error {
     /// A system call failed.
     #[error(transparent)]
     Io(#[from] extentdb_io::Error),
     /// The number of paths is not the number of files.
     #[error("{found} paths were given for {expected} files")]
-    PathCount {
-        /// Data files.
-        expected: usize,
-        /// Paths.
-        found: usize,
-    },
+    PathCount { expected: usize, found: usize },
     /// A log for a crash cannot be written.
     #[error("the log of the crash cannot be made: {0}")]
     Log(String),
@@ -27,13 +23,11 @@ pub enum Error {
     UnknownKind {
         /// The name given.
         name: String,
-        /// All names.
         known: String,
     },
     /// The database has no structure that this fault can be made in.
     #[error("this database has nothing to do the fault {kind} to: {needs}")]
     NotApplicable {
-        /// The fault.
         kind: &'static str,
         /// What it needs.
         needs: &'static str,
@@ -41,7 +35,6 @@ pub enum Error {
     /// The file is not a data file.
     #[error("{} is not a data file: {what}", path.display())]
     NotDataFile {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         what: &'static str,
@@ -51,10 +44,5 @@ pub enum Error {
     Catalog(#[from] extentdb_catalog::Error),
     /// A page of the database to be damaged could not be read.
     #[error("page {page} cannot be read")]
-    Page {
-        /// The page.
-        page: PageId,
-        /// Why.
-        source: extentdb_catalog::PageError,
-    },
+    Page { page: PageId, source: extentdb_catalog::PageError },
 }

@@ -71,7 +71,6 @@ pub(crate) fn null_bit(page: &PageBuf, slot: u16, column: &PhysicalColumn) -> Op
 
 /// The first bytes of the parts of a record, on the page.
 pub(crate) struct Anatomy {
-    /// Column count.
     pub(crate) column_count: usize,
     /// Count of variable columns; 0 without any.
     pub(crate) var_count: usize,
@@ -195,13 +194,9 @@ pub(crate) fn has_pointers(record: &Record<'_>) -> bool {
 }
 
 /// The clustered key of a row as `name = value and …`.
-pub(crate) fn key_text(
-    candidates: &Candidates<'_>,
-    found: &CandidatePage,
-    slot: u16,
-) -> Option<String> {
-    let rowset = candidates.rowset(&found.partition)?;
-    let table = candidates.table(&found.partition)?;
+pub(crate) fn key_text(db: &Candidates<'_>, found: &CandidatePage, slot: u16) -> Option<String> {
+    let rowset = db.rowset(&found.partition)?;
+    let table = db.table(&found.partition)?;
     if found.partition.index.0 != 1 {
         return None;
     }

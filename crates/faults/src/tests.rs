@@ -61,7 +61,7 @@ impl Made {
 }
 
 #[test]
-fn the_fixture_has_something_for_every_fault_that_can_be_built() {
+fn the_fixture_has_a_candidate_for_every_buildable_fault() {
     let kinds = applicable(&made().inputs()).unwrap();
     let missing: Vec<Kind> =
         Kind::ALL.iter().filter(|kind| !kinds.contains(kind)).copied().collect();
@@ -140,7 +140,7 @@ fn expectations_of_the_options_are_part_of_the_full_ones() {
 }
 
 #[test]
-fn keys_of_damaged_rows_are_told() {
+fn truths_have_the_keys_of_damaged_rows() {
     let (truth, _) = made().damage(Kind::KeyRaised, 1);
     let key = truth.key.unwrap();
     assert!(key.starts_with("id = ") && key.contains(" and tag = "), "{key}");
@@ -149,7 +149,7 @@ fn keys_of_damaged_rows_are_told() {
 /// Row by row, the catalog of faults: each has its kind in `docs/faults.md`, or a reason there,
 /// and the numbers that the document names are those of the truths.
 #[test]
-fn the_document_lists_all_faults_with_what_a_check_says() {
+fn the_document_lists_all_faults_with_their_messages() {
     const ROWS: usize = 170;
     let text = include_str!("../../../docs/faults.md");
     let cells = |line: &str| {
@@ -224,7 +224,7 @@ fn equal_seeds_make_equal_faults() {
 }
 
 #[test]
-fn names_lead_to_kinds_and_a_wrong_name_lists_them() {
+fn kinds_are_found_by_name_and_a_wrong_name_lists_them() {
     assert!(Kind::ALL.iter().all(|kind| Kind::from_name(kind.name()).unwrap() == *kind));
     let error = Kind::from_name("coffee").unwrap_err().to_string();
     assert!(error.contains("flipped-byte") && error.contains("foreign-page"), "{error}");

@@ -140,8 +140,8 @@ pub(crate) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
     })
 }
 
-/// The repair of the catalog of faults. It assumes that a truncated file ends in a table: an index can
-/// be rebuilt.
+/// The repair of the catalog of faults. It assumes that a truncated file ends in a table: an index
+/// can be rebuilt.
 fn repair(kind: Kind, fault: &Fault) -> Repair {
     match (kind, fault.owner.index) {
         (Kind::TruncatedFile, Some(index)) if index.0 > 1 => Repair::Rebuild,

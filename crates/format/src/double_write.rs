@@ -16,7 +16,8 @@
 //!     32   10 use of this opening (an LSN)          24   10 the log was durable up to here
 //!     42   10 oldest use that a data file may name          34    2 images
 //!     52    4 pages per segment                     36    4 CRC-32C of the rest of the page
-//!     56    4 CRC-32C of bytes 0..56                40   12 × images: file u16, 0 u16, page u32, CRC-32C u32
+//!     56    4 CRC-32C of bytes 0..56                40   12 × images: file u16, 0 u16, page u32,
+//!                                                        CRC-32C u32
 //! ```
 //!
 //! Invariants
@@ -130,7 +131,7 @@ pub struct Directory {
 /// An image of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// The page.
+    /// Page whose image the segment holds.
     pub page: PageId,
     /// CRC-32C of the image.
     pub checksum: u32,

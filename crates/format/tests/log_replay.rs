@@ -451,7 +451,7 @@ mod random {
         for (at, value) in damage {
             bytes[*at] = *value;
         }
-        // The record follows on the page: what comes behind that test is meant here.
+        // The record follows on the page: what comes after that test is meant here.
         PageHeader::of_mut(&mut bytes).page_id_bytes = PAGE.to_bytes();
         PageHeader::of_mut(&mut bytes).lsn_bytes = Lsn::new(3, 16, 1).to_bytes();
         bytes

@@ -317,7 +317,7 @@ fn the_front_of_every_extent_decodes_alone() {
             }
             fronts += 1;
         }
-        // The padding behind TAPE ends at the first filemark.
+        // The padding after TAPE ends at the first filemark.
         at += if header.kind == RecordKind::Padding { len + 0x1000 } else { len };
         if header.kind == RecordKind::Index {
             break;

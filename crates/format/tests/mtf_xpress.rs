@@ -153,7 +153,7 @@ fn each_kind_of_damage_has_its_name() {
     payload.extend([0; 3]);
     assert_eq!(decoder.decode(&payload, &mut out[..8]), Err(Damage::LeftOver { bytes: 5 }));
 
-    // Symbol 256 + 15: a length of 3 + 15 and more. The byte behind the two units says 255, the u16
+    // Symbol 256 + 15: a length of 3 + 15 and more. The byte after the two units says 255, the u16
     // says 14.
     let mut payload = vec![0; 263];
     payload[0] = 1;

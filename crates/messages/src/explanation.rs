@@ -13,7 +13,7 @@
 use crate::parse;
 use crate::table::MESSAGES;
 
-/// What a message means to somebody who has to act on it.
+/// What a message means to the person who has to act on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Explanation {
     /// Number of the message.

@@ -1,8 +1,8 @@
 //! The table of messages: `messages.tsv`, parsed at compile time and searched by number.
 //!
 //! ```text
-//! number  severity  counts  repair     raised by   text
-//! 8905    16        A       data_loss  allocation  Extent %S_PGID in database ID %d is marked allocated …
+//! number  severity  counts  repair     raised by   classes  text
+//! 8905    16        A       data_loss  allocation  across   Extent %S_PGID in database ID %d is …
 //! ```
 //!
 //! Invariants
@@ -12,6 +12,7 @@
 
 use std::fmt;
 
+use crate::class::{Class, Classes};
 use crate::parse;
 use crate::template::{self, Arg, ArgKind, FormatError};
 
@@ -28,6 +29,8 @@ pub struct Message {
     pub repair: Repair,
     /// The checks that raise it.
     pub raised_by: Family,
+    /// The groups it belongs to.
+    pub classes: Classes,
     /// Template, see [`Message::format`].
     pub text: &'static str,
 }
@@ -148,6 +151,11 @@ pub fn lookup(number: u32) -> Option<&'static Message> {
     MESSAGES.binary_search_by_key(&number, |message| message.number).ok().map(|at| &MESSAGES[at])
 }
 
+/// True when the message with this number is in the class.
+pub fn is_in(number: u32, class: Class) -> bool {
+    lookup(number).is_some_and(|message| message.classes.has(class))
+}
+
 /// All messages, by number.
 pub fn all() -> &'static [Message] {
     &MESSAGES
@@ -158,7 +166,7 @@ const COUNT: usize = parse::count_lines(SOURCE, "");
 pub(crate) static MESSAGES: [Message; COUNT] = read_table(SOURCE);
 
 const fn read_table(mut source: &'static str) -> [Message; COUNT] {
-    let mut messages = [read_row("0\t10\t-\tnone\tnote\t-"); COUNT];
+    let mut messages = [read_row("0\t10\t-\tnone\tnote\t-\t-"); COUNT];
     let mut count = 0;
     while !source.is_empty() {
         let (line, rest) = parse::split_once(source, b'\n');
@@ -180,14 +188,16 @@ const fn read_row(line: &'static str) -> Message {
     let (severity, line) = parse::split_once(line, b'\t');
     let (counts, line) = parse::split_once(line, b'\t');
     let (repair, line) = parse::split_once(line, b'\t');
-    let (raised_by, text) = parse::split_once(line, b'\t');
-    assert!(!text.is_empty(), "a message has six fields");
+    let (raised_by, line) = parse::split_once(line, b'\t');
+    let (classes, text) = parse::split_once(line, b'\t');
+    assert!(!text.is_empty(), "a message has seven fields");
     Message {
         number: parse::number(number),
         severity: parse::number(severity) as u8,
         counts: read_counts(counts),
         repair: read_repair(repair),
         raised_by: read_family(raised_by),
+        classes: Classes::read(classes),
         text,
     }
 }

@@ -262,3 +262,16 @@ fn repair_depends_on_the_kind_of_index_where_it_says_so() {
         "repair_allow_data_loss"
     );
 }
+
+#[test]
+fn classes_agree_with_totals_and_families() {
+    for message in all() {
+        let number = message.number;
+        let has = |class| message.classes.has(class);
+        assert!(!has(Class::Keys) || message.raised_by == Family::Index, "message {number}");
+        assert!(!has(Class::Link) || has(Class::Across), "message {number}");
+        assert!(message.classes == Classes::default() || message.raised_by != Family::Note);
+    }
+    assert!(is_in(8976, Class::Link) && is_in(8976, Class::LostPages) && !is_in(8976, Class::Rule));
+    assert_eq!(all().iter().filter(|message| message.classes.has(Class::Across)).count(), 65);
+}

@@ -66,7 +66,7 @@ impl DataFile {
         self.header.as_ref()
     }
 
-    /// File id.
+    /// File id, from the header page or the maps.
     pub fn id(&self) -> FileId {
         self.id
     }

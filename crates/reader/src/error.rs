@@ -8,22 +8,18 @@ use extentdb_types::Guid;
 /// The files cannot be opened as a database.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant names its fields")]
 pub enum Error {
     /// No path at all.
     #[error("no file was given")]
     NothingGiven,
     /// The file has no bytes.
     #[error("{}: the file is empty", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// Neither data file nor log nor backup.
     #[error("{}: not a SQL Server data file, log or backup: {what} ({bytes} bytes)", path.display())]
     NotRecognized {
-        /// The file.
         path: PathBuf,
-        /// Its length.
         bytes: u64,
         /// Its first bytes, described.
         what: &'static str,
@@ -33,17 +29,14 @@ pub enum Error {
     SameFile {
         /// The first name.
         first: PathBuf,
-        /// The other.
         second: PathBuf,
     },
     /// Two files claim one file id.
     #[error("{} and {} both say they are file {file} of the database", first.display(), second.display())]
     SameFileId {
-        /// The id.
         file: FileId,
         /// The first file.
         first: PathBuf,
-        /// The other.
         second: PathBuf,
     },
     /// Files of two databases.
@@ -51,7 +44,6 @@ pub enum Error {
     OtherDatabase {
         /// The first file.
         first: PathBuf,
-        /// The other.
         second: PathBuf,
     },
     /// A log that does not belong to the data files.
@@ -60,7 +52,6 @@ pub enum Error {
         log.display(), data.display()
     )]
     LogOfOtherDatabase {
-        /// The log.
         log: PathBuf,
         /// Its binding id.
         log_id: Guid,
@@ -74,7 +65,6 @@ pub enum Error {
     FilesAndBackups {
         /// A data file.
         file: PathBuf,
-        /// A backup.
         backup: PathBuf,
     },
     /// Data files have no point in time but their end.
@@ -97,10 +87,7 @@ pub enum Error {
     },
     /// A log has no tables.
     #[error("{}: this is a log file; give the data file it belongs to, or use `log`", path.display())]
-    OnlyLog {
-        /// The log.
-        path: PathBuf,
-    },
+    OnlyLog { path: PathBuf },
     /// The operating system refused.
     #[error(transparent)]
     Io(#[from] extentdb_io::Error),

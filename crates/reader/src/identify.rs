@@ -1,9 +1,10 @@
 //! Identifies one file by its own bytes, to group files that belong together.
 //!
 //! ```text
-//! data file   file header page      ─▶ binding id, file id, fork
-//! log file    file header page      ─▶ binding id, file id, fork
-//! backup      media header, MSCI    ─▶ media set, family; each set: kind, database, binding id, forks, LSNs
+//! data file  file header page    ─▶ binding id, file id, fork
+//! log file   file header page    ─▶ binding id, file id, fork
+//! backup     media header, MSCI  ─▶ media set, family; each set: kind, database, binding id,
+//!                                forks, LSNs
 //! ```
 //!
 //! Data and log files belong together when their binding ids are equal; backup files are stripes of
@@ -25,11 +26,11 @@ use crate::open::{Kind, recognize};
 /// A file and its kind.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Its kind.
+    /// Kind by the first pages or blocks.
     pub kind: IdentityKind,
 }
 
@@ -58,7 +59,7 @@ pub struct FileOfDatabase {
     pub file_guid: Option<Guid>,
     /// Where the file was last backed up.
     pub backup_lsn: Option<Lsn>,
-    /// Logical name.
+    /// Logical name from the header page.
     pub name: Option<String>,
 }
 

@@ -20,8 +20,8 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` returns the
-    /// file back.
+    /// Takes an open file that has a file header of filegroup 0, or a VLF at 8 KiB. `Err` returns
+    /// the file back.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -57,7 +57,7 @@ impl LogFile {
         self.file.path()
     }
 
-    /// The bytes.
+    /// The open log file.
     pub fn file(&self) -> &File {
         &self.file
     }

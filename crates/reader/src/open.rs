@@ -63,7 +63,7 @@ pub struct Restart {
 
 /// The origin of the pages.
 pub enum Origin {
-    /// Data files.
+    /// Data files, with their logs.
     Files,
     /// A backup set.
     Backup(Box<Backup>),
@@ -225,7 +225,7 @@ impl Opened {
         boot_record(self.source()).is_some_and(|boot| !boot.status.is_clean())
     }
 
-    /// The pages.
+    /// The pages, with those that recovery replaced.
     pub fn source(&self) -> &dyn PageSource {
         &*self.source
     }
@@ -376,7 +376,7 @@ impl Database {
         }
     }
 
-    /// The catalog.
+    /// The catalog, read when the database was opened.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }

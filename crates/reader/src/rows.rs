@@ -57,13 +57,13 @@ pub enum ScanError {
     /// The table stores no rows.
     #[error("{table}: no heap or clustered index in the catalog")]
     NoBase {
-        /// Its name.
+        /// Name of the table.
         table: String,
     },
     /// Rows are stored in a way this program does not read.
     #[error("not supported: {table} is stored as {storage}")]
     Storage {
-        /// Its name.
+        /// Name of the table.
         table: String,
         /// How it is stored.
         storage: String,
@@ -169,7 +169,7 @@ struct RowsetScan<'d> {
     catalog: &'d Catalog,
     rowset: &'d Rowset,
     /// For each column of the table, its column in this rowset.
-    places: Vec<(&'d Column, Option<&'d PhysicalColumn>)>,
+    mapping: Vec<(&'d Column, Option<&'d PhysicalColumn>)>,
     scan: BasePages<'d>,
     home: Option<CurrentPage>,
     /// Slot of the next record.
@@ -192,7 +192,7 @@ impl<'d> RowsetScan<'d> {
             pages,
             catalog,
             rowset,
-            places: columns
+            mapping: columns
                 .iter()
                 .map(|column| (*column, rowset.layout.column(column.id)))
                 .collect(),
@@ -282,7 +282,7 @@ impl<'d> RowsetScan<'d> {
             bytes,
             ci,
             rowset: self.rowset,
-            places: &self.places,
+            mapping: &self.mapping,
             pages: self.pages,
             catalog: self.catalog,
         })
@@ -373,7 +373,7 @@ pub struct Row<'s> {
     /// Compression information of the row's page.
     ci: Option<CiView<'s>>,
     rowset: &'s Rowset,
-    places: &'s [(&'s Column, Option<&'s PhysicalColumn>)],
+    mapping: &'s [(&'s Column, Option<&'s PhysicalColumn>)],
     pages: &'s CheckedPages<'s>,
     catalog: &'s Catalog,
 }
@@ -381,12 +381,12 @@ pub struct Row<'s> {
 impl<'s> Row<'s> {
     /// Number of columns.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.mapping.len()
     }
 
     /// True for a row without columns.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.mapping.is_empty()
     }
 
     /// The value of a column, by its position in [`TableScan::columns`].
@@ -394,22 +394,22 @@ impl<'s> Row<'s> {
     /// # Errors
     /// The bytes are no value of the column's type, or the off-row value cannot be found.
     pub fn value(&self, position: usize) -> Result<Value<'s>, Fault> {
-        let Some((column, place)) = self.places.get(position) else {
+        let Some((column, physical)) = self.mapping.get(position) else {
             return Ok(Value::Datum(Datum::Null));
         };
-        let Some(ty) = column.ty.or(place.and_then(|place| place.ty)) else {
+        let Some(ty) = column.ty.or(physical.and_then(|physical| physical.ty)) else {
             return Err(Fault::Catalog(format!(
                 "column {} has unknown type {}",
                 column.name, column.xtype
             )));
         };
-        let cell = match place {
-            Some(place) if !place.is_sparse() => self.cell(column, place, ty)?,
+        let cell = match physical {
+            Some(physical) if !physical.is_sparse() => self.cell(column, physical, ty)?,
             _ => self.sparse_cell(column)?,
         };
         match cell {
             Cell::Null => Ok(Value::Datum(Datum::Null)),
-            Cell::Missing => self.added_default(column, *place, ty),
+            Cell::Missing => self.added_default(column, *physical, ty),
             Cell::Bit(bit) => Ok(Value::Datum(Datum::Bit(bit))),
             Cell::Bytes(Cow::Borrowed(bytes)) => self.decode(column, ty, bytes).map(Value::Datum),
             Cell::Bytes(Cow::Owned(bytes)) => {
@@ -422,15 +422,15 @@ impl<'s> Row<'s> {
     fn cell(
         &self,
         column: &Column,
-        place: &PhysicalColumn,
+        physical: &PhysicalColumn,
         ty: SqlType,
     ) -> Result<Cell<'s>, Fault> {
         let fault = |what| Fault::Compressed { rid: self.rid, what };
         match &self.bytes {
             RowBytes::Plain(record) => {
-                cell(record, place, Level::Leaf).map_err(|error| fault(error.to_string()))
+                cell(record, physical, Level::Leaf).map_err(|error| fault(error.to_string()))
             }
-            RowBytes::Compressed(record) => compressed_cell(record, self.ci.as_ref(), place, ty)
+            RowBytes::Compressed(record) => compressed_cell(record, self.ci.as_ref(), physical, ty)
                 .map_err(|e| fault(format!("{}: {e}", column.name))),
         }
     }
@@ -439,7 +439,7 @@ impl<'s> Row<'s> {
     fn sparse_cell(&self, column: &Column) -> Result<Cell<'s>, Fault> {
         if !column.sparse {
             return Err(Fault::Catalog(format!(
-                "column {} has no place in rowset {}",
+                "column {} is not stored in rowset {}",
                 column.name, self.rowset.id
             )));
         }
@@ -495,10 +495,11 @@ impl<'s> Row<'s> {
     fn added_default(
         &self,
         column: &Column,
-        place: Option<&PhysicalColumn>,
+        physical: Option<&PhysicalColumn>,
         ty: SqlType,
     ) -> Result<Value<'s>, Fault> {
-        let datum = match place.and_then(|place| self.catalog.added_default(self.rowset.id, place))
+        let datum = match physical
+            .and_then(|physical| self.catalog.added_default(self.rowset.id, physical))
         {
             None => Datum::Null,
             Some(AddedDefault::Bytes(bytes)) => self.decode(column, ty, bytes)?,
@@ -517,10 +518,10 @@ impl<'s> Row<'s> {
 fn compressed_cell<'s>(
     record: &CdRecord<'s>,
     ci: Option<&CiView<'s>>,
-    place: &PhysicalColumn,
+    physical: &PhysicalColumn,
     ty: SqlType,
 ) -> Result<Cell<'s>, CompressedError> {
-    let Some(number) = place.ordinal.checked_sub(1).and_then(|n| u16::try_from(n).ok()) else {
+    let Some(number) = physical.ordinal.checked_sub(1).and_then(|n| u16::try_from(n).ok()) else {
         return Ok(Cell::Missing);
     };
     let Some(stored) = record.column(number) else { return Ok(Cell::Missing) };

@@ -75,13 +75,13 @@ pub trait PageSource: Send + Sync {
 #[non_exhaustive]
 pub enum ReadError {
     /// The file is not among those given.
-    #[error("file {file} of the database is not there")]
+    #[error("file {file} of the database is missing")]
     NoFile {
-        /// Its id.
+        /// The missing file id.
         file: FileId,
     },
     /// The file is shorter.
-    #[error("page {page} lies behind the end of its file, which has {pages} pages")]
+    #[error("page {page} lies past the end of its file, which has {pages} pages")]
     BeyondEnd {
         /// The first page that is missing.
         page: PageId,

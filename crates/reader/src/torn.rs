@@ -35,12 +35,12 @@ pub enum TornRepair {
     NoArea,
     /// It belongs to another database, or to another state of these files: it is not used.
     Foreign {
-        /// The area.
+        /// Path of the double-write area.
         area: PathBuf,
     },
     /// It was used.
     Used {
-        /// The area.
+        /// Path of the double-write area.
         area: PathBuf,
         /// Pages that are read from it, ascending.
         pages: Vec<PageId>,

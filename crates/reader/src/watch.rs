@@ -21,9 +21,9 @@ use extentdb_io::{Error, File, FileIdentity, FileStamp};
 /// Why a file is no evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
-    /// The file.
+    /// Path of the file in use.
     pub path: PathBuf,
-    /// The evidence.
+    /// Why the file counts as in use.
     pub sign: UseSign,
 }
 

@@ -28,7 +28,7 @@ mod tests;
 mod write;
 
 use extentdb_base::PageId;
-use extentdb_catalog::layout::{Compression, Level, PhysicalColumn, Place, RowLayout};
+use extentdb_catalog::layout::{ColumnOffset, Compression, Level, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_catalog::table::RowsetLayout;
 use extentdb_format::record::row::{DATA_HEADER_BYTES, INDEX_HEADER_BYTES};
@@ -238,7 +238,7 @@ fn key_of(layout: &RowLayout) -> Vec<usize> {
 }
 
 /// Where a column lies in the records of a level.
-fn place(column: &PhysicalColumn, level: Level) -> Place {
+fn place(column: &PhysicalColumn, level: Level) -> ColumnOffset {
     match level {
         Level::Leaf => column.leaf,
         Level::Interior => column.interior,

@@ -1,4 +1,5 @@
-//! ALTER TABLE and ALTER INDEX: columns are added, dropped and changed; indexes disabled and rebuilt.
+//! ALTER TABLE and ALTER INDEX: columns are added, dropped and changed; indexes disabled and
+//! rebuilt.
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec};
@@ -52,7 +53,7 @@ impl Workload<'_, '_> {
             at,
             &format!("add column {own} {} to {name}", column.ty),
             added,
-            (name, spec, how),
+            reshape(name, spec, how),
         )
     }
 
@@ -72,14 +73,14 @@ impl Workload<'_, '_> {
             let mut bare = TableSpec::clone(&model.spec);
             bare.columns[chosen].default = None;
             let what = format!("drop the default of {}", own.name);
-            return self.reshaped(at, &what, default, (name, bare, Reshape::Keep));
+            return self.reshaped(at, &what, default, reshape(name, bare, Reshape::Keep));
         }
         let dropped = session.drop_column(&table, &own.name);
         self.reshaped(
             at,
             &format!("drop column {} of {name}", own.name),
             dropped,
-            (name, spec, Reshape::Drop(chosen)),
+            reshape(name, spec, Reshape::Drop(chosen)),
         )
     }
 
@@ -103,7 +104,7 @@ impl Workload<'_, '_> {
             at,
             &format!("alter column {} of {name} to {ty}", own.name),
             altered,
-            (name, spec, how),
+            reshape(name, spec, how),
         )
     }
 
@@ -160,9 +161,10 @@ impl Workload<'_, '_> {
         at: usize,
         what: &str,
         done: Result<(), Error>,
-        (table, spec, how): (&str, TableSpec, Reshape),
+        change: Change,
     ) -> Result<(), Stop> {
-        // Rows do not show whether a default was dropped: while it is in doubt, both answers are right.
+        // Rows do not show whether a default was dropped: while it is in doubt, both answers are
+        // right.
         let is_refused = |error: &Error| match error {
             Error::NotSupported { .. } | Error::NoIndex { .. } => true,
             Error::Dependent { object, .. } => object.starts_with("df_"),
@@ -174,7 +176,10 @@ impl Workload<'_, '_> {
             self.state.trace.note(format!("{at}: {what}: {error}"));
             return Ok(());
         }
-        let change = Change::Reshape { table: table.to_owned(), spec: Arc::new(spec), how };
         self.judge(at, what, done, |_| Some(change)).map(|_| ())
     }
+}
+
+fn reshape(table: &str, spec: TableSpec, how: Reshape) -> Change {
+    Change::Reshape { table: table.to_owned(), spec: Arc::new(spec), how }
 }

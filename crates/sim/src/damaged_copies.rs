@@ -17,6 +17,7 @@ use crate::fault::swapped_files::{Foreign, swap};
 use crate::fault::{full_disk, log_damage};
 use crate::kind::Kind;
 use crate::model::Model;
+use crate::property::rows::Addresses;
 use crate::property::{reach, rows};
 use crate::simulation::{EarlierFiles, Simulation};
 
@@ -90,8 +91,10 @@ impl Simulation {
         let open = || {
             let db = Database::open(&environment.paths(), environment.options(&disk))?;
             let found = rows::read(&db)?;
-            let differences: Vec<Option<String>> =
-                models.iter().map(|model| rows::difference(model, &found, false)).collect();
+            let differences: Vec<Option<String>> = models
+                .iter()
+                .map(|model| rows::difference(model, &found, Addresses::Ignored))
+                .collect();
             Ok::<_, Error>((db, differences))
         };
         let (db, mut differences) = match catch_unwind(AssertUnwindSafe(open)) {
@@ -178,14 +181,14 @@ impl Simulation {
         // One data file by itself is the other database.
         for path in paths.data.iter().filter(|_| paths.data.len() > 1) {
             let opened = self.open_swapped("of another database", path, &foreign.closed)?;
-            refuse(&format!("{} of another database", path.display()), opened, true)?;
+            refuse(&format!("{} of another database", path.display()), opened, Expected::Refused)?;
         }
         if older.was_closed && paths.data.len() > 1 {
             // The log may hold everything that an older primary file lacks.
             for (number, path) in paths.data.iter().enumerate().rev() {
                 let opened = self.open_swapped("of before", path, &older.disk)?;
-                let is_secondary = number > 0;
-                refuse(&format!("{} of before", path.display()), opened, is_secondary)?;
+                let expected = if number > 0 { Expected::Refused } else { Expected::RightRows };
+                refuse(&format!("{} of before", path.display()), opened, expected)?;
             }
         }
         refusal.map_or(Ok(()), Err)
@@ -201,7 +204,7 @@ impl Simulation {
         let paths = self.state.environment.paths();
         for (what, from) in foreign.logs() {
             let opened = self.open_swapped(what, &paths.log, from)?;
-            refuse(&format!("crashed, and a log {what}"), opened, true)?;
+            refuse(&format!("crashed, and a log {what}"), opened, Expected::Refused)?;
         }
         for path in paths.data.iter().skip(1).chain([&paths.log]) {
             if let Some(Opened::Wrong(difference)) =
@@ -259,7 +262,9 @@ impl Simulation {
             let read = session.table(name).and_then(|table| rows::read_table(&mut session, &table));
             match read {
                 Ok(found) => {
-                    if let Some(difference) = rows::table_difference(name, model, &found, false) {
+                    if let Some(difference) =
+                        rows::table_difference(name, model, &found, Addresses::Ignored)
+                    {
                         return Err(difference);
                     }
                 }
@@ -290,10 +295,18 @@ impl Simulation {
     }
 }
 
-/// A swapped file loses no row; some must be refused.
-fn refuse(what: &str, opened: Option<Opened>, must_be: bool) -> Result<(), String> {
+/// What an opening with a swapped file must give.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    Refused,
+    /// The rows of the model, or a refusal.
+    RightRows,
+}
+
+/// Checks an opening with a swapped file.
+fn refuse(what: &str, opened: Option<Opened>, expected: Expected) -> Result<(), String> {
     match opened {
-        Some(Opened::Right(_)) if must_be => {
+        Some(Opened::Right(_)) if expected == Expected::Refused => {
             Err(format!("{what}: opened, and its rows happen to be right"))
         }
         Some(Opened::Wrong(difference)) => Err(format!("{what}: {difference}")),

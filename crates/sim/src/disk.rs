@@ -1,7 +1,7 @@
 //! A disk in memory with injected faults: failing reads and syncs, no room to grow.
 //!
 //! ```text
-//! engine ─▶ FaultDisk: fails the calls that the plan names ─▶ MemDisk: volatile and durable bytes, power cuts
+//! engine ─▶ FaultDisk: fails the planned calls ─▶ MemDisk: volatile and durable bytes, power cuts
 //! ```
 //!
 //! Invariants

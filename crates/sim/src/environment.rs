@@ -27,7 +27,6 @@ pub(crate) struct Environment {
     checkpoint_log_bytes: Option<u64>,
     /// Number of row sizes in use; the first ones are the long ones.
     pub(crate) row_sizes: u64,
-    /// See [`Environment::tight`].
     pub(crate) is_tight: bool,
 }
 

@@ -1,9 +1,11 @@
-//! The files at the end of a run, with the rows that must be in them, for other checkers and readers.
+//! The files at the end of a run, with the rows that must be in them, for other checkers and
+//! readers.
 //!
 //! ```text
-//! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf      closed; after a failure as they were
-//!            life.mdf.dw                           and other files of the engine
-//!            rows/dbo.t3.jsonl                      as `extentdb export --format jsonl` writes them, by the first column
+//! DIR/seed-7/life.mdf  more0.ndf  life_log.ldf   closed; after a failure as they were
+//!            life.mdf.dw                        and other files of the engine
+//!            rows/dbo.t3.jsonl                   as `extentdb export --format jsonl` writes them,
+//!                                                by the first column
 //! ```
 
 use std::fmt::Write as _;

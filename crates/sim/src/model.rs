@@ -9,12 +9,10 @@ use extentdb_types::Datum;
 /// Tables by name.
 pub(crate) type Model = BTreeMap<String, TableModel>;
 
-/// A table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableModel {
     pub(crate) spec: Arc<TableSpec>,
     pub(crate) rows: BTreeMap<i32, Stored>,
-    /// By name.
     pub(crate) indexes: BTreeMap<String, Arc<IndexSpec>>,
     /// Disabled indexes by name.
     pub(crate) disabled: BTreeMap<String, Arc<IndexSpec>>,

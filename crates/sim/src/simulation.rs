@@ -1,7 +1,7 @@
 //! A simulation run: a database is created, used, damaged, recovered and checked, again and again.
 //!
 //! ```text
-//! create ─▶ ┌ recovery of a copy without faults: rows, counters, full check; decides what was in doubt
+//! create ─▶ ┌ recovery of a copy without faults: rows, counters, full check; decides the doubts
 //!           │ up to three power cuts during recovery
 //!           │ open, compare; a fault is armed; statements          (workload.rs)
 //!           │ closed: full check; copies are damaged and opened    (fault/, damaged_copies.rs)
@@ -22,6 +22,7 @@ use crate::kept_files::KeptFiles;
 use crate::kind::Kind;
 use crate::model::{Model, with};
 use crate::property::detected::{Witness, witness};
+use crate::property::rows::Addresses;
 use crate::property::{counters, rows, sound};
 use crate::trace::Trace;
 use crate::workload::{RunState, Stop, Workload};
@@ -35,7 +36,8 @@ pub struct RunConfig {
     pub openings: u64,
     /// Files of the smallest size, which do not grow.
     pub is_tight: bool,
-    /// With the statements of the second generation. Without them, seeds give the runs of the first.
+    /// With the statements of the second generation. Without them, seeds give the runs of the
+    /// first.
     pub is_rich: bool,
     /// With CREATE INDEX and DROP INDEX.
     pub is_indexed: bool,
@@ -66,47 +68,6 @@ impl RunConfig {
     pub fn of_kind(kind: Kind, seed: u64) -> RunConfig {
         let is_tight = kind.may_be_tight() && seed % 3 == 2;
         RunConfig { kind, is_tight, ..RunConfig::altered(seed) }
-    }
-
-    /// The device writes sectors of 512 or 4,096 bytes, so that power cuts tear pages.
-    pub fn torn(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Torn, seed)
-    }
-
-    /// The process is killed where other runs lose power.
-    pub fn killed(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Killed, seed)
-    }
-
-    /// The disk is full, at openings and during statements.
-    pub fn full_disk(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::FullDisk, seed)
-    }
-
-    /// DDL in explicit transactions, rolled back for the most part, and checkpoints between any two
-    /// statements.
-    pub fn ddl(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Ddl, seed)
-    }
-
-    /// Used sectors of the log are damaged after each crash.
-    pub fn log_damage(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::LogDamage, seed)
-    }
-
-    /// Files are swapped with those of another database, or of an earlier time.
-    pub fn swapped(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::Swapped, seed)
-    }
-
-    /// One allocated page is bad, in closed databases and in crashed ones.
-    pub fn bad_page(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::BadPage, seed)
-    }
-
-    /// After each close, SGAM marks every mixed extent with a free page.
-    pub fn mixed_extents(seed: u64) -> RunConfig {
-        RunConfig::of_kind(Kind::MixedExtents, seed)
     }
 
     /// Five openings, statements of both generations; every second seed is tight.
@@ -142,9 +103,9 @@ impl RunConfig {
 /// What happened in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
-    /// Steps done.
+    /// Steps of all openings together.
     pub steps: u64,
-    /// Commits acknowledged.
+    /// Acknowledged commits that changed something.
     pub commits: u64,
     /// Transactions rolled back.
     pub rollbacks: u64,
@@ -292,7 +253,7 @@ impl Simulation {
     fn end(&mut self) -> Result<(), String> {
         self.state.disk.memory().set_capacity(None);
         let db = self.open()?;
-        self.compare(&db, true)?;
+        self.compare(&db, "after opening")?;
         db.close().map_err(|error| format!("the last close: {error:?}"))?;
         self.sound(&self.state.disk.memory().clone(), "at the end")
     }
@@ -303,7 +264,7 @@ impl Simulation {
         if was_closed && !db.recovered().was_clean() {
             return Err(format!("closed, and not clean: {:?}", db.recovered()));
         }
-        self.compare(&db, true)?;
+        self.compare(&db, "after opening")?;
         fault.arm(&self.state.disk.clone(), &mut self.state.rng);
         let steps = 20 + self.state.rng.below(400);
         let mut work = Workload::new(&db, &mut self.state);
@@ -386,13 +347,13 @@ impl Simulation {
             Database::open(&self.state.environment.paths(), self.state.environment.options(&disk));
         let db = opened.map_err(|error| format!("recovery: {error:?}"))?;
         self.state.trace.note(format!("recovered: {:?}", db.recovered()));
-        self.compare(&db, false)?;
+        self.compare(&db, "after recovery")?;
         db.close().map_err(|error| format!("close after recovery: {error:?}"))?;
         self.sound(&memory, "after recovery")
     }
 
     /// Compares rows and counters with the model; decides the transactions in doubt.
-    fn compare(&mut self, db: &Database, is_second: bool) -> Result<(), String> {
+    fn compare(&mut self, db: &Database, when: &str) -> Result<(), String> {
         let found = rows::read(db).map_err(|error| format!("scan: {error:?}"))?;
         let state = &mut self.state;
         let in_doubt = std::mem::take(&mut state.in_doubt);
@@ -401,7 +362,7 @@ impl Simulation {
             let chosen = in_doubt.iter().enumerate().filter(|(at, _)| subset >> at & 1 == 1);
             let doubtful =
                 chosen.fold(state.committed.clone(), |model, (_, changes)| with(&model, changes));
-            if rows::difference(&doubtful, &found, false).is_none() {
+            if rows::difference(&doubtful, &found, Addresses::Ignored).is_none() {
                 state.committed = doubtful;
                 for (name, table) in &mut state.committed {
                     for (id, stored) in &mut table.rows {
@@ -411,8 +372,7 @@ impl Simulation {
                 break;
             }
         }
-        let when = if is_second { "after opening" } else { "after recovery" };
-        match rows::difference(&state.committed, &found, true)
+        match rows::difference(&state.committed, &found, Addresses::Compared)
             .or_else(|| counters::difference(db, &found))
         {
             Some(what) => Err(format!("{what}, {when}")),

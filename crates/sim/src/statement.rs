@@ -2,9 +2,9 @@
 //! judged by the model.
 //!
 //! ```text
-//! step    choose ─▶ execute ─▶ judge                 one session, on the thread of the simulation
-//! round   choose ─▶ execute, each session on a       all sessions; only where the schedule of threads
-//!         choose    thread of its own ─▶ judge       follows from a seed (`--cfg shuttle`)
+//! step    choose ─▶ execute ─▶ judge              one session, on the thread of the simulation
+//! round   choose ─▶ execute, each session on a    all sessions; only where the schedule of threads
+//!         choose    thread of its own ─▶ judge    follows from a seed (`--cfg shuttle`)
 //! ```
 //!
 //! No two statements of a round have the same row, none has a row of a transaction that commits in

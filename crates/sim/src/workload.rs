@@ -183,7 +183,8 @@ impl<'d, 's> Workload<'d, 's> {
         self.state.disk.memory().is_dark() || self.state.disk.fired() > self.fired
     }
 
-    /// Applies the change of a statement that succeeded; checks that one that failed was allowed to.
+    /// Applies the change of a statement that succeeded; checks that one that failed was allowed
+    /// to.
     pub(crate) fn judge<T>(
         &mut self,
         at: usize,

@@ -61,9 +61,9 @@ fn assert_cause_is_reported(db: Database, file: &str) {
     ];
     drop((session, table));
     said.push(("close", chain(&db.close().unwrap_err())));
-    let untold: Vec<_> =
+    let unnamed: Vec<_> =
         said.iter().filter(|(_, said)| !said.is_empty() && !said.contains(file)).collect();
-    assert!(untold.is_empty(), "{file} is not named: {untold:?}");
+    assert!(unnamed.is_empty(), "{file} is not named: {unnamed:?}");
 }
 
 /// Reading may go on or not.

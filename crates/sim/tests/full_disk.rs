@@ -85,16 +85,16 @@ fn tolerate<T>(what: &str, done: Result<T, Error>) -> Option<T> {
     }
 }
 
-fn places(session: &mut Session<'_>, table: &Table) -> Vec<(i32, Address)> {
-    let mut places = Vec::new();
+fn addresses(session: &mut Session<'_>, table: &Table) -> Vec<(i32, Address)> {
+    let mut addresses = Vec::new();
     let scanned = session.scan(table, &mut |at, row| {
         if let Datum::Int(id) = row[0] {
-            places.push((id, at));
+            addresses.push((id, at));
         }
         ControlFlow::Continue(())
     });
     scanned.unwrap();
-    places
+    addresses
 }
 
 /// Every operation once or more often.
@@ -128,7 +128,7 @@ fn insert_rows(session: &mut Session<'_>, table: &Table, rows: &mut BTreeMap<i32
 }
 
 fn change_rows(session: &mut Session<'_>, table: &Table, rows: &mut BTreeMap<i32, usize>) {
-    for (id, at) in places(session, table).into_iter().filter(|(id, _)| *id < FIRST_ROWS) {
+    for (id, at) in addresses(session, table).into_iter().filter(|(id, _)| *id < FIRST_ROWS) {
         if id % 2 == 0 {
             if tolerate("update", session.update(table, &at, &row(id, 3000))).is_some() {
                 rows.insert(id, 3000);

@@ -21,8 +21,8 @@ fn explore(scheduler: impl Scheduler + 'static, kinds: &'static [Kind]) {
         let mut rng = shuttle::rand::thread_rng();
         let seed = rng.r#gen::<u32>().into();
         let kind = kinds[rng.gen_range(0..kinds.len())];
-        let run = RunConfig { openings: OPENINGS, ..RunConfig::of_kind(kind, seed) };
-        run(&run).unwrap_or_else(|failure| panic!("{failure}"));
+        let parameters = RunConfig { openings: OPENINGS, ..RunConfig::of_kind(kind, seed) };
+        run(&parameters).unwrap_or_else(|failure| panic!("{failure}"));
     });
 }
 

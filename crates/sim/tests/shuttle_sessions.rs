@@ -69,7 +69,7 @@ struct Owner {
     committed: Rows,
     in_doubt: Option<Rows>,
     /// Values that it gave, or may have given, to shared rows.
-    told: BTreeSet<usize>,
+    given: BTreeSet<usize>,
 }
 
 fn text(len: usize) -> Datum<'static> {
@@ -109,7 +109,7 @@ fn beginning() -> &'static (Vec<Vec<u8>>, Vec<Address>) {
         let columns =
             vec![ColumnSpec::new("id", SqlType::Int).not_null(), ColumnSpec::new("name", ty)];
         let table = session.create_table(&TableSpec::heap("t", columns)).unwrap();
-        let places =
+        let addresses =
             SHARED.iter().map(|id| session.insert(&table, &row(*id, 1)).unwrap()).collect();
         let index = IndexSpec {
             included: vec!["name".to_owned()],
@@ -118,7 +118,7 @@ fn beginning() -> &'static (Vec<Vec<u8>>, Vec<Address>) {
         session.create_index(&table, &index).unwrap();
         drop((session, table));
         db.close().unwrap();
-        (files(&spec().paths()).map(|path| disk.contents(path).unwrap()).collect(), places)
+        (files(&spec().paths()).map(|path| disk.contents(path).unwrap()).collect(), addresses)
     })
 }
 
@@ -177,7 +177,7 @@ impl Owner {
         let first = rng.below(2) as usize;
         for at in [first, 1 - first] {
             let len = rng.below(4000) as usize;
-            self.told.insert(len);
+            self.given.insert(len);
             session.update(&table, &beginning().1[at], &row(SHARED[at], len))?;
         }
         if rng.below(4) == 0 {
@@ -242,11 +242,11 @@ fn compare(db: &Database, owners: &[Owner]) {
         let is_right = theirs == owner.committed || owner.in_doubt.as_ref() == Some(&theirs);
         assert!(is_right, "session {}: {:?} found", owner.number, theirs.keys());
     }
-    let told: BTreeSet<usize> =
-        owners.iter().flat_map(|owner| owner.told.iter().copied()).chain([1]).collect();
+    let given: BTreeSet<usize> =
+        owners.iter().flat_map(|owner| owner.given.iter().copied()).chain([1]).collect();
     for id in SHARED {
-        let is_told = told.iter().any(|len| found[&id].1 == row(id, *len));
-        assert!(is_told, "shared row {id} has a value that nobody gave it");
+        let is_given = given.iter().any(|len| found[&id].1 == row(id, *len));
+        assert!(is_given, "shared row {id} has a value that nobody gave it");
     }
 }
 

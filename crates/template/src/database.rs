@@ -50,7 +50,7 @@ pub struct Progress {
 /// The result of a build.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// User tables.
+    /// User tables, in the order they were added.
     pub tables: Vec<BuiltTable>,
     /// Bytes of each data file.
     pub file_bytes: Vec<u64>,
@@ -59,11 +59,11 @@ pub struct Built {
 /// A user table that was built.
 #[derive(Clone, Debug)]
 pub struct BuiltTable {
-    /// Name.
+    /// Name of the table, without its schema.
     pub name: String,
-    /// Object id.
+    /// Object id in the catalog.
     pub object: ObjectId,
-    /// Rows.
+    /// Rows of the table, without deleted ones.
     pub rows: u64,
     /// Pages of heap or clustered index and of all its indexes, IAM pages included.
     pub pages: u64,
@@ -87,8 +87,10 @@ pub struct FileName {
 /// let rows = FnRows::new(1000, |number, row| {
 ///     row.int(number as i32 + 1).money(number as i64 * 100);
 /// });
-/// let columns = vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("price", SqlType::Money)];
-/// let table = TableSpec::heap("item", columns, rows).clustered(IndexSpec::primary_key("PK_item", &["id"]));
+/// let columns =
+///     vec![ColumnSpec::new("id", SqlType::Int), ColumnSpec::new("price", SqlType::Money)];
+/// let key = IndexSpec::primary_key("PK_item", &["id"]);
+/// let table = TableSpec::heap("item", columns, rows).clustered(key);
 /// DatabaseBuilder::new("shop").seed(7).table(table).build(&["shop.mdf".as_ref()], &mut |_| {})?;
 /// # Ok::<(), extentdb_template::Error>(())
 /// ```

@@ -5,6 +5,7 @@ use extentdb_base::FileId;
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant names its fields")]
 pub enum Error {
     /// The operating system refused.
     #[error(transparent)]
@@ -23,7 +24,6 @@ pub enum Error {
     TooSmall {
         /// Bytes asked for.
         bytes: u64,
-        /// The least.
         least: u64,
     },
     /// The number of rows does not fit the table's identity column.
@@ -34,10 +34,7 @@ pub enum Error {
     },
     /// A data file has 2^32 pages at most.
     #[error("file {file} would have more than 2^32 pages; use more files")]
-    FileFull {
-        /// The file.
-        file: FileId,
-    },
+    FileFull { file: FileId },
     /// The files of a database are numbered with 16 bits, and there must be one.
     #[error("a database has 1 to 32766 data files, not {files}")]
     FileCount {
@@ -46,12 +43,7 @@ pub enum Error {
     },
     /// The number of paths is not the number of files.
     #[error("{found} paths were given for {expected} files")]
-    PathCount {
-        /// Data files.
-        expected: usize,
-        /// Paths.
-        found: usize,
-    },
+    PathCount { expected: usize, found: usize },
     /// The filegroups need more files.
     #[error("{files} data files are too few: the filegroups have {least} at least")]
     TooFewFiles {
@@ -62,33 +54,21 @@ pub enum Error {
     },
     /// There is no filegroup, partition function or scheme of this name.
     #[error("there is no filegroup, partition function or scheme {name}")]
-    NoDataSpace {
-        /// The name.
-        name: String,
-    },
+    NoDataSpace { name: String },
     /// A partition scheme whose function has another type than the column, boundaries that do not
     /// ascend, or another number of partitions than the scheme has filegroups.
     #[error("partition scheme {name} does not fit its function or the partitioning column")]
-    BadScheme {
-        /// The scheme.
-        name: String,
-    },
+    BadScheme { name: String },
     /// A combination whose form on disk is not known.
     #[error("table {table}: {what} is not built")]
     NotBuilt {
-        /// The table.
         table: String,
         /// What it is.
         what: &'static str,
     },
     /// A table is described by a column it does not have.
     #[error("table {table} has no column {column}")]
-    NoColumn {
-        /// The table.
-        table: String,
-        /// The column.
-        column: String,
-    },
+    NoColumn { table: String, column: String },
     /// A foreign key leads to a table without such a key, or to no table.
     #[error(
         "foreign key {name}: {table} is not a table that was added before, or has no key on these columns"
@@ -101,35 +81,27 @@ pub enum Error {
     },
     /// The name is longer than 128 characters.
     #[error("{name} is longer than a name can be")]
-    NameTooLong {
-        /// The name.
-        name: String,
-    },
+    NameTooLong { name: String },
     /// A row does not fit on a page.
     #[error("row {row} of {table} has {bytes} bytes; a page holds 8060")]
     RowTooLong {
-        /// The table.
         table: String,
         /// Number of the row, from 0.
         row: u64,
-        /// Its bytes.
         bytes: usize,
     },
     /// A generator made a value that is no value of the column: of its type, of a row from before
     /// the column, or of a deleted row, which has nothing off the row.
     #[error("row {row} of {table}, column {column}: the value does not fit the column")]
     BadValue {
-        /// The table.
         table: String,
         /// Number of the row, from 0.
         row: u64,
-        /// Column id.
         column: usize,
     },
     /// A table cannot have become what its specification says.
     #[error("table {table}, column {column:?}: {what}")]
     Alteration {
-        /// The table.
         table: String,
         /// The column; empty when it is about rows.
         column: String,
@@ -140,9 +112,7 @@ pub enum Error {
     /// index.
     #[error("index {index} of {table}: row {row} is out of order or repeats a key")]
     Order {
-        /// The table.
         table: String,
-        /// The index.
         index: String,
         /// Number of the row, from 0.
         row: u64,
@@ -151,14 +121,7 @@ pub enum Error {
     #[error(
         "index {index} of {table}: {rows} rows are too many to sort; the generator must name their order"
     )]
-    TooManyToSort {
-        /// The table.
-        table: String,
-        /// The index.
-        index: String,
-        /// Rows.
-        rows: u64,
-    },
+    TooManyToSort { table: String, index: String, rows: u64 },
     /// The writer of the files stopped; its own error is the cause.
     #[error("the files are no longer written")]
     WriterStopped,

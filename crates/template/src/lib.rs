@@ -15,7 +15,7 @@ mod table;
 mod tests;
 mod unit;
 
-pub use catalog::files::{sysfiles1_row, sysprufiles_row};
+pub use catalog::files::{FileKind, sysfiles1_row, sysprufiles_row};
 pub use database::{Built, BuiltTable, DatabaseBuilder, FileName, Progress};
 pub use error::Error;
 pub use extentdb_catalog::table::values::{Cell, LobStream, RowValues};

@@ -1,9 +1,10 @@
 //! A table with all its indexes, from rows that are generated.
 //!
 //! ```text
-//! heap or clustered index   row after row in its order; the RID or uniquifier of each row is kept (8 or 4 bytes)
-//!                           when an index needs it
-//! each nonclustered index   the rows once more, in the order of the index
+//! heap or clustered index  row after row in its order; the RID or uniquifier of each row is kept
+//!                          (8 or 4 bytes)
+//!                          when an index needs it
+//! each nonclustered index  the rows once more, in the order of the index
 //! ```
 //!
 //! An index in several partitions is built as several, each of its own rows. A fragmented index is
@@ -63,7 +64,7 @@ enum Locators {
 impl Locators {
     fn entry<'r>(&self, state: RowState, row: &'r RowValues) -> Entry<'r> {
         let at = state.number as usize;
-        let mut entry = Entry::with_fate(row, state);
+        let mut entry = Entry::with_state(row, state);
         match self {
             Locators::Key => {}
             Locators::Uniquifiers(numbers) => entry.uniquifier = numbers[at].to_le_bytes(),
@@ -258,7 +259,7 @@ impl<'a> TableBuild<'a> {
             if standing != Membership::Live {
                 continue;
             }
-            let placed = heap.push(&Entry::with_fate(&self.row, state), self.space, self.sink);
+            let placed = heap.push(&Entry::with_state(&self.row, state), self.space, self.sink);
             let rid = placed.map_err(|error| self.explain(error, index, number))?;
             if let Locators::Rids(rids) = locators {
                 rids[number as usize] = rid;
@@ -359,7 +360,7 @@ impl<'a> TableBuild<'a> {
             if standing == Membership::Foreign {
                 continue;
             }
-            let mut entry = Entry::with_fate(&self.row, state);
+            let mut entry = Entry::with_state(&self.row, state);
             if let Some(keys) = &numbers {
                 keys.sort_key(&entry, &mut key);
                 uniquifier = if key == previous { uniquifier + 1 } else { 0 };

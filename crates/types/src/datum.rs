@@ -2,9 +2,10 @@
 //! back.
 //!
 //! ```text
-//! text, ntext, image, (max), xml, UDT   the assembled value, not the pointer in the row
-//! bit                                   one byte, 0 or 1 (a row's shared bit is the caller's to place)
-//! everything else                       exactly the bytes of the row
+//! text, ntext, image, (max), xml, UDT the assembled value, not the pointer in the row
+//! bit                                 one byte, 0 or 1 (a row's shared bit is the caller's to
+//!                                     place)
+//! everything else                     exactly the bytes of the row
 //! ```
 //!
 //! Invariants

@@ -6,7 +6,8 @@
 //!
 //! vardecimal (also in row-compressed records), unverified: no sample contains it
 //!          +0   1  bit 7: 1 positive; bits 0-6: exponent + 64
-//!          +1  ..  mantissa d.ddd…: 10 bits for 3 digits, highest bit first, zeros at the end cut off
+//!          +1  ..  mantissa d.ddd…: 10 bits for 3 digits, highest bit first, zeros at the end cut
+//!                  off
 //!          no bytes: zero
 //! ```
 //!
@@ -109,7 +110,7 @@ impl Decimal {
             for (place, digit) in [value / 100, value / 10 % 10, value % 10].into_iter().enumerate()
             {
                 let position = i32::try_from(group * 3 + place).ok()?;
-                // The first digit counts 10^exponent; digits behind the scale must be the padding
+                // The first digit counts 10^exponent; digits after the scale must be the padding
                 // of a group.
                 let power = exponent - position + i32::from(scale);
                 match u8::try_from(power) {

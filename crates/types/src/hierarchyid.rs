@@ -2,7 +2,8 @@
 //! specification of Microsoft.
 //!
 //! ```text
-//! label        prefix   bits of the offset (. = value, 0 and 1 = fixed), then one bit: 1 = '/', 0 = '.'
+//! label        prefix   bits of the offset (. = value, 0 and 1 = fixed), then one bit: 1 = '/', 0
+//!                       = '.'
 //! 0..3         01       ..
 //! 4..7         100      ..
 //! 8..15        101      ...

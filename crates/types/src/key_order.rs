@@ -17,7 +17,7 @@
 //!
 //! Invariants
 //! - No sort key of a key column begins another one of the same column: the keys of several
-//!   columns, one behind the other, compare column by column, and the keys that begin with certain
+//!   columns, one after the other, compare column by column, and the keys that begin with certain
 //!   columns are those that begin with their bytes. (Not so for sql_variant, whose values follow as
 //!   they are: their order is not known here.)
 //! - No bytes make it panic; bytes that are no value of the type sort somewhere.
@@ -74,7 +74,7 @@ pub fn fixed_form(ty: &SqlType) -> Option<FixedForm> {
         | SqlType::BigInt
         | SqlType::Money
         | SqlType::SmallMoney => Some(FixedForm::Signed),
-        // Days stand behind the ticks.
+        // Days stand after the ticks.
         SqlType::DateTime => Some(FixedForm::Signed),
         SqlType::Date
         | SqlType::Time { .. }

@@ -4,9 +4,10 @@
 //! ```text
 //! +0  SRID i32
 //! +4  version 1 or 2
-//! +5  properties: 01 Z values, 02 M values, 04 valid, 08 single point, 10 single line, 20 larger than a hemisphere
+//! +5  properties: 01 Z values, 02 M values, 04 valid, 08 single point, 10 single line, 20 larger
+//!     than a hemisphere
 //! single point: one point, single line: two points, then Z and M values; nothing else. Otherwise:
-//!     point count u32, points of two f64 (geometry x, y; geography latitude, longitude), Z values, M values
+//!     point count u32, points of two f64 (geometry x, y; geography latitude, longitude), Z, M
 //!     figure count u32, figures: attribute u8, first point i32
 //!     shape count u32, shapes: parent i32 (-1 none), first figure i32 (-1 empty), type u8
 //!     version 2 with a compound curve: segment count u32, segment types u8

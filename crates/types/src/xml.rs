@@ -4,7 +4,8 @@
 //! ```text
 //! document  DF FF  version 01|02  B0 04 (code page 1200: UTF-16)  content
 //! F0 text                         a name; names are numbered from 1
-//! EF uri prefix local             a qualified name of three name numbers; numbered from 1, name 0 is empty
+//! EF uri prefix local             a qualified name of three name numbers; numbered from 1, name 0
+//!                                 is empty
 //! F8 qname                        element; its attributes follow
 //! F6 qname value                  attribute
 //! F5                              end of attributes
@@ -93,7 +94,7 @@ pub enum XmlError {
     /// A name, qualified name or value that does not exist or is not valid.
     #[error("binary XML: bad reference or value at byte {at}")]
     Value {
-        /// Offset behind the value.
+        /// Offset after the value.
         at: usize,
     },
     /// More open elements than any document has.
@@ -247,7 +248,7 @@ impl<W: Write + ?Sized> Decoder<'_, '_, W> {
             if let Some(token) = self.reader.next_token()?.filter(|token| is_value(*token)) {
                 let at = self.reader.at();
                 self.reader.byte()?;
-                self.value(token, at, value::Place::Attribute)?;
+                self.value(token, at, value::TextContext::Attribute)?;
             }
             self.out.write_char('"')?;
         }
@@ -313,11 +314,11 @@ impl<W: Write + ?Sized> Decoder<'_, '_, W> {
             return Err(XmlError::Token { token, at });
         }
         self.close_tag()?;
-        self.value(token, at, value::Place::Content)
+        self.value(token, at, value::TextContext::Content)
     }
 
-    fn value(&mut self, token: u8, at: usize, place: value::Place) -> Result<(), XmlError> {
-        value::write(token, at, place, &mut self.reader, &mut self.out)
+    fn value(&mut self, token: u8, at: usize, context: value::TextContext) -> Result<(), XmlError> {
+        value::write(token, at, context, &mut self.reader, &mut self.out)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The full check beside its peers, and beside itself: threads, indexes, computed columns, memory.
+//! The full check compared with peers and with itself: threads, indexes, computed columns, memory.
 //!
 //! ```text
 //! FILE                      cached reads, full and physical check with one and two threads, memory
@@ -7,7 +7,7 @@
 //! sales-plain, -computed    time of the same rows with an index on plain and on computed columns
 //! ```
 //!
-//! Nothing stays behind: every file that this makes lies in a folder that goes at the end.
+//! Every file lies in a folder that is deleted at the end.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use bench::cached;
 use bench::ours::{Checker, Data, Scope};
 use bench::peers::rows::Rows;
-use bench::peers::{Depth, Outcome, PEERS, PeerCheck, Places, Setting};
+use bench::peers::{Depth, Outcome, PEERS, PeerCheck, ProgramFolders, Setting};
 use bench::report::{Measured, best_of, median};
 use bench::target::{Limit, Target};
 use clap::Args;
@@ -42,14 +42,14 @@ pub(crate) struct PeersArgs {
     /// Runs of each peer; the shortest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: u32,
-    /// How often two of our own runs take turns; the shortest of each, and the median of their
+    /// Turns of two of our own runs; the shortest of each, and the median of their
     /// ratios count
     #[arg(long, value_name = "N", default_value_t = 9)]
     turns: u32,
-    /// Where temporary databases are made: room for twice the rows, on no slow device
+    /// Where temporary databases are created: room for twice the rows, not on a slow device
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The program; by default the one built beside this
+    /// The program; by default the one built with this
     #[arg(long, value_name = "PROGRAM")]
     extentdb: Option<PathBuf>,
 }
@@ -105,7 +105,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// Runs the two in turns, and tells what came out.
+    /// Runs the two in turns and prints the result.
     fn take(turns: u32, mut run: impl FnMut(usize) -> Result<Measured>) -> Result<Turns> {
         let mut best = [run(0)?, run(1)?];
         let mut ratios = vec![ratio(&best)];
@@ -119,7 +119,7 @@ impl Turns {
             }
         }
         Ok(Turns {
-            best: best.map(told),
+            best: best.map(printed),
             ratio: median(ratios).unwrap_or(f64::NAN),
         })
     }
@@ -159,7 +159,7 @@ impl Bench {
         cached::plain(file, 2).context("warming the cache")?;
         let (time, result) = best_of(self.runs, || cached::plain(file, 2));
         result?;
-        told(Measured {
+        printed(Measured {
             what: "pread of 1 MiB, 2 threads".to_owned(),
             bytes,
             rows: None,
@@ -182,26 +182,26 @@ impl Bench {
         })
     }
 
-    /// Every peer that is there. One that fails is told and left out, so that the others are not
+    /// Every installed peer. One that fails is reported and skipped, so that the others are not
     /// lost.
     fn peers(&self, file: &Path) -> Result<Vec<PeerCheck>> {
         let database = open(file)?;
         let rows = Rows::new(&database, self.rows);
-        let places = Places::of_machine();
+        let folders = ProgramFolders::of_machine();
         let data = Data { name: &name_of(file), file, rows: 0 };
         let physical = || self.checker.measure(data, Scope::Physical, 2, 1);
-        let beside: (&dyn Fn() -> Result<Measured>, u32) = (&physical, self.turns);
+        let interleaved: (&dyn Fn() -> Result<Measured>, u32) = (&physical, self.turns);
         let setting = Setting {
-            places: &places,
+            folders: &folders,
             folder: &self.parent,
             runs: self.runs,
-            beside,
+            interleaved,
         };
         let mut checks = Vec::new();
         for peer in PEERS {
             match (peer.measure)(&setting, &rows) {
                 Ok(Outcome::Measured(measured)) => {
-                    measured.iter().for_each(|check| drop(told(check.measured.clone())));
+                    measured.iter().for_each(|check| drop(printed(check.measured.clone())));
                     checks.extend(measured);
                 }
                 Ok(Outcome::Missing(program)) => println!("{}", skipped(peer.name, program)),
@@ -239,7 +239,7 @@ fn name_of(file: &Path) -> String {
 }
 
 /// Prints what was measured as soon as it is known.
-fn told(measured: Measured) -> Measured {
+fn printed(measured: Measured) -> Measured {
     println!("{}", measured.to_line());
     measured
 }
@@ -250,8 +250,8 @@ fn skipped(peer: &str, program: &str) -> String {
 
 /// The lines of design.md §5 that this run can judge.
 fn targets(ours: &Ours, peers: &[PeerCheck], eight: &Turns, computed: &Turns) -> Vec<Target> {
-    let mut targets = beside_peers(ours, peers);
-    targets.extend(beside_loop(ours));
+    let mut targets = against_peers(ours, peers);
+    targets.extend(against_loop(ours));
     let pair = |names: &str, pair: &Turns| {
         let rows = pair.best[0].rows.unwrap_or(0);
         Target::new(
@@ -272,13 +272,13 @@ fn targets(ours: &Ours, peers: &[PeerCheck], eight: &Turns, computed: &Turns) ->
     targets
 }
 
-fn beside_peers(ours: &Ours, peers: &[PeerCheck]) -> Vec<Target> {
+fn against_peers(ours: &Ours, peers: &[PeerCheck]) -> Vec<Target> {
     let [full, physical] = [&ours.full.best[1], &ours.physical.best[1]];
     let of =
         |depth| peers.iter().filter(move |check| check.depth == depth).map(|check| &check.measured);
     let best =
         |rate: fn(&Measured) -> f64| of(Depth::Full).max_by(|a, b| rate(a).total_cmp(&rate(b)));
-    let beside =
+    let against =
         |what: &str, peer: Option<&Measured>, rate: fn(&Measured) -> f64, ours: &Measured| {
             let name = peer.map_or("no peer", |peer| &peer.what);
             let ratio = peer.map(|peer| rate(ours) / rate(peer));
@@ -288,11 +288,11 @@ fn beside_peers(ours: &Ours, peers: &[PeerCheck]) -> Vec<Target> {
     let rows: fn(&Measured) -> f64 = |measured| measured.rows_per_s().unwrap_or(0.0);
     let bytes: fn(&Measured) -> f64 = Measured::gb_per_s;
     vec![
-        beside("GB/s: full check, 2 threads", best(bytes), bytes, full).must(Limit::AtLeast(10.0)),
-        beside("rows/s: full check, 2 threads", best(rows), rows, full),
+        against("GB/s: full check, 2 threads", best(bytes), bytes, full).must(Limit::AtLeast(10.0)),
+        against("rows/s: full check, 2 threads", best(rows), rows, full),
         Target::new("full check, 2 threads, per core", "GB/s", Ok(full.gb_per_s() / 2.0))
             .goal(Limit::AtLeast(1.0)),
-        beside_checksums(peers).must(Limit::AtLeast(2.0)),
+        against_checksums(peers).must(Limit::AtLeast(2.0)),
         Target::new(
             "physical check, 2 threads, per page and core",
             "µs",
@@ -303,15 +303,15 @@ fn beside_peers(ours: &Ours, peers: &[PeerCheck]) -> Vec<Target> {
 }
 
 /// The physical check and `pg_checksums`, which took turns.
-fn beside_checksums(peers: &[PeerCheck]) -> Target {
+fn against_checksums(peers: &[PeerCheck]) -> Target {
     let check = peers.iter().find(|check| check.depth == Depth::Checksums);
     let name = check.map_or("no peer", |check| &check.measured.what);
-    let ratio = check.and_then(|check| check.beside);
+    let ratio = check.and_then(|check| check.ratio);
     let value = ratio.ok_or_else(|| "no peer was measured".to_owned());
     Target::new(format!("GB/s: physical check, 2 threads : {name}, in turns"), "x", value)
 }
 
-fn beside_loop(ours: &Ours) -> [Target; 2] {
+fn against_loop(ours: &Ours) -> [Target; 2] {
     let full = 1.0 / ours.full.ratio;
     let physical = 1.0 / ours.physical.ratio;
     let reads = 1.0 / ours.loops.ratio;
@@ -361,7 +361,7 @@ mod tests {
         PeerCheck {
             depth: Depth::Full,
             measured: measured(what, bytes, 4_000_000, ms),
-            beside: None,
+            ratio: None,
         }
     }
 
@@ -392,10 +392,10 @@ mod tests {
     }
 
     #[test]
-    fn checks_of_checksums_are_no_rivals_of_the_full_check() {
+    fn checksum_checks_are_not_compared_with_the_full_check() {
         let checksums = PeerCheck {
             depth: Depth::Checksums,
-            beside: Some(1.25),
+            ratio: Some(1.25),
             ..full("sums", GB, 500)
         };
         let lines = lines(&[full("peer", GB, 10_000), checksums]);
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_peer_is_said_loudly() {
+    fn a_missing_peer_is_reported() {
         assert_eq!(
             skipped("MariaDB", "mariadbd"),
             "SKIPPED: MariaDB is not installed: mariadbd not found"

@@ -1,4 +1,4 @@
-//! Whole runs beside the device and peers; see the README of this folder.
+//! Whole runs compared with the device and with peers; see the README of this folder.
 
 mod engine;
 mod full;
@@ -25,22 +25,22 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Run {
-    /// Physical check of a cached file beside plain reads and pg_checksums.
+    /// Physical check of a cached file compared with plain reads and pg_checksums.
     Physical {
         /// A data file, for example of `extentdb make big.mdf --shape sales --size 4GB`.
         file: PathBuf,
-        /// Folder in which a PostgreSQL cluster of the same size is made and deleted; without it
+        /// Folder in which a PostgreSQL cluster of the same size is created and deleted; without it
         /// that side is left out.
         #[arg(long)]
         pg_dir: Option<PathBuf>,
     },
-    /// Full check of a cached file beside PostgreSQL, SQLite and MariaDB with the same rows;
+    /// Full check of a cached file compared with PostgreSQL, SQLite and MariaDB with the same rows;
     /// indexes; memory.
     Peers(full::PeersArgs),
-    /// Storage engine: rows, clients, commits and extents beside the device, PostgreSQL, SQLite and
-    /// MariaDB.
+    /// Storage engine: rows, clients, commits and extents compared with the device, PostgreSQL,
+    /// SQLite and MariaDB.
     Engine(engine::EngineArgs),
-    /// Physical check with direct reads beside fio.
+    /// Physical check with direct reads compared with fio.
     Device {
         /// A data file.
         file: PathBuf,
@@ -105,12 +105,12 @@ fn physical(file: &Path, pg_dir: Option<&Path>) -> Result<()> {
     }
     println!("scaling 1 → 2: check {:.2}, loop {:.2}", checks[1] / checks[0], loops[1] / loops[0]);
     phases(file, bytes)?;
-    beside_checksums(pg_dir, bytes, checks[1], plain)
+    against_checksums(pg_dir, bytes, checks[1], plain)
 }
 
-fn beside_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -> Result<()> {
-    let places = peers::Places::of_machine();
-    match (peers::postgres::programs(&places), pg_dir) {
+fn against_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -> Result<()> {
+    let folders = peers::ProgramFolders::of_machine();
+    match (peers::postgres::programs(&folders), pg_dir) {
         (Some(bin), Some(dir)) => {
             let measured = peers::postgres::checksums_of_size(bin, dir, bytes, 3)?;
             let pg = line(&measured.what, measured.bytes, measured.time, Some(plain));
@@ -124,7 +124,7 @@ fn beside_checksums(pg_dir: Option<&Path>, bytes: u64, check: f64, plain: f64) -
     Ok(())
 }
 
-/// Where the time of one thread goes: reading, checksum, everything else of the check.
+/// The time of one thread by phase: reading, checksum, everything else of the check.
 fn phases(file: &Path, bytes: u64) -> Result<()> {
     let quarter = 1 << 18;
     let (read, result) = best_of(3, || {

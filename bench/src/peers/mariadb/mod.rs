@@ -16,7 +16,9 @@ use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, Places, Setting, folder_bytes, new_folder};
+use crate::peers::setting::{
+    Depth, PeerCheck, ProgramFolders, Setting, Workplace, folder_bytes, new_folder,
+};
 use crate::report::{Measured, best_of};
 use crate::workload::InsertWork;
 
@@ -34,8 +36,8 @@ struct Programs {
 }
 
 impl Programs {
-    fn find(places: &Places) -> Result<Programs, &'static str> {
-        let find = |new, old, what| places.find(new).or_else(|| places.find(old)).ok_or(what);
+    fn find(folders: &ProgramFolders) -> Result<Programs, &'static str> {
+        let find = |new, old, what| folders.find(new).or_else(|| folders.find(old)).ok_or(what);
         Ok(Programs {
             server: find("mariadbd", "mysqld", "mariadbd")?,
             install: find("mariadb-install-db", "mysql_install_db", "mariadb-install-db")?,
@@ -46,7 +48,7 @@ impl Programs {
 
 /// Loads the rows and measures the check.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
-    let programs = match Programs::find(setting.places) {
+    let programs = match Programs::find(setting.folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
@@ -59,7 +61,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
     let version = version.split('-').next().unwrap_or_default().trim();
     let what = format!("MariaDB {version} CHECK TABLE EXTENDED");
     let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
-    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, beside: None }]))
+    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, ratio: None }]))
 }
 
 /// Buffers for everything that is inserted.
@@ -68,13 +70,9 @@ const INSERT_MEMORY: u64 = 256 << 20;
 const NOW: &str = "unix_timestamp(sysdate(6))";
 
 /// Inserts rows, each with a statement of its own in a procedure.
-pub(super) fn inserts(
-    places: &Places,
-    folder: &Path,
-    works: &[InsertWork],
-    runs: u32,
-) -> Result<Outcome<Inserts>> {
-    let programs = match Programs::find(places) {
+pub(super) fn inserts(workplace: Workplace<'_>, works: &[InsertWork]) -> Result<Outcome<Inserts>> {
+    let Workplace { folders, folder, runs } = workplace;
+    let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
@@ -91,7 +89,7 @@ pub(super) fn inserts(
     Ok(Outcome::Measured(done))
 }
 
-/// A server over an empty folder of its own; both go when it is dropped.
+/// A server over its own empty folder; both are deleted on drop.
 struct Server<'p> {
     programs: &'p Programs,
     child: Child,
@@ -100,7 +98,7 @@ struct Server<'p> {
 
 impl<'p> Server<'p> {
     /// Starts a server that is reached through a socket in its folder, with `memory` for its
-    /// buffers. `flush` says when the log is flushed: `0` now and then, `1` with every commit; `2`
+    /// buffers. `flush` is the time of log flushes: `0` now and then, `1` with every commit; `2`
     /// writes it with every commit and flushes it now and then.
     fn start(
         programs: &'p Programs,
@@ -193,7 +191,7 @@ impl<'p> Server<'p> {
         Ok(())
     }
 
-    /// All clients wait for a moment that the server named; the last one ends the time.
+    /// All clients wait for a time that the server named; the last one ends the measurement.
     fn insert(&self, work: InsertWork) -> Result<Inserted> {
         self.sql(DATABASE, "drop table if exists t")?;
         // CHAR has at most 255 characters here.
@@ -241,7 +239,7 @@ impl<'p> Server<'p> {
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        // What it has not written yet is deleted with the rest.
+        // Unwritten pages are deleted with the rest.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -265,7 +263,7 @@ fn options(programs: &Programs, folder: &Path) -> Vec<String> {
     options
 }
 
-/// `bench.sales check status OK`, and nothing else: warnings and errors come in rows of their own.
+/// `bench.sales check status OK`, and nothing else: warnings and errors are separate rows.
 fn is_sound(said: &str) -> bool {
     let is_ok = |line: &str| line.split('\t').skip(1).eq(["check", "status", "OK"]);
     said.lines().count() > 0 && said.lines().all(is_ok)

@@ -2,25 +2,24 @@
 //! of a hidden one, and a unique index over columns that take no NULL would become the primary key.
 //! So the key of such a table takes NULL.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use super::{DATABASE, Dialect, NOW, Places, Programs, Rows, Server, child, seconds};
+use super::{DATABASE, Dialect, NOW, Programs, Rows, Server, child, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::nonclustered;
+use crate::peers::setting::Workplace;
 use crate::peers::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
 use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TableKind, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
-    places: &Places,
-    folder: &Path,
+    workplace: Workplace<'_>,
     works: &[TreeWork],
-    runs: u32,
 ) -> Result<Outcome<Trees>> {
-    let programs = match Programs::find(places) {
+    let Workplace { folders, folder, runs } = workplace;
+    let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
@@ -39,12 +38,11 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables.
 pub(in crate::peers) fn builds(
-    places: &Places,
-    folder: &Path,
+    workplace: Workplace<'_>,
     rows: &Rows<'_>,
-    runs: u32,
 ) -> Result<Outcome<Builds>> {
-    let programs = match Programs::find(places) {
+    let Workplace { folders, folder, runs } = workplace;
+    let programs = match Programs::find(folders) {
         Ok(programs) => programs,
         Err(missing) => return Ok(Outcome::Missing(missing)),
     };
@@ -121,7 +119,7 @@ impl Server<'_> {
     }
 }
 
-/// What one client does.
+/// The procedure of one client.
 fn procedure(work: TreeWork) -> String {
     let number = match work.action {
         Action::Insert(KeyOrder::Ascending) => "nextval(s)".to_owned(),

@@ -1,10 +1,10 @@
-//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` looks at every row, every key and
+//! PostgreSQL: `pg_amcheck --heapallindexed --parent-check` checks every row, every key and
 //! whether each row is in each index; `pg_checksums --check` at the checksum of each page.
 //!
 //! ```text
 //! folder      owned by the user of the server, and its socket: no port
-//!   data      the cluster, made with checksums
-//!   log       what the server says
+//!   data      the cluster, with checksums
+//!   log       the output of the server
 //! ```
 
 mod trees;
@@ -24,7 +24,9 @@ use crate::peers::inserts::{Inserted, Inserts, gathering_seconds, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, Places, Setting, folder_bytes, new_folder};
+use crate::peers::setting::{
+    Depth, PeerCheck, ProgramFolders, Setting, Workplace, folder_bytes, new_folder,
+};
 use crate::report::{Measured, best_of, median};
 use crate::workload::InsertWork;
 
@@ -37,17 +39,17 @@ const DATABASE: &str = "bench";
 const LOOKS: u32 = 600;
 
 /// PostgreSQL's programs, all of one version.
-pub fn programs(places: &Places) -> Option<&Path> {
-    places.folder_with(&PROGRAMS)
+pub fn programs(folders: &ProgramFolders) -> Option<&Path> {
+    folders.folder_with(&PROGRAMS)
 }
 
-/// What is said where they are not there.
+/// The programs named when they are not installed.
 pub const MISSING: &str =
     "initdb, postgres, psql, pg_isready, pg_amcheck and pg_checksums in one folder";
 
 /// Loads the rows and measures the checks.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
-    let Some(bin) = programs(setting.places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Some(bin) = programs(setting.folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, setting.folder)?;
     let version = cluster.version()?;
     let server = cluster.start(rows.buffer_bytes(), Safety::None)?;
@@ -60,10 +62,10 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
         let what =
             format!("PostgreSQL {version} pg_amcheck --heapallindexed --parent-check -j {jobs}");
         let measured = Measured { what, bytes, rows: Some(rows.count()), time, peak: None };
-        checks.push(PeerCheck { depth: Depth::Full, measured, beside: None });
+        checks.push(PeerCheck { depth: Depth::Full, measured, ratio: None });
     }
     server.stop()?;
-    let (ours, turns) = setting.beside;
+    let (ours, turns) = setting.interleaved;
     let mut ratios = Vec::new();
     let mut measured = cluster.checksums(1)?;
     for _ in 0..turns {
@@ -72,7 +74,7 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
         ratios.push(ours.gb_per_s() / theirs.gb_per_s());
         measured = if theirs.time < measured.time { theirs } else { measured };
     }
-    checks.push(PeerCheck { depth: Depth::Checksums, measured, beside: median(ratios) });
+    checks.push(PeerCheck { depth: Depth::Checksums, measured, ratio: median(ratios) });
     Ok(Outcome::Measured(checks))
 }
 
@@ -93,7 +95,7 @@ pub fn checksums_of_size(bin: &Path, parent: &Path, bytes: u64, runs: u32) -> Re
     cluster.checksums(runs)
 }
 
-/// What must outlive a power cut.
+/// The durability of commits.
 #[derive(Clone, Copy)]
 enum Safety {
     None,
@@ -106,13 +108,9 @@ const INSERT_MEMORY: u64 = 256 << 20;
 const EPOCH: &str = "extract(epoch from clock_timestamp())";
 
 /// Inserts rows, each with a statement of its own in a procedure.
-pub(super) fn inserts(
-    places: &Places,
-    folder: &Path,
-    works: &[InsertWork],
-    runs: u32,
-) -> Result<Outcome<Inserts>> {
-    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
+pub(super) fn inserts(workplace: Workplace<'_>, works: &[InsertWork]) -> Result<Outcome<Inserts>> {
+    let Workplace { folders, folder, runs } = workplace;
+    let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(INSERT_MEMORY, Safety::DurableCommits)?;
@@ -125,7 +123,7 @@ pub(super) fn inserts(
     Ok(Outcome::Measured(done))
 }
 
-/// A cluster in a folder of its own; both go when it is dropped.
+/// A cluster in its own folder; both are deleted on drop.
 struct Cluster<'b> {
     bin: &'b Path,
     account: Account,
@@ -173,7 +171,7 @@ impl<'b> Cluster<'b> {
         Ok(version_in(&text).to_owned())
     }
 
-    /// Starts the server, with `memory` for its buffers. It is no safer than a bench needs.
+    /// Starts the server, with `memory` for its buffers. Its durability is what the bench needs.
     fn start(&self, memory: u64, safety: Safety) -> Result<Server<'_>> {
         let log = File::create(self.log())?;
         let mut command = self.account.server("INT", &self.bin.join("postgres"));
@@ -267,7 +265,7 @@ impl Server<'_> {
         command
     }
 
-    /// Statements in the database that is always there.
+    /// Statements in the default database.
     fn sql(&self, text: &str) -> Result<String> {
         child::run(self.psql("postgres").args(["-c", text]))
     }
@@ -302,7 +300,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// All clients wait for a moment that the server named, so that connecting is not measured; the
+    /// All clients wait for a time that the server named, so that connecting is not measured; the
     /// last one ends the time.
     fn insert(&self, work: InsertWork) -> Result<Inserted> {
         self.sql("drop table if exists t")?;

@@ -1,27 +1,24 @@
 //! PostgreSQL's tables with indexes. Its rows always lie in a heap: a primary key is an index like
 //! others.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::{
-    Cluster, Dialect, EPOCH, MISSING, Places, Rows, Safety, Server, child, programs, seconds,
-};
+use super::{Cluster, Dialect, EPOCH, MISSING, Rows, Safety, Server, child, programs, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::nonclustered;
+use crate::peers::setting::Workplace;
 use crate::peers::trees::{Builds, MEMORY, Trees, index_statements, key_clause};
 use crate::workload::{Action, GROUP, KeyOrder, TEXT_CHARS, TreeWork};
 
 /// Does the work.
 pub(in crate::peers) fn trees(
-    places: &Places,
-    folder: &Path,
+    workplace: Workplace<'_>,
     works: &[TreeWork],
-    runs: u32,
 ) -> Result<Outcome<Trees>> {
-    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Workplace { folders, folder, runs } = workplace;
+    let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(MEMORY, Safety::None)?;
@@ -33,12 +30,11 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables; with as many processes as it takes by itself.
 pub(in crate::peers) fn builds(
-    places: &Places,
-    folder: &Path,
+    workplace: Workplace<'_>,
     rows: &Rows<'_>,
-    runs: u32,
 ) -> Result<Outcome<Builds>> {
-    let Some(bin) = programs(places) else { return Ok(Outcome::Missing(MISSING)) };
+    let Workplace { folders, folder, runs } = workplace;
+    let Some(bin) = programs(folders) else { return Ok(Outcome::Missing(MISSING)) };
     let cluster = Cluster::create(bin, folder)?;
     let name = format!("PostgreSQL {}", cluster.version()?);
     let server = cluster.start(MEMORY, Safety::None)?;
@@ -94,7 +90,7 @@ impl Server<'_> {
         ))?;
         self.sql("drop procedure if exists work(bigint, int)")?;
         self.sql(&procedure(work))?;
-        // An index is used only by who knows that it pays.
+        // Statistics, so that the planner uses the index.
         self.sql("vacuum analyze t")?;
         self.sql("checkpoint").map(drop)
     }
@@ -114,7 +110,7 @@ impl Server<'_> {
     }
 }
 
-/// What one client does.
+/// The procedure of one client.
 fn procedure(work: TreeWork) -> String {
     let number = match work.action {
         Action::Insert(KeyOrder::Ascending) => "nextval('s')".to_owned(),

@@ -12,7 +12,7 @@ use crate::peers::inserts::{Inserted, Inserts, seconds};
 use crate::peers::outcome::Outcome;
 use crate::peers::rows::Rows;
 use crate::peers::schema::{Dialect, create_indexes, create_table};
-use crate::peers::setting::{Depth, PeerCheck, Places, Setting, new_folder};
+use crate::peers::setting::{Depth, PeerCheck, Setting, Workplace, new_folder};
 use crate::report::{Measured, best_of};
 use crate::workload::InsertWork;
 
@@ -23,7 +23,7 @@ const NOW: &str = "select (julianday('now') - 2440587.5) * 86400.0;";
 
 /// Loads the rows and measures the check.
 pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<Vec<PeerCheck>>> {
-    let Some(program) = setting.places.find("sqlite3") else {
+    let Some(program) = setting.folders.find("sqlite3") else {
         return Ok(Outcome::Missing("sqlite3"));
     };
     let version = child::run(Command::new(&program).arg("--version"))?;
@@ -40,18 +40,14 @@ pub(super) fn measure(setting: &Setting<'_>, rows: &Rows<'_>) -> Result<Outcome<
         time,
         peak: None,
     };
-    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, beside: None }]))
+    Ok(Outcome::Measured(vec![PeerCheck { depth: Depth::Full, measured, ratio: None }]))
 }
 
 /// Inserts rows: one statement for all rows of a transaction. SQLite has one writer, so only work
 /// of one client is done.
-pub(super) fn inserts(
-    places: &Places,
-    folder: &Path,
-    works: &[InsertWork],
-    runs: u32,
-) -> Result<Outcome<Inserts>> {
-    let Some(program) = places.find("sqlite3") else {
+pub(super) fn inserts(workplace: Workplace<'_>, works: &[InsertWork]) -> Result<Outcome<Inserts>> {
+    let Workplace { folders, folder, runs } = workplace;
+    let Some(program) = folders.find("sqlite3") else {
         return Ok(Outcome::Missing("sqlite3"));
     };
     let version = child::run(Command::new(&program).arg("--version"))?;
@@ -94,7 +90,7 @@ fn insert(program: &Path, folder: &Path, work: InsertWork) -> Result<Inserted> {
     Ok(Inserted { time, bytes: std::fs::metadata(&file)?.len() })
 }
 
-/// Rows first, then indexes; without a journal, for nobody needs the file after a crash.
+/// Rows first, then indexes; without a journal, for the file is not needed after a crash.
 fn load(program: &Path, file: &Path, rows: &Rows<'_>) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["-batch", "-bail"]).arg(file);

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::{Dialect, NOW, Places, Rows, child, new_folder};
+use super::{Dialect, NOW, Rows, child, new_folder};
 use crate::peers::inserts::seconds;
 use crate::peers::outcome::Outcome;
 use crate::peers::schema::{create_table, nonclustered};
+use crate::peers::setting::Workplace;
 use crate::peers::trees::{Builds, Trees, index_statements, key_clause};
 use crate::workload::{Action, GROUP, KeyOrder, TableKind, TreeWork};
 
@@ -20,12 +21,11 @@ const SETTINGS: &str = "pragma journal_mode=wal; pragma synchronous=off; pragma 
 
 /// Does the work of one client.
 pub(in crate::peers) fn trees(
-    places: &Places,
-    folder: &Path,
+    workplace: Workplace<'_>,
     works: &[TreeWork],
-    runs: u32,
 ) -> Result<Outcome<Trees>> {
-    let Some(program) = places.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
+    let Workplace { folders, folder, runs } = workplace;
+    let Some(program) = folders.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
     let works = works.iter().copied().filter(|work| work.clients == 1);
     let run = |work: TreeWork| {
         let folder = new_folder(folder, "sqlite")?;
@@ -37,12 +37,11 @@ pub(in crate::peers) fn trees(
 
 /// Builds the nonclustered indexes of the tables.
 pub(in crate::peers) fn builds(
-    places: &Places,
-    folder: &Path,
+    workplace: Workplace<'_>,
     rows: &Rows<'_>,
-    runs: u32,
 ) -> Result<Outcome<Builds>> {
-    let Some(program) = places.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
+    let Workplace { folders, folder, runs } = workplace;
+    let Some(program) = folders.find("sqlite3") else { return Ok(Outcome::Missing("sqlite3")) };
     let mut time = Duration::MAX;
     for _ in 0..runs.max(1) {
         let folder = new_folder(folder, "sqlite")?;

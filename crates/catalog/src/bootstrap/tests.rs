@@ -59,7 +59,7 @@ fn unit_row(unit: AllocUnitId, root: u32) -> [(usize, Vec<u8>); 4] {
 }
 
 /// A database as 2005 describes it: one table with an int key that is not unique, and an nvarchar
-/// column that lies behind a dropped one.
+/// column that lies after a dropped one.
 fn database_of_2005() -> Pages {
     let mut pages = Pages::default();
     let table: i64 = 72_057_594_037_927_936;
@@ -155,7 +155,10 @@ fn the_two_column_tables_of_2005_join_to_one() {
         panic!("{:?}", rowset.layout)
     };
     assert_eq!((key.column_id, key.ty, key.key_ordinal), (1, Some(SqlType::Int), 1));
-    assert_eq!((key.leaf, key.interior.offset), (Place { offset: 4, null_bit: 1, bit: 0 }, 1));
+    assert_eq!(
+        (key.leaf, key.interior.offset),
+        (ColumnOffset { offset: 4, null_bit: 1, bit: 0 }, 1)
+    );
     assert!(dropped.is_dropped() && dropped.status & column_status::DROPPED != 0);
     assert_eq!((text.column_id, text.leaf.offset, text.leaf.null_bit), (3, -1, 3));
     assert_eq!(text.ty.map(|ty| ty.to_string()).as_deref(), Some("nvarchar(40)"));

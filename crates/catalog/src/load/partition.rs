@@ -1,10 +1,13 @@
 //! Partition functions and schemes.
 //!
 //! ```text
-//! sysclsobjs        class 30: function (id, name, status 0x1 = RANGE RIGHT); class 31, type PS: scheme (id, name)
-//! systypedsubobjs   idmajor = function, subid 1: type of the parameter
-//! sysobjvalues      objid = function, one row per boundary, in order of (subobjid, valnum): value, a sql_variant
-//! syssingleobjrefs  depid = scheme, depsubid 0, indepid = function; depsubid 1 … n, indepid = filegroup
+//! sysclsobjs       class 30: function (id, name, status 0x1 = RANGE RIGHT); class 31, type PS:
+//!                  scheme (id, name)
+//! systypedsubobjs  idmajor = function, subid 1: type of the parameter
+//! sysobjvalues     objid = function, one row per boundary, in order of (subobjid, valnum): value,
+//!                  a sql_variant
+//! syssingleobjrefs depid = scheme, depsubid 0, indepid = function; depsubid 1 … n, indepid =
+//!                  filegroup
 //! ```
 //!
 //! Public: that these tables hold them, and the columns of the catalog views over them. Not
@@ -42,7 +45,7 @@ impl Loader<'_> {
         self.parameter_types(&mut functions);
         let mut candidates = self.boundary_candidates(&functions);
         for function in functions.values_mut() {
-            settle(function, candidates.remove(&function.id).unwrap_or_default(), &schemes);
+            resolve(function, candidates.remove(&function.id).unwrap_or_default(), &schemes);
         }
         (functions.into_values().collect(), schemes)
     }
@@ -174,7 +177,7 @@ fn boundary(row: &SystemRow<'_>) -> Option<Datum<'static>> {
 }
 
 /// Takes the boundaries when exactly one class of values can be them.
-fn settle(
+fn resolve(
     function: &mut PartitionFunction,
     found: BTreeMap<u8, Vec<Found>>,
     schemes: &[PartitionScheme],

@@ -1,20 +1,21 @@
-//! Columns of a heap or clustered index come, go and change where rows are there already: what
+//! Columns that are added, dropped and altered in a heap or clustered index that has rows: what
 //! `sysrscols` says then.
 //!
 //! ```text
-//! column comes        behind all others: in the last byte of bits while it has room, behind the fixed part, or as the last
-//!                     variable column; with the next null bit. Rows of before end in front of it
-//! column goes         its place and its null bit stay, under a number of its own
-//! column gets longer  its place stays, too
+//! column added       after all others: in the last byte of bits while it has room, after the fixed
+//!                    part, or as the last
+//!                    variable column; with the next null bit. Rows of before end in front of it
+//! column goes        its place and its null bit stay, under a number of its own
+//! column gets longer its place stays, too
 //! ```
 //!
 //! Dropped columns were observed in files of versions 655 to 852. Where a bit column goes that
-//! comes later was not.
+//! is added later was not.
 
 use extentdb_types::SqlType;
 
 use super::definition::ColumnHistory;
-use super::physical::{Draft, Places, Source, draft_column};
+use super::physical::{Draft, LayoutCursor, Source, draft_column};
 use crate::layout::{PhysicalColumn, RowLayout, column_status};
 
 /// What `sysrowsets` keeps about the leaf records of a heap or clustered index.
@@ -29,7 +30,7 @@ pub struct LeafLengths {
 }
 
 impl RowLayout {
-    /// The same with a column behind all others. `None`: the place of a column there is not
+    /// The same with a column after all others. `None`: the place of a column there is not
     /// understood.
     pub fn with_column(&self, id: i32, ty: SqlType, nullable: bool) -> Option<RowLayout> {
         let draft = Draft {
@@ -41,7 +42,8 @@ impl RowLayout {
             history: ColumnHistory::default(),
         };
         let ordinal = self.columns.iter().map(|column| column.ordinal).max().unwrap_or(0) + 1;
-        let mut column = draft_column(ordinal, &draft, true, Places::behind(self)?.take(&draft));
+        let mut column =
+            draft_column(ordinal, &draft, true, LayoutCursor::after(self)?.take(&draft));
         column.leaf.null_bit = self.max_null_bit() + 1;
         let mut layout = self.clone();
         layout.columns.push(column);
@@ -89,15 +91,15 @@ impl RowLayout {
     /// Lengths of the leaf records of a heap or clustered index. `None`: the place of a column is
     /// not understood.
     pub fn leaf_lengths(&self, is_heap: bool) -> Option<LeafLengths> {
-        let mut places = Places::behind(self)?;
+        let mut cursor = LayoutCursor::after(self)?;
         let max_null_bit = self.max_null_bit();
-        let min_leaf = places.fixed_end();
+        let min_leaf = cursor.fixed_end();
         if is_heap {
-            places.leave_room_to_move();
+            cursor.leave_room_to_move();
         }
         Some(LeafLengths {
             min_leaf,
-            max_leaf: places.max_len(max_null_bit),
+            max_leaf: cursor.max_len(max_null_bit),
             max_null_bit,
         })
     }
@@ -106,7 +108,7 @@ impl RowLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Place;
+    use crate::layout::ColumnOffset;
 
     fn layout(types: &[SqlType]) -> RowLayout {
         let empty = RowLayout { columns: Vec::new(), compression: Default::default() };
@@ -119,11 +121,11 @@ mod tests {
     };
 
     #[test]
-    fn columns_come_behind_all_others() {
+    fn columns_are_added_after_all_others() {
         let layout =
             layout(&[SqlType::Int, TEXT, SqlType::Bit, SqlType::BigInt, SqlType::Bit, TEXT]);
-        let places: Vec<Place> = layout.columns.iter().map(|column| column.leaf).collect();
-        let place = |offset, null_bit, bit| Place { offset, null_bit, bit };
+        let places: Vec<ColumnOffset> = layout.columns.iter().map(|column| column.leaf).collect();
+        let place = |offset, null_bit, bit| ColumnOffset { offset, null_bit, bit };
         let expected = [
             place(4, 1, 0),
             place(-1, 2, 0),
@@ -150,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_column_keeps_its_place() {
+    fn a_dropped_column_keeps_its_offset() {
         let before = layout(&[SqlType::Int, TEXT, SqlType::Int]);
         let after = before.with_dropped(2).with_dropped(1);
         let ids: Vec<i32> = after.columns.iter().map(|column| column.column_id).collect();
         assert_eq!(ids, [column_status::DROPPED_ID + 2, column_status::DROPPED_ID + 1, 3]);
         assert!(after.columns[1].is_dropped());
         let next = after.with_column(4, TEXT, false).unwrap();
-        assert_eq!(next.columns[3].leaf, Place { offset: -2, null_bit: 4, bit: 0 });
+        assert_eq!(next.columns[3].leaf, ColumnOffset { offset: -2, null_bit: 4, bit: 0 });
         assert_eq!(next.leaf_lengths(false).unwrap().min_leaf, 12);
     }
 }

@@ -9,11 +9,11 @@ use crate::model::{AllocUnitKind, IndexKind, ObjectType};
 /// A table before it has pages.
 #[derive(Clone, Debug)]
 pub struct TableDefinition {
-    /// Object id.
+    /// Object id, `sysschobjs.id`.
     pub id: ObjectId,
-    /// Name.
+    /// Name as `sysschobjs` or `syscolpars` stores it.
     pub name: String,
-    /// Schema.
+    /// Schema id, `sysschobjs.nsid`.
     pub schema_id: i32,
     /// User, system or internal.
     pub kind: ObjectType,
@@ -27,12 +27,12 @@ pub struct TableDefinition {
     pub indexes: Vec<IndexDefinition>,
 }
 
-/// A column.
+/// A column with what `syscolpars` and `sysrscols` say of it.
 #[derive(Clone, Debug)]
 pub struct ColumnDefinition {
-    /// Name.
+    /// Name as `sysschobjs` or `syscolpars` stores it.
     pub name: String,
-    /// Type.
+    /// SQL type with its length, precision, scale and collation.
     pub ty: SqlType,
     /// `utype`: the type's own code, or 256 for sysname.
     pub user_type: i32,
@@ -66,7 +66,7 @@ impl ColumnDefinition {
     }
 
     /// The column of an id that is used no more: nothing is left of it but that.
-    pub fn gone() -> ColumnDefinition {
+    pub fn dropped() -> ColumnDefinition {
         ColumnDefinition {
             name: String::new(),
             ty: SqlType::Int,
@@ -86,7 +86,7 @@ impl ColumnDefinition {
 pub struct ColumnHistory {
     /// It was dropped: `syscolpars` does not know it any more, the rows keep its place.
     pub dropped: bool,
-    /// It was dropped, and the rows have been written anew since: they have no place for it either.
+    /// It was dropped, and the rows have been rewritten since: they have no place for it either.
     pub gone: bool,
     /// It was added with a value for the rows there were, which `sysseobjvalues` keeps.
     pub has_stored_default: bool,
@@ -99,7 +99,7 @@ pub struct ColumnHistory {
 pub struct KeyColumn {
     /// Column of the table.
     pub column_id: i32,
-    /// DESC.
+    /// Sorted from the greatest key to the least.
     pub descending: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct IndexDefinition {
     pub kind: IndexKind,
     /// Key columns in key order.
     pub keys: Vec<KeyColumn>,
-    /// Included columns.
+    /// Column ids of INCLUDE, in order of declaration.
     pub included: Vec<i32>,
     /// `sysidxstats.status`, see [`index_status`].
     pub status: u32,
@@ -130,7 +130,7 @@ pub struct IndexDefinition {
     pub rest: Vec<PartitionDefinition>,
     /// The predicate of a filtered index, as stored.
     pub filter: Option<String>,
-    /// Its rowset.
+    /// `sysrowsets.rowsetid`.
     pub rowset: HobtId,
     /// `sysrowsets.status`.
     pub rowset_status: u32,
@@ -144,12 +144,12 @@ pub struct IndexDefinition {
     pub units: Vec<UnitDefinition>,
 }
 
-/// A partition behind the first one.
+/// A partition after the first one.
 #[derive(Clone, Debug)]
 pub struct PartitionDefinition {
-    /// Its filegroup.
+    /// Filegroup id, 1 = PRIMARY.
     pub filegroup: i16,
-    /// Its rowset.
+    /// `sysrowsets.rowsetid`.
     pub rowset: HobtId,
     /// Its allocation units.
     pub units: Vec<UnitDefinition>,
@@ -160,7 +160,7 @@ pub struct PartitionDefinition {
 pub struct UnitDefinition {
     /// What its pages hold.
     pub kind: AllocUnitKind,
-    /// Its id.
+    /// `sysallocunits.auid`.
     pub id: extentdb_base::AllocUnitId,
 }
 
@@ -170,7 +170,7 @@ pub mod index_status {
     pub const HAS_ROWSET: u32 = 0x1;
     /// There are statistics and a name.
     pub const HAS_STATISTICS: u32 = 0x2;
-    /// Unique.
+    /// `sysidxstats.status`: no two rows have equal keys.
     pub const UNIQUE: u32 = 0x8;
     /// Belongs to a primary key.
     pub const PRIMARY_KEY: u32 = 0x20;
@@ -186,7 +186,7 @@ pub mod index_status {
 pub mod rowset_status {
     /// Set in all but some old system tables.
     pub const USUAL: u32 = 0x2;
-    /// Unique.
+    /// `sysidxstats.status`: no two rows have equal keys.
     pub const UNIQUE: u32 = 0x4;
     /// A key column may be NULL.
     pub const NULLABLE_KEY: u32 = 0x40;
@@ -218,7 +218,7 @@ impl TableDefinition {
 }
 
 impl IndexDefinition {
-    /// UNIQUE.
+    /// True when no two rows may have equal keys.
     pub fn is_unique(&self) -> bool {
         self.status & index_status::UNIQUE != 0
     }

@@ -1,7 +1,7 @@
 //! Rows of the base tables that describe tables, indexes, constraints and allocation units.
 //!
-//! From a [`TableDefinition`] to the values that the catalog keeps about it: for one who builds a
-//! database at once, and for one who inserts the rows one by one. Where each value comes from:
+//! From a [`TableDefinition`] to the values that the catalog keeps about it: for a builder of a
+//! whole database, and for one that inserts row by row. Where each value comes from:
 //! `docs/format/new-database.md`.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::definition::{
     is_ansi_padded, max_in_row,
 };
 use super::values::RowValues;
-use crate::layout::{Compression, PhysicalColumn, Place};
+use crate::layout::{ColumnOffset, Compression, PhysicalColumn};
 use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction};
 
 /// Rows of the base tables by name.
@@ -33,13 +33,13 @@ mod column {
 
 /// An object that belongs to a table.
 pub struct Child {
-    /// Its id.
+    /// Object id, `sysschobjs.id`.
     pub id: ObjectId,
-    /// Its name.
+    /// Name, `sysschobjs.name`.
     pub name: String,
     /// What it is.
     pub kind: ChildKind,
-    /// The table.
+    /// Object id of the table it belongs to, `sysschobjs.pid`.
     pub table: ObjectId,
     /// The schema of the table.
     pub schema_id: i32,
@@ -47,19 +47,19 @@ pub struct Child {
 
 /// What it is.
 pub enum ChildKind {
-    /// PRIMARY KEY.
+    /// PRIMARY KEY, `sysschobjs` type PK.
     PrimaryKey,
-    /// UNIQUE.
+    /// UNIQUE constraint, `sysschobjs` type UQ.
     Unique,
     /// DEFAULT: column and expression.
     Default(i32, String),
     /// CHECK: the columns that it is about, and the expression.
     Check(Vec<i32>, String),
-    /// FOREIGN KEY.
+    /// FOREIGN KEY, `sysschobjs` type F.
     ForeignKey {
-        /// Referenced table.
+        /// Object id of the referenced table.
         table: ObjectId,
-        /// Referenced index.
+        /// Index id of the referenced key.
         index: i32,
         /// Pairs of referencing and referenced column.
         columns: Vec<(i32, i32)>,
@@ -362,7 +362,7 @@ pub fn add_rowsets(
     }
 }
 
-/// Rows of `sysrowsets` and `sysrscols` for one partition of an index with so many rows.
+/// Rows of `sysrowsets` and `sysrscols` for one partition of an index with `count` rows.
 pub fn add_rowset(
     table: &TableDefinition,
     index: &IndexDefinition,
@@ -410,7 +410,7 @@ pub fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowV
     let pack = |leaf: [u8; 2], interior: [u8; 2]| {
         i32::from_le_bytes([leaf[0], leaf[1], interior[0], interior[1]])
     };
-    let Place { offset, null_bit, bit } = column.leaf;
+    let ColumnOffset { offset, null_bit, bit } = column.leaf;
     let interior = column.interior;
     let mut row = RowValues::new();
     row.bigint(rowset.0).int(column.column_id).int(column.ordinal).bigint(count);

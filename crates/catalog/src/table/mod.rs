@@ -2,13 +2,13 @@
 //! new database.
 //!
 //! ```text
-//! base_tables.tsv   tables, columns, indexes, allocation units of version 661   -> [`base_tables`]
-//! later_tables.tsv  tables of later versions that a database may need all the same  -> [`later_tables`]
-//! rows.tsv          rows that every new database has                            -> [`template_rows`]
-//! [`definition`]    a table by its columns and keys, system or user
-//! [`physical`]      definition -> sysrscols: offsets, null bits, lengths
-//! [`describe`]      definition -> the rows of all base tables that describe it
-//! [`values`]        the values of a row in their disk form
+//! base_tables.tsv  tables, columns, indexes, allocation units of version 661   -> [`base_tables`]
+//! later_tables.tsv tables of later versions that a database may need        -> [`later_tables`]
+//! rows.tsv         rows that every new database has                         -> [`template_rows`]
+//! [`definition`]   a table by its columns and keys, system or user
+//! [`physical`]     definition -> sysrscols: offsets, null bits, lengths
+//! [`describe`]     definition -> the rows of all base tables that describe it
+//! [`values`]       the values of a row in their disk form
 //! ```
 //!
 //! Readers need none of this: they take every place from the file. A writer decides the places
@@ -39,7 +39,7 @@ pub const DEFAULT_COLLATION: u32 = 0x3400_d008;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: {what}")]
 pub struct DefinitionError {
-    /// The file.
+    /// Name of the embedded file.
     pub file: &'static str,
     /// Line, from 1.
     pub line: usize,

@@ -2,13 +2,16 @@
 //! lie.
 //!
 //! ```text
-//! heap, clustered    uniquifier, when the key is not unique; key columns in key order (user tables); the rest by id,
-//!                    without computed columns that are not stored
-//!                    fixed columns from byte 4, null bit = ordinal
-//! nonclustered       key columns, included columns, then what is missing of the row locator (RID or clustered key)
-//!                    fixed columns from byte 1, null bits only when some column may be NULL
-//! non-leaf           the key columns in key order from byte 1, then the child page; null bits only when some key
-//!                    column may be NULL. A unique index leaves the locator out of its key
+//! heap, clustered uniquifier, when the key is not unique; key columns in key order (user tables);
+//!       the rest by id,
+//!                 without computed columns that are not stored
+//!                 fixed columns from byte 4, null bit = ordinal
+//! nonclustered    key columns, included columns, then what is missing of the row locator (RID or
+//!                 clustered key)
+//!                 fixed columns from byte 1, null bits only when some column may be NULL
+//! non-leaf        the key columns in key order from byte 1, then the child page; null bits only
+//!                 when some key
+//!                 column may be NULL. A unique index leaves the locator out of its key
 //! ```
 //!
 //! Observed in files of versions 655 and 661, whose `sysrscols` these rules reproduce.
@@ -18,7 +21,7 @@ use extentdb_types::SqlType;
 use super::definition::{
     ColumnHistory, IndexDefinition, TableDefinition, max_in_row, rowset_status,
 };
-use crate::layout::{PhysicalColumn, Place, RowLayout, column_status};
+use crate::layout::{ColumnOffset, PhysicalColumn, RowLayout, column_status};
 use crate::model::IndexKind;
 
 /// Where the value of a column of a rowset comes from.
@@ -199,8 +202,8 @@ impl Draft {
     }
 }
 
-/// Hands out places in a record.
-pub(super) struct Places {
+/// Hands out offsets in a record.
+pub(super) struct LayoutCursor {
     fixed_end: i16,
     variable: i16,
     /// Byte and next free bit of the current byte of bit columns.
@@ -208,9 +211,9 @@ pub(super) struct Places {
     max_variable: u32,
 }
 
-impl Places {
-    fn from(fixed_start: i16) -> Places {
-        Places {
+impl LayoutCursor {
+    fn from(fixed_start: i16) -> LayoutCursor {
+        LayoutCursor {
             fixed_end: fixed_start,
             variable: 0,
             bits: None,
@@ -218,31 +221,31 @@ impl Places {
         }
     }
 
-    /// Behind the columns that leaf records have. `None`: the place of one of them is not
+    /// After the columns that leaf records have. `None`: the place of one of them is not
     /// understood.
-    pub(super) fn behind(layout: &RowLayout) -> Option<Places> {
-        let mut places = Places::from(4);
+    pub(super) fn after(layout: &RowLayout) -> Option<LayoutCursor> {
+        let mut cursor = LayoutCursor::from(4);
         for column in &layout.columns {
             let ty = column.ty?;
             let offset = column.leaf.offset;
             match offset {
                 ..=-1 => {
-                    places.variable = places.variable.max(-offset);
+                    cursor.variable = cursor.variable.max(-offset);
                     let bytes = if column.is_uniquifier() { 4 } else { max_in_row(&ty) };
-                    places.max_variable += u32::from(bytes.unsigned_abs());
+                    cursor.max_variable += u32::from(bytes.unsigned_abs());
                 }
                 0 => {}
                 _ => {
                     let bytes = if ty.is_bit() { 1 } else { ty.fixed_bytes()? as i16 };
-                    places.fixed_end = places.fixed_end.max(offset + bytes);
+                    cursor.fixed_end = cursor.fixed_end.max(offset + bytes);
                 }
             }
             let is_last = |(byte, bit): (i16, u8)| (byte, bit) <= (offset, column.leaf.bit + 1);
-            if ty.is_bit() && places.bits.is_none_or(is_last) {
-                places.bits = Some((offset, column.leaf.bit + 1));
+            if ty.is_bit() && cursor.bits.is_none_or(is_last) {
+                cursor.bits = Some((offset, column.leaf.bit + 1));
             }
         }
-        Some(places)
+        Some(cursor)
     }
 
     pub(super) fn fixed_end(&self) -> u16 {
@@ -255,11 +258,11 @@ impl Places {
         self.max_variable += 10;
     }
 
-    pub(super) fn take(&mut self, draft: &Draft) -> Place {
+    pub(super) fn take(&mut self, draft: &Draft) -> ColumnOffset {
         if draft.is_variable() {
             self.variable += 1;
             self.max_variable += draft.max_bytes();
-            return Place { offset: -self.variable, ..Place::default() };
+            return ColumnOffset { offset: -self.variable, ..ColumnOffset::default() };
         }
         if draft.ty.is_bit() {
             let (offset, bit) = match self.bits {
@@ -267,10 +270,10 @@ impl Places {
                 _ => (self.advance(1), 0),
             };
             self.bits = Some((offset, bit + 1));
-            return Place { offset, null_bit: 0, bit };
+            return ColumnOffset { offset, null_bit: 0, bit };
         }
         let bytes = draft.ty.fixed_bytes().unwrap_or(0) as i16;
-        Place { offset: self.advance(bytes), ..Place::default() }
+        ColumnOffset { offset: self.advance(bytes), ..ColumnOffset::default() }
     }
 
     fn advance(&mut self, bytes: i16) -> i16 {
@@ -289,10 +292,10 @@ impl Places {
 fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let has_nullable_key = drafts.iter().any(|draft| draft.nullable && draft.key_ordinal > 0);
     let has_leaf_bits = index.is_base() || drafts.iter().any(|draft| draft.nullable);
-    let mut leaf = Places::from(if index.is_base() { 4 } else { 1 });
+    let mut leaf = LayoutCursor::from(if index.is_base() { 4 } else { 1 });
     let mut columns: Vec<PhysicalColumn> = Vec::with_capacity(drafts.len());
     for (ordinal, draft) in (1..).zip(drafts) {
-        let place = reused_place(draft, drafts, &columns).unwrap_or_else(|| leaf.take(draft));
+        let place = reused_offset(draft, drafts, &columns).unwrap_or_else(|| leaf.take(draft));
         columns.push(draft_column(ordinal, draft, index.is_base(), place));
     }
     if index.is_base() {
@@ -301,8 +304,8 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     for (bit, column) in (1..).zip(&mut columns).filter(|_| has_leaf_bits) {
         column.leaf.null_bit = bit;
     }
-    let mut interior = Places::from(1);
-    let key_bits = place_interior(drafts, &mut columns, &mut interior, has_nullable_key);
+    let mut interior = LayoutCursor::from(1);
+    let key_bits = locate_interior(drafts, &mut columns, &mut interior, has_nullable_key);
     let is_heap = index.kind == IndexKind::Heap;
     let max_null_bit = if has_leaf_bits { columns.len() as u16 } else { 0 };
     // The lengths of old system indexes were computed as if every record had a null bitmap.
@@ -330,10 +333,16 @@ fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
 }
 
 /// The place of the dropped column that a column took over.
-fn reused_place(draft: &Draft, drafts: &[Draft], placed: &[PhysicalColumn]) -> Option<Place> {
+fn reused_offset(
+    draft: &Draft,
+    drafts: &[Draft],
+    placed: &[PhysicalColumn],
+) -> Option<ColumnOffset> {
     let dropped = Source::Column(draft.history.takes_place_of?);
     let at = drafts.iter().position(|other| other.source == dropped)?;
-    placed.get(at).map(|column| Place { offset: column.leaf.offset, ..Place::default() })
+    placed
+        .get(at)
+        .map(|column| ColumnOffset { offset: column.leaf.offset, ..ColumnOffset::default() })
 }
 
 /// Marks dropped columns, which get numbers of their own, and columns with a stored default.
@@ -350,12 +359,12 @@ fn mark_altered(drafts: &[Draft], columns: &mut [PhysicalColumn]) {
     }
 }
 
-/// Gives the key columns their places in non-leaf records; returns the number of columns counted
+/// Gives the key columns their offsets in non-leaf records; returns the number of columns counted
 /// there, 0 without null bits.
-fn place_interior(
+fn locate_interior(
     drafts: &[Draft],
     columns: &mut [PhysicalColumn],
-    places: &mut Places,
+    cursor: &mut LayoutCursor,
     has_nullable_key: bool,
 ) -> u16 {
     let mut key: Vec<(&Draft, &mut PhysicalColumn)> =
@@ -364,7 +373,7 @@ fn place_interior(
     let count = key.len() as u16;
     let mut null_bit = 0;
     for (draft, column) in key {
-        column.interior = places.take(draft);
+        column.interior = cursor.take(draft);
         if has_nullable_key && draft.source != Source::Uniquifier {
             null_bit += 1;
             column.interior.null_bit = null_bit;
@@ -378,7 +387,7 @@ pub(super) fn draft_column(
     ordinal: i32,
     draft: &Draft,
     is_base: bool,
-    leaf: Place,
+    leaf: ColumnOffset,
 ) -> PhysicalColumn {
     let (ti, collation_id) = draft.ty.to_physical();
     let mut status = if draft.nullable { 0 } else { column_status::NOT_NULL };
@@ -403,6 +412,6 @@ pub(super) fn draft_column(
         status,
         max_in_row: if draft.ty.is_max() { 8000 } else { 0 },
         leaf,
-        interior: Place::default(),
+        interior: ColumnOffset::default(),
     }
 }

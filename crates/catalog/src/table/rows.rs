@@ -17,7 +17,7 @@ pub struct TemplateTable {
 /// A value of a template row. What the text means follows from the column's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateValue {
-    /// NULL.
+    /// The column is NULL.
     Null,
     /// The time at which the database is created.
     CreationTime,

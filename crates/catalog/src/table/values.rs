@@ -8,9 +8,9 @@ use extentdb_base::sync::Arc;
 /// A value of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cell<'a> {
-    /// NULL.
+    /// The column is NULL.
     Null,
-    /// A bit.
+    /// A bit, which shares its byte with other bits.
     Bit(bool),
     /// The disk form of a value.
     Bytes(&'a [u8]),
@@ -83,7 +83,7 @@ pub struct RowValues {
 }
 
 impl RowValues {
-    /// No values.
+    /// Starts a row without values.
     pub fn new() -> Self {
         RowValues::default()
     }
@@ -122,7 +122,7 @@ impl RowValues {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
 
-    /// Appends NULL.
+    /// Appends NULL as the value of the next column.
     pub fn null(&mut self) -> &mut Self {
         self.slots.push(Slot::Null);
         self

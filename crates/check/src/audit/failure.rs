@@ -7,21 +7,21 @@ use extentdb_format::record::compressed::CiFault;
 use extentdb_messages::Arg;
 
 use super::header::FailedTest;
-use super::records::{Trouble, diagnose};
+use super::part::BadPage;
+use super::records::{SlotFault, diagnose};
 use super::rules::Rules;
 use super::{Auditor, Context};
-use crate::finding::{Finding, Place, UMBRELLA, page_arg};
-use crate::partial::BadPage;
-use crate::sound::Facts;
+use crate::collector::Collector;
+use crate::finding::{Finding, Location, UMBRELLA, page_arg};
 use crate::unit::{UnitIndex, unknown_args};
 
-impl<'p, F: Facts> Auditor<'p, F> {
+impl<'p, F: Collector> Auditor<'p, F> {
     /// A finding; the arguments are given in up to three groups, as the templates have them.
     #[cold]
     pub(super) fn report<const A: usize, const B: usize, const C: usize>(
         &mut self,
         error: u32,
-        place: Place,
+        place: Location,
         first: [Arg<'_>; A],
         second: [Arg<'_>; B],
         third: [Arg<'_>; C],
@@ -33,7 +33,11 @@ impl<'p, F: Facts> Auditor<'p, F> {
     /// 8928: the page takes no further part.
     pub(super) fn give_up(&mut self, context: &Context<'p>, error: u32) {
         let Context { id, unit, .. } = *context;
-        self.partial.bad.push(BadPage { page: id, unit: unit.map(|(index, _)| index), error });
+        self.partial.audit.bad.push(BadPage {
+            page: id,
+            unit: unit.map(|(index, _)| index),
+            error,
+        });
         if unit.is_some() {
             self.report(UMBRELLA, context.place(), context.args(), [page_arg(id)], []);
         }
@@ -53,14 +57,14 @@ impl<'p, F: Facts> Auditor<'p, F> {
         self.give_up(context, error);
     }
 
-    /// 8909, or 5256 for a unit that the catalog does not know. The page belongs to nobody: what
-    /// its header says is not about this place.
+    /// 8909, or 5256 for a unit that the catalog does not know. The page has no owner: what its
+    /// header says describes another page.
     #[cold]
     pub(super) fn fail_page_id(&mut self, context: &Context<'p>, header: &PageHeader) {
         let id = context.id;
         let found = header.page_id();
         let named = header.alloc_unit();
-        let place = Place::page(id).at(32);
+        let place = Location::page(id).at(32);
         let is_listed = named.0 == 0 || self.plan.units.of_header(named, true).is_some();
         let error = if is_listed { 8909 } else { 5256 };
         let pages = [page_arg(id), page_arg(found)];
@@ -85,7 +89,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
     pub(super) fn report_foreign(&mut self, context: &Context<'p>, header: &PageHeader) {
         let named = self.plan.units.of_header(header.alloc_unit(), header.kind() == PageType::Data);
         let Context { id, unit, .. } = *context;
-        self.partial.bad.push(BadPage {
+        self.partial.audit.bad.push(BadPage {
             page: id,
             unit: unit.map(|(index, _)| index),
             error: 2533,
@@ -94,7 +98,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
         if let Some(named) = named.and_then(|named| self.plan.units.get(named)) {
             self.report(
                 2534,
-                Place::page(id).owned_by(named.owner),
+                Location::page(id).owned_by(named.owner),
                 [page_arg(id)],
                 named.args(),
                 [],
@@ -130,11 +134,11 @@ impl<'p, F: Facts> Auditor<'p, F> {
             }
             Ok(None) | Err(None) => {}
         }
-        let troubles = diagnose(view, rules);
-        debug_assert!(!troubles.is_empty(), "page {} was refused without a reason", context.id);
+        let faults = diagnose(view, rules);
+        debug_assert!(!faults.is_empty(), "page {} was refused without a reason", context.id);
         let mut error = 8944;
-        for trouble in &troubles {
-            error = self.report_trouble(context, trouble);
+        for fault in &faults {
+            error = self.report_fault(context, fault);
         }
         self.give_up(context, error);
     }
@@ -151,24 +155,24 @@ impl<'p, F: Facts> Auditor<'p, F> {
     }
 
     /// Reports a fault of a slot or record; its number.
-    fn report_trouble(&mut self, context: &Context<'p>, trouble: &Trouble) -> u32 {
+    fn report_fault(&mut self, context: &Context<'p>, fault: &SlotFault) -> u32 {
         let args = context.args();
         let page = page_arg(context.id);
         let place = context.place();
         let slot_at = |slot: u16| PAGE_BYTES - 2 - 2 * usize::from(slot);
-        match *trouble {
-            Trouble::Offset { slot, offset } => {
+        match *fault {
+            SlotFault::Offset { slot, offset } => {
                 let test = "sorted [i].offset >= PAGEHEADSIZE".into();
                 let values = [page, test, slot.into(), offset.into()];
                 self.report(8941, place.slot(slot).at(slot_at(slot)), args, values, []);
                 8941
             }
-            Trouble::Overlap { slot, offset } => {
+            SlotFault::Overlap { slot, offset } => {
                 let values = [page, "sorted[i].offset >= max".into(), slot.into(), offset.into()];
                 self.report(8942, place.slot(slot).at(slot_at(slot)), args, values, []);
                 8942
             }
-            Trouble::IntoFreeSpace { slot, end } => {
+            SlotFault::IntoFreeSpace { slot, end } => {
                 let test = "max <= m_freeData".into();
                 let end = i64::try_from(end).unwrap_or(i64::MAX);
                 self.report(
@@ -180,7 +184,7 @@ impl<'p, F: Facts> Auditor<'p, F> {
                 );
                 8943
             }
-            Trouble::Record { slot, offset, test } => {
+            SlotFault::Record { slot, offset, test } => {
                 let PageId { file, page } = context.id;
                 let (found, limit) = test.values;
                 let values: [Arg<'_>; 6] = [

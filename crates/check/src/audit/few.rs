@@ -2,13 +2,15 @@
 //! depends on the row.
 //!
 //! ```text
-//! one word       end 1   end 2   end 3   end 4      what is not used: 0x7fff
-//! the same       begin   end 1   end 2   end 3      shifted by a column
-//! rises when     no end lies before its begin       four comparisons in one subtraction, none of which can borrow
+//! one word    end 1                         end 2  end 3  end 4  what is not used: 0x7fff
+//! the same    begin                         end 1  end 2  end 3  shifted by a column
+//! rises when  no end lies before its begin                       four comparisons in one
+//!                                                                subtraction, none of which can
+//!                                                                borrow
 //! ```
 //!
 //! A row leaves its last columns out when they are NULL or empty, and says nothing of variable
-//! columns when it leaves out all. So a row without any is like those beside it.
+//! columns when it leaves out all. So a row without any is like its neighbours.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_format::record::row::COMPLEX_COLUMN;
@@ -67,7 +69,7 @@ impl Few {
 
     /// How long the row is that begins at `start`, be it longer than the page, and whether it has
     /// pointer structures: the highest bits of its end offsets. `None` for other records, for one
-    /// that does not add up, and for one so near the end of the page that it has to be looked at
+    /// that does not add up, and for one so near the end of the page that it has to be examined
     /// alone.
     #[inline(always)]
     pub(super) fn length(&self, page: &[u8; PAGE_BYTES], start: usize) -> Option<(usize, u64)> {
@@ -98,8 +100,8 @@ fn ends_of_few(word: u64, count: usize, at: usize) -> Option<(usize, u64)> {
     let begins = ends << 16 | at as u64;
     let last = ends >> ((16 * count as u32).wrapping_sub(16) & 63) & u64::from(!COMPLEX_COLUMN);
     let last = if count == 0 { at as u64 } else { last };
-    let rises = (ends | TOPS).wrapping_sub(begins) & TOPS == TOPS;
-    rises.then_some((last as usize, word & !unused & TOPS))
+    let ascends = (ends | TOPS).wrapping_sub(begins) & TOPS == TOPS;
+    ascends.then_some((last as usize, word & !unused & TOPS))
 }
 
 #[cfg(test)]

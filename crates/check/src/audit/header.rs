@@ -1,4 +1,4 @@
-//! Tests of the page header (`checkdb.md` B.3.1). The text of a test goes into 8939 and 5233.
+//! Tests of the page header (`docs/check.md` 3). The text of a test goes into 8939 and 5233.
 
 use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
 use extentdb_format::page::header::HEADER_VERSION;

@@ -28,7 +28,7 @@ pub(super) struct Length {
 }
 
 /// What a record begins with, as far as it decides where its parts lie. Of records that are equal
-/// in it, only the variable columns have to be looked at.
+/// in it, only the variable columns have to be examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Alike {
     pub(super) status: u8,
@@ -38,7 +38,7 @@ pub(super) struct Alike {
     mask: u32,
     fixed_end: u16,
     columns: u16,
-    /// What is looked at first: everything up to the number of variable columns, or to the end.
+    /// What is examined first: everything up to the number of variable columns, or to the end.
     reach: usize,
     tag_bytes: usize,
 }
@@ -307,7 +307,7 @@ mod tests {
             let known = alone(&first, status)
                 .and_then(|length| Alike::new(&first, is_data, (status, length)));
             let Some(known) = known else { continue };
-            // Shorter ones are always looked at alone.
+            // Shorter ones are always parsed alone.
             if known.len_min() < 4 {
                 continue;
             }

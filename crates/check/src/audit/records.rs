@@ -2,10 +2,11 @@
 //! is wrong.
 //!
 //! ```text
-//! crack      one loop: every slot leads to a record that adds up, ends before the free space and does not overlap another
-//!            records in ascending order of offset: each begins where the one before ended, or later
-//!            otherwise: one bit per byte of the page that is taken
-//! diagnose   the same tests, one finding per fault
+//! crack     one loop: every slot points to a record that adds up, ends before the free space and
+//!           does not overlap another
+//!           records in ascending order of offset: each begins where the one before ended, or later
+//!           otherwise: one bit per byte of the page that is taken
+//! diagnose  the same tests, one finding per fault
 //! ```
 //!
 //! Invariant: `crack` fails exactly when `diagnose` finds something, or when `m_freeCnt` is not
@@ -27,7 +28,7 @@ use extentdb_format::record::{Record, RecordFault, RecordKind};
 use super::length::{Length, data_len, stub_len, tail_len};
 use super::rules::{Form, Rules};
 use super::walk::{walk, walk_even};
-use crate::spots::{Even, Span};
+use crate::spans::{EvenSpans, Span};
 
 /// Bit 0 of a record's first byte: the compressed form.
 const IS_COMPRESSED: u8 = 0x01;
@@ -48,7 +49,7 @@ pub(super) struct Body {
     /// What occurs on the page.
     pub(super) traits: Traits,
     /// Where the records lie, when so little says it: no spans were written down then.
-    pub(super) even: Option<Even>,
+    pub(super) even: Option<EvenSpans>,
     /// Fragments of off-row data with a versioning tag, which their length may or may not count.
     pub(super) tags: usize,
 }
@@ -60,7 +61,7 @@ pub(crate) struct Traits {
     pub(super) kinds: u8,
     /// Some column says that it is a pointer structure.
     pub(crate) has_complex: bool,
-    /// The fixed part of every row ends here or later; 0 when it was not looked at.
+    /// The fixed part of every row ends here or later; 0 when it was not computed.
     pub(crate) fixed_end_min: u16,
 }
 
@@ -77,7 +78,7 @@ struct Measured {
     len: usize,
     kind: RecordKind,
     is_compressed: bool,
-    trouble: Option<Test>,
+    fault: Option<Test>,
 }
 
 /// A test of a record that failed.
@@ -90,7 +91,7 @@ pub(super) struct Test {
 
 /// What is wrong with a slot or its record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Trouble {
+pub(super) enum SlotFault {
     /// 8941
     Offset { slot: u16, offset: u16 },
     /// 8942
@@ -105,19 +106,19 @@ pub(super) enum Trouble {
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) spans: Vec<Span>,
-    pub(super) taken: Taken,
+    pub(super) taken: ByteSet,
 }
 
 /// One bit per byte of a page.
-pub(super) struct Taken([u64; 128]);
+pub(super) struct ByteSet([u64; 128]);
 
-impl Default for Taken {
+impl Default for ByteSet {
     fn default() -> Self {
-        Taken([0; 128])
+        ByteSet([0; 128])
     }
 }
 
-impl Taken {
+impl ByteSet {
     /// Takes the bytes from `start` to before `end`; false when one of them is taken already.
     pub(super) fn take(&mut self, start: u16, end: u16) -> bool {
         let mut at = usize::from(start);
@@ -200,7 +201,7 @@ fn other_len(
     tags: &Cell<usize>,
 ) -> Option<(u8, Length)> {
     let measured = measure(bytes, rules, pminlen as u16);
-    if measured.trouble.is_some() {
+    if measured.fault.is_some() {
         return None;
     }
     is_compressed.set(is_compressed.get() | measured.is_compressed);
@@ -245,12 +246,11 @@ fn measure_row(record: Record<'_>, rules: &Rules) -> Measured {
         len: record.len(),
         kind,
         is_compressed: false,
-        trouble: if is_wrong { row_trouble(&record, rules) } else { None },
+        fault: if is_wrong { row_trouble(&record, rules) } else { None },
     }
 }
 
-/// Has it columns that there are not? A ghost may: it was put there by somebody who added them, and
-/// rolled back.
+/// Has it columns that there are not? A ghost may: its transaction added them and was rolled back.
 #[inline]
 fn is_too_wide(record: &Record<'_>, rules: &Rules) -> bool {
     let is_ghost = record.kind() == RecordKind::GhostData;
@@ -264,7 +264,7 @@ fn measure_ghost_of_stub(bytes: &[u8], rules: &Rules) -> Measured {
         len: STUB_BYTES,
         kind: RecordKind::GhostData,
         is_compressed: false,
-        trouble: if is_sound { None } else { row_trouble(&Record::parse_data(bytes), rules) },
+        fault: if is_sound { None } else { row_trouble(&Record::parse_data(bytes), rules) },
     }
 }
 
@@ -356,7 +356,7 @@ fn measure_compressed(bytes: &[u8]) -> Measured {
         len: record.len(),
         kind,
         is_compressed: true,
-        trouble: is_wrong.then_some(test),
+        fault: is_wrong.then_some(test),
     }
 }
 
@@ -366,7 +366,7 @@ fn measure_text(bytes: &[u8]) -> Measured {
     let status = bytes.first().copied().unwrap_or(0);
     let kind = RecordKind::of(status);
     let mut len = record.len();
-    let trouble = match record.fault() {
+    let fault = match record.fault() {
         _ if status & RESERVED_BIT_OF_TEXTS != 0 => Some(reserved_bits(status)),
         // A deleted fragment keeps its length.
         Some(LobFault::Status(_)) if kind.is_ghost() => {
@@ -388,17 +388,17 @@ fn measure_text(bytes: &[u8]) -> Measured {
         }
         Some(LobFault::Kind(_) | LobFault::Content { .. }) | None => None,
     };
-    Measured { len, kind, is_compressed: false, trouble }
+    Measured { len, kind, is_compressed: false, fault }
 }
 
 /// Names what is wrong with slots and records of a page that [`crack`] refused.
 #[cold]
-pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
+pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<SlotFault> {
     let header = view.header();
     let free_offset = usize::from(header.free_offset.get());
     let pminlen = header.fixed_len.get();
     let body = view.bytes().get(..view.slot_array_start()).unwrap_or_default();
-    let mut troubles = Vec::new();
+    let mut faults = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     for (slot, offset) in (0u16..).zip(view.slot_offsets()) {
         let start = usize::from(offset);
@@ -407,17 +407,17 @@ pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
             continue;
         }
         if !is_legal {
-            troubles.push(Trouble::Offset { slot, offset });
+            faults.push(SlotFault::Offset { slot, offset });
             continue;
         }
         let extent = measure(body.get(start..).unwrap_or_default(), rules, pminlen);
-        match extent.trouble {
-            Some(test) => troubles.push(Trouble::Record { slot, offset, test }),
+        match extent.fault {
+            Some(test) => faults.push(SlotFault::Record { slot, offset, test }),
             None => spans.push(Span { slot, start: offset, end: (start + extent.len) as u16 }),
         }
     }
     if let (Form::Index, false, true, Some(offset)) =
-        (rules.form, rules.is_compressed, troubles.is_empty(), view.slot_offset(0))
+        (rules.form, rules.is_compressed, faults.is_empty(), view.slot_offset(0))
         && usize::from(pminlen) < fixed_len_min(rules)
     {
         let values = (pminlen.into(), fixed_len_min(rules) as i64);
@@ -426,36 +426,36 @@ pub(super) fn diagnose(view: PageRef<'_>, rules: &Rules) -> Vec<Trouble> {
             values,
             state: 12,
         };
-        troubles.push(Trouble::Record { slot: 0, offset, test });
+        faults.push(SlotFault::Record { slot: 0, offset, test });
     }
     spans.sort_unstable_by_key(|span| (span.start, span.slot));
-    find_overlaps(&spans, &mut troubles);
+    find_overlaps(&spans, &mut faults);
     for span in spans.iter().filter(|span| usize::from(span.end) > free_offset) {
-        if !troubles
+        if !faults
             .iter()
-            .any(|trouble| matches!(trouble, Trouble::Record { slot, .. } if *slot == span.slot))
+            .any(|fault| matches!(fault, SlotFault::Record { slot, .. } if *slot == span.slot))
         {
-            troubles.push(Trouble::IntoFreeSpace { slot: span.slot, end: usize::from(span.end) });
+            faults.push(SlotFault::IntoFreeSpace { slot: span.slot, end: usize::from(span.end) });
         }
     }
-    troubles.truncate(TROUBLES_MAX);
-    troubles
+    faults.truncate(TROUBLES_MAX);
+    faults
 }
 
 /// Records that begin before the one before them ends. When the earlier one begins at another
 /// place, it is its length that reaches too far: the test of the end offsets against the next
 /// record.
-fn find_overlaps(spans: &[Span], troubles: &mut Vec<Trouble>) {
+fn find_overlaps(spans: &[Span], faults: &mut Vec<SlotFault>) {
     let mut longest: Option<Span> = None;
     for span in spans {
         if let Some(before) = longest.filter(|before| span.start < before.end) {
-            troubles.push(if span.start == before.start {
-                Trouble::Overlap { slot: span.slot.max(before.slot), offset: span.start }
+            faults.push(if span.start == before.start {
+                SlotFault::Overlap { slot: span.slot.max(before.slot), offset: span.start }
             } else {
                 let limit = usize::from(span.start - before.start);
                 let end = usize::from(before.end - before.start);
                 let test = fault_test(RecordFault::EndOffset { column: 0, end, start: 0, limit });
-                Trouble::Record { slot: before.slot, offset: before.start, test }
+                SlotFault::Record { slot: before.slot, offset: before.start, test }
             });
         }
         if longest.is_none_or(|before| span.end > before.end) {

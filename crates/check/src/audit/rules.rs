@@ -65,7 +65,7 @@ pub(super) struct Rules {
     /// The fixed part of every row ends here or later; 0 when rows may be older than the page's
     /// `pminlen`.
     pub(super) fixed_end_min: u16,
-    /// A record takes at least so many bytes …
+    /// Minimum bytes of a record …
     pub(super) footprint_min: usize,
     /// … rounded up so that these bits are 0.
     pub(super) footprint_mask: usize,
@@ -109,7 +109,7 @@ impl Rules {
             Some(Structure::Text) => form == Form::Text,
             Some(Structure::Other) | None => true,
         };
-        // An index page of a clustered index is never a leaf, even at level 0: see `verify`.
+        // An index page of a clustered index is never a leaf, even at level 0: see `tree::links`.
         let is_leaf = match form {
             Form::Data => true,
             Form::Index => structure != Some(Structure::Clustered) && header.level == 0,

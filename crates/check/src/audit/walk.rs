@@ -2,9 +2,9 @@
 //! them come to.
 //!
 //! ```text
-//! even     all of one length, one behind the other, beginning alike       nothing is written down for a record
-//! few      rows that begin like the one before, with few variable columns  only those are looked at: no branch between them
-//! like     as many as begin like the one before                           only their variable columns are looked at
+//! even     all of one length, back to back, beginning alike       nothing is written down for a record
+//! few      rows that begin like the one before, with few variable columns  only those are examined: no branch between them
+//! like     as many as begin like the one before                           only their variable columns are examined
 //! others   each by itself
 //! ```
 
@@ -14,9 +14,9 @@ use extentdb_format::record::RecordKind;
 
 use super::few::Few;
 use super::length::{Alike, Length};
-use super::records::{Body, Scratch, Taken, Traits};
+use super::records::{Body, ByteSet, Scratch, Traits};
 use super::rules::{Form, Rules};
-use crate::spots::{Even, Span, Spots};
+use crate::spans::{EvenSpans, RecordSpans, Span};
 
 /// Kinds of records that are rows, one bit each.
 const ROWS: u8 = 1 << RecordKind::Primary as u8
@@ -27,8 +27,8 @@ const GHOSTS: u8 = 1 << RecordKind::GhostIndex as u8
     | 1 << RecordKind::GhostData as u8
     | 1 << RecordKind::GhostVersion as u8;
 
-/// A page whose records are all like its first one, which has no variable columns, and lie one
-/// behind the other: most leaf pages of nonclustered indexes. `None` says nothing; [`walk`] does.
+/// A page whose records are all like its first one, which has no variable columns, and lie back to
+/// back: most leaf pages of nonclustered indexes. `None` says nothing; [`walk`] does.
 #[inline(always)]
 pub(super) fn walk_even(
     view: PageRef<'_>,
@@ -40,7 +40,7 @@ pub(super) fn walk_even(
     let (status, length) = sound(first)?;
     let alike =
         Alike::new(first, rules.form == Form::Data, (status, length)).filter(Alike::is_even)?;
-    let (even, records) = Even::of(view, body, length.bytes)?;
+    let (even, records) = EvenSpans::of(view, body, length.bytes)?;
     are_all_like(&alike, records, length.bytes).then_some(())?;
     let records = even.len() as u32;
     let kind = status >> 1 & 7;
@@ -58,7 +58,7 @@ pub(super) fn walk_even(
     })
 }
 
-/// True when all records, of so many bytes each, are like one of them.
+/// True when all records, of `width` bytes each, are like one of them.
 #[inline(always)]
 fn are_all_like(alike: &Alike, records: &[u8], len: usize) -> bool {
     let records = records.chunks_exact(len);
@@ -79,7 +79,7 @@ pub(super) fn walk(
     scratch: &mut Scratch,
     sound: impl Fn(&[u8]) -> Option<(u8, Length)>,
 ) -> Option<Body> {
-    // Nothing may reach into the free space behind the last record.
+    // Nothing may reach into the free space after the last record.
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
     let is_data = rules.form == Form::Data;
     let mut slots = view.bytes().get(view.slot_array_start()..)?.as_chunks::<2>().0;
@@ -121,7 +121,7 @@ pub(super) fn walk(
     if found.is_ascending {
         return (found.end_before <= body.len()).then(|| found.body());
     }
-    scratch.taken = Taken::default();
+    scratch.taken = ByteSet::default();
     let taken = &mut scratch.taken;
     let is_inside = |span: &Span| {
         usize::from(span.start) >= PAGE_HEADER_BYTES && usize::from(span.end) <= body.len()
@@ -138,7 +138,7 @@ type Rest<'w> = (&'w [[u8; 2]], u16, &'w mut [Span]);
 
 /// Goes on with the rows that begin like the one in the slot before and have few variable columns,
 /// up to the first that does not, and says how many they are. That they lie inside the page is
-/// looked at afterwards: where they end is all that has to be kept. A function of its own: the loop
+/// examined afterwards: where they end is all that has to be kept. A function of its own: the loop
 /// needs all registers.
 #[inline(never)]
 fn walk_few(
@@ -206,7 +206,7 @@ fn walk_like(
     usize::from(count)
 }
 
-/// What the records of a page come to.
+/// Totals over the records of a page.
 #[derive(Clone, Copy)]
 struct Tally {
     /// How many there are of each kind.
@@ -214,7 +214,7 @@ struct Tally {
     used: usize,
     has_complex: bool,
     fixed_end_min: u16,
-    /// Each begins behind the one in the slot before.
+    /// Each begins after the one in the slot before.
     is_ascending: bool,
     end_before: usize,
 }

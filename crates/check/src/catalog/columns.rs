@@ -1,4 +1,4 @@
-//! Columns of tables against the columns of their rowsets, their types and their places in the
+//! Columns of tables against the columns of their rowsets, their types and their positions in the
 //! rows.
 //!
 //! ```text
@@ -8,12 +8,12 @@
 //! What may differ in sound databases and is not judged:
 //! - computed and sparse columns, column sets and the pseudo columns of graph tables need no place
 //!   in the rows;
-//! - text and (max) types, decimal and numeric, binary and rowversion stand for each other;
+//! - text and (max) types, decimal and numeric, binary and rowversion are interchangeable;
 //!   encrypted columns are varbinary;
 //! - char and binary columns made without ANSI padding, decimals of vardecimal tables and
 //!   uniquifiers are of variable length;
-//! - dropped columns keep their place, whoever came behind them; rows that are compressed have no
-//!   places. Where none was dropped, there is no gap between columns.
+//! - dropped columns keep their position, whatever column was added later; compressed rows have
+//!   no positions. Where none was dropped, there is no gap between columns.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ use super::keys::{is_live, physical_key, physical_row};
 use super::rows::{Key, Table};
 use super::storage::{Storage, has_pages, is_row_store};
 use super::types::is_same_storage;
-use super::{describe, report_missing_row, report_value};
+use super::{report_missing_row, report_value};
 use crate::finding::Findings;
 use crate::rows::SYSFILES1;
 use crate::unit::{FIRST_OWN_ID, fixed_column_end};
@@ -85,10 +85,11 @@ fn verify_presence(table: &Described, rowset: &Rowset, findings: &mut Findings) 
     for column in
         table.columns.iter().filter(|column| is_stored(column) && !places.contains(&column.id))
     {
-        let target = describe(Table::RowsetColumns, physical_key(rowset, column.id));
+        let target = Table::RowsetColumns.row(physical_key(rowset, column.id)).describe();
         report_missing_row(
-            (Table::Columns, key(column.id)),
-            (Table::RowsetColumns, target),
+            Table::Columns.row(key(column.id)),
+            Table::RowsetColumns,
+            target,
             findings,
         );
     }
@@ -96,8 +97,8 @@ fn verify_presence(table: &Described, rowset: &Rowset, findings: &mut Findings) 
         rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_uniquifier());
     for column in live.filter(|column| column.column_id > 0 && !listed.contains(&column.column_id))
     {
-        let target = describe(Table::Columns, key(column.column_id));
-        report_missing_row(physical_row(rowset, column), (Table::Columns, target), findings);
+        let target = Table::Columns.row(key(column.column_id)).describe();
+        report_missing_row(physical_row(rowset, column), Table::Columns, target, findings);
     }
 }
 
@@ -157,7 +158,7 @@ fn verify_places(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     }
 }
 
-/// A column behind a gap that no column was dropped from.
+/// A column after a gap that no column was dropped from.
 fn report_gap(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     if let Some(column) = first_gap(index, rowset) {
         let attribute = format!("leaf_offset={}", column.leaf.offset);
@@ -165,8 +166,7 @@ fn report_gap(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     }
 }
 
-/// The first column with a gap before it, where nobody ever dropped one and all types are
-/// understood.
+/// The first column with a gap before it, where none was ever dropped and all types are understood.
 fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn> {
     let columns = &rowset.layout.columns;
     let is_plain = |column: &PhysicalColumn| {
@@ -176,7 +176,7 @@ fn first_gap<'r>(index: &Index, rowset: &'r Rowset) -> Option<&'r PhysicalColumn
     columns.iter().all(is_plain).then(|| gap_among(columns, first))?
 }
 
-/// The first column that does not lie behind the one before: fixed columns by their bytes, variable
+/// The first column that does not lie after the one before: fixed columns by their bytes, variable
 /// ones by their numbers.
 fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> {
     let mut fixed: Vec<&PhysicalColumn> =
@@ -199,11 +199,11 @@ fn gap_among(columns: &[PhysicalColumn], first: i32) -> Option<&PhysicalColumn> 
         .map(|(_, column)| column)
 }
 
-/// Columns of fixed length lie in the fixed part, the others behind it.
+/// Columns of fixed length lie in the fixed part, the others after it.
 fn has_possible_length(index: &Index, column: &PhysicalColumn) -> bool {
     let Some(ty) = &column.ty else { return true };
     match ty {
-        // In an index nothing tells the uniquifier of its table from other columns.
+        // In an index nothing distinguishes the uniquifier of its table from other columns.
         SqlType::Int if column.is_uniquifier() || index.id.0 >= 2 => true,
         SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
             column.leaf.offset > 0
@@ -264,7 +264,7 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use extentdb_catalog::layout::Place;
+    use extentdb_catalog::layout::ColumnOffset;
 
     use super::*;
 
@@ -278,8 +278,8 @@ mod tests {
             key_ordinal: 0,
             status: 0,
             max_in_row: 0,
-            leaf: Place { offset, null_bit: 0, bit },
-            interior: Place::default(),
+            leaf: ColumnOffset { offset, null_bit: 0, bit },
+            interior: ColumnOffset::default(),
         }
     }
 

@@ -24,10 +24,10 @@ use crate::finding::Findings;
 
 /// First byte of a record: it is in the compressed form.
 const IS_COMPRESSED: u8 = 0x1;
-/// So many pages are looked at for one with rows.
+/// Maximum number of pages that are searched for one with rows.
 const PAGES_MAX: usize = 16;
 
-/// Compares one page of each rowset with what the catalog says of its rows.
+/// Compares one page of each rowset with what the catalog states of its rows.
 pub(super) fn verify_forms(
     storage: &Storage<'_>,
     pages: &CheckedPages<'_>,
@@ -45,7 +45,11 @@ pub(super) fn verify_forms(
                 let found = unit.and_then(|unit| form_of(pages, unit, index.id.0 >= 2));
                 if found.is_some_and(|found| found != is_compressed) {
                     let attribute = format!("data_compression_desc={}", rowset.compression.name());
-                    report_value(&attribute, (Table::Partitions, Key::one(rowset.id.0)), findings);
+                    report_value(
+                        &attribute,
+                        Table::Partitions.row(Key::one(rowset.id.0)),
+                        findings,
+                    );
                 }
             }
         }
@@ -53,7 +57,7 @@ pub(super) fn verify_forms(
 }
 
 /// True when all rows of the first leaf page with rows are compressed, false when none is; `None`
-/// when that cannot be said.
+/// when that is unknown.
 fn form_of(pages: &CheckedPages<'_>, unit: &AllocUnit, is_nonclustered: bool) -> Option<bool> {
     let mut page = PageBuf::zeroed();
     for id in AllocatedPages::new(pages, unit.id, unit.first_iam).take(PAGES_MAX) {

@@ -2,9 +2,10 @@
 //! `sysrscols`.
 //!
 //! ```text
-//! sysiscols      subid, intprop = column of the table, tinyprop1 = place in the key
-//! sysrscols      nonclustered: rscolid = subid, then what is missing of the row's place: RID, clustered key, uniquifier
-//!                clustered: rscolid = column of the table, ordkey = place in the key
+//! sysiscols  subid, intprop = column of the table, tinyprop1 = position in the key
+//! sysrscols  nonclustered: rscolid = subid, then what is missing of the row's place: RID,
+//!            clustered key, uniquifier
+//!            clustered: rscolid = column of the table, ordkey = position in the key
 //! ```
 //!
 //! A nonclustered index of a partitioned table may carry more; its columns are only looked for, not
@@ -18,7 +19,7 @@ use extentdb_catalog::model::{Index, IndexKind, Rowset, Table as Described};
 use super::rows::{Key, Table};
 use super::storage::{Space, Storage, has_pages, index_key, is_row_store};
 use super::types::is_same_storage;
-use super::{describe, report_missing_row, report_value};
+use super::{RowRef, report_missing_row, report_value};
 use crate::finding::Findings;
 
 /// Key columns of all indexes, and the columns of their rowsets.
@@ -34,9 +35,9 @@ pub(super) fn verify_keys(storage: &Storage<'_>, findings: &mut Findings) {
             for rowset in storage.rowsets(table, index).iter().filter(is_described) {
                 match index.kind {
                     IndexKind::Clustered => {
-                        verify_clustered(storage, table, (index, rowset), findings)
+                        verify_clustered(storage, table, index, rowset, findings)
                     }
-                    _ => verify_nonclustered(storage, table, (index, rowset), findings),
+                    _ => verify_nonclustered(storage, table, index, rowset, findings),
                 }
             }
         }
@@ -49,8 +50,8 @@ fn verify_key(table: &Described, index: &Index, findings: &mut Findings) {
     let last = ordinals.last().copied().unwrap_or(0).max(1);
     if let Some(missing) = (1..=last).find(|ordinal| !ordinals.contains(ordinal)) {
         let row = index_key(table, index);
-        let target = format!("{},key_ordinal={missing}", describe(Table::Indexes, row));
-        report_missing_row((Table::Indexes, row), (Table::IndexColumns, target), findings);
+        let target = format!("{},key_ordinal={missing}", Table::Indexes.row(row).describe());
+        report_missing_row(Table::Indexes.row(row), Table::IndexColumns, target, findings);
     }
 }
 
@@ -58,7 +59,8 @@ fn verify_key(table: &Described, index: &Index, findings: &mut Findings) {
 fn verify_clustered(
     storage: &Storage<'_>,
     table: &Described,
-    (index, rowset): (&Index, &Rowset),
+    index: &Index,
+    rowset: &Rowset,
     findings: &mut Findings,
 ) {
     if storage.space(index) != Space::Filegroup {
@@ -73,10 +75,10 @@ fn verify_clustered(
     for column in key.filter(|column| is_live(column) && !is_listed(column.column_id)) {
         let target = format!(
             "{},column_id={}",
-            describe(Table::Indexes, index_key(table, index)),
+            Table::Indexes.row(index_key(table, index)).describe(),
             column.column_id
         );
-        report_missing_row(physical_row(rowset, column), (Table::IndexColumns, target), findings);
+        report_missing_row(physical_row(rowset, column), Table::IndexColumns, target, findings);
     }
 }
 
@@ -84,7 +86,8 @@ fn verify_clustered(
 fn verify_nonclustered(
     storage: &Storage<'_>,
     table: &Described,
-    (index, rowset): (&Index, &Rowset),
+    index: &Index,
+    rowset: &Rowset,
     findings: &mut Findings,
 ) {
     let live: Vec<&PhysicalColumn> =
@@ -98,19 +101,20 @@ fn verify_nonclustered(
         .filter(|column| column.partition_ordinal == 0 || column.key_ordinal > 0);
     for column in asked.filter(|column| !physical.contains(&column.ordinal)) {
         let target = physical_key(rowset, column.ordinal);
-        let target = describe(Table::RowsetColumns, target);
+        let target = Table::RowsetColumns.row(target).describe();
         report_missing_row(
-            (Table::IndexColumns, key(column.ordinal)),
-            (Table::RowsetColumns, target),
+            Table::IndexColumns.row(key(column.ordinal)),
+            Table::RowsetColumns,
+            target,
             findings,
         );
     }
     if let Some(locator) = locator(storage, table, index) {
-        verify_locator(&locator, (index, rowset), row, findings);
+        verify_locator(&locator, index, rowset, row, findings);
     }
 }
 
-/// What an index has beside its own columns, for the place of the row.
+/// What an index has besides its own columns, for the address of the row.
 struct Locator {
     columns: usize,
     /// Type codes that its columns may have.
@@ -120,11 +124,12 @@ struct Locator {
 /// An RID has a type like any other column: binary.
 const RID_CODE: u8 = 173;
 
-/// The columns are numbered without a gap, the index's own first; behind them comes the locator and
+/// The columns are numbered without a gap, the index's own first; after them comes the locator and
 /// nothing else.
 fn verify_locator(
     locator: &Locator,
-    (index, rowset): (&Index, &Rowset),
+    index: &Index,
+    rowset: &Rowset,
     row: Key,
     findings: &mut Findings,
 ) {
@@ -135,14 +140,14 @@ fn verify_locator(
     let key = |ordinal: i32| Key([row.0[0], row.0[1], ordinal.into()]);
     let expected = i32::try_from(own.len() + locator.columns).unwrap_or(i32::MAX);
     if let Some(missing) = (1..=expected).find(|id| !physical.contains(id) && !own.contains(id)) {
-        let target = describe(Table::RowsetColumns, physical_key(rowset, missing));
-        report_missing_row((Table::Indexes, row), (Table::RowsetColumns, target), findings);
+        let target = Table::RowsetColumns.row(physical_key(rowset, missing)).describe();
+        report_missing_row(Table::Indexes.row(row), Table::RowsetColumns, target, findings);
     }
     let last = own.last().copied().unwrap_or(0);
     let is_unknown = |id: i32| (id < last && !own.contains(&id)) || id > expected;
     if let Some(column) = live.iter().find(|column| is_unknown(column.column_id)) {
-        let target = describe(Table::IndexColumns, key(column.column_id));
-        report_missing_row(physical_row(rowset, column), (Table::IndexColumns, target), findings);
+        let target = Table::IndexColumns.row(key(column.column_id)).describe();
+        report_missing_row(physical_row(rowset, column), Table::IndexColumns, target, findings);
     }
     let beside = live
         .iter()
@@ -155,7 +160,7 @@ fn verify_locator(
     }
 }
 
-/// `None` when it is not certain what leads from the index to the rows.
+/// `None` when the locator of its entries is not certain.
 fn locator(storage: &Storage<'_>, table: &Described, index: &Index) -> Option<Locator> {
     let base = table.indexes.iter().find(|base| base.id.0 <= 1 && is_row_store(base))?;
     if storage.space(index) != Space::Filegroup || storage.space(base) != Space::Filegroup {
@@ -190,6 +195,6 @@ pub(super) fn physical_key(rowset: &Rowset, column: i32) -> Key {
     Key::two(rowset.id.0, column.into())
 }
 
-pub(super) fn physical_row(rowset: &Rowset, column: &PhysicalColumn) -> (Table, Key) {
-    (Table::RowsetColumns, physical_key(rowset, column.column_id))
+pub(super) fn physical_row(rowset: &Rowset, column: &PhysicalColumn) -> RowRef {
+    Table::RowsetColumns.row(physical_key(rowset, column.column_id))
 }

@@ -1,18 +1,18 @@
 //! System tables against each other: what DBCC CHECKCATALOG finds, as 8992 around 3851 to 3858
-//! (`checkdb.md` B.10).
+//! (`docs/check.md` 10).
 //!
 //! ```text
 //! rows      each system table once, as keys           sets of ids: memory by the size of the catalog, not of the database
 //! relations "a row of A names a row of B"              what B does not have is a finding
 //! storage   indexes, their rowsets, partitions, roots   tables of the user: what two places say of one thing
 //! keys      columns of indexes
-//! columns   columns of tables, their places in the rows
+//! columns   columns of tables, their positions in the rows
 //! types     types of columns
 //! forms     compression, against one page of each rowset
 //! ```
 //!
 //! Only relations that hold in the files of every version are listed. Dependencies between objects
-//! are none of them: upgraded databases keep references to what is gone.
+//! are none of them: upgraded databases keep references to dropped objects.
 //!
 //! A system table that cannot be read in full proves nothing about what its rows are missed for:
 //! its relations are left out, the run is incomplete, and damage that nothing else reports is a
@@ -24,8 +24,8 @@ use extentdb_catalog::system::SystemTables;
 use extentdb_messages::{Arg, lookup};
 use extentdb_reader::{CheckedPages, PageSource};
 
-use crate::finding::{Finding, Findings, Place};
-use crate::report::NotChecked;
+use crate::coverage::NotChecked;
+use crate::finding::{Finding, Findings, Location};
 
 mod columns;
 mod forms;
@@ -45,12 +45,11 @@ const INVALID_ROW: u32 = 3851;
 const NO_ROW: u32 = 3852;
 /// A row names another that is not there.
 const NO_NAMED_ROW: u32 = 3853;
-/// A row lacks what it must say.
+/// A row lacks a required attribute.
 const NO_ATTRIBUTE: u32 = 3857;
-/// A row says what cannot be.
+/// A row has an attribute that is not legal.
 const INVALID_VALUE: u32 = 3858;
 
-/// What came of it.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Rows of system tables that were compared: what 7920 calls entries.
@@ -134,91 +133,97 @@ fn left_out(what: String, gap: &Gap) -> NotChecked {
 /// Something was found in the table, or on the page.
 fn is_reported(gap: &Gap, findings: &mut Findings) -> bool {
     findings.iter_mut().any(|finding| {
-        let owner = finding.place.owner.map(|owner| owner.object);
-        owner == Some(gap.table.object()) || (gap.page.is_some() && finding.place.page == gap.page)
+        let owner = finding.location.owner.map(|owner| owner.object);
+        owner == Some(gap.table.object())
+            || (gap.page.is_some() && finding.location.page == gap.page)
     })
 }
 
 fn report_gap(gap: &Gap, findings: &mut Findings) {
     let args = [gap.what.as_str().into(), gap.table.base_name().into(), "".into()];
-    let place = gap.page.map_or_else(Place::default, Place::page);
+    let place = gap.page.map_or_else(Location::default, Location::page);
     findings.push(finding(INVALID_ROW, place, &args));
 }
 
 /// 3852: a row does not have another.
-fn report_missing_row(
-    (table, row): (Table, Key),
-    (target, missing): (Table, String),
-    findings: &mut Findings,
-) {
-    let row = describe(table, row);
+fn report_missing_row(row: RowRef, target: Table, missing: String, findings: &mut Findings) {
     let args = [
-        row.into(),
-        table.view().into(),
+        row.describe().into(),
+        row.table.view().into(),
         "".into(),
         missing.into(),
         target.view().into(),
         "".into(),
     ];
-    findings.push(finding(NO_ROW, Place::default(), &args));
+    findings.push(finding(NO_ROW, Location::default(), &args));
 }
 
 /// 3853: a row names another that is not there. `called` is the name of the attribute, where it is
 /// not that of the other's key.
-fn report_unmatched(
-    called: Option<&str>,
-    (table, row): (Table, Key),
-    (target, names): (Table, Key),
-    findings: &mut Findings,
-) {
-    let missing = describe(target, names);
+fn report_unmatched(called: Option<&str>, row: RowRef, target: RowRef, findings: &mut Findings) {
+    let missing = target.describe();
     let attribute = match called {
-        Some(called) => format!("{called}={}", names.0[0]),
+        Some(called) => format!("{called}={}", target.key.0[0]),
         None => missing.clone(),
     };
     let args = [
         attribute.into(),
-        describe(table, row).into(),
-        table.view().into(),
+        row.describe().into(),
+        row.table.view().into(),
         "".into(),
         missing.into(),
-        target.view().into(),
+        target.table.view().into(),
         "".into(),
     ];
-    findings.push(finding(NO_NAMED_ROW, Place::default(), &args));
+    findings.push(finding(NO_NAMED_ROW, Location::default(), &args));
 }
 
-/// 3857: a row lacks what it must say.
-fn report_missing_attribute(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
-    let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
-    findings.push(finding(NO_ATTRIBUTE, Place::default(), &args));
+/// 3857: a row lacks a required attribute.
+fn report_missing_attribute(attribute: &str, row: RowRef, findings: &mut Findings) {
+    let args = [attribute.into(), row.describe().into(), row.table.view().into(), "".into()];
+    findings.push(finding(NO_ATTRIBUTE, Location::default(), &args));
 }
 
-/// 3858: a row says what cannot be.
-fn report_value(attribute: &str, (table, row): (Table, Key), findings: &mut Findings) {
-    let args = [attribute.into(), describe(table, row).into(), table.view().into(), "".into()];
-    findings.push(finding(INVALID_VALUE, Place::default(), &args));
+/// 3858: a row has an attribute that is not legal.
+fn report_value(attribute: &str, row: RowRef, findings: &mut Findings) {
+    let args = [attribute.into(), row.describe().into(), row.table.view().into(), "".into()];
+    findings.push(finding(INVALID_VALUE, Location::default(), &args));
 }
 
 /// A filegroup that exists, holds pages and has no file any more: 3852.
 pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
-    let key = describe(Table::Filegroups, Key::one(filegroup.into()));
+    let key = Table::Filegroups.row(Key::one(filegroup.into())).describe();
     let table = Table::Filegroups.view();
     let target = Table::Files.view();
     let args = [key.clone().into(), table.into(), "".into(), key.into(), target.into(), "".into()];
-    finding(NO_ROW, Place::default(), &args)
+    finding(NO_ROW, Location::default(), &args)
 }
 
 /// 8992 around one of the messages of CHECKCATALOG.
-fn finding(inner: u32, place: Place, args: &[Arg<'_>]) -> Finding {
+fn finding(inner: u32, place: Location, args: &[Arg<'_>]) -> Finding {
     let text = lookup(inner).and_then(|message| message.format(args).ok()).unwrap_or_default();
     let args = [i64::from(inner).try_into().unwrap_or(0i32).into(), 1.into(), text.into()];
     Finding::new(8992, place, &args)
 }
 
-/// `object_id=5,column_id=2`.
-fn describe(table: Table, key: Key) -> String {
-    let names = table.key_names();
-    let parts = names.iter().zip(key.0).map(|(name, value)| format!("{name}={value}"));
-    parts.collect::<Vec<_>>().join(",")
+/// A row of a system table, by its key.
+#[derive(Clone, Copy)]
+struct RowRef {
+    table: Table,
+    key: Key,
+}
+
+impl Table {
+    fn row(self, key: Key) -> RowRef {
+        RowRef { table: self, key }
+    }
+}
+
+impl RowRef {
+    /// `object_id=5,column_id=2`.
+    fn describe(self) -> String {
+        let names = self.table.key_names();
+        let parts = names.iter().zip(self.key.0).map(|(name, value)| format!("{name}={value}"));
+        parts.collect::<Vec<_>>().join(",")
+    }
 }

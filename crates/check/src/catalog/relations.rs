@@ -44,8 +44,8 @@ impl Relation {
         for missing in named.filter(|named| !rows.has(self.to, named.names)) {
             report_unmatched(
                 self.called,
-                (self.from, missing.row),
-                (self.to, missing.names),
+                self.from.row(missing.row),
+                self.to.row(missing.names),
                 findings,
             );
         }

@@ -24,7 +24,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    /// The view's name behind `sys.`.
+    /// The view's name without `sys.`.
     pub(super) fn view(self) -> &'static str {
         match self {
             Table::Objects => "objects",
@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// The base table behind the view.
+    /// The base table of the view.
     pub(super) fn object(self) -> ObjectId {
         match self {
             Table::Objects => object::SYSSCHOBJS,
@@ -282,7 +282,7 @@ impl Rows {
         self.named.get(&(table, attribute)).map_or(&[], Vec::as_slice)
     }
 
-    /// The type behind a type.
+    /// The base type of a type.
     pub(super) fn xtype(&self, user_type: i64) -> Option<u8> {
         self.types.get(&user_type).copied()
     }
@@ -322,7 +322,7 @@ impl Rows {
         let number = row.int(2)?;
         let column = row.int(3)?;
         let key = Key::two(object, column);
-        // Parameters of procedures stand in the same table under a number of their own.
+        // Parameters of procedures are in the same table under a number of their own.
         if number == 0 {
             self.add(Table::Columns, key);
         }

@@ -18,9 +18,7 @@ use extentdb_catalog::model::{
 };
 
 use super::rows::{Key, SYSRSCOLS, Table};
-use super::{
-    describe, report_missing_attribute, report_missing_row, report_unmatched, report_value,
-};
+use super::{report_missing_attribute, report_missing_row, report_unmatched, report_value};
 use crate::finding::Findings;
 
 /// `sysrowsets.ownertype` of heaps and indexes.
@@ -138,10 +136,10 @@ impl<'c> Storage<'c> {
             return;
         }
         if self.listed(table, index).is_empty() {
-            // Storage that somebody else claims, or that nobody describes.
+            // Storage that another rowset claims, or that no rowset describes.
             if named.0 != 0 && (is_listed || self.owners.contains(&named)) {
-                let target = describe(Table::Indexes, row);
-                report_missing_row((Table::Indexes, row), (Table::Partitions, target), findings);
+                let target = Table::Indexes.row(row).describe();
+                report_missing_row(Table::Indexes.row(row), Table::Partitions, target, findings);
             }
             return;
         }
@@ -150,10 +148,10 @@ impl<'c> Storage<'c> {
             return;
         }
         if named.0 == 0 {
-            report_missing_attribute("rowset", (Table::Indexes, row), findings);
+            report_missing_attribute("rowset", Table::Indexes.row(row), findings);
         } else if !is_listed {
-            let names = (Table::Partitions, Key::one(named.0));
-            report_unmatched(None, (Table::Indexes, row), names, findings);
+            let names = Table::Partitions.row(Key::one(named.0));
+            report_unmatched(None, Table::Indexes.row(row), names, findings);
         }
     }
 
@@ -173,7 +171,7 @@ impl<'c> Storage<'c> {
             let is_double = !seen.insert(rowset.partition) && is_complete;
             if !(1..=last).contains(&rowset.partition) || is_double {
                 let attribute = format!("partition_number={}", rowset.partition);
-                report_value(&attribute, (Table::Partitions, Key::one(rowset.id.0)), findings);
+                report_value(&attribute, Table::Partitions.row(Key::one(rowset.id.0)), findings);
             }
         }
     }
@@ -185,7 +183,7 @@ impl<'c> Storage<'c> {
         for unit in compressed.filter_map(|rowset| rowset.unit(AllocUnitKind::InRow)) {
             let has_rows = !unit.first_iam.is_none() && unit.pages_data > 0;
             if index.kind != IndexKind::Heap && has_rows && unit.root.is_none() {
-                let row = (Table::AllocationUnits, Key::one(unit.id.0));
+                let row = Table::AllocationUnits.row(Key::one(unit.id.0));
                 report_missing_attribute("root_page", row, findings);
             }
         }

@@ -34,14 +34,14 @@ pub(super) fn verify_types(catalog: &Catalog, rows: &Rows, findings: &mut Findin
         object > 0 && table.is_some_and(|table| kinds.contains(&table.kind))
     };
     for column in rows.column_types().iter().filter(|column| is_judged(column.row.0[0])) {
-        let row = (Table::Columns, column.row);
+        let row = Table::Columns.row(column.row);
         match rows.xtype(column.user_type) {
             Some(xtype) if is_same_storage(xtype, column.xtype) => {}
             Some(_) => report_value(&format!("system_type_id={}", column.xtype), row, findings),
             // Types of the user are a relation of their own.
             None if column.user_type >= super::rows::USER_TYPES => {}
             None => {
-                report_unmatched(None, row, (Table::Types, Key::one(column.user_type)), findings)
+                report_unmatched(None, row, Table::Types.row(Key::one(column.user_type)), findings)
             }
         }
     }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_were_altered_without_touching_the_rows_are_stored_alike() {
+    fn columns_that_were_altered_in_the_catalog_only_have_the_same_storage() {
         for (a, b) in [(35, 167), (99, 231), (34, 165), (106, 108), (189, 173), (56, 165), (36, 36)]
         {
             assert!(is_same_storage(a, b) && is_same_storage(b, a), "{a} {b}");

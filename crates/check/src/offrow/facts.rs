@@ -1,16 +1,17 @@
-//! What a reference, a node, a stub and a forwarded record state for the sums.
+//! What a reference, a node, a stub and a forwarded record state for the hashes.
 //!
 //! ```text
-//! Forward      + stub: own slot, target               − forwarded record: back pointer, own slot
-//! Pointer      + reference: target, text id           − node: own slot, own text id
-//! PointerSize  + stated size: target, level, size     − inner or data node: own slot, level above it, size
+//! Forward      + stub: own slot, target            − forwarded record: back pointer, own slot
+//! Pointer      + reference: target, text id        − node: own slot, own text id
+//! PointerSize  + stated size: target, level, size  − inner or data node: own slot, level above it,
+//!                                                  size
 //! ```
 //!
 //! Text ids take part with the 48 bits that every reference knows; those of text pointers and roots
 //! with all.
 //!
 //! What is odd about one node by itself states a fact that nothing cancels ([`ODD`]): its unit is
-//! then looked at again, and that is where findings come from.
+//! then verified again, and that is where findings come from.
 
 use super::node::{Node, Role};
 use super::read::{ExpectedId, Forwarded, Reference, Stub, common_id};
@@ -22,7 +23,7 @@ pub(super) const ODD: u64 = u64::MAX;
 /// Bits of a text id that only whole ids have.
 const HIGH_BITS_AT: u32 = 48;
 
-/// A fact on its way to the sums.
+/// A fact on its way to the hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fact {
     pub(super) unit: UnitIndex,
@@ -103,7 +104,7 @@ mod tests {
     use super::super::read::{Referrer, Stated};
     use super::*;
     use crate::hash::HashKey;
-    use crate::relation::Sums;
+    use crate::relation::RelationHashes;
 
     const TARGET: Rid = Rid::new(PageId::new(1, 77), 3);
     const ROW: Rid = Rid::new(PageId::new(1, 9), 0);
@@ -138,7 +139,7 @@ mod tests {
 
     /// Relations that do not balance.
     fn open(reference: Reference, node: Node) -> Vec<Relation> {
-        let mut sums = Sums::new(1, HashKey::new([3, 4]));
+        let mut sums = RelationHashes::new(1, HashKey::new([3, 4]));
         for fact in of_reference(&reference).chain(of_node(&node, u64::MAX)) {
             sums.state(fact.unit, fact.relation, fact.side, fact.words, true);
         }

@@ -1,13 +1,13 @@
-//! Forwarding stubs against forwarded records (`checkdb.md` B.7).
+//! Forwarding stubs against forwarded records (`docs/check.md` 7).
 //!
 //! ```text
 //! stub at (1:354:12)            04 | 6b 01 00 00 | 01 00 | 00 00                  -> (1:363:0)
 //! forwarded record's last column 00 04 | 62 01 00 00 | 01 00 | 0c 00              <- (1:354:12)
 //!
-//! stub leads to no forwarded record                                    8993
-//! stub leads to a record that leads back to another stub of its own    8972
-//! stub leads to a record that leads back to something else             8971
-//! forwarded record that no stub leads to                               8994
+//! stub without a forwarded record                                        8993
+//! stub of a record whose back pointer names another stub of that record 8972
+//! stub of a record whose back pointer names something else             8971
+//! forwarded record without a stub                                      8994
 //! ```
 //!
 //! A forwarded record that is deleted may lack its stub, and its stub may still be there.
@@ -17,23 +17,23 @@ use std::collections::BTreeSet;
 use extentdb_base::{PageId, Rid};
 use extentdb_messages::Arg;
 
-use super::look::Seen;
+use super::exact::ExactFacts;
 use super::read::{Forwarded, Stub};
 use super::report::Reporter;
-use crate::finding::{Place, page_arg};
+use crate::finding::{Location, page_arg};
 use crate::unit::{Unit, UnitIndex};
 
 /// Reports everything that is wrong about the forwarded records at some places, of units whose
 /// facts are all known.
 pub(super) fn verify_forwarding(
     places: &[Rid],
-    seen: &Seen,
+    facts: &ExactFacts,
     certain: &BTreeSet<UnitIndex>,
     reporter: &mut Reporter<'_>,
 ) {
     for place in places {
-        let record = seen.forwarded.get(place).filter(|record| certain.contains(&record.unit));
-        let stubs = seen.stubs.get(place).map_or(&[][..], Vec::as_slice);
+        let record = facts.forwarded.get(place).filter(|record| certain.contains(&record.unit));
+        let stubs = facts.stubs.get(place).map_or(&[][..], Vec::as_slice);
         for stub in stubs.iter().filter(|stub| certain.contains(&stub.unit)) {
             verify_stub(stub, record, stubs, reporter);
         }
@@ -95,6 +95,6 @@ pub(super) fn rid_args(rid: Rid) -> [Arg<'static>; 2] {
 }
 
 /// A slot as a place.
-pub(super) fn at(rid: Rid) -> Place {
-    Place::page(rid.page).slot(rid.slot.0)
+pub(super) fn at(rid: Rid) -> Location {
+    Location::page(rid.page).slot(rid.slot.0)
 }

@@ -1,10 +1,10 @@
-//! Forwarded rows and off-row data (`checkdb.md` B.7, B.8 and D.5).
+//! Forwarded rows and off-row data (`docs/check.md` 7, 8 and 17).
 //!
 //! ```text
-//! scan      read.rs      what a page says: stubs, forwarded records, references, nodes
-//!           facts.rs     what of it goes into the sums          8960 on the spot
-//! finish    look.rs      units whose sums do not balance are looked at again
-//!           roots.rs     nodes of an older kind: roots of a form that is not known, or no roots
+//! scan      read.rs      facts of a page: stubs, forwarded records, references, nodes
+//!           facts.rs     which of them are hashed                   8960 on the spot
+//! finish    exact.rs     units whose multiset hashes do not balance, read again
+//!           roots.rs     nodes of an older kind: roots of unknown form, or no roots
 //!           forward.rs   8971, 8972, 8993, 8994
 //!           value.rs     8925, 8929, 8961 - 8965, 8974
 //! ```
@@ -14,32 +14,34 @@
 //!                                 ^                          v
 //! heap page, forwarded record     └── back pointer 00 04 | rid |
 //!
-//! row: complex column ── page, slot, text id (and size) ──> node on a text page ── the same ──> node …
+//! row: complex column ── page, slot, text id (and size) ──> node ── the same ──> node
 //! ```
 //!
 //! Invariants
-//! - Every stub leads to a forwarded record that leads back to it; every node is referenced once.
-//! - Ghosts state nothing: a deleted row's nodes may be gone, and their slots taken by other values
-//!   (seen in a healthy backup).
-//! - Findings come from a second look that has seen everything the sums were made of. When it has
+//! - Every stub points to a forwarded record that points back to it; every node is referenced once.
+//! - Ghosts state nothing: the nodes of a deleted row may be deleted, and their slots reused by
+//!   other values (seen in a healthy backup).
+//! - Findings come from a second pass that has read everything the hashes were made of. When it has
 //!   not, nothing is reported and the unit is listed as not verified.
 
 use std::collections::{BTreeSet, HashSet};
 
 use extentdb_base::ObjectId;
 
-use crate::dive::Dive;
-use crate::finding::{Finding, Findings, Place};
-use crate::partial::{BadPage, Partial};
+use crate::audit::part::BadPage;
+use crate::coverage::NotChecked;
+use crate::finding::{Finding, Findings, Location};
+use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::relation::Relation;
-use crate::report::NotChecked;
+use crate::second_pass::SecondPass;
 use crate::unit::{Structure, UnitIndex};
 
+mod exact;
 mod facts;
 mod forward;
-mod look;
 mod node;
+pub(crate) mod part;
 mod pass;
 mod pointer;
 mod read;
@@ -52,18 +54,16 @@ mod value;
 mod tests;
 
 pub(crate) use node::is_tree_page_in_disguise;
-pub use pass::Gaps;
-pub(crate) use pass::OffRow;
-pub use read::Gap;
+pub(crate) use pass::OffRowCollector;
 
-use look::{Accs, Eyes, FACTS_PER_PASS, SUSPECTS_MAX, Seen, places};
+use exact::{ExactFacts, ExactHashes, ExactReader, FACTS_PER_PASS, SUSPECTS_MAX, places};
 use report::Reporter;
 use rowset::Rowsets;
 use value::Values;
 
 const WHAT: &str = "off-row data and forwarded rows";
 
-/// What the second look came to, besides findings.
+/// Outcome of the second pass, besides findings.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) notes: Vec<Finding>,
@@ -77,15 +77,19 @@ impl Outcome {
 }
 
 /// Looks again at what does not balance.
-pub(crate) fn verify_off_row(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Outcome {
-    let mut rowsets = Rowsets::new(dive.plan, sum);
-    rowsets.close_gaps(|rowset| roots::has_none(dive, rowset).unwrap_or(false));
+pub(crate) fn verify_off_row(
+    pass: &SecondPass<'_>,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> Outcome {
+    let mut rowsets = Rowsets::new(pass.plan, sum);
+    rowsets.close_gaps(|rowset| roots::has_none(pass, rowset).unwrap_or(false));
     let mut outcome = Outcome::default();
-    list_left_out(dive.plan, &rowsets, &mut outcome);
-    let open = open_units(dive.plan, sum, &rowsets);
+    list_left_out(pass.plan, &rowsets, &mut outcome);
+    let open = open_units(pass.plan, sum, &rowsets);
     if !open.is_empty() {
-        Look {
-            dive,
+        Verification {
+            pass,
             sum,
             rowsets: &rowsets,
             open,
@@ -97,7 +101,7 @@ pub(crate) fn verify_off_row(dive: &Dive<'_>, sum: &Partial, findings: &mut Find
     outcome
 }
 
-/// Units whose sums do not balance, and that can be judged.
+/// Units whose multiset hashes do not balance, and that can be judged.
 fn open_units(plan: &Plan, sum: &Partial, rowsets: &Rowsets) -> BTreeSet<UnitIndex> {
     let is_open = |unit: UnitIndex, relation: Relation| {
         let Some(rowset) = rowsets.of(unit) else { return false };
@@ -118,7 +122,7 @@ fn open_units(plan: &Plan, sum: &Partial, rowsets: &Rowsets) -> BTreeSet<UnitInd
     open.map(|(unit, _)| unit).collect()
 }
 
-/// Rowsets with off-row data or stubs that are not looked at.
+/// Rowsets with off-row data or stubs that are not checked.
 fn list_left_out(plan: &Plan, rowsets: &Rowsets, outcome: &mut Outcome) {
     let mut compressed = 0u64;
     for rowset in rowsets.iter() {
@@ -140,8 +144,8 @@ fn list_left_out(plan: &Plan, rowsets: &Rowsets, outcome: &mut Outcome) {
     }
 }
 
-struct Look<'l> {
-    dive: &'l Dive<'l>,
+struct Verification<'l> {
+    pass: &'l SecondPass<'l>,
     sum: &'l Partial,
     rowsets: &'l Rowsets,
     open: BTreeSet<UnitIndex>,
@@ -149,8 +153,8 @@ struct Look<'l> {
     outcome: &'l mut Outcome,
 }
 
-impl Look<'_> {
-    /// First at the rowsets that are concerned; at all, when others have part in the sums.
+impl Verification<'_> {
+    /// First at the rowsets that are concerned; at all, when others have part in the hashes.
     fn run(mut self) {
         let near = self.open.iter().filter_map(|unit| self.rowsets.of(*unit));
         let near: BTreeSet<UnitIndex> = near.flat_map(rowset::Rowset::units).collect();
@@ -164,47 +168,50 @@ impl Look<'_> {
         let all: BTreeSet<UnitIndex> = all.flat_map(rowset::Rowset::units).collect();
         let open = self.open.clone();
         for visit in [near, &all] {
-            let eyes = Eyes {
-                dive: self.dive,
+            let reader = ExactReader {
+                pass: self.pass,
                 open: &open,
                 visit,
-                id_max: pass::id_max(self.dive.plan),
+                id_max: pass::id_max(self.pass.plan),
             };
-            let (suspects, seen) = self.look(&eyes)?;
-            let of_scan = Accs::of(&self.sum.sums, &open);
-            let certain: BTreeSet<UnitIndex> =
-                open.iter().copied().filter(|unit| of_scan.agree(&seen.accs, *unit)).collect();
+            let (suspects, seen) = self.look(&reader)?;
+            let of_scan = ExactHashes::of(&self.sum.sums, &open);
+            let certain: BTreeSet<UnitIndex> = open
+                .iter()
+                .copied()
+                .filter(|unit| of_scan.agree(&seen.hashes_of_units, *unit))
+                .collect();
             let is_last = visit.len() == all.len();
             if certain.len() == open.len() || is_last {
-                if self.is_wholesale(&suspects) {
+                if self.is_implausible(&suspects) {
                     let why =
                         "most of them disagree: more likely they have a form that is not known";
                     self.outcome.leave_out(format!("{WHAT} of {}", self.names(&open)), why, true);
                     return Some(());
                 }
                 self.report_uncertain(&certain);
-                return self.judge(&eyes, &certain, &suspects, seen);
+                return self.judge(&reader, &certain, &suspects, seen);
             }
         }
         Some(())
     }
 
-    /// The places that disagree, and what is said about them.
-    fn look(&self, eyes: &Eyes<'_>) -> Option<(BTreeSet<u64>, Seen)> {
-        let facts = Accs::of(&self.sum.sums, eyes.open).facts();
+    /// The addresses that disagree, and what is stated about them.
+    fn look(&self, reader: &ExactReader<'_>) -> Option<(BTreeSet<u64>, ExactFacts)> {
+        let facts = ExactHashes::of(&self.sum.sums, reader.open).facts();
         let decoded =
-            if self.dive.options.force_rescan { None } else { eyes.decode(&self.sum.sums) };
+            if self.pass.options.force_rescan { None } else { reader.decode(&self.sum.sums) };
         let suspects = match decoded {
             Some(suspects) => suspects,
-            None => eyes.search(facts.div_ceil(FACTS_PER_PASS).max(1))?,
+            None => reader.search(facts.div_ceil(FACTS_PER_PASS).max(1))?,
         };
         let wanted: HashSet<u64> = suspects.iter().copied().collect();
-        let seen = eyes.look(&wanted)?;
+        let seen = reader.look(&wanted)?;
         Some((suspects, seen))
     }
 
-    /// True when so many places of sound units disagree that it cannot be damage.
-    fn is_wholesale(&self, suspects: &BTreeSet<u64>) -> bool {
+    /// True when so many addresses of sound units disagree that it cannot be damage.
+    fn is_implausible(&self, suspects: &BTreeSet<u64>) -> bool {
         const PLACES_MIN: u64 = 32;
         let is_damaged = |unit: UnitIndex| {
             let rowset =
@@ -212,7 +219,7 @@ impl Look<'_> {
             let has = |page: &BadPage| {
                 page.unit.zip(rowset.as_ref()).is_some_and(|(unit, own)| own.contains(&unit))
             };
-            self.sum.bad.iter().any(has)
+            self.sum.audit.bad.iter().any(has)
         };
         let stated = |unit: UnitIndex| {
             let sums = self.sum.sums.unit(unit)?;
@@ -230,17 +237,17 @@ impl Look<'_> {
 
     fn names(&self, units: &BTreeSet<UnitIndex>) -> String {
         let objects =
-            units.iter().filter_map(|unit| Some(self.dive.plan.units.get(*unit)?.owner.object));
+            units.iter().filter_map(|unit| Some(self.pass.plan.units.get(*unit)?.owner.object));
         let objects: BTreeSet<ObjectId> = objects.collect();
         objects.into_iter().map(|object| self.name(object)).collect::<Vec<_>>().join(", ")
     }
 
     fn judge(
         &mut self,
-        eyes: &Eyes<'_>,
+        reader: &ExactReader<'_>,
         certain: &BTreeSet<UnitIndex>,
         suspects: &BTreeSet<u64>,
-        seen: Seen,
+        seen: ExactFacts,
     ) -> Option<()> {
         if seen.is_cut || suspects.len() >= SUSPECTS_MAX {
             let why = "more places disagree than are followed up; the first of them were";
@@ -248,10 +255,15 @@ impl Look<'_> {
         }
         let places = places(suspects);
         let in_flight = seen.in_flight.clone();
-        let mut reporter =
-            Reporter::new(self.dive.plan, self.rowsets, &self.sum.bad, in_flight, self.findings);
+        let mut reporter = Reporter::new(
+            self.pass.plan,
+            self.rowsets,
+            &self.sum.audit.bad,
+            in_flight,
+            self.findings,
+        );
         forward::verify_forwarding(&places, &seen, certain, &mut reporter);
-        Values::new(&seen, certain, &mut reporter).verify(&places, eyes)?;
+        Values::new(&seen, certain, &mut reporter).verify(&places, reader)?;
         let doubtful = std::mem::take(&mut reporter.doubtful);
         for (object, count) in doubtful {
             self.note_doubtful(object, count);
@@ -259,14 +271,14 @@ impl Look<'_> {
         Some(())
     }
 
-    /// Sums that the second look could not make again.
+    /// Hashes that the second pass could not reproduce.
     fn report_uncertain(&mut self, certain: &BTreeSet<UnitIndex>) {
-        for unit in self.open.difference(certain).filter_map(|unit| self.dive.plan.units.get(*unit))
+        for unit in self.open.difference(certain).filter_map(|unit| self.pass.plan.units.get(*unit))
         {
             let name = self.name(unit.owner.object);
             let why = "the second look did not see what the scan had seen";
             let args = [unit.owner.object.0.into(), name.clone().into(), WHAT.into(), why.into()];
-            let place = Place::default().owned_by(unit.owner);
+            let place = Location::default().owned_by(unit.owner);
             self.outcome.notes.push(Finding::new(59022, place, &args));
             self.outcome.leave_out(format!("{WHAT} of {name}"), why, true);
         }
@@ -277,11 +289,11 @@ impl Look<'_> {
         let why = "pages of the object changed after the last checkpoint";
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let args = [object.0.into(), name.clone().into(), count.into(), why.into()];
-        self.outcome.notes.push(Finding::new(59023, Place::default(), &args));
+        self.outcome.notes.push(Finding::new(59023, Location::default(), &args));
         self.outcome.leave_out(format!("{count} findings about {WHAT} of {name}"), why, true);
     }
 
     fn name(&self, object: ObjectId) -> String {
-        self.dive.plan.names.get(&object).cloned().unwrap_or_default()
+        self.pass.plan.names.get(&object).cloned().unwrap_or_default()
     }
 }

@@ -11,16 +11,16 @@
 //!
 //! Every node is referenced exactly once. All nodes of a value have its text id; the low 16 bits of
 //! all ids are 0. A link says where its part of the value ends, so the part's size is known from
-//! the link before. Level 0 leads to data.
+//! the link before. Level 0 refers to data.
 //!
 //! A page of type 4 belongs to one value and holds inner nodes, and PFS calls it full; all other
 //! nodes lie on pages of type 3. The samples are few and descriptions differ, so that a node is
 //! called misplaced only when something else says so, too: for inner nodes, PFS calls their page
 //! full although it is not; for others, their page holds several values.
 //!
-//! Kinds 1, 6 and 7 are older or larger roots without a known form: what hangs on them cannot be
-//! told. Roots they are all the same: one that a link leads to, which says how large its part is,
-//! has lost its kind (8962).
+//! Kinds 1, 6 and 7 are older or larger roots without a known form: what they refer to is unknown.
+//! Roots they are all the same: one that a link refers to, which says how large its part is, has
+//! lost its kind (8962).
 
 use extentdb_base::Rid;
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -31,7 +31,7 @@ use extentdb_format::record::lob::{LobContent, LobFault, LobNode, LobRecord};
 use extentdb_format::record::row::VERSION_TAG_BYTES;
 use extentdb_format::record::status::HAS_VERSION_TAG;
 
-use crate::sound::{Entry, Sound};
+use crate::sound::{Entry, SoundPage};
 use crate::unit::UnitIndex;
 
 /// Kinds by their numbers, as far as they are asked for.
@@ -45,14 +45,13 @@ mod kind {
 /// What a node is, as far as relations go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// Text pointers lead here; nobody states its size.
+    /// Text pointers lead here; no size is stated.
     Root,
     /// Between a root and the data.
     Inner,
     /// A part of the value.
     Data,
-    /// The content contradicts the record's length or itself: nothing can be said of what hangs on
-    /// it.
+    /// The content contradicts the record's length or itself: what it refers to is unknown.
     Broken,
     /// There is no such kind: 8962.
     NoKind,
@@ -79,7 +78,7 @@ pub(super) struct Node {
 
 /// The nodes of a text page with their links, ghosts left out.
 pub(super) fn nodes<'a>(
-    page: &Sound<'a>,
+    page: &SoundPage<'a>,
     state: Option<PfsByte>,
 ) -> impl Iterator<Item = (Node, Option<LobNode<'a>>)> + use<'a> {
     let header = page.header();
@@ -122,7 +121,7 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
         (_, _, kind::OLD_ROOT | kind::SUPER_ROOT | kind::UNUSED) => (Role::Older, 0, 0),
         (Some(LobFault::Kind(_)), _, _) => (Role::NoKind, 0, 0),
         (Some(_), _, _) => (Role::Broken, 0, 0),
-        (None, LobContent::Links(links), _) if !rises(&links) => (Role::Broken, links.level, 0),
+        (None, LobContent::Links(links), _) if !ascends(&links) => (Role::Broken, links.level, 0),
         (None, LobContent::Data(data), _) => {
             (Role::Data, 0, (data.len() as u64).saturating_sub(tag_bytes))
         }
@@ -141,14 +140,14 @@ fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role,
     }
 }
 
-/// True when the parts of a value end one behind the other: every link says where its part does.
-fn rises(links: &LobNode<'_>) -> bool {
+/// True when the parts of a value end back to back: every link says where its part does.
+fn ascends(links: &LobNode<'_>) -> bool {
     links.links().map(|link| link.end).is_sorted()
 }
 
 /// True when the length of tagged fragments counts the tag: then the records fill the page to the
 /// byte without it.
-fn counts_tags(page: &Sound<'_>) -> bool {
+fn counts_tags(page: &SoundPage<'_>) -> bool {
     let is_tagged =
         |entry: &Entry<'_>| entry.bytes.first().is_some_and(|s| s & HAS_VERSION_TAG != 0);
     if !page.entries().any(|entry| is_tagged(&entry)) {
@@ -167,7 +166,7 @@ fn contradicts(state: PfsByte, header: &PageHeader) -> bool {
 }
 
 /// True for a page with nodes of several values.
-fn is_shared(page: &Sound<'_>) -> bool {
+fn is_shared(page: &SoundPage<'_>) -> bool {
     let mut ids = page.entries().map(|entry| LobRecord::parse(entry.bytes).blob_id());
     let first = ids.next();
     ids.any(|id| Some(id) != first)

@@ -1,25 +1,24 @@
-//! The part of the scan: facts into the sums, invalid columns into the findings.
-
-use std::collections::BTreeSet;
+//! The part of the scan: facts into the hashes, invalid columns into the findings.
 
 use extentdb_base::Rid;
 
 use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
 use super::node::Node;
-use super::read::{Forwarded, Gap, PageReader, Reference, Sink, Stub};
-use crate::finding::{Finding, Place, page_arg};
+use super::part::Gap;
+use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
+use crate::finding::{Finding, Location, page_arg};
 use crate::options::Options;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::relation::worth_sketching;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 use crate::unit::{Unit, UnitIndex};
 
 /// Units with fewer pages are read again rather than sketched.
 const SKETCHED_PAGES_MIN: u64 = 64;
 
-/// What a worker needs to look at heaps, rows and text pages.
-pub(crate) struct OffRow<'p> {
+/// What a worker needs to read heaps, rows and text pages.
+pub(crate) struct OffRowCollector<'p> {
     plan: &'p Plan,
     reader: PageReader<'p>,
     id_max: u64,
@@ -28,15 +27,15 @@ pub(crate) struct OffRow<'p> {
     is_physical: bool,
 }
 
-impl<'p> OffRow<'p> {
-    pub(crate) fn new(plan: &'p Plan, options: &Options) -> OffRow<'p> {
+impl<'p> OffRowCollector<'p> {
+    pub(crate) fn new(plan: &'p Plan, options: &Options) -> OffRowCollector<'p> {
         let pages_used = |unit: &Unit| {
             let unit = plan.catalog.as_ref()?.units.get(&unit.id())?;
             u64::try_from(unit.pages_used).ok()
         };
         let pages: Vec<u64> =
             plan.units.iter().map(|(_, unit)| pages_used(unit).unwrap_or(0)).collect();
-        OffRow {
+        OffRowCollector {
             plan,
             reader: PageReader::new(plan),
             id_max: id_max(plan),
@@ -54,7 +53,7 @@ impl<'p> OffRow<'p> {
 
     /// The facts of a page.
     #[inline]
-    pub(crate) fn page(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+    pub(crate) fn page(&mut self, page: &SoundPage<'_>, partial: &mut Partial) {
         if !self.is_physical {
             let mut pass = Pass {
                 plan: self.plan,
@@ -68,8 +67,8 @@ impl<'p> OffRow<'p> {
 }
 
 /// The highest text id to expect. Ids come from the counter of rowversion values, shifted by 16
-/// bits; some of the catalog are higher than the counter of the boot page, but not by so much
-/// that its upper half matters. What is above only asks for a second look.
+/// bits; some of the catalog are higher than the counter of the boot page, but not by so much that
+/// its upper half matters. What is above only asks for a second pass.
 pub(super) fn id_max(plan: &Plan) -> u64 {
     let counter = plan.catalog.as_ref().map_or(u64::MAX, |catalog| catalog.boot.max_timestamp);
     if counter <= u64::from(u32::MAX) { (1 << 48) - 1 } else { u64::MAX }
@@ -110,7 +109,7 @@ impl Sink for Pass<'_> {
     #[cold]
     fn invalid_column(&mut self, unit: UnitIndex, rid: Rid, column: i32) {
         let Some(unit) = self.plan.units.get(unit) else { return };
-        let place = Place::page(rid.page).slot(rid.slot.0).owned_by(unit.owner);
+        let place = Location::page(rid.page).slot(rid.slot.0).owned_by(unit.owner);
         let at = [page_arg(rid.page), rid.slot.0.into(), column.into()];
         let args: Vec<_> = unit.args().into_iter().chain(at).collect();
         self.partial.findings.push(Finding::new(8960, place, &args));
@@ -118,9 +117,6 @@ impl Sink for Pass<'_> {
 
     #[cold]
     fn gap(&mut self, unit: UnitIndex, gap: Gap) {
-        self.partial.gaps.insert((unit, gap));
+        self.partial.off_row.gaps.insert((unit, gap));
     }
 }
-
-/// Units with something that could not be read, and what.
-pub type Gaps = BTreeSet<(UnitIndex, Gap)>;

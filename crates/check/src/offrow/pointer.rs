@@ -11,7 +11,7 @@
 //!
 //! A (max) value of up to 8000 bytes may lie in the row-overflow unit, under a pointer with tag 2,
 //! which has one link only. Short columns are never under tag 4; that is not tested, because
-//! nothing hangs on it.
+//! nothing depends on it.
 //!
 //! What is not judged: columns of FILESTREAM and of unknown types, and other tags in text columns
 //! ("text in row").

@@ -1,4 +1,4 @@
-//! What a sound page says about forwarded rows and off-row data. The scan and every second look
+//! What a sound page says about forwarded rows and off-row data. The scan and every second pass
 //! read pages through this one door, so that they see the same facts.
 
 use std::collections::HashMap;
@@ -14,10 +14,10 @@ use extentdb_format::record::status::HAS_NULL_BITMAP;
 use extentdb_format::record::{Record, RecordKind, VarColumn};
 
 use super::node::{Node, Role, nodes};
+use super::part::Gap;
 use super::pointer::{Class, Complex, resembles_pointer};
-use crate::partial::wire::{Input, Wire, WireError};
 use crate::plan::Plan;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 use crate::unit::{Structure, UnitIndex};
 
 /// Bit 0 of the second status byte: a ghost of a forwarded record (public documentation).
@@ -26,7 +26,7 @@ const IS_GHOST_FORWARDED: u8 = 0x01;
 /// Who refers to a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Referrer {
-    /// A column of a row, or of an index entry. A ghost's nodes may be gone already, and their
+    /// A column of a row, or of an index entry. A ghost's nodes may be deleted already, and their
     /// slots taken by others.
     Row { column: i32, is_entry: bool, is_ghost: bool },
     /// A node above.
@@ -46,7 +46,6 @@ pub(super) enum ExpectedId {
 const KNOWN_BITS: u64 = 0x0000_ffff_ffff_ffff;
 
 impl ExpectedId {
-    /// As printed.
     pub(super) fn value(self) -> u64 {
         let (ExpectedId::Whole(id) | ExpectedId::Part(id)) = self;
         id
@@ -66,10 +65,10 @@ pub(super) fn common_id(id: u64) -> u64 {
     id & KNOWN_BITS
 }
 
-/// What a link says about the node it leads to.
+/// What a link states of its node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Stated {
-    /// Level of the referrer: 0 = it leads to data, otherwise to nodes of the level below.
+    /// Level of the referrer: 0 = it refers to data, otherwise to nodes of the level below.
     pub(super) level: u16,
     pub(super) size: u64,
 }
@@ -114,31 +113,7 @@ pub(super) struct Forwarded {
     pub(super) is_ghost: bool,
 }
 
-/// Why the nodes of a rowset cannot be matched with their references.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Gap {
-    /// A node of a kind whose links are not known.
-    Node,
-    /// A complex column whose form is not known.
-    Pointer,
-}
-
-impl Wire for Gap {
-    fn write(&self, out: &mut Vec<u8>) {
-        (*self as u8).write(out);
-    }
-
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
-        match u8::read(input)? {
-            0 => Ok(Gap::Node),
-            1 => Ok(Gap::Pointer),
-            _ => Err(input.wrong("gap")),
-        }
-    }
-}
-
-/// Takes what pages say.
+/// Receives what pages state.
 pub(super) trait Sink {
     fn reference(&mut self, reference: &Reference);
     fn node(&mut self, node: &Node);
@@ -161,7 +136,7 @@ struct Columns {
     overflow: Option<UnitIndex>,
 }
 
-/// Reads pages; keeps what the catalog says of units it has met.
+/// Reads pages; caches the catalog of the units read so far.
 pub(super) struct PageReader<'p> {
     plan: &'p Plan,
     /// `None`: nothing is known of the unit's columns.
@@ -175,7 +150,7 @@ impl<'p> PageReader<'p> {
 
     /// Hands everything that the page says to `sink`.
     #[inline]
-    pub(super) fn read(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
+    pub(super) fn read(&mut self, page: &SoundPage<'_>, sink: &mut impl Sink) {
         if page.unit.compression != Compression::None {
             return;
         }
@@ -193,7 +168,7 @@ impl<'p> PageReader<'p> {
         }
     }
 
-    fn text_page(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
+    fn text_page(&mut self, page: &SoundPage<'_>, sink: &mut impl Sink) {
         if !matches!(page.header().kind(), PageType::TextMix | PageType::TextTree) {
             return;
         }
@@ -222,7 +197,7 @@ impl<'p> PageReader<'p> {
     }
 
     #[cold]
-    fn row_page(&mut self, page: &Sound<'_>, sink: &mut impl Sink) {
+    fn row_page(&mut self, page: &SoundPage<'_>, sink: &mut impl Sink) {
         let plan = self.plan;
         let columns =
             self.columns.entry(page.index).or_insert_with(|| Columns::of(plan, page.index));
@@ -295,13 +270,13 @@ fn filed_under(plan: &Plan, target: PageId, expected: UnitIndex) -> UnitIndex {
 
 /// Stubs and forwarded records.
 #[inline]
-fn heap_page(page: &Sound<'_>, sink: &mut impl Sink) {
+fn heap_page(page: &SoundPage<'_>, sink: &mut impl Sink) {
     if page.traits.has(RecordKind::ForwardingStub) || page.traits.has(RecordKind::Forwarded) {
         forwarding(page, sink);
     }
 }
 
-fn forwarding(page: &Sound<'_>, sink: &mut impl Sink) {
+fn forwarding(page: &SoundPage<'_>, sink: &mut impl Sink) {
     let unit = page.index;
     for entry in page.entries() {
         let rid = page.rid(entry.slot);
@@ -337,7 +312,7 @@ fn is_back_pointer(bytes: &[u8]) -> bool {
 /// A row with a complex column.
 struct Row<'r> {
     plan: &'r Plan,
-    page: &'r Sound<'r>,
+    page: &'r SoundPage<'r>,
     columns: &'r Columns,
     rid: Rid,
     record: Record<'r>,
@@ -354,7 +329,7 @@ impl Row<'_> {
         }
     }
 
-    /// The last column of a forwarded record leads to its stub. One that is left in another record
+    /// The last column of a forwarded record points to its stub. One that is left in another record
     /// leads nowhere.
     fn is_back_pointer(&self, at: u16, value: VarColumn<'_>) -> bool {
         let is_last = at + 1 == self.record.var_count();

@@ -1,22 +1,21 @@
-//! Findings of this module on their way into the bag: their cause, and whether they may be changes
-//! in flight.
+//! Findings of this module on their way into the collection: their cause, and whether they may be
+//! changes in flight.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use extentdb_base::{ObjectId, PageId};
 use extentdb_messages::Arg;
 
-use crate::finding::{Cause, Finding, Findings, Place};
-use crate::partial::BadPage;
+use crate::audit::part::BadPage;
+use crate::finding::{Cause, Finding, Findings, Location};
 use crate::plan::Plan;
 use crate::unit::{Unit, UnitIndex};
 
 use super::rowset::Rowsets;
 
 /// A finding before its owner is known: number, arguments, place, other pages.
-pub(super) type Draft = (u32, Vec<Arg<'static>>, Place, [PageId; 2]);
+pub(super) type Draft = (u32, Vec<Arg<'static>>, Location, [PageId; 2]);
 
-/// Takes findings.
 pub(super) struct Reporter<'r> {
     pub(super) plan: &'r Plan,
     pub(super) rowsets: &'r Rowsets,
@@ -79,7 +78,7 @@ impl<'r> Reporter<'r> {
         self.push(unit, Finding { derived_from: cause, ..finding });
     }
 
-    /// Makes a finding of a unit; the pages that it names besides its place are returned, too.
+    /// Makes a finding of a unit; the pages that it names besides its location are returned, too.
     pub(super) fn finding(
         &self,
         unit: UnitIndex,
@@ -90,12 +89,12 @@ impl<'r> Reporter<'r> {
         Some((Finding::new(error, place.owned_by(unit.owner), &args).related(related), related))
     }
 
-    /// Puts a finding into the bag, unless it may be a change in flight.
+    /// Adds a finding to the collection, unless it may be a change in flight.
     pub(super) fn push(&mut self, unit: UnitIndex, finding: Finding) {
         let rowset = self.rowsets.of(unit);
         let is_moving =
             rowset.is_some_and(|rowset| rowset.units().any(|unit| self.in_flight.contains(&unit)));
-        match finding.place.owner {
+        match finding.location.owner {
             Some(owner) if is_moving => *self.doubtful.entry(owner.object).or_default() += 1,
             _ => self.findings.push(finding),
         }

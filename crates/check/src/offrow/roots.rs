@@ -7,42 +7,44 @@
 //! ```
 //!
 //! With a root that cannot be followed, nothing can be said of the nodes of a rowset. With none, a
-//! link to such a node is wrong like any other. Two looks at the rowset tell, and only rowsets with
-//! such nodes are looked at.
+//! link to such a node is wrong like any other. Two passes over the rowset decide it, and only
+//! rowsets with such nodes are examined.
 
 use std::collections::{BTreeSet, HashSet};
 
 use extentdb_base::Rid;
 
-use super::look::Eyes;
+use super::exact::ExactReader;
 use super::node::{Node, Role};
+use super::part::Gap;
 use super::pass::id_max;
-use super::read::{Forwarded, Gap, PageReader, Reference, Sink, Stub};
+use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
 use super::rowset::Rowset;
-use crate::dive::Dive;
+use crate::collector::Collector;
 use crate::partial::Partial;
 use crate::relation::rid_word;
-use crate::sound::{Facts, Sound};
+use crate::second_pass::SecondPass;
+use crate::sound::SoundPage;
 use crate::unit::UnitIndex;
 
 /// More nodes of an older kind are not damage.
 const NODES_MAX: usize = 1 << 12;
 
 /// True when no node of an older kind is a root. `None` when the run was stopped.
-pub(super) fn has_none(dive: &Dive<'_>, rowset: &Rowset) -> Option<bool> {
+pub(super) fn has_none(pass: &SecondPass<'_>, rowset: &Rowset) -> Option<bool> {
     let visit: BTreeSet<UnitIndex> = rowset.units().collect();
-    let found = dive.visit(&rowset.texts, || Search {
-        reader: PageReader::new(dive.plan),
+    let found = pass.visit(&rowset.texts, || Search {
+        reader: PageReader::new(pass.plan),
         nodes: Older::default(),
     })?;
     let nodes: HashSet<Rid> = found.into_iter().flat_map(|found| found.nodes.0).collect();
     if nodes.len() > NODES_MAX {
         return Some(false);
     }
-    let eyes = Eyes { dive, open: &visit, visit: &visit, id_max: id_max(dive.plan) };
-    let seen = eyes.look(&nodes.iter().map(|node| rid_word(*node)).collect())?;
+    let exact = ExactReader { pass, open: &visit, visit: &visit, id_max: id_max(pass.plan) };
+    let facts = exact.look(&nodes.iter().map(|node| rid_word(*node)).collect())?;
     let is_part =
-        |node: &Rid| seen.references.get(node).is_some_and(|references| is_part(references));
+        |node: &Rid| facts.references.get(node).is_some_and(|references| is_part(references));
     Some(nodes.iter().all(is_part))
 }
 
@@ -60,8 +62,8 @@ struct Search<'p> {
 #[derive(Default)]
 struct Older(HashSet<Rid>);
 
-impl Facts for Search<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+impl Collector for Search<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         if self.nodes.0.len() <= NODES_MAX {
             self.reader.read(page, &mut self.nodes);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::HobtId;
 use extentdb_catalog::layout::Compression;
 
-use super::read::Gap;
+use super::part::Gap;
 use crate::finding::Owner;
 use crate::partial::Partial;
 use crate::plan::Plan;
@@ -16,7 +16,6 @@ use crate::unit::{Structure, Unit, UnitIndex};
 pub(super) struct Rowset {
     /// Heap, clustered or nonclustered index.
     pub(super) rows: BTreeSet<UnitIndex>,
-    /// Text pages.
     pub(super) texts: BTreeSet<UnitIndex>,
     /// Why neither forwarded rows nor nodes can be matched.
     obstacle: Option<Obstacle>,
@@ -106,7 +105,6 @@ fn obstacle(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<Obstacle> {
     }
 }
 
-/// All rowsets.
 pub(super) struct Rowsets {
     all: BTreeMap<HobtId, Rowset>,
     of_unit: Vec<HobtId>,
@@ -121,12 +119,12 @@ impl Rowsets {
         let of_unit: Vec<HobtId> =
             plan.units.iter().map(|(_, unit)| unit.owner.partition).collect();
         let mut rowsets = Rowsets { all, of_unit };
-        for (unit, gap) in &sum.gaps {
+        for (unit, gap) in &sum.off_row.gaps {
             if let Some(rowset) = rowsets.of_mut(*unit) {
                 rowset.gap = rowset.gap.max(Some(*gap));
             }
         }
-        for unit in &sum.strayed {
+        for unit in &sum.audit.strayed {
             if let Some(rowset) = rowsets.of_mut(*unit) {
                 rowset.obstacle = rowset.obstacle.max(Some(Obstacle::Cut));
             }

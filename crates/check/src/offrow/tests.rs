@@ -1,4 +1,4 @@
-//! The sums over whole files, and the two ways to the places that disagree.
+//! The hashes over whole files, and the two ways to the addresses that disagree.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,16 +11,17 @@ use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::{OpenOptions, Opened, PageSource, ReadError, SourceFile};
 
-use super::look::Eyes;
+use super::exact::ExactReader;
 use super::rowset::Rowsets;
-use super::{OffRow, open_units, pass, rowset};
-use crate::dive::Dive;
+use super::{OffRowCollector, open_units, pass, rowset};
+use crate::collector::Collector;
 use crate::options::{Control, Options};
 use crate::partial::Partial;
 use crate::plan::{Plan, make};
 use crate::relation::Relation;
 use crate::scan::{Counters, Scan};
-use crate::sound::{Facts, Sound};
+use crate::second_pass::SecondPass;
+use crate::sound::SoundPage;
 use crate::unit::UnitIndex;
 
 fn sample(name: &str) -> Option<PathBuf> {
@@ -91,16 +92,16 @@ impl Changed {
 }
 
 /// The scan of this module alone, with sketches for all units.
-struct Sketched<'p>(OffRow<'p>);
+struct Sketched<'p>(OffRowCollector<'p>);
 
-impl Facts for Sketched<'_> {
-    fn sound(&mut self, page: &Sound<'_>, partial: &mut Partial) {
+impl Collector for Sketched<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, partial: &mut Partial) {
         self.0.page(page, partial);
     }
 }
 
-/// Shows the plan and the sums of a source.
-fn scanned(source: &dyn PageSource, show: impl FnOnce(&Plan, &Partial, &Dive<'_>)) {
+/// Passes the plan and the hashes of a source to `show`.
+fn scanned(source: &dyn PageSource, show: impl FnOnce(&Plan, &Partial, &SecondPass<'_>)) {
     let options = Options::default();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
@@ -110,9 +111,9 @@ fn scanned(source: &dyn PageSource, show: impl FnOnce(&Plan, &Partial, &Dive<'_>
     let counters = Counters::default();
     let scan = Scan::new(source, &plan, &options, &counters);
     let run = scan.run(&scan.plan(), 2, &control, &stop, || {
-        Sketched(OffRow::new(&plan, &options).sketched())
+        Sketched(OffRowCollector::new(&plan, &options).sketched())
     });
-    let dive = Dive {
+    let pass = SecondPass {
         source,
         plan: &plan,
         options: &options,
@@ -120,7 +121,7 @@ fn scanned(source: &dyn PageSource, show: impl FnOnce(&Plan, &Partial, &Dive<'_>
         stop: &stop,
         jobs: 2,
     };
-    show(&plan, &run.unwrap().0, &dive);
+    show(&plan, &run.unwrap().0, &pass);
 }
 
 /// Facts of a relation in all units.
@@ -129,7 +130,7 @@ fn facts(sum: &Partial, relation: Relation) -> u64 {
 }
 
 #[test]
-fn the_sums_of_real_files_balance() {
+fn the_hashes_of_real_files_balance() {
     // Nodes and nodes with a stated size, counted once by hand.
     let cases = [
         ("bookshop-2008r2.mdf", 2, 2),
@@ -152,13 +153,13 @@ fn the_sums_of_real_files_balance() {
             );
             let rowsets = Rowsets::new(plan, sum);
             assert_eq!(open_units(plan, sum, &rowsets), BTreeSet::new(), "{name}");
-            assert!(sum.gaps.is_empty(), "{name}: {:?}", sum.gaps);
+            assert!(sum.off_row.gaps.is_empty(), "{name}: {:?}", sum.off_row.gaps);
         });
     }
 }
 
 #[test]
-fn sketches_name_the_places_that_a_search_finds() {
+fn sketches_decode_the_addresses_that_a_full_read_finds() {
     let Some(mut source) = Changed::new("northwind-2008.mdf") else { return };
     let pages = source.text_pages();
     // Other text ids, an empty slot, another size.
@@ -171,7 +172,7 @@ fn sketches_name_the_places_that_a_search_finds() {
         let free = header_free(page) + 1;
         extentdb_format::page::PageHeader::of_mut(page).free_bytes.set(free);
     });
-    scanned(&source, |plan, sum, dive| {
+    scanned(&source, |plan, sum, pass| {
         let rowsets = Rowsets::new(plan, sum);
         let open = open_units(plan, sum, &rowsets);
         assert!(!open.is_empty());
@@ -180,12 +181,12 @@ fn sketches_name_the_places_that_a_search_finds() {
             .filter_map(|unit| rowsets.of(*unit))
             .flat_map(rowset::Rowset::units)
             .collect();
-        let eyes = Eyes { dive, open: &open, visit: &visit, id_max: pass::id_max(plan) };
-        let found = eyes.search(1).unwrap();
+        let exact = ExactReader { pass, open: &open, visit: &visit, id_max: pass::id_max(plan) };
+        let found = exact.search(1).unwrap();
         assert!(found.len() >= 2, "{found:?}");
         for buckets in [2, 7] {
-            assert_eq!(eyes.search(buckets).unwrap(), found, "{buckets} buckets");
+            assert_eq!(exact.search(buckets).unwrap(), found, "{buckets} buckets");
         }
-        assert_eq!(eyes.decode(&sum.sums), Some(found));
+        assert_eq!(exact.decode(&sum.sums), Some(found));
     });
 }

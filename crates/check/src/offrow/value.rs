@@ -1,4 +1,4 @@
-//! References against nodes (`checkdb.md` B.8).
+//! References against nodes (`docs/check.md` 8).
 //!
 //! ```text
 //! node     references    that
@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use extentdb_base::{PageId, Rid};
 use extentdb_messages::Arg;
 
+use super::exact::{ExactFacts, ExactReader};
 use super::forward::{at, rid_args};
-use super::look::{Eyes, Seen};
 use super::node::{Node, Role};
 use super::read::{Reference, Referrer, Stated, common_id};
 use super::report::Reporter;
@@ -42,42 +42,42 @@ type ValueKey = (Rid, i32, u64);
 
 /// Compares nodes with their references, place by place.
 pub(super) struct Values<'v, 'r> {
-    seen: &'v Seen,
+    facts: &'v ExactFacts,
     /// Units whose facts are all known.
     certain: &'v BTreeSet<UnitIndex>,
     reporter: &'v mut Reporter<'r>,
     /// Ids of values with a node that could not be read.
     unread: HashSet<u64>,
-    /// References that have part in something wrong, each with the bad page behind it.
+    /// References that have part in something wrong, each with the bad page that causes it.
     blamed: BTreeMap<Reference, Option<Cause>>,
 }
 
 impl<'v, 'r> Values<'v, 'r> {
     pub(super) fn new(
-        seen: &'v Seen,
+        facts: &'v ExactFacts,
         certain: &'v BTreeSet<UnitIndex>,
         reporter: &'v mut Reporter<'r>,
     ) -> Values<'v, 'r> {
         let mut unread: HashSet<u64> = HashSet::new();
         let broken = |node: &&Node| matches!(node.role, Role::Broken | Role::NoKind | Role::Older);
-        unread.extend(seen.nodes.values().filter(broken).map(|node| common_id(node.id)));
+        unread.extend(facts.nodes.values().filter(broken).map(|node| common_id(node.id)));
         for reference in
-            seen.references.values().flatten().filter(|reference| !reference.is_ghost())
+            facts.references.values().flatten().filter(|reference| !reference.is_ghost())
         {
             if reporter.cause(reference.target.page).is_some() {
                 unread.insert(common_id(reference.id.value()));
             }
         }
-        Values { seen, certain, reporter, unread, blamed: BTreeMap::new() }
+        Values { facts, certain, reporter, unread, blamed: BTreeMap::new() }
     }
 
     /// Reports everything that is wrong at some places, and the rows that own it.
-    pub(super) fn verify(mut self, places: &[Rid], eyes: &Eyes<'_>) -> Option<()> {
+    pub(super) fn verify(mut self, places: &[Rid], exact: &ExactReader<'_>) -> Option<()> {
         for place in places {
             self.place(*place);
         }
         let complete: HashSet<Rid> = places.iter().copied().collect();
-        let owners = self.owners(&complete, eyes)?;
+        let owners = self.owners(&complete, exact)?;
         for ((row, _, _), (reference, cause)) in owners {
             self.report_owner(row, &reference, cause);
         }
@@ -85,13 +85,13 @@ impl<'v, 'r> Values<'v, 'r> {
     }
 
     fn place(&mut self, place: Rid) {
-        let of_place = self.seen.references.get(&place).map_or(&[][..], Vec::as_slice);
+        let of_place = self.facts.references.get(&place).map_or(&[][..], Vec::as_slice);
         let certain =
             of_place.iter().filter(|reference| self.certain.contains(&reference.filed)).copied();
         let (ghosts, live): (Vec<Reference>, Vec<Reference>) =
             certain.partition(Reference::is_ghost);
         let node =
-            self.seen.nodes.get(&place).filter(|node| self.certain.contains(&node.unit)).copied();
+            self.facts.nodes.get(&place).filter(|node| self.certain.contains(&node.unit)).copied();
         match node {
             None => live.iter().for_each(|reference| self.dangling(reference)),
             Some(node) => self.node(&node, &live, &ghosts),
@@ -190,7 +190,7 @@ impl<'v, 'r> Values<'v, 'r> {
             (Role::NoKind | Role::Older, _) => None,
             (Role::Broken, _) => Some(2),
             (Role::Root, None) => None,
-            // A text pointer leads to a root, and nothing else does.
+            // A text pointer refers to a root, and nothing else does.
             (Role::Inner | Role::Data, None) | (Role::Root, Some(_)) => Some(4),
             (_, Some(Stated { size, .. })) if size != node.size => Some(2),
             (Role::Inner, Some(Stated { level, .. })) => {
@@ -240,7 +240,7 @@ impl Values<'_, '_> {
     fn owners(
         &mut self,
         complete: &HashSet<Rid>,
-        eyes: &Eyes<'_>,
+        exact: &ExactReader<'_>,
     ) -> Option<BTreeMap<ValueKey, (Reference, Option<Cause>)>> {
         let mut rows = BTreeMap::new();
         let mut level = std::mem::take(&mut self.blamed);
@@ -262,7 +262,7 @@ impl Values<'_, '_> {
             if nodes.is_empty() {
                 break;
             }
-            level = self.references_to(&nodes, complete, eyes)?;
+            level = self.references_to(&nodes, complete, exact)?;
         }
         Some(rows)
     }
@@ -272,17 +272,17 @@ impl Values<'_, '_> {
         &self,
         nodes: &BTreeMap<Rid, Option<Cause>>,
         complete: &HashSet<Rid>,
-        eyes: &Eyes<'_>,
+        exact: &ExactReader<'_>,
     ) -> Option<BTreeMap<Reference, Option<Cause>>> {
         let wanted: HashSet<u64> = nodes
             .keys()
             .filter(|node| !complete.contains(node))
             .map(|node| rid_word(*node))
             .collect();
-        let found = if wanted.is_empty() { Seen::default() } else { eyes.look(&wanted)? };
+        let found = if wanted.is_empty() { ExactFacts::default() } else { exact.look(&wanted)? };
         let mut references = BTreeMap::new();
         for (node, cause) in nodes {
-            let known = [&self.seen.references, &found.references]
+            let known = [&self.facts.references, &found.references]
                 .into_iter()
                 .filter_map(|all| all.get(node));
             for reference in known.flatten().filter(|reference| !reference.is_ghost()) {

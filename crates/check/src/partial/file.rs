@@ -13,11 +13,11 @@
 //! covers is part of it, and two that cover the same page are refused.
 
 use super::Partial;
-use super::wire::{Input, Wire, WireError};
 use crate::hash::HashKey;
+use crate::wire::{Wire, WireError, WireReader};
 
 const MAGIC: &[u8; 8] = b"EXTDBCHK";
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 const CHECKSUM_BYTES: usize = 8;
 
 /// Why a file is no partial, or none of this database.
@@ -30,7 +30,7 @@ pub enum PartialError {
     /// It is from another version of the program.
     #[error("it has version {found}, this program reads {VERSION}")]
     Version {
-        /// As stored.
+        /// Version in the file.
         found: u16,
     },
     /// Its bytes are not those that were written.
@@ -47,7 +47,7 @@ pub enum PartialError {
     Key,
     /// Two partials cover the same page.
     #[error(transparent)]
-    Overlap(#[from] super::Overlap),
+    Overlap(#[from] crate::page_set::Overlap),
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -67,16 +67,17 @@ pub(crate) fn to_bytes(partial: &Partial, digest: u64) -> Vec<u8> {
 /// Reads a partial of the plan with this digest.
 pub(crate) fn from_bytes(bytes: &[u8], digest: u64) -> Result<Partial, PartialError> {
     let body = bytes.strip_prefix(MAGIC).ok_or(PartialError::Magic)?;
-    let found = u16::read(&mut Input::new(body))?;
+    let found = u16::read(&mut WireReader::new(body))?;
     if found != VERSION {
         return Err(PartialError::Version { found });
     }
     let at = bytes.len().saturating_sub(CHECKSUM_BYTES).max(MAGIC.len());
     let (content, sum) = bytes.split_at_checked(at).ok_or(PartialError::Checksum)?;
-    if u64::read(&mut Input::new(sum))? != checksum(content) {
+    if u64::read(&mut WireReader::new(sum))? != checksum(content) {
         return Err(PartialError::Checksum);
     }
-    let mut input = Input::new(content.get(MAGIC.len() + size_of::<u16>()..).unwrap_or_default());
+    let mut input =
+        WireReader::new(content.get(MAGIC.len() + size_of::<u16>()..).unwrap_or_default());
     if u64::read(&mut input)? != digest {
         return Err(PartialError::Digest);
     }

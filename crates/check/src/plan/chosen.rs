@@ -1,12 +1,11 @@
-//! The part of the database that is checked: all of it, one table, or one filegroup (`checkdb.md`
-//! A.2).
+//! The part of the database that is checked: all of it, one table, or one filegroup.
 //!
 //! ```text
 //!                  pages read                      allocation findings kept
 //! database         all allocated ones              all
 //! table            those of its units              about its units and their extents
 //! filegroup        those of its files that belong  about its files
-//!                  to tables checked, or to nobody
+//!                  to tables checked, or to no table
 //! ```
 //!
 //! Units outside are marked and not read, as with NOINDEX. What a filegroup leaves out of its own
@@ -19,12 +18,12 @@ use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM};
 use extentdb_base::{Extent, FileId, ObjectId, PageId};
 use extentdb_catalog::Catalog;
 use extentdb_catalog::model::{AllocUnitKind, DataSpace, Index, Table};
-use extentdb_messages::Arg;
+use extentdb_messages::{Arg, Class};
 use extentdb_reader::PageSource;
 use extentdb_types::Collation;
 
 use super::OwnerMap;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Location};
 use crate::options::ScopeChoice;
 use crate::unit::{Unit, UnitIndex, Units};
 
@@ -33,19 +32,16 @@ const SYNONYM: &str = "SN";
 
 /// What is checked, found in the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Chosen {
-    /// Everything.
+pub(crate) enum Chosen {
     Database,
-    /// A table.
     Table(ObjectId),
     /// A filegroup with its files.
     Filegroup {
-        /// Its id.
         id: i32,
         /// Its data files.
         files: Vec<FileId>,
     },
-    /// Something was asked for, and without a catalog nobody knows what belongs to it.
+    /// Something was asked for, and without a catalog its pages are unknown.
     Unknown,
 }
 
@@ -59,12 +55,12 @@ pub(super) struct Choice {
 
 impl Chosen {
     /// Is this a limited run?
-    pub fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         *self != Chosen::Database
     }
 
-    /// Are pages of a file looked at that belong to no unit?
-    pub fn has_unowned(&self, file: FileId) -> bool {
+    /// Are pages of a file checked that belong to no unit?
+    pub(crate) fn has_unowned(&self, file: FileId) -> bool {
         match self {
             Chosen::Database => true,
             Chosen::Filegroup { files, .. } => files.contains(&file),
@@ -84,16 +80,14 @@ impl Chosen {
 
     /// Is a finding about what was chosen? Findings that concern the whole database always are.
     pub(super) fn keeps(&self, finding: &Finding, units: &Units, owners: &OwnerMap) -> bool {
-        /// Damaged maps, with the GAM interval as the range they speak for.
-        const MAPS: [u32; 2] = [8946, 8998];
-
-        let owner = finding.place.owner;
-        let page = finding.place.page;
+        let owner = finding.location.owner;
+        let page = finding.location.page;
         match (self, owner, page) {
             (Chosen::Database, ..) | (_, None, None) => true,
-            (Chosen::Unknown, ..) => is_about_database(finding.error),
+            (Chosen::Unknown, ..) => finding.is(Class::Database),
             (Chosen::Filegroup { files, .. }, _, Some(page)) if files.contains(&page.file) => true,
-            (Chosen::Table(_), None, Some(page)) if MAPS.contains(&finding.error) => {
+            // A damaged map page: of any extent of its GAM interval.
+            (Chosen::Table(_), None, Some(page)) if finding.is(Class::Map) => {
                 let first = page.page / PAGES_PER_GAM * EXTENTS_PER_GAM;
                 let extents = (first..first.saturating_add(EXTENTS_PER_GAM))
                     .map(|index| Extent { file: page.file, index });
@@ -105,14 +99,9 @@ impl Chosen {
                 true
             }
             (_, _, Some(page)) if self.has_extent(page.extent(), units, owners) => true,
-            _ => is_about_database(finding.error),
+            _ => finding.is(Class::Database),
         }
     }
-}
-
-/// Boot page, file headers and critical system tables.
-fn is_about_database(error: u32) -> bool {
-    matches!(error, 5250 | 7984..=7988 | 7995 | 8901 | 8921 | 8930 | 8966 | 8967)
 }
 
 fn is_inside(units: &Units, unit: UnitIndex) -> bool {
@@ -153,7 +142,7 @@ pub(super) fn choose(
 }
 
 fn refuse(error: u32, args: &[Arg<'_>]) -> Box<Finding> {
-    Box::new(Finding::new(error, Place::default(), args))
+    Box::new(Finding::new(error, Location::default(), args))
 }
 
 /// The table of this name. Of several schemas, `dbo` is the one that is meant.
@@ -249,7 +238,7 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
             let args: [Arg<'_>; 2] = [table.name.as_str().into(), filegroup.into()];
             notes.push(Finding::new(
                 2595,
-                Place { owner: Some(unit.owner), ..Place::default() },
+                Location { owner: Some(unit.owner), ..Location::default() },
                 &args,
             ));
         }
@@ -276,7 +265,7 @@ fn rowset_elsewhere(catalog: &Catalog, table: &Table, unit: &Unit) -> Finding {
         filegroup_name(catalog, unit.filegroup).into(),
         unit.filegroup.into(),
     ];
-    Finding::new(2594, Place { owner: Some(unit.owner), ..Place::default() }, &args)
+    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, &args)
 }
 
 fn filegroup_name(catalog: &Catalog, id: i16) -> String {

@@ -11,7 +11,7 @@
 //! A chain with a page that cannot be used (8946) takes its unit out of all further checks (7965).
 //!
 //! What healthy files may contain
-//! - IAM pages of intervals behind the end of their file, after it shrank: that nothing of them is
+//! - IAM pages of intervals past the end of their file, after it shrank: that nothing of them is
 //!   left there is certain, that the pages go is not. So a head is reported when it is the only one
 //!   of its file (8968), and later pages of a chain are not.
 
@@ -30,7 +30,7 @@ use extentdb_messages::Arg;
 use super::maps::{is_damaged, map_name};
 use super::pages::{PageState, load};
 use super::{FileMaps, OwnerMap, PageOwner, Prelude};
-use crate::finding::{Cause, Finding, Place, page_arg};
+use crate::finding::{Cause, Finding, Location, page_arg};
 use crate::unit::{Unit, UnitIndex, Units, unknown_args};
 
 /// What the walk of all chains works on.
@@ -40,12 +40,12 @@ struct Walk<'w> {
     owners: &'w mut OwnerMap,
     /// Filegroup of each data file.
     filegroups: HashMap<FileId, i32>,
-    /// Heads of chains whose interval begins behind the end of its file.
+    /// Heads of chains whose interval begins past the end of its file.
     heads_behind_end: Vec<Behind>,
     page: PageBuf,
 }
 
-/// An IAM page whose interval begins behind the end of its file.
+/// An IAM page whose interval begins past the end of its file.
 #[derive(Clone, Copy, Debug)]
 struct Behind {
     id: PageId,
@@ -140,7 +140,7 @@ impl Prelude<'_> {
             if let Some(unit) = walk.units.get(behind.unit) {
                 let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
                 let args: Vec<Arg<'_>> = args.collect();
-                let place = Place::page(behind.id).owned_by(unit.owner);
+                let place = Location::page(behind.id).owned_by(unit.owner);
                 self.findings.push(
                     Finding::new(8968, place, &args).related([behind.interval, PageId::NONE]),
                 );
@@ -208,10 +208,10 @@ impl Prelude<'_> {
     fn report_unallocated(&mut self, id: PageId, listed: PfsByte) {
         let expected = listed.with_allocated(true).with_iam(true).with_mixed(true);
         let args = [page_arg(id), page_arg(id.pfs_page()), listed.0.into(), expected.0.into()];
-        self.findings.push(Finding::new(8948, Place::page(id), &args));
+        self.findings.push(Finding::new(8948, Location::page(id), &args));
     }
 
-    /// A chain that leads to an IAM page which another chain, or this one, has already, or which
+    /// A chain that contains an IAM page which another chain, or this one, has already, or which
     /// names another unit: 8959, 8969.
     fn report_crossing(&mut self, link: &Link<'_>, other: Option<&Unit>, walk: &mut Walk<'_>) {
         let Link { unit, id, previous, .. } = *link;
@@ -226,7 +226,7 @@ impl Prelude<'_> {
                 .chain(unit.args())
                 .chain([page_arg(previous)]);
             let args: Vec<Arg<'_>> = args.collect();
-            self.findings.push(Finding::new(8959, Place::page(id).owned_by(unit.owner), &args));
+            self.findings.push(Finding::new(8959, Location::page(id).owned_by(unit.owner), &args));
         }
         if !previous.is_none() && back != previous {
             self.report_back_link(link, back);
@@ -317,14 +317,14 @@ impl Prelude<'_> {
                 .chain(unit.args())
                 .chain([found.into(), expected.into()]);
             let args: Vec<Arg<'_>> = args.collect();
-            self.findings.push(Finding::new(8996, Place::page(id).owned_by(unit.owner), &args));
+            self.findings.push(Finding::new(8996, Location::page(id).owned_by(unit.owner), &args));
         }
     }
 
     fn report_beyond(&mut self, extent: Extent, unit: &Unit) {
         let page = extent.first_page();
         let args: Vec<Arg<'_>> = [page_arg(page)].into_iter().chain(unit.args()).collect();
-        self.findings.push(Finding::new(2579, Place::page(page).owned_by(unit.owner), &args));
+        self.findings.push(Finding::new(2579, Location::page(page).owned_by(unit.owner), &args));
     }
 
     /// A page that two units list is taken for the one that its header names.
@@ -346,7 +346,7 @@ impl Prelude<'_> {
         let args =
             [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
         let args: Vec<Arg<'_>> = args.collect();
-        self.findings.push(Finding::new(8910, Place::page(page).owned_by(unit.owner), &args));
+        self.findings.push(Finding::new(8910, Location::page(page).owned_by(unit.owner), &args));
     }
 
     /// IAM pages by PFS that no chain led to.
@@ -378,7 +378,7 @@ impl Prelude<'_> {
         let args = [page_arg(back), page_arg(id)].into_iter();
         let args: Vec<Arg<'_>> =
             args.chain(unit.map_or_else(|| unknown_args(named), Unit::args)).collect();
-        let place = Place { owner: unit.map(|unit| unit.owner), ..Place::page(id) };
+        let place = Location { owner: unit.map(|unit| unit.owner), ..Location::page(id) };
         let mut finding = Finding::new(2576, place, &args).related([back, PageId::NONE]);
         finding.derived_from = self.dropped.iter().find(|cause| cause.page == back).copied();
         self.findings.push(finding);
@@ -393,7 +393,8 @@ impl Prelude<'_> {
     /// 7965: the unit takes no part in what follows.
     fn drop_unit(&mut self, unit: &Unit, page: PageId, error: u32) {
         self.dropped.push(Cause { page, error });
-        let mut finding = Finding::new(7965, Place::page(page).owned_by(unit.owner), &unit.args());
+        let mut finding =
+            Finding::new(7965, Location::page(page).owned_by(unit.owner), &unit.args());
         finding.derived_from = Some(Cause { page, error });
         self.findings.push(finding);
     }
@@ -410,19 +411,19 @@ impl Prelude<'_> {
     fn report_out_of_range(&mut self, what: &'static str, page: PageId, unit: &Unit) {
         let args: Vec<Arg<'_>> =
             [what.into(), page_arg(page)].into_iter().chain(unit.args()).collect();
-        self.findings.push(Finding::new(8968, Place::page(page).owned_by(unit.owner), &args));
+        self.findings.push(Finding::new(8968, Location::page(page).owned_by(unit.owner), &args));
     }
 
     /// A finding whose message begins with the unit.
     fn report_unit(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
         let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        self.findings.push(Finding::new(error, Place::page(page).owned_by(unit.owner), &args));
+        self.findings.push(Finding::new(error, Location::page(page).owned_by(unit.owner), &args));
     }
 
     /// A finding whose message ends with the unit.
     fn report_unit_first(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
         let args: Vec<Arg<'_>> = args.iter().cloned().chain(unit.args()).collect();
-        self.findings.push(Finding::new(error, Place::page(page).owned_by(unit.owner), &args));
+        self.findings.push(Finding::new(error, Location::page(page).owned_by(unit.owner), &args));
     }
 }
 
@@ -430,7 +431,7 @@ fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
     maps.iter().find(|maps| maps.file == file)
 }
 
-/// Those that no other one shares its file with: several are what a file leaves behind that shrank.
+/// Those that no other one shares its file with: several are what a file that shrank leaves.
 fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
     let is_only = |one: &Behind| {
         behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn one_head_behind_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
+    fn one_head_past_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
         let told =
             |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
         assert_eq!(told(&[]), [0u32; 0]);

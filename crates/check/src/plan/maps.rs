@@ -1,16 +1,16 @@
 //! The allocation maps of the data files: GAM, SGAM and DIFF bits, PFS bytes.
 //!
-//! Every map page has its fixed place, so no pointer is followed. Each is audited (8946); what a
-//! page that fails would have said is unknown from then on, and 8998 names the pages that cannot be
-//! checked for it.
+//! Every map page has a fixed page number, so no pointer is followed. Each is audited (8946); what
+//! a page that fails would have said is unknown from then on, and 8998 names the pages that cannot
+//! be checked for it.
 //!
 //! What healthy files contain
 //! - The ML map (1:7) carries neither checksum nor torn-page bits: only pages that say they are
 //!   protected are verified.
-//! - GAM bits behind the end of the file are 1, DIFF bits of extents that will hold a PFS page are
-//!   set: bits behind the end are not looked at.
+//! - GAM bits past the end of the file are 1, DIFF bits of extents that will hold a PFS page are
+//!   set: bits past the end are ignored.
 //! - A file that was made longer than its database (not by growth: growth writes the maps) has no
-//!   maps behind the catalog's size. Zeros there are no damage; they are noted (59008).
+//!   maps beyond the catalog's size. Zeros there are no damage; they are noted (59008).
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{FileId, PageId};
@@ -24,7 +24,7 @@ use extentdb_reader::source::is_zero;
 
 use super::Prelude;
 use super::pages::{PageState, load};
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 
 /// The bits of one map page.
 type Bits = Box<[u8; BITMAP_BYTES]>;
@@ -42,7 +42,6 @@ struct Interval {
 enum PfsRange {
     /// No page of the range is allocated.
     Nothing,
-    /// As read.
     Known(Box<[u8; PFS_ENTRIES]>),
     /// The page cannot be used.
     Unknown,
@@ -50,8 +49,7 @@ enum PfsRange {
 
 /// The maps of a data file.
 #[derive(Clone, Debug)]
-pub struct FileMaps {
-    /// The file.
+pub(crate) struct FileMaps {
     pub file: FileId,
     /// Pages of the file.
     pub pages: u32,
@@ -69,24 +67,24 @@ impl FileMaps {
     }
 
     /// Is the extent free by GAM? `None` when its GAM page cannot be used.
-    pub fn is_free(&self, extent: u32) -> Option<bool> {
+    pub(crate) fn is_free(&self, extent: u32) -> Option<bool> {
         bit(self.interval(extent)?.gam.as_ref(), extent)
     }
 
     /// Is the extent mixed with a free page by SGAM?
-    pub fn is_mixed(&self, extent: u32) -> Option<bool> {
+    pub(crate) fn is_mixed(&self, extent: u32) -> Option<bool> {
         bit(self.interval(extent)?.sgam.as_ref(), extent)
     }
 
     /// Has the extent changed since the last full backup, by DIFF?
     #[inline]
-    pub fn is_changed(&self, extent: u32) -> Option<bool> {
+    pub(crate) fn is_changed(&self, extent: u32) -> Option<bool> {
         bit(self.interval(extent)?.diff.as_ref(), extent)
     }
 
     /// The state of a page by PFS; `None` when its PFS page cannot be used.
     #[inline]
-    pub fn state(&self, page: u32) -> Option<PfsByte> {
+    pub(crate) fn state(&self, page: u32) -> Option<PfsByte> {
         match self.pfs.get((page / PAGES_PER_PFS) as usize) {
             Some(PfsRange::Known(bytes)) => {
                 bytes.get((page % PAGES_PER_PFS) as usize).copied().map(PfsByte)
@@ -99,7 +97,7 @@ impl FileMaps {
     /// The states of the eight pages of an extent, `None` where unknown, at once when PFS says that
     /// none is allocated.
     #[inline]
-    pub fn states(&self, extent: u32) -> Option<[u8; 8]> {
+    pub(crate) fn states(&self, extent: u32) -> Option<[u8; 8]> {
         let first = extent.checked_mul(8)?;
         match self.pfs.get((first / PAGES_PER_PFS) as usize) {
             // 8088 is a multiple of 8: an extent never lies in two ranges.
@@ -112,7 +110,7 @@ impl FileMaps {
     }
 
     /// The ranges of pages that some PFS page describes and of which at least one may be allocated.
-    pub fn described_ranges(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(crate) fn described_ranges(&self) -> impl Iterator<Item = (u32, u32)> {
         let ranges = (0u32..).zip(&self.pfs);
         ranges.filter(|(_, range)| !matches!(range, PfsRange::Nothing)).map(|(i, _)| {
             let first = i * PAGES_PER_PFS;
@@ -120,8 +118,8 @@ impl FileMaps {
         })
     }
 
-    /// Pages behind the end of the file that PFS calls allocated: they were cut off.
-    pub fn cut_off_pages(&self) -> impl Iterator<Item = PageId> {
+    /// Pages past the end of the file that PFS calls allocated: they were cut off.
+    pub(crate) fn cut_off_pages(&self) -> impl Iterator<Item = PageId> {
         let end = match self.pfs.len() as u32 {
             0 => self.pages,
             ranges => ranges.saturating_mul(PAGES_PER_PFS),
@@ -140,7 +138,7 @@ impl FileMaps {
     }
 
     /// Number of extents, a cut last one included.
-    pub fn extents(&self) -> u32 {
+    pub(crate) fn extents(&self) -> u32 {
         self.pages.div_ceil(8)
     }
 }
@@ -175,12 +173,12 @@ struct MapReader {
     page: PageBuf,
     declared: Option<u32>,
     pages: u32,
-    /// First page behind the database, in a file that is longer.
+    /// First page after the database, in a file that is longer.
     unused_from: Option<u32>,
 }
 
 impl MapReader {
-    /// True when the page lies behind the database and is not written.
+    /// True when the page lies past the end of the database and is not written.
     fn is_behind_database(&mut self, id: PageId) -> bool {
         let is_behind =
             self.declared.is_some_and(|declared| id.page >= declared) && is_zero(&self.page);
@@ -307,8 +305,8 @@ impl Prelude<'_> {
     ) {
         let kind = PageHeader::of(page).page_type;
         let args = [page_arg(id), name.into(), kind.into()];
-        let state_number = if state == PageState::Sound { 1 } else { 2 };
-        let mut finding = Finding::new(8946, Place::page(id), &args).state(state_number);
+        let state_number = if state == PageState::SoundPage { 1 } else { 2 };
+        let mut finding = Finding::new(8946, Location::page(id), &args).state(state_number);
         if name == map_name(PageType::Pfs) {
             // Nothing else says what a PFS page said.
             finding.repair = RepairLevel::None;
@@ -320,13 +318,13 @@ impl Prelude<'_> {
     /// 8998: pages whose allocation cannot be checked.
     fn report_interval(&mut self, first: PageId, last: PageId) {
         let args = [self.database_id.into(), page_arg(first), page_arg(last)];
-        self.findings.push(Finding::new(8998, Place::page(first), &args).related([first, last]));
+        self.findings.push(Finding::new(8998, Location::page(first), &args).related([first, last]));
     }
 
     fn note_longer_file(&mut self, file: FileId, pages: u32, declared: u32) {
         let name = self.file_name(file);
         let args = [name.into(), pages.into(), declared.into()];
-        let place = Place::page(PageId { file, page: declared });
+        let place = Location::page(PageId { file, page: declared });
         self.notes.push(Finding::new(59008, place, &args));
     }
 }

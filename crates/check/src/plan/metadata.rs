@@ -15,7 +15,7 @@ use extentdb_messages::Arg;
 
 use super::Prelude;
 use crate::catalog::filegroup_without_file;
-use crate::finding::{Finding, Owner, Place};
+use crate::finding::{Finding, Location, Owner};
 use crate::unit::Units;
 
 /// The filegroup of all system tables: PRIMARY.
@@ -70,7 +70,7 @@ impl Prelude<'_> {
         ];
         self.findings.push(Finding::new(
             2508,
-            Place { owner: Some(owner), ..Place::default() },
+            Location { owner: Some(owner), ..Location::default() },
             &args,
         ));
     }
@@ -101,7 +101,7 @@ impl Prelude<'_> {
                     filegroup.into(),
                     PRIMARY.into(),
                 ];
-                let place = Place { owner: Some(unit.owner), ..Place::default() };
+                let place = Location { owner: Some(unit.owner), ..Location::default() };
                 self.findings.push(Finding::new(8995, place, &args));
             }
         }
@@ -115,7 +115,7 @@ impl Prelude<'_> {
             filegroup_without_file(filegroup)
         } else {
             let args = [filegroup.into(), self.database.clone().into()];
-            Finding::new(8932, Place::default(), &args)
+            Finding::new(8932, Location::default(), &args)
         };
         self.findings.push(finding);
     }

@@ -8,13 +8,13 @@
 //!  0    0    0, but singles  mixed and full; 59031 when PFS calls a page of it free
 //!  1    1    any             8903
 //!  more than one of GAM, SGAM, units   8904, and 8913 for each of them
-//!  0    0    0               8905: nobody knows the extent
+//!  0    0    0               8905: the extent has no owner
 //! ```
 //!
 //! A page of a mixed extent that has an owner is allocated by PFS: 8948.
 //!
 //! Single pages (of mixed extents) are owned one by one. A unit number per extent costs four bytes;
-//! intervals in which nobody owns anything cost nothing.
+//! intervals without an owned extent cost nothing.
 //!
 //! What healthy files contain
 //! - SGAM bits of full mixed extents: the bit is cleared lazily. It says nothing about an owner, so
@@ -37,12 +37,12 @@ use extentdb_messages::Arg;
 
 use super::pages::load;
 use super::{Chosen, FileMaps, Prelude};
-use crate::finding::{Finding, Owner, Place, page_arg};
+use crate::finding::{Finding, Location, Owner, page_arg};
 use crate::unit::{Unit, UnitIndex, Units};
 
 /// Owner of a single page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PageOwner {
+pub(crate) enum PageOwner {
     /// A page of the unit.
     Unit(UnitIndex),
     /// An IAM page of the unit; `None` when its unit is not in the catalog.
@@ -53,24 +53,23 @@ pub enum PageOwner {
 
 /// Owner of an extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ExtentOwner {
-    /// Nobody, as far as IAM pages say.
+pub(crate) enum ExtentOwner {
+    /// No owner by the IAM pages.
     Nobody,
     /// Its pages are owned one by one.
     Singles,
-    /// A unit.
     Unit(UnitIndex),
 }
 
 const NOBODY: u32 = 0;
 const SINGLES: u32 = 1;
 const FIRST_UNIT: u32 = 2;
-/// Notes of 59031 in one report; a database with more such extents has been told.
+/// Notes of 59031 in one report; beyond that they are not listed.
 const UNREACHABLE_NOTES_MAX: usize = 100;
 
 /// Owners of all extents and single pages.
 #[derive(Clone, Debug, Default)]
-pub struct OwnerMap {
+pub(crate) struct OwnerMap {
     files: BTreeMap<FileId, Vec<Option<Box<[u32]>>>>,
     pages: HashMap<PageId, PageOwner>,
     /// Extents with a unit and something else.
@@ -78,8 +77,8 @@ pub struct OwnerMap {
 }
 
 impl OwnerMap {
-    /// Nobody owns anything, except that the boot page has its place.
-    pub fn new(maps: &[FileMaps]) -> OwnerMap {
+    /// No extent has an owner, except that the boot page has its place.
+    pub(crate) fn new(maps: &[FileMaps]) -> OwnerMap {
         let intervals =
             |maps: &FileMaps| vec![None; maps.extents().div_ceil(EXTENTS_PER_GAM) as usize];
         let mut owners = OwnerMap {
@@ -100,7 +99,7 @@ impl OwnerMap {
 
     /// The owner of an extent.
     #[inline]
-    pub fn extent(&self, extent: Extent) -> ExtentOwner {
+    pub(crate) fn extent(&self, extent: Extent) -> ExtentOwner {
         let interval = self
             .files
             .get(&extent.file)
@@ -122,12 +121,12 @@ impl OwnerMap {
     }
 
     /// The owner of a single page.
-    pub fn page(&self, page: PageId) -> Option<PageOwner> {
+    pub(crate) fn page(&self, page: PageId) -> Option<PageOwner> {
         self.pages.get(&page).copied()
     }
 
     /// All units that claim an extent, when they are several.
-    pub fn claimants(&self, extent: Extent) -> &[UnitIndex] {
+    pub(crate) fn claimants(&self, extent: Extent) -> &[UnitIndex] {
         self.contested.get(&extent).map_or(&[], Vec::as_slice)
     }
 
@@ -137,7 +136,7 @@ impl OwnerMap {
     }
 
     /// True when some extent has several owners.
-    pub fn is_contested(&self) -> bool {
+    pub(crate) fn is_contested(&self) -> bool {
         !self.contested.is_empty()
     }
 
@@ -280,7 +279,7 @@ impl Prelude<'_> {
             let Some(state) = state.filter(|state| !state.is_allocated()) else { continue };
             let expected = state.with_allocated(true).with_mixed(true);
             let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-            self.findings.push(Finding::new(8948, Place::page(id).owned_by(unit.owner), &args));
+            self.findings.push(Finding::new(8948, Location::page(id).owned_by(unit.owner), &args));
         }
     }
 
@@ -357,7 +356,7 @@ impl Prelude<'_> {
             names.join(", ").into(),
             page_arg(MapKind::Sgam.page_of(first)),
         ];
-        self.notes.push(Finding::new(59031, Place::page(first), &args));
+        self.notes.push(Finding::new(59031, Location::page(first), &args));
     }
 
     fn verify_extent(
@@ -380,13 +379,13 @@ impl Prelude<'_> {
             (false, false, ExtentOwner::Nobody) if self.has_cut_chains => return,
             (false, false, ExtentOwner::Nobody) => {
                 let args = [page_arg(page), self.database_id.into()];
-                return self.findings.push(Finding::new(8905, Place::page(page), &args));
+                return self.findings.push(Finding::new(8905, Location::page(page), &args));
             }
             (true, true, _) => {
                 let maps = [MapKind::Gam, MapKind::Sgam].map(|map| page_arg(map.page_of(page)));
                 let [gam, sgam] = maps;
                 let args = [page_arg(page), self.database_id.into(), gam, sgam];
-                self.findings.push(Finding::new(8903, Place::page(page), &args));
+                self.findings.push(Finding::new(8903, Location::page(page), &args));
                 if matches!(owner, ExtentOwner::Nobody | ExtentOwner::Singles) {
                     return;
                 }
@@ -416,7 +415,7 @@ impl Prelude<'_> {
         maps: impl Iterator<Item = &'static str>,
         units: impl Iterator<Item = &'u Unit>,
     ) {
-        let place = Place::page(page);
+        let place = Location::page(page);
         self.findings.push(Finding::new(8904, place, &[page_arg(page), self.database_id.into()]));
         for map in maps {
             self.findings.push(Finding::new(8913, place, &[page_arg(page), map.into()]));

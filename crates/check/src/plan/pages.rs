@@ -1,4 +1,4 @@
-//! Single pages for the plan: read, verified, restored, and what is wrong with them told apart.
+//! Single pages for the plan: read, verified, restored, and what is wrong with them distinguished.
 
 use extentdb_base::PageId;
 use extentdb_format::PageBytes;
@@ -6,11 +6,11 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::{restore_torn, verify};
 use extentdb_reader::PageSource;
 
-/// What came of reading a page.
+/// The outcome of reading a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PageState {
     /// It is the page asked for, and its protection holds.
-    Sound,
+    SoundPage,
     /// The file or the backup does not have it, or the system refused.
     Unreadable,
     /// Its protection says that these are not the bytes that were written.
@@ -21,7 +21,7 @@ pub(crate) enum PageState {
 
 impl PageState {
     pub(crate) fn is_sound(self) -> bool {
-        self == PageState::Sound
+        self == PageState::SoundPage
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn examine(id: PageId, page: &mut PageBytes) -> PageState {
     }
     restore_torn(page);
     match PageHeader::of(page).page_id() {
-        found if found == id => PageState::Sound,
+        found if found == id => PageState::SoundPage,
         found => PageState::Other(found),
     }
 }

@@ -1,5 +1,5 @@
-//! Boot page, file headers, and the primitive checks of the critical system tables (`checkdb.md`
-//! B.1).
+//! Boot page, file headers, and the primitive checks of the critical system tables (`docs/check.md`
+//! 1).
 //!
 //! ```text
 //! 5250          file header, boot page
@@ -26,7 +26,7 @@ use extentdb_reader::CheckedPages;
 
 use super::Prelude;
 use super::pages::load;
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 
 /// The latch DBCC asks for, as 7985 names it.
 const LATCH: &str = "SH";
@@ -88,7 +88,7 @@ impl Prelude<'_> {
                     file.path.display().to_string().into(),
                     "its header holds an encryption key".into(),
                 ];
-                self.notes.push(Finding::new(59011, Place::page(id), &args));
+                self.notes.push(Finding::new(59011, Location::page(id), &args));
                 self.encrypted.push(file.id);
             }
             self.header_lsns.push((file.id, header.diff_base_lsn.unwrap_or_default()));
@@ -98,7 +98,7 @@ impl Prelude<'_> {
     pub(super) fn report_header_page(&mut self, what: &'static str, id: PageId) {
         let args =
             [what.into(), page_arg(id), self.database.clone().into(), self.database_id.into()];
-        self.findings.push(Finding::new(5250, Place::page(id), &args));
+        self.findings.push(Finding::new(5250, Location::page(id), &args));
         self.mark_bad(id, 5250);
     }
 
@@ -132,7 +132,7 @@ impl Prelude<'_> {
         if !self.is_fatal && faults.iter().all(Fault::is_damage) {
             self.findings.push(Finding::new(
                 8930,
-                Place::page(PageId::BOOT),
+                Location::page(PageId::BOOT),
                 &[self.database_id.into()],
             ));
         }
@@ -163,7 +163,7 @@ impl Prelude<'_> {
                 bootstrap.faults.first().map_or_else(|| "no rows".to_owned(), ToString::to_string);
             self.findings.push(Finding::new(
                 8930,
-                Place::page(PageId::BOOT),
+                Location::page(PageId::BOOT),
                 &[self.database_id.into()],
             ));
             self.leave_out("ownership of pages", &format!("the catalog contradicts itself: {why}"));
@@ -247,7 +247,7 @@ impl Prelude<'_> {
         args: &[extentdb_messages::Arg<'static>],
     ) {
         let args: Vec<_> = std::iter::once(object.0.into()).chain(args.iter().cloned()).collect();
-        self.findings.push(Finding::new(error, Place::page(page), &args));
+        self.findings.push(Finding::new(error, Location::page(page), &args));
         self.is_fatal = true;
         // A page with a wrong link is still worth its audit.
         if !matches!(error, 7987 | 7988) {

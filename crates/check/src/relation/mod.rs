@@ -1,15 +1,15 @@
-//! Relations: facts that two places of a database state, compared as sums (`checkdb.md` D.3 to
-//! D.5).
+//! Relations: facts that two pages of a database state, compared as multiset hashes.
+//!
+//! Known algorithm: additive multiset hashing (MSet-Add-Hash; sources in `docs/check.md` 15). Where
+//! we differ: the hash is keyed per run but not cryptographic, each side is counted as well, and a
+//! hash that is not balanced is never a finding. It selects the allocation unit whose facts are
+//! compared exactly; the sketch names the facts (`docs/check.md` 16, 17).
 //!
 //! ```text
-//! one side adds its facts, the other takes them away; what both state cancels, in any order, on any thread or machine
-//!
-//! Acc      count of each side, two 64-bit sums of hashes      balanced = equal counts and both sums 0
-//! Sketch   96 cells that give unmatched facts back            as long as they are few
+//! MultisetHash   count of each side, two 64-bit sums of hashes
+//!                balanced = equal counts and both sums 0
+//! Sketch         96 cells from which a few unmatched facts are decoded
 //! ```
-//!
-//! A relation that is out of balance is never a finding. It says which allocation unit has to be
-//! looked at again, exactly; the sketch says at which of its pages.
 //!
 //! Invariants
 //! - Facts are filed under the unit that owns the page by the allocation maps, never under the one
@@ -18,8 +18,8 @@
 //!   idempotent.
 
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
 mod sketch;
 
@@ -30,7 +30,7 @@ pub(crate) use sketch::{Sketch, worth_sketching};
 /// What kind of fact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
-pub enum Relation {
+pub(crate) enum Relation {
     /// + a slot of a non-leaf page: child, its level. − every page but the root: itself, its level.
     Child,
     /// + a page with a next page: itself, next, level. − a page with a previous page: previous,
@@ -53,7 +53,7 @@ pub enum Relation {
 
 impl Relation {
     /// All of them.
-    pub const ALL: [Relation; 7] = [
+    pub(crate) const ALL: [Relation; 7] = [
         Relation::Child,
         Relation::Sibling,
         Relation::Adjacent,
@@ -66,26 +66,25 @@ impl Relation {
 
 /// Sums of both sides of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Acc {
+pub(crate) struct MultisetHash {
     /// Facts that were added.
     pub plus: u64,
     /// Facts that were taken away.
     pub minus: u64,
-    /// The lanes.
     pub sum: [u64; 2],
 }
 
-impl Acc {
+impl MultisetHash {
     /// Adds a fact.
     #[inline]
-    pub fn add(&mut self, [low, high]: [u64; 2]) {
+    pub(crate) fn add(&mut self, [low, high]: [u64; 2]) {
         self.plus += 1;
         self.sum = [self.sum[0].wrapping_add(low), self.sum[1].wrapping_add(high)];
     }
 
     /// Takes a fact away.
     #[inline]
-    pub fn subtract(&mut self, [low, high]: [u64; 2]) {
+    pub(crate) fn subtract(&mut self, [low, high]: [u64; 2]) {
         self.minus += 1;
         self.sum = [self.sum[0].wrapping_sub(low), self.sum[1].wrapping_sub(high)];
     }
@@ -100,35 +99,35 @@ impl Acc {
     }
 
     /// Adds another sum.
-    pub fn merge(&mut self, other: Acc) {
+    pub(crate) fn merge(&mut self, other: MultisetHash) {
         self.plus += other.plus;
         self.minus += other.minus;
         self.sum = [self.sum[0].wrapping_add(other.sum[0]), self.sum[1].wrapping_add(other.sum[1])];
     }
 
     /// True when both sides stated the same facts.
-    pub fn is_balanced(&self) -> bool {
+    pub(crate) fn is_balanced(&self) -> bool {
         self.plus == self.minus && self.sum == [0, 0]
     }
 
     /// The same of rows, whose lanes have all their bits: the key says how many of them count.
-    pub fn is_balanced_under(&self, key: &HashKey) -> bool {
+    pub(crate) fn is_balanced_under(&self, key: &HashKey) -> bool {
         self.plus == self.minus && key.cut(self.sum) == [0, 0]
     }
 }
 
 /// Sums and sketches of one allocation unit.
 #[derive(Clone, Default, Debug)]
-pub struct UnitSums {
-    accs: [Acc; Relation::ALL.len()],
+pub(crate) struct UnitHashes {
+    hashes_of_units: [MultisetHash; Relation::ALL.len()],
     /// Kept for units worth it, for relations that have facts.
     sketches: [Option<Box<Sketch>>; Relation::ALL.len()],
 }
 
-impl UnitSums {
+impl UnitHashes {
     /// The sum of a relation.
-    pub fn acc(&self, relation: Relation) -> Acc {
-        self.accs.get(relation as usize).copied().unwrap_or_default()
+    pub(crate) fn acc(&self, relation: Relation) -> MultisetHash {
+        self.hashes_of_units.get(relation as usize).copied().unwrap_or_default()
     }
 
     /// The sketch of a relation.
@@ -137,12 +136,12 @@ impl UnitSums {
     }
 
     /// The relations that do not balance.
-    pub fn unbalanced(&self) -> impl Iterator<Item = Relation> {
+    pub(crate) fn unbalanced(&self) -> impl Iterator<Item = Relation> {
         Relation::ALL.into_iter().filter(|relation| !self.acc(*relation).is_balanced())
     }
 
-    fn merge(&mut self, other: UnitSums) {
-        for (own, others) in self.accs.iter_mut().zip(other.accs) {
+    fn merge(&mut self, other: UnitHashes) {
+        for (own, others) in self.hashes_of_units.iter_mut().zip(other.hashes_of_units) {
             own.merge(others);
         }
         for (own, others) in self.sketches.iter_mut().zip(other.sketches) {
@@ -157,7 +156,7 @@ impl UnitSums {
 
 /// Which side of a relation states a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub(crate) enum Side {
     /// It is added.
     Plus,
     /// It is taken away.
@@ -166,26 +165,26 @@ pub enum Side {
 
 /// Sums of all units, under one key.
 #[derive(Clone, Debug)]
-pub struct Sums {
+pub(crate) struct RelationHashes {
     key: HashKey,
-    units: Vec<UnitSums>,
+    units: Vec<UnitHashes>,
 }
 
-impl Sums {
-    /// Nothing, of so many units.
-    pub fn new(units: usize, key: HashKey) -> Sums {
-        Sums { key, units: vec![UnitSums::default(); units] }
+impl RelationHashes {
+    /// The empty set, of `units` units.
+    pub(crate) fn new(units: usize, key: HashKey) -> RelationHashes {
+        RelationHashes { key, units: vec![UnitHashes::default(); units] }
     }
 
     /// The key of the run.
     #[inline]
-    pub fn key(&self) -> &HashKey {
+    pub(crate) fn key(&self) -> &HashKey {
         &self.key
     }
 
     /// States a fact. With `sketch`, it can be named later.
     #[inline]
-    pub fn state(
+    pub(crate) fn state(
         &mut self,
         unit: UnitIndex,
         relation: Relation,
@@ -195,7 +194,7 @@ impl Sums {
     ) {
         let hash = self.key.fact(relation as u64, words);
         let Some(unit) = self.units.get_mut(unit as usize) else { return };
-        if let Some(acc) = unit.accs.get_mut(relation as usize) {
+        if let Some(acc) = unit.hashes_of_units.get_mut(relation as usize) {
             match side {
                 Side::Plus => acc.add(hash),
                 Side::Minus => acc.subtract(hash),
@@ -211,24 +210,24 @@ impl Sums {
     #[inline]
     pub(crate) fn cancel(&mut self, unit: UnitIndex, relation: Relation) {
         let unit = self.units.get_mut(unit as usize);
-        if let Some(acc) = unit.and_then(|unit| unit.accs.get_mut(relation as usize)) {
+        if let Some(acc) = unit.and_then(|unit| unit.hashes_of_units.get_mut(relation as usize)) {
             acc.plus += 1;
             acc.minus += 1;
         }
     }
 
     /// The sums of a unit.
-    pub fn unit(&self, unit: UnitIndex) -> Option<&UnitSums> {
+    pub(crate) fn unit(&self, unit: UnitIndex) -> Option<&UnitHashes> {
         self.units.get(unit as usize)
     }
 
     /// All units with their sums.
-    pub fn iter(&self) -> impl Iterator<Item = (UnitIndex, &UnitSums)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (UnitIndex, &UnitHashes)> {
         (0u32..).zip(&self.units)
     }
 
     /// Adds the sums of another part. Both must be under the same key.
-    pub fn merge(&mut self, other: Sums) {
+    pub(crate) fn merge(&mut self, other: RelationHashes) {
         debug_assert_eq!(self.key, other.key, "sums under different keys");
         for (own, others) in self.units.iter_mut().zip(other.units) {
             own.merge(others);
@@ -259,9 +258,9 @@ pub(crate) fn rid_of_word(word: u64) -> extentdb_base::Rid {
 }
 
 wire_structs! {
-    Acc { plus, minus, sum }
-    UnitSums { accs, sketches }
-    Sums { key, units }
+    MultisetHash { plus, minus, sum }
+    UnitHashes { hashes_of_units, sketches }
+    RelationHashes { key, units }
 }
 
 #[cfg(test)]
@@ -282,7 +281,7 @@ mod tests {
         for i in (1..facts.len()).rev() {
             facts.swap(i, rng.below(i as u64 + 1) as usize);
         }
-        let mut parts: Vec<Sums> = (0..4).map(|_| Sums::new(1, key)).collect();
+        let mut parts: Vec<RelationHashes> = (0..4).map(|_| RelationHashes::new(1, key)).collect();
         for (side, words) in facts {
             parts[rng.below(4) as usize].state(0, Relation::Sibling, side, words, true);
         }
@@ -297,8 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_that_is_stated_twice_on_one_side_does_not_cancel() {
-        let mut sums = Sums::new(1, HashKey::random());
+    fn a_fact_stated_twice_on_one_side_does_not_cancel() {
+        let mut sums = RelationHashes::new(1, HashKey::random());
         for _ in 0..2 {
             sums.state(0, Relation::Child, Side::Plus, [1, 2, 3], true);
             sums.state(0, Relation::Child, Side::Minus, [4, 5, 6], true);
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn places_go_into_words_and_come_back() {
+    fn addresses_survive_packing_into_words() {
         let rid = Rid::new(PageId::new(0x7fff, u32::MAX), u16::MAX);
         assert_eq!(rid_of_word(rid_word(rid)), rid);
         assert_eq!(page_of_word(page_word(rid.page)), rid.page);
@@ -324,13 +323,13 @@ mod tests {
     /// With lanes of eight bits a broken sum is missed about once in 65,536 times, one lane of it
     /// once in 256.
     #[test]
-    fn a_sum_is_missed_as_often_as_its_width_says() {
+    fn a_hash_misses_a_difference_as_often_as_its_width_predicts() {
         let mut rng = SplitMix64::new(1);
         let mut missed = 0u32;
         const TRIALS: u32 = 100_000;
         for _ in 0..TRIALS {
             let key = HashKey::new([rng.next_u64(), rng.next_u64()]).with_bits(8);
-            let mut acc = Acc::default();
+            let mut acc = MultisetHash::default();
             acc.add(key.fact(0, [rng.below(100), 7, 0]));
             acc.subtract(key.fact(0, [rng.below(100) + 100, 7, 0]));
             missed += u32::from(acc.sum[0] == 0);

@@ -1,17 +1,21 @@
-//! An invertible sketch: a small table that gives unmatched facts back, with all their words
-//! (`checkdb.md` D.4).
+//! Invertible Bloom lookup table: decodes the few facts that one side of a relation states more
+//! often.
+//!
+//! Known algorithm: Goodrich and Mitzenmacher 2011, for set differences Eppstein et al. 2011
+//! (sources in `docs/check.md` 16). Where we differ: both sides share one table, one side adds and
+//! the other subtracts, and a cell is pure for any count that divides its words and its check, so
+//! that facts stated several times are decoded.
 //!
 //! ```text
 //! 96 cells in 4 quarters; a fact goes into one cell of each quarter, chosen by its hash
 //! cell = count i64, sum of words 3 × u64, sum of check hashes u64         all wrapping
 //! ```
 //!
-//! A cell with one kind of fact in it is *pure*: its words are a multiple of its count, and so is
-//! its check. Taking that fact out of its four cells may make others pure. When nothing is left,
-//! the list is complete; otherwise there were too many.
+//! Decoding removes the fact of a pure cell from its four cells, which may make others pure. When
+//! the table is empty the list is complete; otherwise there were too many facts.
 
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 use super::Relation;
 
@@ -25,8 +29,8 @@ const FACTS_MAX: usize = 2 * CELLS;
 /// MiB.
 const UNITS_MAX: usize = 256;
 
-/// Which units are worth a sketch: those of at least so many pages, the largest of them first. The
-/// others are looked at again as a whole when something does not balance, with the same findings.
+/// Which units are worth a sketch: those of at least `pages_min` pages, the largest first. The
+/// others are verified again as a whole when something does not balance, with the same findings.
 pub(crate) fn worth_sketching(pages: &[u64], pages_min: u64) -> Vec<bool> {
     let mut largest: Vec<u64> = pages.iter().copied().filter(|pages| *pages >= pages_min).collect();
     largest.sort_unstable_by(|a, b| b.cmp(a));
@@ -79,7 +83,6 @@ impl Cell {
     }
 }
 
-/// The table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Sketch {
     pub(crate) cells: [Cell; CELLS],
@@ -101,7 +104,7 @@ fn places(hash: u64) -> [usize; QUARTERS] {
 }
 
 impl Sketch {
-    /// Adds a fact with its hash, so many times.
+    /// Adds a fact with its hash, `count` times.
     #[inline]
     pub(crate) fn add(&mut self, [place, check]: [u64; 2], times: i64, words: [u64; 3]) {
         for at in places(place) {
@@ -117,7 +120,7 @@ impl Sketch {
         }
     }
 
-    /// The unmatched facts; `None` when there are too many to tell.
+    /// The unmatched facts; `None` when there are too many to decode.
     pub(crate) fn decode(&self, key: &HashKey, relation: Relation) -> Option<Vec<Leftover>> {
         let mut rest = self.clone();
         let mut found = Vec::new();
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn few_facts_come_back_and_too_many_are_recognised() {
+    fn few_facts_are_decoded_and_too_many_are_recognised() {
         for facts in [0, 1, 8, 16, 32] {
             assert!(decode_rate(facts) > 0.97, "{facts}: {}", decode_rate(facts));
         }

@@ -7,35 +7,29 @@
 //! runs     (0, 4, Orders) (4, 2, free) …        neighbouring cells with the same owner
 //! ```
 //!
-//! A cell belongs to whoever has most of its extents. Faults are counted in their cell and never
+//! A cell belongs to the owner of most of its extents. Faults are counted in their cell and never
 //! lost.
 
 use std::collections::BTreeMap;
 
-use extentdb_base::{Extent, FileId, ObjectId, PageId};
+use extentdb_base::{FileId, ObjectId, PageId};
 
 use crate::finding::Finding;
-use crate::plan::ownership::holds_fixed_pages;
-use crate::plan::{ExtentOwner, FileMaps, Plan};
-
-/// Cells of all files together.
-const CELLS_MAX: u64 = 1 << 16;
 
 /// Who has a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CellOwner {
-    /// Nobody, and the GAM says so.
+    /// Free by the GAM.
     Free,
-    /// Nobody knows: no usable GAM page speaks of it, as behind the end of a database in a longer
-    /// file.
+    /// Unknown: no usable GAM page speaks of it, as past the end of a database in a longer file.
     Unknown,
-    /// Nobody, although the GAM says that it is in use.
+    /// In use by the GAM, without an owner.
     Nobody,
     /// Its pages belong to several objects.
     Mixed,
-    /// Allocation maps.
+    /// Allocation maps and file headers.
     Maps,
-    /// An object.
+    /// Pages of one object.
     Object(ObjectId),
 }
 
@@ -44,9 +38,9 @@ pub enum CellOwner {
 pub struct ExtentRun {
     /// The first extent.
     pub first: u32,
-    /// How many.
+    /// Number of extents.
     pub count: u32,
-    /// Whose.
+    /// Their owner.
     pub owner: CellOwner,
 }
 
@@ -64,9 +58,9 @@ pub struct CellFaults {
 /// The map of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileExtents {
-    /// Its number.
+    /// File id, as in `sys.database_files`.
     pub file: FileId,
-    /// Its extents.
+    /// Number of extents of the file.
     pub extents: u32,
     /// Who has them, from the first to the last.
     pub runs: Vec<ExtentRun>,
@@ -77,34 +71,18 @@ pub struct FileExtents {
 /// The map of all files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExtentMap {
-    /// Extents that a cell stands for.
+    /// Extents per cell.
     pub extents_per_cell: u32,
-    /// By file.
+    /// One map per file, by file id.
     pub files: Vec<FileExtents>,
 }
 
 impl ExtentMap {
-    /// The owners by the plan, without faults.
-    pub(crate) fn new(plan: &Plan) -> ExtentMap {
-        let cells = |per_cell: u32| -> u64 {
-            plan.maps.iter().map(|maps| u64::from(maps.extents().div_ceil(per_cell))).sum()
-        };
-        let sizes = (0..31).map(|power| 1u32 << power);
-        let files = plan.maps.len() as u64;
-        let extents_per_cell = sizes
-            .into_iter()
-            .find(|per_cell| cells(*per_cell) <= CELLS_MAX.max(files))
-            .unwrap_or(1 << 30);
-        let files =
-            plan.maps.iter().map(|maps| file_extents(plan, maps, extents_per_cell)).collect();
-        ExtentMap { extents_per_cell, files }
-    }
-
     /// Counts findings in the cell of their page.
-    pub(crate) fn mark(&mut self, findings: &[Finding]) {
+    pub fn mark(&mut self, findings: &[Finding]) {
         let mut counts: BTreeMap<(FileId, u32), (u32, u32)> = BTreeMap::new();
         for finding in findings {
-            let Some(PageId { file, page }) = finding.place.page else { continue };
+            let Some(PageId { file, page }) = finding.location.page else { continue };
             let first = page / 8 / self.extents_per_cell * self.extents_per_cell;
             let (root, derived) = counts.entry((file, first)).or_default();
             *(if finding.derived_from.is_some() { derived } else { root }) += 1;
@@ -119,48 +97,5 @@ impl ExtentMap {
                 })
                 .collect();
         }
-    }
-}
-
-fn file_extents(plan: &Plan, maps: &FileMaps, per_cell: u32) -> FileExtents {
-    let extents = maps.extents();
-    let mut runs: Vec<ExtentRun> = Vec::new();
-    let mut shares: Vec<(CellOwner, u32)> = Vec::new();
-    for first in (0..extents).step_by(per_cell as usize) {
-        let count = per_cell.min(extents - first);
-        shares.clear();
-        for index in first..first + count {
-            let owner = extent_owner(plan, maps, index);
-            match shares.iter_mut().find(|(known, _)| *known == owner) {
-                Some((_, share)) => *share += 1,
-                None => shares.push((owner, 1)),
-            }
-        }
-        // Of equal shares the greater owner: an object before nobody, whatever came first.
-        let Some((owner, _)) = shares.iter().max_by_key(|(owner, share)| (*share, *owner)) else {
-            continue;
-        };
-        match runs.last_mut() {
-            Some(run) if run.owner == *owner => run.count += count,
-            _ => runs.push(ExtentRun { first, count, owner: *owner }),
-        }
-    }
-    FileExtents { file: maps.file, extents, runs, faults: Vec::new() }
-}
-
-fn extent_owner(plan: &Plan, maps: &FileMaps, index: u32) -> CellOwner {
-    match plan.owners.extent(Extent { file: maps.file, index }) {
-        ExtentOwner::Unit(unit) => match plan.units.get(unit) {
-            Some(unit) => CellOwner::Object(unit.owner.object),
-            None => CellOwner::Nobody,
-        },
-        ExtentOwner::Singles => CellOwner::Mixed,
-        ExtentOwner::Nobody => match maps.is_free(index) {
-            None => CellOwner::Unknown,
-            Some(true) => CellOwner::Free,
-            Some(false) if holds_fixed_pages(index) => CellOwner::Maps,
-            Some(false) if maps.is_mixed(index) == Some(true) => CellOwner::Mixed,
-            Some(false) => CellOwner::Nobody,
-        },
     }
 }

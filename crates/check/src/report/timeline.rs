@@ -14,15 +14,15 @@ const STEP: Duration = Duration::from_millis(5);
 pub struct Sample {
     /// Since the start.
     pub elapsed_ms: u64,
-    /// Bytes read.
+    /// Bytes read since the start.
     pub bytes: u64,
-    /// Pages checked.
+    /// Pages checked since the start.
     pub pages: u64,
-    /// Findings.
+    /// Findings so far, kept or not.
     pub findings: u64,
 }
 
-/// Takes samples.
+/// Collects at most 600 samples of a run.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     samples: Vec<Sample>,
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_come_too_soon_are_left_out() {
+    fn samples_within_the_interval_are_dropped() {
         let mut timeline = Timeline::default();
         for elapsed_ms in [0, 1, 4, 5, 8, 11] {
             timeline.offer(Sample { elapsed_ms, ..Sample::default() });

@@ -1,4 +1,4 @@
-//! Rows against the boundaries of their partition (`checkdb.md` B.4), as the scan sees them: only
+//! Rows against the boundaries of their partition (`docs/check.md` 4), as the scan sees them: only
 //! counted.
 //!
 //! ```text
@@ -26,61 +26,10 @@ use extentdb_types::{Datum, SqlType};
 use super::cells::Cells;
 use super::column::{ColumnPlan, Content};
 use super::page::PageRows;
+use super::part::BoundaryPosition;
 use crate::expand::has_certain_compression;
 use crate::partial::Partial;
-use crate::partial::wire::wire_structs;
 use crate::unit::{Structure, Unit, UnitIndex, Units};
-
-/// How a row stands to the boundaries of its partition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Standing {
-    Inside,
-    Outside,
-    /// On a boundary value that belongs to this partition.
-    OnOwnEdge,
-    /// On a boundary value that belongs to the next one.
-    OnForeignEdge,
-    Undecided,
-}
-
-/// How the rows of a partition stand to its boundaries.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Standings {
-    /// Between them.
-    pub inside: u64,
-    /// Not between them.
-    pub outside: u64,
-    /// On a boundary value that belongs to this partition.
-    pub on_own_edge: u64,
-    /// On a boundary value that belongs to the next one.
-    pub on_foreign_edge: u64,
-    /// Where they belong is not certain.
-    pub undecided: u64,
-}
-
-impl Standings {
-    fn add(&mut self, standing: Standing) {
-        let count = match standing {
-            Standing::Inside => &mut self.inside,
-            Standing::Outside => &mut self.outside,
-            Standing::OnOwnEdge => &mut self.on_own_edge,
-            Standing::OnForeignEdge => &mut self.on_foreign_edge,
-            Standing::Undecided => &mut self.undecided,
-        };
-        *count += 1;
-    }
-
-    /// Adds other rows.
-    pub fn merge(&mut self, other: Standings) {
-        self.inside += other.inside;
-        self.outside += other.outside;
-        self.on_own_edge += other.on_own_edge;
-        self.on_foreign_edge += other.on_foreign_edge;
-        self.undecided += other.undecided;
-    }
-}
-
-wire_structs! { Standings { inside, outside, on_own_edge, on_foreign_edge, undecided } }
 
 /// The values of one partition.
 #[derive(Clone, Debug)]
@@ -100,22 +49,27 @@ impl Range {
         Some(Range { ty, low, high: at(place), is_right: function.range_right })
     }
 
-    fn standing(&self, value: &Datum<'_>) -> Standing {
+    fn position(&self, value: &Datum<'_>) -> BoundaryPosition {
         if value.is_null() {
-            return if self.low.is_none() { Standing::Inside } else { Standing::Outside };
+            return if self.low.is_none() {
+                BoundaryPosition::Inside
+            } else {
+                BoundaryPosition::Outside
+            };
         }
         let against = |boundary: &Option<Datum<'static>>, open| match boundary {
             Some(boundary) => compare(&self.ty, value, boundary),
             None => Some(open),
         };
-        let edge =
-            |is_own: bool| if is_own { Standing::OnOwnEdge } else { Standing::OnForeignEdge };
+        let edge = |is_own: bool| {
+            if is_own { BoundaryPosition::OnOwnEdge } else { BoundaryPosition::OnForeignEdge }
+        };
         match (against(&self.low, Ordering::Greater), against(&self.high, Ordering::Less)) {
-            (None, _) | (_, None) => Standing::Undecided,
-            (Some(Ordering::Less), _) | (_, Some(Ordering::Greater)) => Standing::Outside,
+            (None, _) | (_, None) => BoundaryPosition::Undecided,
+            (Some(Ordering::Less), _) | (_, Some(Ordering::Greater)) => BoundaryPosition::Outside,
             (Some(Ordering::Equal), _) => edge(self.is_right),
             (_, Some(Ordering::Equal)) => edge(!self.is_right),
-            _ => Standing::Inside,
+            _ => BoundaryPosition::Inside,
         }
     }
 }
@@ -129,19 +83,19 @@ pub(super) struct Boundary {
 }
 
 impl Boundary {
-    /// Counts how the rows of a page stand.
+    /// Counts the rows of a page by how they relate to the boundaries.
     pub(super) fn count(&self, unit: UnitIndex, rows: &PageRows<'_>, partial: &mut Partial) {
-        let standings = partial.standings.entry(unit).or_default();
-        rows.iter().for_each(|row| standings.add(self.standing(&rows.cells(row))));
+        let boundary_counts = partial.rows.boundary_counts.entry(unit).or_default();
+        rows.iter().for_each(|row| boundary_counts.add(self.position(&rows.cells(row))));
     }
 
-    /// How a row stands to them.
-    pub(super) fn standing(&self, cells: &Cells<'_>) -> Standing {
+    /// How a row relates to them.
+    pub(super) fn position(&self, cells: &Cells<'_>) -> BoundaryPosition {
         match self.column.of(cells) {
-            Some(Content::Null) => self.range.standing(&Datum::Null),
+            Some(Content::Null) => self.range.position(&Datum::Null),
             Some(Content::Bytes(bytes)) => Datum::decode(&self.column.ty, bytes)
-                .map_or(Standing::Undecided, |value| self.range.standing(&value)),
-            _ => Standing::Undecided,
+                .map_or(BoundaryPosition::Undecided, |value| self.range.position(&value)),
+            _ => BoundaryPosition::Undecided,
         }
     }
 }
@@ -301,32 +255,35 @@ mod tests {
     }
 
     #[test]
-    fn a_row_stands_where_its_value_lies_between_the_boundaries() {
+    fn a_row_is_inside_when_its_value_lies_between_the_boundaries() {
         for is_right in [false, true] {
             for (number, value) in
                 (1..=4).flat_map(|number| (0..45).map(move |value| (number, value)))
             {
-                let standing = partition(number, is_right).standing(&Datum::Int(value));
+                let position = partition(number, is_right).position(&Datum::Int(value));
                 let below =
                     [10, 20, 30].iter().filter(|at| value > **at || (is_right && value == **at));
                 let is_own = below.count() as i32 + 1 == number;
                 let is_edge =
                     [(number - 1) * 10, number * 10].contains(&value) && (10..=30).contains(&value);
                 let expected = match (is_own, is_edge) {
-                    (true, false) => Standing::Inside,
-                    (true, true) => Standing::OnOwnEdge,
-                    (false, true) => Standing::OnForeignEdge,
-                    (false, false) => Standing::Outside,
+                    (true, false) => BoundaryPosition::Inside,
+                    (true, true) => BoundaryPosition::OnOwnEdge,
+                    (false, true) => BoundaryPosition::OnForeignEdge,
+                    (false, false) => BoundaryPosition::Outside,
                 };
-                assert_eq!(standing, expected, "{value} in {number}, RIGHT: {is_right}");
+                assert_eq!(position, expected, "{value} in {number}, RIGHT: {is_right}");
             }
         }
     }
 
     #[test]
     fn null_belongs_to_the_first_partition_and_another_type_to_none() {
-        assert_eq!(partition(1, true).standing(&Datum::Null), Standing::Inside);
-        assert_eq!(partition(2, true).standing(&Datum::Null), Standing::Outside);
-        assert_eq!(partition(2, true).standing(&Datum::Money(Money(1))), Standing::Undecided);
+        assert_eq!(partition(1, true).position(&Datum::Null), BoundaryPosition::Inside);
+        assert_eq!(partition(2, true).position(&Datum::Null), BoundaryPosition::Outside);
+        assert_eq!(
+            partition(2, true).position(&Datum::Money(Money(1))),
+            BoundaryPosition::Undecided
+        );
     }
 }

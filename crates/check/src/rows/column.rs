@@ -11,7 +11,7 @@ use super::value::Range;
 
 /// Where the bytes of a column lie in leaf records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum ColumnPosition {
     /// In the fixed part.
     Fixed { at: u16, bytes: u16 },
     /// A bit of a byte of the fixed part.
@@ -38,7 +38,7 @@ pub(crate) struct ColumnPlan {
     pub(super) id: i32,
     pub(super) name: Box<str>,
     pub(super) ty: SqlType,
-    pub(super) place: Place,
+    pub(super) place: ColumnPosition,
     /// From 1; 0 = never NULL.
     pub(super) null_bit: u16,
     pub(super) is_not_null: bool,
@@ -65,10 +65,10 @@ impl ColumnPlan {
         }
         let at = u16::try_from(column.leaf.offset).ok().filter(|at| *at > 0);
         let place = match at {
-            Some(at) if ty.is_bit() => Place::Bit { at, mask: 1 << (column.leaf.bit & 7) },
-            Some(at) => Place::Fixed { at, bytes: u16::try_from(ty.fixed_bytes()?).ok()? },
+            Some(at) if ty.is_bit() => ColumnPosition::Bit { at, mask: 1 << (column.leaf.bit & 7) },
+            Some(at) => ColumnPosition::Fixed { at, bytes: u16::try_from(ty.fixed_bytes()?).ok()? },
             None if column.leaf.offset < 0 => {
-                Place::Variable { index: column.leaf.offset.unsigned_abs() - 1 }
+                ColumnPosition::Variable { index: column.leaf.offset.unsigned_abs() - 1 }
             }
             None => return None,
         };
@@ -95,7 +95,7 @@ impl ColumnPlan {
             None => return self.absent(),
         }
         match self.place {
-            Place::Fixed { at, bytes } => {
+            ColumnPosition::Fixed { at, bytes } => {
                 let at = usize::from(at);
                 match cells.fixed().get(at..at + usize::from(bytes)) {
                     Some(bytes) => Some(Content::Bytes(bytes)),
@@ -103,11 +103,11 @@ impl ColumnPlan {
                     None => None,
                 }
             }
-            Place::Bit { at, mask } => match cells.fixed().get(usize::from(at)) {
+            ColumnPosition::Bit { at, mask } => match cells.fixed().get(usize::from(at)) {
                 Some(byte) => Some(Content::Bytes(if byte & mask != 0 { &[1] } else { &[0] })),
                 _ => self.absent(),
             },
-            Place::Variable { index } => Some(match cells.variable(index) {
+            ColumnPosition::Variable { index } => Some(match cells.variable(index) {
                 (bytes, true) => Content::Complex(bytes),
                 ([], false) if self.is_uniquifier() => Content::Bytes(&[0; 4]),
                 (bytes, false) => Content::Bytes(bytes),
@@ -131,7 +131,7 @@ impl ColumnPlan {
     #[inline]
     pub(super) fn fixed_place(&self) -> Option<(usize, usize)> {
         match self.place {
-            Place::Fixed { at, bytes } => {
+            ColumnPosition::Fixed { at, bytes } => {
                 Some((usize::from(at), usize::from(at) + usize::from(bytes)))
             }
             _ => None,
@@ -142,7 +142,7 @@ impl ColumnPlan {
     /// stored as four bytes.
     #[inline(always)]
     pub(super) fn is_uniquifier(&self) -> bool {
-        matches!((self.ty, self.place), (SqlType::Int, Place::Variable { .. }))
+        matches!((self.ty, self.place), (SqlType::Int, ColumnPosition::Variable { .. }))
     }
 
     /// True for text, ntext and image: one that was updated to NULL keeps its text pointer (public
@@ -197,9 +197,9 @@ pub(super) mod tests {
     /// A column by its type, its offset as the catalog has it, and its null bit.
     pub(in crate::rows) fn column(ty: SqlType, offset: i16, null_bit: u16) -> ColumnPlan {
         let place = match u16::try_from(offset) {
-            Ok(at) if ty.is_bit() => Place::Bit { at, mask: 1 << 2 },
-            Ok(at) => Place::Fixed { at, bytes: ty.fixed_bytes().unwrap_or(0) as u16 },
-            Err(_) => Place::Variable { index: offset.unsigned_abs() - 1 },
+            Ok(at) if ty.is_bit() => ColumnPosition::Bit { at, mask: 1 << 2 },
+            Ok(at) => ColumnPosition::Fixed { at, bytes: ty.fixed_bytes().unwrap_or(0) as u16 },
+            Err(_) => ColumnPosition::Variable { index: offset.unsigned_abs() - 1 },
         };
         ColumnPlan {
             id: 1,

@@ -1,9 +1,11 @@
 //! Expressions over the rows of a table: computed columns that only an index stores, and predicates
-//! of filtered indexes (`checkdb.md` D.8).
+//! of filtered indexes (`docs/check.md` 20).
 //!
 //! ```text
-//! compiled once per index              what cannot be compiled: the index is not compared, the report says why
-//! a batch per worker and expression    all rows of a page go through it together, column by column; no lock
+//! compiled once per index            what cannot be compiled: the index is not compared, the
+//!                                    report says why
+//! a batch per worker and expression  all rows of a page go through it together, column by column;
+//!                                    no lock
 //! ```
 //!
 //! A row whose value is not certain (a collation that does not decide, text that might convert)
@@ -17,7 +19,7 @@ use super::column::Content;
 use super::hasher::RowHasher;
 use super::page::{PageRows, Visit};
 use super::plan::RowPlan;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 
 /// An expression with the columns that it reads.
 #[derive(Clone, Debug)]
@@ -102,7 +104,7 @@ impl Expression {
         }
     }
 
-    /// The value for one row, whose inputs are given in stored form. For the second look only.
+    /// The value for one row, whose inputs are given in stored form. For the second pass only.
     pub(super) fn value_of(&self, inputs: &[Option<Vec<u8>>]) -> Option<Option<Vec<u8>>> {
         let mut batch = Batch::new();
         self.reset(&mut batch);
@@ -174,7 +176,7 @@ impl Placed {
         &self,
         plan: &RowPlan,
         hasher: &RowHasher<'_>,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         rows: &PageRows<'_>,
         batch: &mut Batch,
     ) {
@@ -234,7 +236,7 @@ impl Batches {
         &mut self,
         plan: &RowPlan,
         hasher: &RowHasher<'_>,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         rows: &PageRows<'_>,
     ) {
         let Batches { batches, words } = self;

@@ -1,10 +1,12 @@
-//! Which nonclustered indexes are compared with their tables, and how (`checkdb.md` D.7).
+//! Which nonclustered indexes are compared with their tables, and how (`docs/check.md` 19).
 //!
 //! ```text
-//! index rowset   own columns (rscolid = subid of sysiscols), then the locator: RID, or the clustered key that is not there yet
-//! expected       for each row of the table: the columns the index must hold, from the row itself
-//! actual         for each leaf row of the index: what it holds
-//! row hash       sum over the columns of (hash of the value × multiplier of the position), finished into two lanes
+//! index rowset  own columns (rscolid = subid of sysiscols), then the locator: RID, or the
+//!               clustered key that is not there yet
+//! expected      for each row of the table: the columns the index must hold, from the row itself
+//! actual        for each leaf row of the index: what it holds
+//! row hash      sum over the columns of (hash of the value × multiplier of the position), finished
+//!               into two lanes
 //! ```
 //!
 //! All partitions of an index are one multiset: which partition a row belongs to is a matter of the
@@ -208,7 +210,7 @@ fn refuse_forms(rowset: &Rowset) -> Result<(), String> {
     Ok(())
 }
 
-/// The columns behind the index's own: what leads from an entry to its row.
+/// The columns after the index's own: the locator of its row.
 fn locator(base: &Index, layout: &RowLayout, own: &[(i32, Origin)]) -> Vec<Origin> {
     if base.id.0 == 0 {
         return vec![Origin::Rid];
@@ -279,8 +281,8 @@ fn refuse_other_forms(layouts: [&RowLayout; 2]) -> Result<(), String> {
         let columns = layout.columns.iter().filter(|column| !column.is_dropped());
         columns.filter_map(|column| column.ty.filter(|ty| has_other_form(column, ty)))
     });
-    // Entries have the uniquifier of their rows without being told so: the only int among variable
-    // columns.
+    // Entries have the uniquifier of their rows without a description of it: the only int among
+    // variable columns.
     match (base.count(), index.filter(|ty| *ty != SqlType::Int).count()) {
         (0, 0) => Ok(()),
         _ => Err("fixed values of its table are stored in variable columns".to_owned()),

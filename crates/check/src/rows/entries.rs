@@ -5,18 +5,18 @@
 //! columns of 4 and 8 bytes  up to three                           hashed and combined in one loop, and the entries summed up
 //! others of 2 to 15 bytes   up to two, by their first and last    in the same loop
 //! what is left              each hashed in a loop of its own      combined before, one number per entry
-//! null bitmaps              looked at in a loop before all others a NULL anywhere: the general way
+//! null bitmaps              tested in a loop before all others a NULL anywhere: the general way
 //! ```
 
 use super::cross::CrossNumber;
 use super::hasher::{RowHasher, number_or_bytes};
 use super::page::Entries;
-use super::plan::{Input, RowPlan};
+use super::plan::{HashInput, RowPlan};
 use crate::hash::HashKey;
 use crate::nulls::NullBits;
-use crate::relation::Acc;
-use crate::sound::{Records, Sound};
-use crate::spots::{Spot, Spots};
+use crate::relation::MultisetHash;
+use crate::sound::{Records, SoundPage};
+use crate::spans::{RecordSpan, RecordSpans};
 
 /// Columns of an index whose entries are summed in one loop.
 const ALIKE_MAX: usize = 16;
@@ -107,9 +107,9 @@ impl Last {
 fn sum_of<const WORDS: usize, const ENDS: usize>(
     key: &HashKey,
     bytes: &[u8],
-    entries: impl Iterator<Item = (impl Spot, u64)>,
+    entries: impl Iterator<Item = (impl RecordSpan, u64)>,
     last: &Last,
-) -> Option<Acc> {
+) -> Option<MultisetHash> {
     let words: &[Word; WORDS] = last.words.first_chunk()?;
     let ends: &[Ends; ENDS] = last.ends.first_chunk()?;
     let key = *key;
@@ -122,8 +122,8 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
     let reach = ats.map(|at| at + size_of::<u64>()).max().unwrap_or(0);
     let mut lanes = [0u64; 2];
     let mut count = 0;
-    for (spot, mut combined) in entries {
-        let record = bytes.get(spot.start()..spot.start() + reach)?;
+    for (span, mut combined) in entries {
+        let record = bytes.get(span.start()..span.start() + reach)?;
         let word = |(at, mask): (usize, u64)| {
             Some(u64::from_le_bytes(*record.get(at..)?.first_chunk()?) & mask)
         };
@@ -139,16 +139,16 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
         lanes = [lanes[0].wrapping_sub(row[0]), lanes[1].wrapping_sub(row[1])];
         count += 1;
     }
-    Some(Acc { plus: 0, minus: count, sum: lanes })
+    Some(MultisetHash { plus: 0, minus: count, sum: lanes })
 }
 
 /// True for records that are as long as the first of them, and say so.
 #[inline(always)]
-fn are_alike(bytes: &[u8], spots: impl Spots) -> bool {
-    let Some(first) = spots.first() else { return false };
+fn are_alike(bytes: &[u8], spans: impl RecordSpans) -> bool {
+    let Some(first) = spans.first() else { return false };
     let len = first.end() - first.start();
     let status = bytes.get(first.start());
-    spots.iter().all(|spot| spot.end() - spot.start() == len && bytes.get(spot.start()) == status)
+    spans.iter().all(|span| span.end() - span.start() == len && bytes.get(span.start()) == status)
 }
 
 /// What is read of the entries of an index.
@@ -165,9 +165,9 @@ impl RowHasher<'_> {
     #[inline]
     pub(super) fn sum_of_entries(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         rows: &RowPlan,
-    ) -> Option<(CrossNumber, Acc)> {
+    ) -> Option<(CrossNumber, MultisetHash)> {
         let [target] = rows.targets.as_slice() else { return None };
         let mut parts = [Part::default(); ALIKE_MAX];
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
@@ -175,7 +175,7 @@ impl RowHasher<'_> {
         }
         let mut nulls = NullBits::default();
         for (part, (input, multiplier)) in parts.iter_mut().zip(&target.inputs) {
-            let Input::Hashed(place) = input else { return None };
+            let HashInput::Hashed(place) = input else { return None };
             let column = rows.hashed_column(*place)?;
             let (at, end) = column.fixed_place().filter(|(_, end)| *end <= page.pminlen())?;
             *part = Part { at, end, multiplier: *multiplier };
@@ -185,11 +185,11 @@ impl RowHasher<'_> {
         let layout = Layout { parts, pminlen: page.pminlen(), nulls };
         let sum = match page.records() {
             Records::Even(bytes, even) => self.sum_alike(bytes, even, &layout),
-            Records::OnPage(bytes, spots) => {
-                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, &layout))?
+            Records::OnPage(bytes, spans) => {
+                are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
             }
-            Records::Expanded(bytes, spots) => {
-                are_alike(bytes, spots).then(|| self.sum_alike(bytes, spots, &layout))?
+            Records::Expanded(bytes, spans) => {
+                are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
             }
         };
         Some((target.cross, sum?))
@@ -198,24 +198,29 @@ impl RowHasher<'_> {
     /// The sum of entries that are like the first of them. Numbers are hashed and combined in the
     /// loop that adds up the entries, the others each in a loop before: nothing in a loop depends
     /// on what its columns are.
-    fn sum_alike<S: Spots>(&mut self, bytes: &[u8], spots: S, layout: &Layout<'_>) -> Option<Acc> {
-        match Entries::of(*bytes.get(spots.first()?.start())?)? {
+    fn sum_alike<S: RecordSpans>(
+        &mut self,
+        bytes: &[u8],
+        spans: S,
+        layout: &Layout<'_>,
+    ) -> Option<MultisetHash> {
+        match Entries::of(*bytes.get(spans.first()?.start())?)? {
             Entries::Bare => {}
             Entries::WithBitmap => {
-                layout.nulls.are_clear(bytes, spots, layout.pminlen).then_some(())?;
+                layout.nulls.are_clear(bytes, spans, layout.pminlen).then_some(())?;
             }
         }
         let mut last = Last::default();
         self.combined.clear();
         for part in layout.parts {
             if !last.take(part) {
-                self.add_column(bytes, spots, part);
+                self.add_column(bytes, spans, part);
             }
         }
         if self.combined.is_empty() {
-            return self.sum_last(bytes, spots.iter().zip(std::iter::repeat(0)), &last);
+            return self.sum_last(bytes, spans.iter().zip(std::iter::repeat(0)), &last);
         }
-        self.sum_last(bytes, spots.iter().zip(self.combined.iter().copied()), &last)
+        self.sum_last(bytes, spans.iter().zip(self.combined.iter().copied()), &last)
     }
 
     /// Adds the last columns to the combined entries, and the entries up.
@@ -223,9 +228,9 @@ impl RowHasher<'_> {
     fn sum_last(
         &self,
         bytes: &[u8],
-        entries: impl Iterator<Item = (impl Spot, u64)>,
+        entries: impl Iterator<Item = (impl RecordSpan, u64)>,
         last: &Last,
-    ) -> Option<Acc> {
+    ) -> Option<MultisetHash> {
         match (last.word_count, last.ends_count) {
             (0, 0) => sum_of::<0, 0>(self.key, bytes, entries, last),
             (1, 0) => sum_of::<1, 0>(self.key, bytes, entries, last),
@@ -243,12 +248,12 @@ impl RowHasher<'_> {
     }
 
     /// Adds a column to the combined entries.
-    fn add_column<S: Spots>(&mut self, bytes: &[u8], spots: S, part: &Part) {
+    fn add_column<S: RecordSpans>(&mut self, bytes: &[u8], spans: S, part: &Part) {
         let Part { at, end, multiplier } = *part;
         let key = *self.key;
-        let value = move |spot: S::Spot| bytes.get(spot.start() + at..spot.start() + end);
-        self.add_hashes(spots.iter().map(move |spot| {
-            number_or_bytes(&key, value(spot).unwrap_or_default()).wrapping_mul(multiplier)
+        let value = move |span: S::RecordSpan| bytes.get(span.start() + at..span.start() + end);
+        self.add_hashes(spans.iter().map(move |span| {
+            number_or_bytes(&key, value(span).unwrap_or_default()).wrapping_mul(multiplier)
         }));
     }
 

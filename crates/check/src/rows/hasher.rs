@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! hashes      one per row and hashed column, column after column         each column once, however many indexes hold it
-//! combined    one per row for the index at hand: sum of hash × multiplier of its place in the key
-//! lanes       two of 64 bits, from the combined hash: what the sums add up
+//! combined    one per row for the index at hand: sum of hash × multiplier of its position in the key
+//! lanes       two of 64 bits, from the combined hash: what the hashes add up
 //! ```
 
 use extentdb_base::Rid;
@@ -17,15 +17,15 @@ use super::column::{ColumnPlan, Content};
 use super::computed::Batches;
 use super::cross::CrossNumber;
 use super::page::{PageRows, Row, Visit};
-use super::plan::{Hashed, Input, RowPlan, Target};
+use super::plan::{HashInput, Hashed, IndexTarget, RowPlan};
 use crate::hash::HashKey;
 use crate::plan::Plan;
-use crate::relation::{Acc, Side};
-use crate::sound::Sound;
+use crate::relation::{MultisetHash, Side};
+use crate::sound::SoundPage;
 
 /// A value pushed off its row is not longer than a row.
 pub(super) const OVERFLOW_BYTES_MAX: usize = 8192;
-/// No value of four bytes; one of eight is met with a chance of 2^-64.
+/// No value of four bytes; one of eight collides with a probability of 2^-64.
 const NULL_WORD: u64 = 0x6e75_6c6c_9d3f_c1e5;
 
 /// Turns rows into the lanes of the indexes they belong to. Its memory is used for one page after
@@ -56,7 +56,12 @@ impl<'p> RowHasher<'p> {
     /// Evaluates the expressions of a table over the rows of a page; to be called before anything
     /// that needs them.
     #[inline]
-    pub(super) fn evaluate(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
+    pub(super) fn evaluate(
+        &mut self,
+        page: &SoundPage<'_>,
+        of_page: &PageRows<'_>,
+        rows: &RowPlan,
+    ) {
         if rows.expressions.is_empty() {
             return;
         }
@@ -70,7 +75,7 @@ impl<'p> RowHasher<'p> {
     #[inline]
     pub(super) fn page(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         rows: &RowPlan,
         mut state: impl FnMut(&Row, CrossNumber, Side, Option<[u64; 2]>),
@@ -99,10 +104,10 @@ impl<'p> RowHasher<'p> {
     #[inline]
     pub(super) fn sums(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         rows: &RowPlan,
-        mut state: impl FnMut(CrossNumber, Option<Acc>),
+        mut state: impl FnMut(CrossNumber, Option<MultisetHash>),
     ) {
         let [target] = rows.targets.as_slice() else {
             return self.sums_of_all(page, of_page, rows, state);
@@ -115,10 +120,10 @@ impl<'p> RowHasher<'p> {
 
     fn sums_of_all(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         rows: &RowPlan,
-        mut state: impl FnMut(CrossNumber, Option<Acc>),
+        mut state: impl FnMut(CrossNumber, Option<MultisetHash>),
     ) {
         if rows.targets.is_empty() {
             return;
@@ -135,7 +140,7 @@ impl<'p> RowHasher<'p> {
                 state(target.cross, Some(self.sum(side)));
                 continue;
             }
-            let mut sum = Acc::default();
+            let mut sum = MultisetHash::default();
             for at in 0..of_page.len() {
                 match (self.outcome(target, at), self.combined.get(at)) {
                     (Ok(true), Some(combined)) => sum.state(side, self.key.row(*combined)),
@@ -150,12 +155,19 @@ impl<'p> RowHasher<'p> {
     /// The sum of the rows of an index that holds a few columns of every row, combined while they
     /// are added up.
     #[inline]
-    fn sum_of_columns(&self, rows: usize, target: &Target, side: Side) -> Option<Acc> {
+    fn sum_of_columns(
+        &self,
+        rows: usize,
+        target: &IndexTarget,
+        side: Side,
+    ) -> Option<MultisetHash> {
         if target.filter.is_some() || !self.unread.is_empty() {
             return None;
         }
         let hashes = |at: usize| {
-            let (Input::Hashed(place), multiplier) = target.inputs.get(at)? else { return None };
+            let (HashInput::Hashed(place), multiplier) = target.inputs.get(at)? else {
+                return None;
+            };
             let begin = usize::from(*place) * rows;
             Some((self.hashes.get(begin..begin + rows)?, *multiplier))
         };
@@ -178,7 +190,7 @@ impl<'p> RowHasher<'p> {
 
     /// The sum of rows that are combined.
     #[inline(always)]
-    fn sum_rows(&self, combined: impl ExactSizeIterator<Item = u64>, side: Side) -> Acc {
+    fn sum_rows(&self, combined: impl ExactSizeIterator<Item = u64>, side: Side) -> MultisetHash {
         let key = *self.key;
         let count = combined.len() as u64;
         let mut sum = [0u64; 2];
@@ -187,25 +199,30 @@ impl<'p> RowHasher<'p> {
             sum = [sum[0].wrapping_add(row[0]), sum[1].wrapping_add(row[1])];
         });
         match side {
-            Side::Plus => Acc { plus: count, minus: 0, sum },
-            Side::Minus => Acc { plus: 0, minus: count, sum: sum.map(u64::wrapping_neg) },
+            Side::Plus => MultisetHash { plus: count, minus: 0, sum },
+            Side::Minus => MultisetHash { plus: 0, minus: count, sum: sum.map(u64::wrapping_neg) },
         }
     }
 
     /// The sum of the combined rows.
     #[inline]
-    fn sum(&self, side: Side) -> Acc {
+    fn sum(&self, side: Side) -> MultisetHash {
         self.sum_rows(self.combined.iter().copied(), side)
     }
 
     /// Combines the columns of an index that belongs to nothing else, without keeping their hashes.
     /// False when a value is not in its row.
-    fn combine_columns(&mut self, of_page: &PageRows<'_>, rows: &RowPlan, target: &Target) -> bool {
+    fn combine_columns(
+        &mut self,
+        of_page: &PageRows<'_>,
+        rows: &RowPlan,
+        target: &IndexTarget,
+    ) -> bool {
         self.combined.clear();
         self.combined.resize(of_page.len(), 0);
         target.filter.is_none()
             && target.inputs.iter().all(|(input, multiplier)| {
-                let Input::Hashed(place) = input else { return false };
+                let HashInput::Hashed(place) = input else { return false };
                 let mut visit = Combining {
                     key: self.key,
                     null: self.key.word(NULL_WORD),
@@ -220,7 +237,7 @@ impl<'p> RowHasher<'p> {
             })
     }
 
-    fn hash_columns(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
+    fn hash_columns(&mut self, page: &SoundPage<'_>, of_page: &PageRows<'_>, rows: &RowPlan) {
         self.hashes.clear();
         self.hashes.reserve(rows.hashed.len() * of_page.len());
         self.unread.clear();
@@ -271,7 +288,7 @@ impl<'p> RowHasher<'p> {
 
     fn hash_column(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         (number, column): (u16, &ColumnPlan),
     ) {
@@ -294,7 +311,7 @@ impl<'p> RowHasher<'p> {
     #[cold]
     fn hash_complex(
         &mut self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         (number, column): (u16, &ColumnPlan),
         begin: usize,
@@ -313,20 +330,25 @@ impl<'p> RowHasher<'p> {
     }
 
     /// Combines the hashes of what an index holds; true when all of them could be had.
-    fn combine(&mut self, page: &Sound<'_>, of_page: &PageRows<'_>, target: &Target) -> bool {
+    fn combine(
+        &mut self,
+        page: &SoundPage<'_>,
+        of_page: &PageRows<'_>,
+        target: &IndexTarget,
+    ) -> bool {
         let count = of_page.len();
         self.combined.clear();
         self.combined.resize(count, 0);
         for (input, multiplier) in &target.inputs {
             match input {
-                Input::Hashed(place) => {
+                HashInput::Hashed(place) => {
                     let begin = usize::from(*place) * count;
                     let hashes = self.hashes.get(begin..begin + count).unwrap_or_default();
                     for (combined, hash) in self.combined.iter_mut().zip(hashes) {
                         *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier));
                     }
                 }
-                Input::Rid => {
+                HashInput::Rid => {
                     for (combined, row) in self.combined.iter_mut().zip(of_page.iter()) {
                         let hash = number_or_bytes(self.key, &home(page, of_page, row).to_bytes());
                         *combined = combined.wrapping_add(hash.wrapping_mul(*multiplier));
@@ -339,15 +361,15 @@ impl<'p> RowHasher<'p> {
 
     /// Whether a row belongs to an index, where that is not plain.
     #[cold]
-    fn outcome(&self, target: &Target, row: usize) -> Result<bool, Unread> {
+    fn outcome(&self, target: &IndexTarget, row: usize) -> Result<bool, Unread> {
         if let Some(filter) = target.filter
             && !self.batches.passes(filter, row).map_err(|_| Unread)?
         {
             return Ok(false);
         }
-        let is_read = |(input, _): &(Input, u64)| match input {
-            Input::Hashed(place) => !self.unread.contains(&(*place, row)),
-            Input::Rid => true,
+        let is_read = |(input, _): &(HashInput, u64)| match input {
+            HashInput::Hashed(place) => !self.unread.contains(&(*place, row)),
+            HashInput::Rid => true,
         };
         if target.inputs.iter().all(is_read) { Ok(true) } else { Err(Unread) }
     }
@@ -419,7 +441,7 @@ impl<'r> Visit<'r> for Combining<'_> {
 struct Unread;
 
 /// Where the indexes say that a row is: a row that was moved is where its stub stands.
-fn home(page: &Sound<'_>, of_page: &PageRows<'_>, row: &Row) -> Rid {
+fn home(page: &SoundPage<'_>, of_page: &PageRows<'_>, row: &Row) -> Rid {
     let own = page.rid(row.slot);
     if row.is_forwarded() {
         Record::parse_data(of_page.record(row)).back_pointer().unwrap_or(own)

@@ -1,8 +1,8 @@
-//! Rows in the wrong partition, looked at again: 8984 with 8988.
+//! Rows in the wrong partition, verified again: 8984 with 8988.
 //!
 //! ```text
-//! scan         how many rows of each partition stand where          [`Standings`]
-//! indexes      of which some rows stand elsewhere, and most do not: their partitions are read again
+//! scan         how many rows of each partition stand where          [`BoundaryCounts`]
+//! indexes      of which some rows lie elsewhere, and most do not: their partitions are read again
 //! rows         decoded by an independent way, and given to the whole function: the number they should have
 //! ```
 //!
@@ -23,19 +23,22 @@ use extentdb_messages::Arg;
 use extentdb_reader::CheckedPages;
 use extentdb_types::Datum;
 
-use super::boundary::{Boundaries, Standing, Standings, index_of, what};
+use super::boundary::{Boundaries, index_of, what};
 use super::describe::{join, value_of};
 use super::page::PageRows;
-use crate::dive::Dive;
+use super::part::{BoundaryCounts, BoundaryPosition};
+use super::plan::RowPlans;
+use crate::collector::Collector;
+use crate::coverage::NotChecked;
 use crate::expand::Expander;
-use crate::finding::{Finding, Findings, Place};
+use crate::finding::{Finding, Findings, Location};
 use crate::partial::Partial;
 use crate::plan::pages::load;
-use crate::report::NotChecked;
-use crate::sound::{Facts, Sound};
+use crate::second_pass::SecondPass;
+use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit, UnitIndex};
 
-/// A function is believed while no more than one row in so many contradicts it.
+/// A function is believed while at most one row in four contradicts it.
 const DOUBTFUL_SHARE: u64 = 4;
 
 /// What of an index is reported.
@@ -43,7 +46,7 @@ const DOUBTFUL_SHARE: u64 = 4;
 struct Verdict {
     /// Rows that are not between the boundaries.
     outside: bool,
-    /// Rows on a boundary that belongs to the partition beside.
+    /// Rows on a boundary that belongs to the adjacent partition.
     on_edge: bool,
     /// Something is left open.
     why: Option<&'static str>,
@@ -52,7 +55,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn of(all: &Standings) -> Verdict {
+    fn of(all: &BoundaryCounts) -> Verdict {
         let own = all.inside + all.on_own_edge;
         let is_believed = all.outside * DOUBTFUL_SHARE <= own + all.outside;
         let knows_side = all.on_foreign_edge < all.on_own_edge;
@@ -74,49 +77,50 @@ impl Verdict {
     }
 }
 
-/// Reports rows in partitions that they do not belong to; what could not be decided comes back.
+/// Reports rows in partitions that they do not belong to; returns what could not be decided.
 pub(crate) fn verify_partitions(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
+    rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
 ) -> Vec<NotChecked> {
-    let Some(catalog) = &dive.plan.catalog else { return Vec::new() };
-    let boundaries = &dive.plan.rows.boundaries;
+    let Some(catalog) = &pass.plan.catalog else { return Vec::new() };
+    let boundaries = &rows.boundaries;
     let mut left_out: Vec<NotChecked> =
-        boundaries.left_out.iter().map(|(what, why)| not_checked(what, why, false)).collect();
-    let mut by_index: BTreeMap<_, (Standings, BTreeSet<UnitIndex>)> = BTreeMap::new();
-    for (unit, standings) in &sum.standings {
-        let Some(owner) = dive.plan.units.get(*unit).map(|unit| unit.owner) else { continue };
+        boundaries.left_out.iter().map(|(what, why)| NotChecked::skipped(what, why)).collect();
+    let mut by_index: BTreeMap<_, (BoundaryCounts, BTreeSet<UnitIndex>)> = BTreeMap::new();
+    for (unit, boundary_counts) in &sum.rows.boundary_counts {
+        let Some(owner) = pass.plan.units.get(*unit).map(|unit| unit.owner) else { continue };
         let (all, units) = by_index.entry((owner.object, owner.index)).or_default();
-        all.merge(*standings);
+        all.merge(*boundary_counts);
         units.insert(*unit);
     }
     for (all, units) in by_index.values() {
         let verdict = Verdict::of(all);
-        let Some(name) = units.first().and_then(|unit| name_of(dive, catalog, *unit)) else {
+        let Some(name) = units.first().and_then(|unit| name_of(pass, catalog, *unit)) else {
             continue;
         };
-        left_out.extend(verdict.why.map(|why| not_checked(&name, why, verdict.is_contradicted)));
+        left_out.extend(verdict.why.map(|why| NotChecked {
+            was_asked_for: verdict.is_contradicted,
+            ..NotChecked::asked(&name, why)
+        }));
         if verdict.outside || verdict.on_edge {
-            match find(dive, boundaries, units, verdict) {
-                Some(rows) => report(dive, catalog, rows, findings),
-                None => left_out.push(not_checked(&name, "the run was stopped", true)),
+            match find(pass, boundaries, units, verdict) {
+                Some(rows) => report(pass, catalog, rows, findings),
+                None => left_out.push(NotChecked::asked(&name, "the run was stopped")),
             }
         }
     }
     left_out
 }
 
-fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
-    NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for }
-}
-
-fn name_of(dive: &Dive<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<String> {
-    let rowset = catalog.rowsets.get(&dive.plan.units.get(unit)?.owner.partition)?;
+fn name_of(pass: &SecondPass<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<String> {
+    let rowset = catalog.rowsets.get(&pass.plan.units.get(unit)?.owner.partition)?;
     index_of(catalog, rowset).map(|(table, index)| what(table, index))
 }
 
-/// Finds rows that do not stand where they belong. The first ones are kept, whoever finds them.
+/// Finds rows that lie in the wrong partition. The first ones are kept, whichever worker finds
+/// them.
 struct Finder<'f> {
     boundaries: &'f Boundaries,
     verdict: Verdict,
@@ -131,18 +135,20 @@ impl Finder<'_> {
     }
 }
 
-impl Facts for Finder<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+impl Collector for Finder<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         let Some(boundary) = self.boundaries.get(page.index).filter(|_| page.is_leaf) else {
             return;
         };
         let mut memory = Vec::new();
         let rows = PageRows::read(page, &mut memory);
         for row in rows.iter() {
-            let is_wanted = match boundary.standing(&rows.cells(row)) {
-                Standing::Outside => self.verdict.outside,
-                Standing::OnForeignEdge => self.verdict.on_edge,
-                Standing::Inside | Standing::OnOwnEdge | Standing::Undecided => false,
+            let is_wanted = match boundary.position(&rows.cells(row)) {
+                BoundaryPosition::Outside => self.verdict.outside,
+                BoundaryPosition::OnForeignEdge => self.verdict.on_edge,
+                BoundaryPosition::Inside
+                | BoundaryPosition::OnOwnEdge
+                | BoundaryPosition::Undecided => false,
             };
             if is_wanted {
                 self.found.push((page.index, page.rid(row.slot)));
@@ -154,15 +160,15 @@ impl Facts for Finder<'_> {
     }
 }
 
-/// The rows of some partitions that stand elsewhere, in order; `None` when the run was stopped.
+/// The rows of some partitions that lie elsewhere, in order; `None` when the run was stopped.
 fn find(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     boundaries: &Boundaries,
     units: &BTreeSet<UnitIndex>,
     verdict: Verdict,
 ) -> Option<Vec<(UnitIndex, Rid)>> {
-    let limit = dive.options.max_errors;
-    let finders = dive.visit(units, || Finder { boundaries, verdict, limit, found: Vec::new() })?;
+    let limit = pass.options.max_errors;
+    let finders = pass.visit(units, || Finder { boundaries, verdict, limit, found: Vec::new() })?;
     let found = finders.into_iter().flat_map(|finder| finder.found).collect();
     let mut all = Finder { boundaries, verdict, limit, found };
     all.settle();
@@ -170,14 +176,14 @@ fn find(
 }
 
 fn report(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     catalog: &Catalog,
     rows: Vec<(UnitIndex, Rid)>,
     findings: &mut Findings,
 ) {
-    let pages = CheckedPages::new(dive.source);
+    let pages = CheckedPages::new(pass.source);
     for (unit, rid) in rows {
-        if let Some(finding) = finding(dive, catalog, &pages, unit, rid) {
+        if let Some(finding) = finding(pass, catalog, &pages, unit, rid) {
             findings.push(finding);
         }
     }
@@ -186,19 +192,19 @@ fn report(
 /// 8984 with 8988; nothing when the second way of decoding puts the row where it is, or cannot
 /// tell.
 fn finding(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     catalog: &Catalog,
     pages: &CheckedPages<'_>,
     index: UnitIndex,
     rid: Rid,
 ) -> Option<Finding> {
-    let unit = dive.plan.units.get(index)?;
+    let unit = pass.plan.units.get(index)?;
     let rowset = catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
     let mut page = PageBuf::zeroed();
-    let is_sound = load(dive.source, rid.page, &mut page).is_sound();
+    let is_sound = load(pass.source, rid.page, &mut page).is_sound();
     let view = PageRef::new(&page);
     let bytes = view.record_bytes(rid.slot.0).filter(|_| is_sound)?;
-    let layout = dive.plan.layout(index)?;
+    let layout = pass.plan.layout(index)?;
     let is_entry = unit.structure == Structure::Nonclustered;
     let mut expander = Expander::default();
     let (bytes, fixed_end) = match unit.compression {
@@ -219,7 +225,7 @@ fn finding(
         rid,
     };
     let expected = row.partition().filter(|expected| *expected != rowset.partition)?;
-    let place = Place::page(rid.page).owned_by(unit.owner).slot(rid.slot.0);
+    let place = Location::page(rid.page).owned_by(unit.owner).slot(rid.slot.0);
     let identity = row.identity(unit);
     let of_partition =
         [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
@@ -300,7 +306,7 @@ mod tests {
         on_own_edge: u64,
         on_foreign_edge: u64,
     ) -> (bool, bool, bool) {
-        let all = Standings { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
+        let all = BoundaryCounts { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
         let Verdict { outside, on_edge, why, .. } = Verdict::of(&all);
         (outside, on_edge, why.is_some())
     }
@@ -327,7 +333,7 @@ mod tests {
 
     #[test]
     fn values_without_an_order_leave_the_index_open() {
-        let all = Standings { inside: 9, undecided: 1, ..Standings::default() };
+        let all = BoundaryCounts { inside: 9, undecided: 1, ..BoundaryCounts::default() };
         assert!(Verdict::of(&all).why.is_some());
     }
 }

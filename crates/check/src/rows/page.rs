@@ -1,8 +1,9 @@
 //! The rows of one page, made ready for loops over one column at a time.
 //!
 //! ```text
-//! first     one loop over the records: where the parts of each lie, and what all of them have in common
-//! then      one loop per column; its place, type and null bit are settled before the loop begins
+//! first  one loop over the records: where the parts of each lie, and what all of them have in
+//!        common
+//! then   one loop per column; its place, type and null bit are settled before the loop begins
 //! ```
 //!
 //! A row that is older than a column, or ends inside it, makes the column go the general way:
@@ -15,9 +16,9 @@ use extentdb_format::record::row::{BACK_POINTER_TAG, COMPLEX_COLUMN};
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 
 use super::cells::{Cells, u16_at};
-use super::column::{ColumnPlan, Content, Place};
-use crate::sound::{Records, Sound};
-use crate::spots::{Spot, Spots};
+use super::column::{ColumnPlan, ColumnPosition, Content};
+use crate::sound::{Records, SoundPage};
+use crate::spans::{RecordSpan, RecordSpans};
 
 /// Kinds of records that are rows or entries: no ghosts, no stubs.
 const ROWS: u8 = 1 << RecordKind::Primary as u8
@@ -59,8 +60,8 @@ pub(super) struct Row {
 impl Row {
     /// `None` for what is no row. `pminlen` counts for index entries.
     #[inline(always)]
-    fn read(bytes: &[u8], spot: impl Spot, pminlen: usize) -> Option<Row> {
-        let record = bytes.get(spot.start()..spot.end())?;
+    fn read(bytes: &[u8], span: impl RecordSpan, pminlen: usize) -> Option<Row> {
+        let record = bytes.get(span.start()..span.end())?;
         let status = *record.first()?;
         let kind = status >> 1 & 7;
         if ROWS >> kind & 1 == 0 {
@@ -75,9 +76,9 @@ impl Row {
         }
         let variables = if status & HAS_VARIABLE != 0 { u16_at(record, at) } else { 0 };
         Some(Row {
-            slot: spot.slot(),
+            slot: span.slot(),
             status,
-            start: spot.start() as u32,
+            start: span.start() as u32,
             end: record.len() as u16,
             fixed_end: fixed_end as u16,
             columns: columns as u16,
@@ -148,7 +149,7 @@ pub(super) struct PageRows<'a> {
 impl<'a> PageRows<'a> {
     /// Finds the rows; `memory` is used for one page after the other.
     #[inline]
-    pub(super) fn read(page: &Sound<'a>, memory: &'a mut Vec<Row>) -> PageRows<'a> {
+    pub(super) fn read(page: &SoundPage<'a>, memory: &'a mut Vec<Row>) -> PageRows<'a> {
         match page.records() {
             Records::OnPage(bytes, spans) => PageRows::of(bytes, spans, page.pminlen(), memory),
             Records::Even(bytes, even) => PageRows::of(bytes, even, page.pminlen(), memory),
@@ -159,7 +160,7 @@ impl<'a> PageRows<'a> {
     #[inline]
     fn of(
         bytes: &'a [u8],
-        spots: impl Spots,
+        spans: impl RecordSpans,
         pminlen: usize,
         memory: &'a mut Vec<Row>,
     ) -> PageRows<'a> {
@@ -167,7 +168,7 @@ impl<'a> PageRows<'a> {
         let mut columns = (u16::MAX, 0);
         let mut fixed_ends = (u16::MAX, 0);
         let mut status = 0;
-        memory.extend(spots.iter().filter_map(|spot| Row::read(bytes, spot, pminlen)).inspect(
+        memory.extend(spans.iter().filter_map(|span| Row::read(bytes, span, pminlen)).inspect(
             |row| {
                 columns = (columns.0.min(row.columns), columns.1.max(row.columns));
                 fixed_ends = (fixed_ends.0.min(row.fixed_end), fixed_ends.1.max(row.fixed_end));
@@ -220,7 +221,7 @@ impl<'a> PageRows<'a> {
         Cells::new(self.record(row), usize::from(row.fixed_end))
     }
 
-    /// The null bitmap of a row, as far as it has so many bytes.
+    /// The null bitmap of a row; empty when the page ends before.
     #[inline]
     pub(super) fn bitmap(&self, row: &Row) -> &'a [u8] {
         let start = row.start as usize + usize::from(row.fixed_end) + 2;
@@ -311,7 +312,7 @@ impl<'a> PageRows<'a> {
         let null_bit = if self.columns.1 == 0 { 0 } else { column.null_bit };
         let is_known = self.know(null_bit) && !column.is_uniquifier();
         match column.place {
-            Place::Fixed { at, bytes } if is_known && at + bytes <= self.fixed_ends.0 => {
+            ColumnPosition::Fixed { at, bytes } if is_known && at + bytes <= self.fixed_ends.0 => {
                 match bytes {
                     4 => self.fixed::<4>(at, null_bit, visit),
                     8 => self.fixed::<8>(at, null_bit, visit),
@@ -321,7 +322,7 @@ impl<'a> PageRows<'a> {
                     }),
                 }
             }
-            Place::Variable { index } if is_known => {
+            ColumnPosition::Variable { index } if is_known => {
                 self.each_known(null_bit, visit, |row| {
                     Some(match self.variable(row, index) {
                         (bytes, true) => Content::Complex(bytes),
@@ -345,7 +346,7 @@ impl<'a> PageRows<'a> {
         nulls: u64,
         to: &mut Vec<u64>,
     ) -> Option<usize> {
-        let Place::Fixed { at, bytes: bytes @ 1..=8 } = column.place else { return None };
+        let ColumnPosition::Fixed { at, bytes: bytes @ 1..=8 } = column.place else { return None };
         let has_null = match column.null_bit.checked_sub(1) {
             Some(bit @ 0..64) => nulls >> bit & 1 != 0,
             Some(_) => true,
@@ -412,7 +413,7 @@ mod tests {
 
     use super::*;
     use crate::rows::column::tests::column;
-    use crate::spots::Span;
+    use crate::spans::Span;
 
     /// A page body of random rows: of one shape, or with some that are older and shorter.
     fn rows(rng: &mut SplitMix64) -> (Vec<u8>, Vec<Span>) {

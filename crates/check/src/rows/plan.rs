@@ -9,7 +9,7 @@ use extentdb_catalog::model::{AllocUnitKind, Catalog, ObjectType, Rowset, Table}
 use extentdb_types::Collation;
 
 use super::boundary::Boundaries;
-use super::column::{ColumnPlan, Place};
+use super::column::{ColumnPlan, ColumnPosition};
 use super::computed::{Expression, Placed};
 use super::cross::{Cross, CrossNumber, Crosses, Origin};
 use super::page::VariableRule;
@@ -17,6 +17,7 @@ use super::shape::{SYSFILES1, Shape};
 use super::value::Range;
 use crate::hash::HashKey;
 use crate::options::Options;
+use crate::plan::Plan;
 use crate::unit::{Structure, Unit, UnitIndex, Units};
 
 /// Null bits of a rowset, one bit each.
@@ -61,16 +62,16 @@ impl NullMask {
 /// What is hashed of every row, once, however many indexes hold it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hashed {
-    /// By its place among the columns of the plan.
+    /// Index into the columns of the plan.
     Column(u16),
-    /// By its place among the expressions of the plan.
+    /// Index into the expressions of the plan.
     Computed(u16),
 }
 
 /// A column of an index row to be hashed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Input {
-    /// By its place among what is hashed of the rowset.
+pub(super) enum HashInput {
+    /// Index into what is hashed of the rowset.
     Hashed(u16),
     /// The place of the row in the heap.
     Rid,
@@ -78,10 +79,10 @@ pub(super) enum Input {
 
 /// What rows of a table must be in an index, or what rows of the index are there.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct IndexTarget {
     pub(super) cross: CrossNumber,
     /// What is hashed, with its multiplier.
-    pub(super) inputs: Vec<(Input, u64)>,
+    pub(super) inputs: Vec<(HashInput, u64)>,
     /// The expression that a row must pass.
     pub(super) filter: Option<u16>,
 }
@@ -102,7 +103,7 @@ pub(crate) struct RowPlan {
     /// What is hashed of the rows.
     pub(super) hashed: Vec<Hashed>,
     /// A table: all its indexes. An index: itself.
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<IndexTarget>,
     /// What has to be evaluated for the indexes.
     pub(super) expressions: Vec<Placed>,
     /// The shapes that rows of the table can have.
@@ -124,12 +125,15 @@ pub(crate) struct RowPlans {
 }
 
 impl RowPlans {
-    pub(crate) fn new(
-        catalog: &Catalog,
-        units: &Units,
-        options: &Options,
-        key: &HashKey,
-    ) -> RowPlans {
+    /// The plans for a database; empty when its catalog cannot be trusted.
+    pub(crate) fn of(plan: &Plan, options: &Options) -> RowPlans {
+        match plan.catalog.as_ref().filter(|_| plan.owners_are_known) {
+            Some(catalog) => RowPlans::new(catalog, &plan.units, options, &plan.key),
+            None => RowPlans::default(),
+        }
+    }
+
+    fn new(catalog: &Catalog, units: &Units, options: &Options, key: &HashKey) -> RowPlans {
         let mut plans = RowPlans {
             crosses: Crosses::new(catalog),
             boundaries: Boundaries::new(catalog, units),
@@ -226,7 +230,11 @@ impl RowPlans {
                 let filter = cross.filter.as_ref().map(|filter| plan.expression(filter));
                 // An index without a target is left out as a whole.
                 if filter != Some(None) {
-                    plan.targets.push(Target { cross: number, inputs, filter: filter.flatten() });
+                    plan.targets.push(IndexTarget {
+                        cross: number,
+                        inputs,
+                        filter: filter.flatten(),
+                    });
                 }
             }
         } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
@@ -234,7 +242,7 @@ impl RowPlans {
         {
             let inputs =
                 self.crosses.get(number).and_then(|cross| entry_inputs(&mut plan, cross, key));
-            plan.targets.extend(inputs.map(|inputs| Target {
+            plan.targets.extend(inputs.map(|inputs| IndexTarget {
                 cross: number,
                 inputs,
                 filter: None,
@@ -290,7 +298,7 @@ fn columns(
         let is_file = is_base && table.column(column.id).is_some_and(|column| column.filestream);
         // Real base tables hold NULLs in variable columns that they call NOT NULL, never in fixed
         // ones; internal tables are written by the same hands.
-        let may_be_null = is_of_server && matches!(column.place, Place::Variable { .. });
+        let may_be_null = is_of_server && matches!(column.place, ColumnPosition::Variable { .. });
         let judges = Judged {
             nulls: follows_catalog && !may_be_null,
             filled: follows_catalog && !is_file,
@@ -333,7 +341,7 @@ impl RowPlan {
             if column.is_not_null && judged.nulls && !column.is_uniquifier() {
                 self.not_null.set(column.null_bit);
             }
-            if let Place::Variable { index } = column.place {
+            if let ColumnPosition::Variable { index } = column.place {
                 self.variable.push(VariableRule {
                     index,
                     null_bit: column.null_bit,
@@ -385,18 +393,18 @@ impl RowPlan {
     }
 
     /// Has a column hashed.
-    fn hash_column(&mut self, is_wanted: impl Fn(&ColumnPlan) -> bool) -> Option<Input> {
+    fn hash_column(&mut self, is_wanted: impl Fn(&ColumnPlan) -> bool) -> Option<HashInput> {
         let place = self.columns.iter().position(is_wanted)?;
         Some(self.hash(Hashed::Column(place as u16)))
     }
 
-    fn hash(&mut self, what: Hashed) -> Input {
+    fn hash(&mut self, what: Hashed) -> HashInput {
         let known = self.hashed.iter().position(|hashed| *hashed == what);
         let at = known.unwrap_or_else(|| {
             self.hashed.push(what);
             self.hashed.len() - 1
         });
-        Input::Hashed(at as u16)
+        HashInput::Hashed(at as u16)
     }
 }
 
@@ -406,7 +414,7 @@ fn base_inputs(
     layout: &RowLayout,
     cross: &Cross,
     key: &HashKey,
-) -> Option<Vec<(Input, u64)>> {
+) -> Option<Vec<(HashInput, u64)>> {
     let uniquifier =
         layout.columns.iter().find(|column| column.is_uniquifier()).map(|column| column.column_id);
     let mut inputs = Vec::with_capacity(cross.origins.len());
@@ -416,7 +424,7 @@ fn base_inputs(
         }
         let expression = |id: i32| cross.computed.iter().find(|(computed, _)| *computed == id);
         let input = match origin {
-            Origin::Rid => Input::Rid,
+            Origin::Rid => HashInput::Rid,
             Origin::Column(id) => match expression(*id) {
                 Some((_, expression)) => {
                     let at = plan.expression(expression)?;
@@ -435,7 +443,7 @@ fn base_inputs(
 }
 
 /// What an entry of an index contributes to it.
-fn entry_inputs(plan: &mut RowPlan, cross: &Cross, key: &HashKey) -> Option<Vec<(Input, u64)>> {
+fn entry_inputs(plan: &mut RowPlan, cross: &Cross, key: &HashKey) -> Option<Vec<(HashInput, u64)>> {
     let mut inputs = Vec::with_capacity(cross.origins.len());
     for (position, (ordinal, _)) in cross.origins.iter().enumerate() {
         if !cross.long_columns.contains(ordinal) {

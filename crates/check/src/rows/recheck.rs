@@ -1,10 +1,10 @@
-//! Indexes whose sums do not balance, looked at again (`checkdb.md` D.13): which rows, on which
-//! side.
+//! Second pass over indexes whose multiset hashes do not balance: which rows, on which side
+//! (`docs/check.md` 19 and 22).
 //!
 //! ```text
-//! 1st look   4,096 sums per index, by the hash of the row: most of them balance, and their rows are equal
-//! 2nd look   rows of the others are kept, as many as memory allows at a time, and compared exactly
-//! leftovers  decoded again by an independent way; what differs there, too, is reported: 8951, 8952
+//! 1st pass   4,096 hashes per index, by bucket of the row hash: equal buckets hold equal rows
+//! 2nd pass   rows of the other buckets, as many as memory allows at a time, compared exactly
+//! leftovers  decoded again by an independent decoder; still different: 8951, 8952
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,21 +15,24 @@ use extentdb_catalog::model::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::{Record, RecordKind};
+use extentdb_messages::Class;
 use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
 use super::describe::{Described, Describer};
 use super::hasher::RowHasher;
 use super::page::PageRows;
-use crate::dive::Dive;
+use super::plan::RowPlans;
+use crate::collector::Collector;
+use crate::coverage::NotChecked;
 use crate::expand::Expander;
-use crate::finding::{Finding, Findings, Owner, Place};
+use crate::finding::{Finding, Findings, Location, Owner};
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::plan::pages::load;
-use crate::relation::{Acc, Relation, Side};
-use crate::report::NotChecked;
-use crate::sound::{Facts, Sound};
+use crate::relation::{MultisetHash, Relation, Side};
+use crate::second_pass::SecondPass;
+use crate::sound::SoundPage;
 use crate::unit::UnitIndex;
 
 const BUCKETS: usize = 4096;
@@ -38,14 +41,11 @@ const KEPT_MAX: u64 = 4 << 20;
 /// More differences than this between compressed rows are not believed: the form is known from
 /// descriptions only.
 const COMPRESSED_DIFFERENCES_MAX: usize = 16;
-/// So many differences, when no row is equal to any entry, are not believed …
+/// This number of differences, when no row equals any entry, is implausible …
 const WHOLESALE_MIN: u64 = 8;
-/// … or so many, when they are most of all.
+/// … or this number, when they are most of all.
 const MOST_MIN: u64 = 64;
-/// Findings that say an index or table lacks pages: its rows are not to be compared.
-const PAGES_ARE_LOST: [u32; 6] = [2533, 2534, 7965, 8976, 8980, 8981];
-
-/// What came of comparing indexes with their tables.
+/// The outcome of comparing indexes with their tables.
 #[derive(Default)]
 pub(crate) struct Compared {
     pub(crate) indexes: u64,
@@ -54,20 +54,25 @@ pub(crate) struct Compared {
 }
 
 /// Reports what differs between indexes and their tables.
-pub(crate) fn verify_crosses(dive: &Dive<'_>, sum: &Partial, findings: &mut Findings) -> Compared {
-    let Some(catalog) = &dive.plan.catalog else { return Compared::default() };
-    let (doubtful, mut compared) = judge(dive.plan, sum, findings);
+pub(crate) fn verify_crosses(
+    pass: &SecondPass<'_>,
+    rows: &RowPlans,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> Compared {
+    let Some(catalog) = &pass.plan.catalog else { return Compared::default() };
+    let (doubtful, mut compared) = judge(pass.plan, rows, sum, findings);
     let mut by_table: BTreeMap<ObjectId, BTreeSet<CrossNumber>> = BTreeMap::new();
     for number in doubtful {
-        if let Some(cross) = dive.plan.rows.crosses.get(number) {
+        if let Some(cross) = rows.crosses.get(number) {
             by_table.entry(cross.table).or_default().insert(number);
         }
     }
     for (table, numbers) in by_table {
-        let recheck = Recheck { dive, sum, catalog, table, numbers: &numbers };
+        let recheck = Recheck { pass, rows, sum, catalog, table, numbers: &numbers };
         if recheck.run(findings, &mut compared.left_out).is_none() {
-            let what = format!("differences of {} from its indexes", name(dive.plan, table));
-            compared.left_out.push(not_checked(&what, "the run was stopped", true));
+            let what = format!("differences of {} from its indexes", name(pass.plan, table));
+            compared.left_out.push(NotChecked::asked(&what, "the run was stopped"));
         }
     }
     compared
@@ -77,76 +82,78 @@ fn name(plan: &Plan, table: ObjectId) -> String {
     plan.names.get(&table).cloned().unwrap_or_else(|| table.to_string())
 }
 
-fn not_checked(what: &str, why: &str, was_asked_for: bool) -> NotChecked {
-    NotChecked { what: what.to_owned(), why: why.to_owned(), was_asked_for }
-}
-
-/// The indexes that have to be looked at again, and those that cannot be.
-fn judge(plan: &Plan, sum: &Partial, findings: &mut Findings) -> (Vec<CrossNumber>, Compared) {
+/// The indexes that have to be verified again, and those that cannot be.
+fn judge(
+    plan: &Plan,
+    rows: &RowPlans,
+    sum: &Partial,
+    findings: &mut Findings,
+) -> (Vec<CrossNumber>, Compared) {
     let mut doubtful = Vec::new();
     let mut compared = Compared::default();
     let damaged = damaged_units(plan, sum, findings);
-    for (number, cross) in plan.rows.crosses.iter() {
-        if units_of(plan, cross)
+    for (number, cross) in rows.crosses.iter() {
+        if units_of(plan, rows, cross)
             .any(|unit| plan.units.get(unit).is_some_and(|unit| unit.is_skipped))
         {
             continue;
         }
         compared.indexes += 1;
-        compared.entries += sum.crosses.get(number).minus;
-        if sum.crosses.get(number).is_balanced_under(&plan.key)
-            && !sum.unread_crosses.contains(&number)
+        compared.entries += sum.rows.crosses.get(number).minus;
+        if sum.rows.crosses.get(number).is_balanced_under(&plan.key)
+            && !sum.rows.unread_crosses.contains(&number)
         {
             continue;
         }
         let what = format!("index {} of {} against its table", cross.name, cross.table_name);
-        if units_of(plan, cross).any(|unit| damaged.contains(&unit)) {
-            compared.left_out.push(not_checked(&what, "pages of one of them are damaged", false));
-        } else if units_of(plan, cross).any(|unit| sum.unexpanded.contains(&unit)) {
-            compared.left_out.push(not_checked(
-                &what,
-                "compressed rows could not be expanded",
-                false,
-            ));
-        } else if sum.unread_crosses.contains(&number) {
-            compared.left_out.push(not_checked(
-                &what,
-                "values off the row could not be read",
-                true,
-            ));
+        if units_of(plan, rows, cross).any(|unit| damaged.contains(&unit)) {
+            compared.left_out.push(NotChecked::skipped(&what, "pages of one of them are damaged"));
+        } else if units_of(plan, rows, cross).any(|unit| sum.audit.unexpanded.contains(&unit)) {
+            compared
+                .left_out
+                .push(NotChecked::skipped(&what, "compressed rows could not be expanded"));
+        } else if sum.rows.unread_crosses.contains(&number) {
+            compared
+                .left_out
+                .push(NotChecked::asked(&what, "values off the row could not be read"));
         } else {
             doubtful.push(number);
         }
     }
-    let refused = plan.rows.crosses.left_out.iter();
-    compared.left_out.extend(refused.map(|(what, why)| not_checked(what, why, false)));
+    let refused = rows.crosses.left_out.iter();
+    compared.left_out.extend(refused.map(|(what, why)| NotChecked::skipped(what, why)));
     (doubtful, compared)
 }
 
 /// The units of an index and of its table.
-fn units_of<'p>(plan: &'p Plan, cross: &'p Cross) -> impl Iterator<Item = UnitIndex> + 'p {
+fn units_of<'p>(
+    plan: &'p Plan,
+    rows: &'p RowPlans,
+    cross: &'p Cross,
+) -> impl Iterator<Item = UnitIndex> + 'p {
     let is_own = |unit: &UnitIndex| {
         plan.units.get(*unit).is_some_and(|unit| unit.owner.index == cross.index)
     };
-    let index = plan.rows.index_units(cross.table).iter().copied().filter(is_own);
-    plan.rows.base_units(cross.table).iter().copied().chain(index)
+    let index = rows.index_units(cross.table).iter().copied().filter(is_own);
+    rows.base_units(cross.table).iter().copied().chain(index)
 }
 
 /// Units with pages that could not be used or were not found, or that may be those of other units.
 fn damaged_units(plan: &Plan, sum: &Partial, findings: &mut Findings) -> BTreeSet<UnitIndex> {
-    let mut damaged: BTreeSet<UnitIndex> = sum.bad.iter().filter_map(|page| page.unit).collect();
-    damaged.extend(&sum.strayed);
+    let mut damaged: BTreeSet<UnitIndex> =
+        sum.audit.bad.iter().filter_map(|page| page.unit).collect();
+    damaged.extend(&sum.audit.strayed);
     damaged.extend(&plan.cut_units);
     damaged.extend(plan.owners.contested_units());
-    let lost = findings.iter_mut().filter(|finding| PAGES_ARE_LOST.contains(&finding.error));
-    let owners = lost.filter_map(|finding| finding.place.owner);
+    let lost = findings.iter_mut().filter(|finding| finding.is(Class::LostPages));
+    let owners = lost.filter_map(|finding| finding.location.owner);
     damaged.extend(owners.filter_map(|owner| plan.units.of_header(owner.unit, false)));
     damaged
 }
 
 /// A row that is kept to be compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Kept {
+struct BucketRow {
     cross: CrossNumber,
     lanes: [u64; 2],
     is_base: bool,
@@ -158,17 +165,17 @@ fn bucket(lanes: [u64; 2]) -> usize {
     lanes[0] as usize % BUCKETS
 }
 
-/// First look: sums by bucket.
+/// First pass: sums by bucket.
 struct Buckets<'p> {
-    plan: &'p Plan,
+    rows: &'p RowPlans,
     hasher: RowHasher<'p>,
-    sums: BTreeMap<CrossNumber, Vec<Acc>>,
+    sums: BTreeMap<CrossNumber, Vec<MultisetHash>>,
 }
 
-impl Facts for Buckets<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+impl Collector for Buckets<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         let sums = &mut self.sums;
-        each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, _| {
+        each_row(self.rows, &mut self.hasher, page, |cross, side, lanes, _| {
             let acc = sums.get_mut(&cross).and_then(|sums| sums.get_mut(bucket(lanes)));
             if let Some(acc) = acc {
                 acc.state(side, lanes);
@@ -177,34 +184,34 @@ impl Facts for Buckets<'_> {
     }
 }
 
-/// Second look: rows of some buckets.
-struct Keeper<'p> {
-    plan: &'p Plan,
+/// Second pass: rows of some buckets.
+struct BucketReader<'p> {
+    rows: &'p RowPlans,
     hasher: RowHasher<'p>,
     wanted: &'p BTreeSet<(CrossNumber, u16)>,
-    kept: Vec<Kept>,
+    kept: Vec<BucketRow>,
 }
 
-impl Facts for Keeper<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+impl Collector for BucketReader<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         let kept = &mut self.kept;
         let wanted = self.wanted;
         let unit = page.index;
-        each_row(self.plan, &mut self.hasher, page, |cross, side, lanes, rid| {
+        each_row(self.rows, &mut self.hasher, page, |cross, side, lanes, rid| {
             if wanted.contains(&(cross, bucket(lanes) as u16)) {
-                kept.push(Kept { cross, lanes, is_base: side == Side::Plus, unit, rid });
+                kept.push(BucketRow { cross, lanes, is_base: side == Side::Plus, unit, rid });
             }
         });
     }
 }
 
 fn each_row(
-    plan: &Plan,
+    rows: &RowPlans,
     hasher: &mut RowHasher<'_>,
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     mut state: impl FnMut(CrossNumber, Side, [u64; 2], Rid),
 ) {
-    let Some(rows) = plan.rows.get(page.index).filter(|_| page.is_leaf) else { return };
+    let Some(rows) = rows.get(page.index).filter(|_| page.is_leaf) else { return };
     let mut memory = Vec::new();
     let of_page = PageRows::read(page, &mut memory);
     hasher.evaluate(page, &of_page, rows);
@@ -215,9 +222,10 @@ fn each_row(
     });
 }
 
-/// The second look at some indexes of a table.
+/// The second pass over some indexes of a table.
 struct Recheck<'r> {
-    dive: &'r Dive<'r>,
+    pass: &'r SecondPass<'r>,
+    rows: &'r RowPlans,
     sum: &'r Partial,
     catalog: &'r Catalog,
     table: ObjectId,
@@ -227,15 +235,17 @@ struct Recheck<'r> {
 impl Recheck<'_> {
     /// `None` when it was stopped.
     fn run(&self, findings: &mut Findings, left_out: &mut Vec<NotChecked>) -> Option<()> {
-        let plan = self.dive.plan;
-        let crosses = self.numbers.iter().filter_map(|number| plan.rows.crosses.get(*number));
-        let units: BTreeSet<UnitIndex> = crosses.flat_map(|cross| units_of(plan, cross)).collect();
+        let plan = self.pass.plan;
+        let rows = self.rows;
+        let crosses = self.numbers.iter().filter_map(|number| rows.crosses.get(*number));
+        let units: BTreeSet<UnitIndex> =
+            crosses.flat_map(|cross| units_of(plan, rows, cross)).collect();
         let mut open = self.unbalanced_buckets(&units)?;
         if open.is_empty() {
             left_out.push(self.not_confirmed());
         }
         let mut reported = 0;
-        while !open.is_empty() && reported < self.dive.options.max_errors {
+        while !open.is_empty() && reported < self.pass.options.max_errors {
             let wanted = take_group(&mut open);
             let kept = self.rows_of(&units, &wanted)?;
             let leftovers = leftovers(kept);
@@ -245,14 +255,13 @@ impl Recheck<'_> {
         Some(())
     }
 
-    /// The scan saw a difference that another look does not: a file that somebody writes to, or a
-    /// fault of this program.
+    /// The scan saw a difference that a second read does not: a file that another process writes
+    /// to, or a fault of this program.
     fn not_confirmed(&self) -> NotChecked {
-        let what = format!("indexes of {} against their table", name(self.dive.plan, self.table));
-        not_checked(
+        let what = format!("indexes of {} against their table", name(self.pass.plan, self.table));
+        NotChecked::asked(
             &what,
             "their sums did not balance, but the exact second look found nothing wrong",
-            true,
         )
     }
 
@@ -261,18 +270,19 @@ impl Recheck<'_> {
         &self,
         units: &BTreeSet<UnitIndex>,
     ) -> Option<BTreeMap<(CrossNumber, u16), u64>> {
-        let plan = self.dive.plan;
-        let source = self.dive.source;
-        let all = self.dive.visit(units, || Buckets {
-            plan,
+        let plan = self.pass.plan;
+        let source = self.pass.source;
+        let rows = self.rows;
+        let all = self.pass.visit(units, || Buckets {
+            rows,
             hasher: RowHasher::new(plan, source),
             sums: self
                 .numbers
                 .iter()
-                .map(|number| (*number, vec![Acc::default(); BUCKETS]))
+                .map(|number| (*number, vec![MultisetHash::default(); BUCKETS]))
                 .collect(),
         })?;
-        let mut total: BTreeMap<(CrossNumber, u16), Acc> = BTreeMap::new();
+        let mut total: BTreeMap<(CrossNumber, u16), MultisetHash> = BTreeMap::new();
         for (number, sums) in all.into_iter().flat_map(|worker| worker.sums) {
             for (bucket, acc) in (0u16..).zip(sums) {
                 total.entry((number, bucket)).or_default().merge(acc);
@@ -286,12 +296,13 @@ impl Recheck<'_> {
         &self,
         units: &BTreeSet<UnitIndex>,
         wanted: &BTreeSet<(CrossNumber, u16)>,
-    ) -> Option<Vec<Kept>> {
-        let plan = self.dive.plan;
-        let source = self.dive.source;
+    ) -> Option<Vec<BucketRow>> {
+        let plan = self.pass.plan;
+        let source = self.pass.source;
         let hasher = || RowHasher::new(plan, source);
-        let all = self.dive.visit(units, || Keeper {
-            plan,
+        let rows = self.rows;
+        let all = self.pass.visit(units, || BucketReader {
+            rows,
             hasher: hasher(),
             wanted,
             kept: Vec::new(),
@@ -300,21 +311,27 @@ impl Recheck<'_> {
     }
 
     /// Reports leftovers that the second way of decoding confirms.
-    fn report(&self, leftovers: &[Kept], findings: &mut Findings, left_out: &mut Vec<NotChecked>) {
-        let pages = CheckedPages::new(self.dive.source);
+    fn report(
+        &self,
+        leftovers: &[BucketRow],
+        findings: &mut Findings,
+        left_out: &mut Vec<NotChecked>,
+    ) {
+        let pages = CheckedPages::new(self.pass.source);
         let Some(table) = self.catalog.tables.get(&self.table) else { return };
         for number in self.numbers {
-            let Some(cross) = self.dive.plan.rows.crosses.get(*number) else { continue };
-            let own: Vec<&Kept> = leftovers.iter().filter(|kept| kept.cross == *number).collect();
-            let all = self.sum.crosses.get(*number);
+            let Some(cross) = self.rows.crosses.get(*number) else { continue };
+            let own: Vec<&BucketRow> =
+                leftovers.iter().filter(|kept| kept.cross == *number).collect();
+            let all = self.sum.rows.crosses.get(*number);
             if let Some(why) = why_not_believed(cross, own.len(), all) {
                 let what =
                     format!("index {} of {} against its table", cross.name, cross.table_name);
-                left_out.push(not_checked(&what, why, true));
+                left_out.push(NotChecked::asked(&what, why));
                 continue;
             }
             let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };
-            let described: Vec<(Kept, Option<Described>)> =
+            let described: Vec<(BucketRow, Option<Described>)> =
                 own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
             let described: Vec<_> = described
                 .into_iter()
@@ -335,12 +352,12 @@ impl Recheck<'_> {
 
     /// True for moved rows of a heap whose stubs and rows do not agree: where such a row lives is
     /// what is wrong, and it is reported as that.
-    fn is_lost_on_the_way(&self, kept: &Kept, row: Option<&Described>) -> bool {
+    fn is_lost_on_the_way(&self, kept: &BucketRow, row: Option<&Described>) -> bool {
         let is_torn = |unit: &UnitIndex| {
             let sums = self.sum.sums.unit(*unit);
             sums.is_some_and(|sums| !sums.acc(Relation::Forward).is_balanced())
         };
-        if !self.dive.plan.rows.base_units(self.table).iter().any(is_torn) {
+        if !self.rows.base_units(self.table).iter().any(is_torn) {
             return false;
         }
         match (kept.is_base, row) {
@@ -352,23 +369,23 @@ impl Recheck<'_> {
 
     fn is_stub(&self, rid: Rid) -> bool {
         let mut page = PageBuf::zeroed();
-        if !load(self.dive.source, rid.page, &mut page).is_sound() {
+        if !load(self.pass.source, rid.page, &mut page).is_sound() {
             return false;
         }
         let status = PageRef::new(&page).record_bytes(rid.slot.0).and_then(<[u8]>::first).copied();
         status.is_some_and(|status| RecordKind::of(status) == RecordKind::ForwardingStub)
     }
 
-    fn describe(&self, describer: &Describer<'_>, kept: &Kept) -> Option<Described> {
-        let unit = self.dive.plan.units.get(kept.unit)?;
+    fn describe(&self, describer: &Describer<'_>, kept: &BucketRow) -> Option<Described> {
+        let unit = self.pass.plan.units.get(kept.unit)?;
         let rowset = self.catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
         let mut page = PageBuf::zeroed();
-        if !load(self.dive.source, kept.rid.page, &mut page).is_sound() {
+        if !load(self.pass.source, kept.rid.page, &mut page).is_sound() {
             return None;
         }
         let view = PageRef::new(&page);
         let bytes = view.record_bytes(kept.rid.slot.0)?;
-        let layout = self.dive.plan.layout(kept.unit)?;
+        let layout = self.pass.plan.layout(kept.unit)?;
         let mut expander = Expander::default();
         let (bytes, fixed_end) = match unit.compression {
             Compression::None => (bytes, view.header().fixed_len.get()),
@@ -382,12 +399,12 @@ impl Recheck<'_> {
         }
     }
 
-    fn place(&self, kept: &Kept) -> Place {
-        let owner: Option<Owner> = self.dive.plan.units.get(kept.unit).map(|unit| unit.owner);
-        Place { owner, ..Place::page(kept.rid.page) }.slot(kept.rid.slot.0)
+    fn place(&self, kept: &BucketRow) -> Location {
+        let owner: Option<Owner> = self.pass.plan.units.get(kept.unit).map(|unit| unit.owner);
+        Location { owner, ..Location::page(kept.rid.page) }.slot(kept.rid.slot.0)
     }
 
-    fn finding(&self, cross: &Cross, kept: &Kept, row: Option<&Described>) -> Finding {
+    fn finding(&self, cross: &Cross, kept: &BucketRow, row: Option<&Described>) -> Finding {
         let unknown = || "values that could not be read".to_owned();
         let (values, identity) = match row {
             Some(row) => (row.values.clone(), row.identity.clone()),
@@ -409,7 +426,7 @@ impl Recheck<'_> {
             .with(Finding::new(companion, place, &companion_args))
             .key(key);
         // Whatever side it is on, the index is what has to be repaired.
-        if let Some(owner) = &mut finding.place.owner {
+        if let Some(owner) = &mut finding.location.owner {
             owner.index = cross.index;
         }
         finding
@@ -419,7 +436,7 @@ impl Recheck<'_> {
 /// Why differences are more likely a form that is not known than damage: then each row that differs
 /// stands against an entry that does, in the place of another. Rows and entries that are missing
 /// are missing in any form.
-fn why_not_believed(cross: &Cross, differences: usize, all: Acc) -> Option<&'static str> {
+fn why_not_believed(cross: &Cross, differences: usize, all: MultisetHash) -> Option<&'static str> {
     if all.plus != all.minus && cross.filter.is_none() {
         return None;
     }
@@ -451,11 +468,11 @@ fn take_group(open: &mut BTreeMap<(CrossNumber, u16), u64>) -> BTreeSet<(CrossNu
 }
 
 /// Rows that one side has more often than the other: as many as it has more.
-fn leftovers(mut kept: Vec<Kept>) -> Vec<Kept> {
+fn leftovers(mut kept: Vec<BucketRow>) -> Vec<BucketRow> {
     kept.sort_unstable();
     let mut out = Vec::new();
     for equal in kept.chunk_by(|a, b| (a.cross, a.lanes) == (b.cross, b.lanes)) {
-        // Sorted: entries of the index first, rows of the table behind.
+        // Sorted: entries of the index first, rows of the table after.
         let (entries, rows) = equal.split_at(equal.partition_point(|kept| !kept.is_base));
         let (more, common) =
             if entries.len() > rows.len() { (entries, rows.len()) } else { (rows, entries.len()) };
@@ -466,7 +483,7 @@ fn leftovers(mut kept: Vec<Kept>) -> Vec<Kept> {
 }
 
 /// What both sides hold after all.
-fn equal_rows(described: &[(Kept, Option<Described>)]) -> BTreeSet<Vec<u8>> {
+fn equal_rows(described: &[(BucketRow, Option<Described>)]) -> BTreeSet<Vec<u8>> {
     let of_side = |is_base: bool| -> BTreeSet<&Vec<u8>> {
         let own = described.iter().filter(|(kept, _)| kept.is_base == is_base);
         own.filter_map(|(_, row)| row.as_ref().map(|row| &row.canonical)).collect()

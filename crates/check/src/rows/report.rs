@@ -4,18 +4,23 @@ use extentdb_format::record::Record;
 use extentdb_messages::Arg;
 
 use super::column::ColumnPlan;
-use super::plan::RowPlan;
-use super::shape::Misfit;
-use crate::finding::{Finding, Place, page_arg};
+use crate::finding::{Finding, Location, page_arg};
 use crate::partial::Partial;
-use crate::sound::{Entry, Sound};
+use crate::sound::{Entry, SoundPage};
 
-fn place(page: &Sound<'_>, entry: &Entry<'_>) -> Place {
-    Place::page(page.id).owned_by(page.unit.owner).slot(entry.slot)
+/// A test of a row's shape that failed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShapeFault {
+    pub(super) text: &'static str,
+    pub(super) values: (u16, u16),
+}
+
+fn place(page: &SoundPage<'_>, entry: &Entry<'_>) -> Location {
+    Location::page(page.id).owned_by(page.unit.owner).slot(entry.slot)
 }
 
 fn push(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
     error: u32,
     state: u8,
@@ -27,7 +32,7 @@ fn push(
 }
 
 fn unit_page_slot(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
 ) -> impl Iterator<Item = Arg<'static>> + use<> {
     page.unit.args().into_iter().chain([page_arg(page.id), entry.slot.into()])
@@ -35,25 +40,20 @@ fn unit_page_slot(
 
 /// 8970: a column that must not be NULL is.
 #[cold]
-pub(super) fn nulls(
-    page: &Sound<'_>,
-    rows: &RowPlan,
+pub(super) fn null(
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
-    record: &Record<'_>,
+    column: &ColumnPlan,
     partial: &mut Partial,
 ) {
-    for column in rows.columns.iter().filter(|column| rows.not_null.has(column.null_bit)) {
-        if record.is_null(column.null_bit) == Some(true) {
-            let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
-            push(page, entry, 8970, 1, args, partial);
-        }
-    }
+    let args = unit_page_slot(page, entry).chain([column.name.to_string().into()]);
+    push(page, entry, 8970, 1, args, partial);
 }
 
 /// 8970: a column that every row has is missing from its bitmap.
 #[cold]
 pub(super) fn missing(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
     column: &ColumnPlan,
     partial: &mut Partial,
@@ -64,23 +64,28 @@ pub(super) fn missing(
 
 /// 2537: a row of no shape that its table ever had.
 #[cold]
-pub(super) fn misfit(page: &Sound<'_>, entry: &Entry<'_>, misfit: Misfit, partial: &mut Partial) {
-    let (found, expected) = misfit.values;
-    let values = [misfit.text.into(), i64::from(found).into(), i64::from(expected).into()];
+pub(super) fn shape_fault(
+    page: &SoundPage<'_>,
+    entry: &Entry<'_>,
+    shape_fault: ShapeFault,
+    partial: &mut Partial,
+) {
+    let (found, expected) = shape_fault.values;
+    let values = [shape_fault.text.into(), i64::from(found).into(), i64::from(expected).into()];
     push(page, entry, 2537, 3, unit_page_slot(page, entry).chain(values), partial);
 }
 
 /// 7961: a variable column is NULL and holds bytes.
 #[cold]
 pub(super) fn filled_nulls(
-    page: &Sound<'_>,
-    rows: &RowPlan,
+    page: &SoundPage<'_>,
+    columns: &[ColumnPlan],
     entry: &Entry<'_>,
     record: &Record<'_>,
     partial: &mut Partial,
 ) {
-    for column in &rows.columns {
-        let super::column::Place::Variable { index } = column.place else { continue };
+    for column in columns {
+        let super::column::ColumnPosition::Variable { index } = column.place else { continue };
         let is_filled = || record.var(index).is_some_and(|var| !var.bytes.is_empty());
         let is_judged = !column.is_not_null && !column.keeps_bytes_when_null();
         if is_judged && record.is_null(column.null_bit) == Some(true) && is_filled() {
@@ -93,7 +98,7 @@ pub(super) fn filled_nulls(
 /// 2537: a value in the row is longer than its column allows.
 #[cold]
 pub(super) fn too_long(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
     column: &ColumnPlan,
     bytes: usize,
@@ -107,7 +112,7 @@ pub(super) fn too_long(
 /// 2570.
 #[cold]
 pub(super) fn out_of_range(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
     column: &ColumnPlan,
     partial: &mut Partial,
@@ -126,7 +131,7 @@ fn type_name(column: &ColumnPlan) -> String {
 /// 2537: a stored computed column is not what its expression gives.
 #[cold]
 pub(super) fn computed(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
     column: &ColumnPlan,
     partial: &mut Partial,
@@ -142,7 +147,7 @@ pub(super) fn computed(
 /// without older versions looks like a pointer into file 0, which there is not.
 #[cold]
 pub(super) fn version_tag(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     entry: &Entry<'_>,
     record: &Record<'_>,
     partial: &mut Partial,

@@ -1,9 +1,9 @@
 //! The shape of a row: how many columns its null bitmap knows, and where its fixed part ends
-//! (`checkdb.md` B.4).
+//! (`docs/check.md` 4).
 //!
 //! ```text
-//! table then     a b c            row written then    fixed part to the end of c    bitmap of 3 columns
-//! table now      a b c d e        row written now     fixed part to the end of e    bitmap of 5 columns
+//! table then  a b c      row written then  fixed part to the end of c  bitmap of 3 columns
+//! table now   a b c d e  row written now   fixed part to the end of e  bitmap of 5 columns
 //! ```
 //!
 //! A row keeps the shape that its table had when it was written; columns that came later are NULL
@@ -25,14 +25,14 @@ use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
 
 use super::column::ColumnPlan;
 use super::page::{PageRows, Row};
-use super::report;
+use super::report::{self, ShapeFault};
 use crate::partial::Partial;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit};
 
 /// The only base table whose rows are written by another hand than its catalog.
 pub(crate) const SYSFILES1: ObjectId = ObjectId(8);
-/// SQL Server 2012 was the first to add a NOT NULL column without writing all rows anew.
+/// SQL Server 2012 was the first to add a NOT NULL column without rewriting all rows.
 const ADDS_NOT_NULL_SINCE: u16 = 706;
 
 /// The test of the number of columns.
@@ -117,7 +117,7 @@ impl Shape {
     #[cold]
     pub(super) fn report(
         &self,
-        page: &Sound<'_>,
+        page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         columns: &[ColumnPlan],
         partial: &mut Partial,
@@ -133,8 +133,8 @@ impl Shape {
             if missing.peek().is_some() {
                 let names = missing.filter_map(|(_, place)| columns.get(usize::from(*place)));
                 names.for_each(|column| report::missing(page, &entry, column, partial));
-            } else if let Some(misfit) = self.misfit(page, of_page, row) {
-                report::misfit(page, &entry, misfit, partial);
+            } else if let Some(shape_fault) = self.shape_fault(page, of_page, row) {
+                report::shape_fault(page, &entry, shape_fault, partial);
             } else {
                 sound_before = Some(shape);
             }
@@ -142,14 +142,21 @@ impl Shape {
     }
 
     /// The test that a row fails, with its values.
-    fn misfit(&self, page: &Sound<'_>, of_page: &PageRows<'_>, row: &Row) -> Option<Misfit> {
+    fn shape_fault(
+        &self,
+        page: &SoundPage<'_>,
+        of_page: &PageRows<'_>,
+        row: &Row,
+    ) -> Option<ShapeFault> {
         let known = row.columns();
         let fixed_end = row.fixed_end();
         if self.fixed_ends.binary_search(&fixed_end).is_err() {
             let text = "fixed length of the record is one that its table had";
             let is_expected = fixed_end == page.header().fixed_len.get();
-            return (!is_expected)
-                .then_some(Misfit { text, values: (fixed_end, page.header().fixed_len.get()) });
+            return (!is_expected).then_some(ShapeFault {
+                text,
+                values: (fixed_end, page.header().fixed_len.get()),
+            });
         }
         // The back pointer of a forwarded record is one variable column more.
         let extra = u16::from(of_page.ends_with_back_pointer(row));
@@ -167,7 +174,7 @@ impl Shape {
             }
         };
         let wrong = self.traces.iter().find(is_wrong);
-        wrong.map(|of| Misfit { text: TEXT_OF_COLUMNS, values: (known, of.null_bit) })
+        wrong.map(|of| ShapeFault { text: TEXT_OF_COLUMNS, values: (known, of.null_bit) })
     }
 }
 
@@ -175,7 +182,7 @@ impl Shape {
 /// index.
 #[cold]
 pub(super) fn report_short_entries(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
     columns: &[ColumnPlan],
     partial: &mut Partial,
@@ -189,20 +196,13 @@ pub(super) fn report_short_entries(
             |column: &&ColumnPlan| column.null_bit > row.columns() && column.of(&cells).is_none();
         if let Some(missing) = columns.iter().find(is_missing) {
             let entry = page.entry_at(row.slot, of_page.record(row));
-            let misfit = Misfit {
+            let shape_fault = ShapeFault {
                 text: TEXT_OF_COLUMNS,
                 values: (row.columns(), missing.null_bit),
             };
-            report::misfit(page, &entry, misfit, partial);
+            report::shape_fault(page, &entry, shape_fault, partial);
         }
     }
-}
-
-/// A test of a row's shape that failed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Misfit {
-    pub(super) text: &'static str,
-    pub(super) values: (u16, u16),
 }
 
 fn trace_of(column: &PhysicalColumn, layout: &RowLayout) -> Option<TraceOf> {

@@ -1,4 +1,4 @@
-//! Legal values by type (`checkdb.md` B.5): what 2570 is raised for.
+//! Legal values by type (`docs/check.md` 5): what 2570 is raised for.
 //!
 //! Only what no engine of any version writes is illegal. What is open (denormals, negative zero,
 //! malformed UTF-8, halves of double-byte characters, values inside of variants, CLR types) is

@@ -1,4 +1,4 @@
-//! What a sql_variant says of its value (`checkdb.md` B.5: legal inner type, version, length).
+//! What a sql_variant says of its value (`docs/check.md` 5: legal inner type, version, length).
 //!
 //! ```text
 //! +0  type code     one that a variant can hold: no text, ntext, image, xml, rowversion, CLR type or variant
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Integers and nvarchar were seen in real files. Of the other types only the properties and what
-//! nobody doubts of the length are judged, and nothing of the value itself.
+//! the length is certain are judged, and nothing of the value itself.
 
 use extentdb_types::sql_type::xtype;
 
@@ -20,7 +20,7 @@ const SCALE_OF_TIME_MAX: u8 = 7;
 const BYTES_MAX: u16 = 8_000;
 /// A sign, and a magnitude of up to 16 bytes.
 const DECIMAL_BYTES: std::ops::RangeInclusive<usize> = 2..=17;
-/// A date behind the shortest time, and an offset behind the longest datetime2.
+/// A date after the shortest time, and an offset after the longest datetime2.
 const TIME_BYTES: std::ops::RangeInclusive<usize> = 3..=10;
 
 /// True for the bytes of a variant. One without bytes says nothing.

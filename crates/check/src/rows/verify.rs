@@ -5,18 +5,18 @@
 //! [`report`] finds out what, at leisure. Whatever the second would report, the first must notice;
 //! the tests hold them against each other.
 
-use super::column::{ColumnPlan, Content, Place};
+use super::column::{ColumnPlan, ColumnPosition, Content};
 use super::computed::Batches;
 use super::page::{PageRows, Row, Visit};
 use super::plan::RowPlan;
 use super::report;
 use super::value::{Range, resembles_ciphertext};
 use crate::partial::Partial;
-use crate::sound::Sound;
+use crate::sound::SoundPage;
 
 /// Looks at all rows of a page.
 pub(super) fn verify_rows(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
     (rows, has_purity): (&RowPlan, bool),
     batches: &Batches,
@@ -59,7 +59,7 @@ fn is_unusual(of_page: &PageRows<'_>, rows: &RowPlan, has_purity: bool) -> bool 
 fn is_out_of_range(of_page: &PageRows<'_>, column: &ColumnPlan) -> bool {
     match column.range {
         Range::DateTime => is_any_wrong(of_page, column, |bytes| Range::DateTime.allows(bytes)),
-        Range::Utf16 if matches!(column.place, Place::Variable { .. }) => false,
+        Range::Utf16 if matches!(column.place, ColumnPosition::Variable { .. }) => false,
         Range::Utf16 => is_any_wrong(of_page, column, |bytes| Range::Utf16.allows(bytes)),
         Range::Decimal { limit } => {
             is_any_wrong(of_page, column, |bytes| Range::Decimal { limit }.allows(bytes))
@@ -96,10 +96,21 @@ impl<'r, F: Fn(&[u8]) -> bool> Visit<'r> for Test<F> {
 
 /// NULLs where none may be, and bytes where there should be NULL.
 #[cold]
-fn report_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partial: &mut Partial) {
+fn report_nulls(
+    page: &SoundPage<'_>,
+    of_page: &PageRows<'_>,
+    rows: &RowPlan,
+    partial: &mut Partial,
+) {
     for row in of_page.iter().filter(|row| rows.not_null.meets(of_page.bitmap(row))) {
         let entry = page.entry_at(row.slot, of_page.record(row));
-        report::nulls(page, rows, &entry, &entry.record(), partial);
+        let record = entry.record();
+        let is_null = |column: &&ColumnPlan| {
+            rows.not_null.has(column.null_bit) && record.is_null(column.null_bit) == Some(true)
+        };
+        for column in rows.columns.iter().filter(is_null) {
+            report::null(page, &entry, column, partial);
+        }
     }
     let rules = rows.variable.iter().filter(|rule| rule.is_empty_when_null);
     let mut filled: Vec<&Row> =
@@ -108,14 +119,14 @@ fn report_nulls(page: &Sound<'_>, of_page: &PageRows<'_>, rows: &RowPlan, partia
     filled.dedup_by_key(|row| row.slot);
     for row in filled {
         let entry = page.entry_at(row.slot, of_page.record(row));
-        report::filled_nulls(page, rows, &entry, &entry.record(), partial);
+        report::filled_nulls(page, &rows.columns, &entry, &entry.record(), partial);
     }
 }
 
 /// Values that are too long or out of range.
 #[cold]
 fn report_values(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
     (rows, has_purity): (&RowPlan, bool),
     partial: &mut Partial,
@@ -128,7 +139,7 @@ fn report_values(
             if resembles_ciphertext(bytes) {
                 continue;
             }
-            let is_variable = matches!(column.place, Place::Variable { .. });
+            let is_variable = matches!(column.place, ColumnPosition::Variable { .. });
             if is_variable && bytes.len() > usize::from(column.bytes_max) {
                 report::too_long(page, &entry, column, bytes.len(), partial);
             }
@@ -141,7 +152,7 @@ fn report_values(
 
 /// A stored computed column against its expression: 2537. What is not certain is not judged.
 fn verify_computed(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
     (rows, column, expression): (&RowPlan, u16, u16),
     batches: &Batches,

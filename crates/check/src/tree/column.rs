@@ -5,7 +5,7 @@
 //! numbers, dates, bit    a rank: an unsigned number in the same order                 tinyint … decimal(38), datetimeoffset
 //! uniqueidentifier       a rank, too: stored bytes 10 - 15, 8 - 9, 6 - 7, 4 - 5, 0 - 3
 //! binary, rowversion     byte by byte
-//! locator of a heap row  both byte by byte and by its place, or not at all
+//! locator of a heap row  both byte by byte and by its parts, or not at all
 //! char, nchar            by their collation, where no character of uncertain weight can matter
 //! sql_variant, unknown   only whether they are the same bytes
 //! ```
@@ -15,7 +15,7 @@
 use std::cmp::Ordering;
 
 use extentdb_base::Rid;
-use extentdb_catalog::layout::{PhysicalColumn, Place};
+use extentdb_catalog::layout::{ColumnOffset, PhysicalColumn};
 use extentdb_catalog::model::AddedDefault;
 use extentdb_format::record::Record;
 use extentdb_types::collation::{Comparison, SortKey};
@@ -63,13 +63,13 @@ impl Missing {
 /// Types whose values are ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rank {
-    /// Little-endian, of so many bytes: tinyint, date, time.
+    /// Little-endian, with its number of bytes: tinyint, date, time.
     Unsigned(u8),
     /// Little-endian, in two's complement.
     Signed(u8),
     /// One byte, 0 or 1.
     Bit,
-    /// Sign byte, then a magnitude of so many bytes.
+    /// Sign byte, then a magnitude with its number of bytes.
     Decimal(u8),
     Float,
     Real,
@@ -135,7 +135,7 @@ impl Order {
         }
     }
 
-    /// False when two different values can never be told apart by their order.
+    /// False when two different values can never be distinguished by their order.
     pub(super) fn is_known(self) -> bool {
         match self {
             Order::Rank(_) | Order::Bytes | Order::Rid => true,
@@ -273,7 +273,7 @@ impl Rank {
         }
     }
 
-    /// The rank of a value; `None` for one that has no place, such as NaN.
+    /// The rank of a value; `None` for one that has no order, such as NaN.
     #[inline]
     pub(super) fn of(self, bytes: &[u8]) -> Option<u128> {
         match self {
@@ -305,7 +305,7 @@ impl Rank {
                 let days = signed_32(u32::from_le_bytes(*days.first_chunk()?));
                 Some(u64::from(days) << 32 | u64::from(u32::from_le_bytes(*ticks)))
             }
-            // Days are behind the minutes: as one number, they count first already.
+            // Days are after the minutes: as one number, they count first already.
             Rank::SmallDateTime => Some(u64::from(u32::from_le_bytes(*bytes.first_chunk()?))),
             Rank::DateTime2(time) => {
                 let (time_bytes, date) = bytes.split_at_checked(usize::from(time))?;
@@ -327,7 +327,8 @@ fn signed_32(bits: u32) -> u32 {
     bits ^ 1 << 31
 }
 
-/// Around the middle of so many bits: negative magnitudes below it, zero of either sign on it.
+/// Around the middle of the range of `bits` bits: negative magnitudes below it, zero of either sign
+/// on it.
 fn decimal_rank(bytes: &[u8], width: u8) -> Option<u128> {
     let (sign, magnitude) = bytes.split_first()?;
     if magnitude.len() != usize::from(width) {
@@ -363,8 +364,8 @@ pub(super) struct Column {
     pub(super) order: Order,
     pub(super) is_descending: bool,
     pub(super) is_not_null: bool,
-    pub(super) leaf: Place,
-    pub(super) upper: Place,
+    pub(super) leaf: ColumnOffset,
+    pub(super) upper: ColumnOffset,
     /// Bytes in the fixed part; 0 for a bit.
     pub(super) width: u16,
     pub(super) missing: Missing,
@@ -393,7 +394,7 @@ impl Column {
         }
     }
 
-    pub(super) fn place(&self, is_leaf: bool) -> Place {
+    pub(super) fn place(&self, is_leaf: bool) -> ColumnOffset {
         if is_leaf { self.leaf } else { self.upper }
     }
 

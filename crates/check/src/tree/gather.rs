@@ -1,30 +1,31 @@
-//! The link facts of a unit whose sums do not balance.
+//! The link facts of a unit whose multiset hashes do not balance.
 //!
 //! ```text
 //! by sketch    upper pages are read, and the leaves that leftovers name, with their neighbours;
 //!              all other leaves stand where their parents' order puts them
-//! by another look    every page of the unit
+//! by a full read     every page of the unit
 //! ```
 //!
-//! Facts that were put together by the sketch are believed only when they add up to the sums of the
-//! scan: otherwise something else is true of some leaf, and the unit is read again.
+//! Facts that were put together by the sketch are believed only when they add up to the hashes of
+//! the scan: otherwise something else is true of some leaf, and the unit is read again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use extentdb_base::PageId;
 
-use super::facts::{Node, children_of};
-use super::look::{Looker, Page, look_at};
+use super::collector::{Node, children_of};
+use super::page::{Page, TreePageReader, read_page};
 use super::part::TreePart;
 use super::plan::{Tree, Trees};
-use crate::dive::Dive;
+use crate::collector::Collector;
 use crate::hash::HashKey;
 use crate::partial::Partial;
-use crate::relation::{Acc, Relation, Sums, UnitSums, page_of_word};
-use crate::scan::Look;
-use crate::sound::{Facts, Linked, Sound};
+use crate::relation::{MultisetHash, Relation, RelationHashes, UnitHashes, page_of_word};
+use crate::scan::PageVisitor;
+use crate::second_pass::SecondPass;
+use crate::sound::{LinkedPage, SoundPage};
+use crate::tree::links::{ChildFact, PageFact};
 use crate::unit::UnitIndex;
-use crate::verify::{ChildFact, PageFact};
 
 /// Relations between pages that say nothing of keys.
 pub(super) const STRUCTURE: [Relation; 3] =
@@ -78,8 +79,8 @@ impl<'t> LinkCollector<'t> {
     }
 }
 
-impl Facts for LinkCollector<'_> {
-    fn sound(&mut self, page: &Sound<'_>, _: &mut Partial) {
+impl Collector for LinkCollector<'_> {
+    fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         let Some(tree) = self.trees.get(page.index) else { return };
         children_of(page, tree, &mut self.scratch);
         let slots = page.entries().filter(|_| !page.is_leaf && tree.has_parents);
@@ -87,7 +88,7 @@ impl Facts for LinkCollector<'_> {
         self.facts.push(&Node::new(&page.linked(), &self.scratch), slots);
     }
 
-    fn linked(&mut self, page: &Linked<'_>, _: &mut Partial) {
+    fn linked(&mut self, page: &LinkedPage<'_>, _: &mut Partial) {
         if self.trees.get(page.index).is_some() {
             self.facts.push(&Node::new(page, &[]), std::iter::empty());
         }
@@ -96,19 +97,19 @@ impl Facts for LinkCollector<'_> {
 
 /// Every page of some units, read again. `None` when that was stopped.
 pub(super) fn read_again(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     trees: &Trees,
     units: &BTreeSet<UnitIndex>,
 ) -> Option<LinkFacts> {
-    let parts = dive.visit(units, || LinkCollector::new(trees))?;
+    let parts = pass.visit(units, || LinkCollector::new(trees))?;
     let mut facts = LinkFacts::default();
     parts.into_iter().for_each(|part| facts.append(part.facts));
     Some(facts)
 }
 
-/// The pages that the leftovers of some relations name; `None` when a sketch cannot tell.
+/// The pages that the leftovers of some relations name; `None` when a sketch does not decode.
 pub(super) fn named(
-    sums: &UnitSums,
+    sums: &UnitHashes,
     key: &HashKey,
     relations: &[Relation],
 ) -> Option<HashSet<PageId>> {
@@ -128,18 +129,18 @@ pub(super) fn named(
 
 /// The facts of a unit from what its sketches name. `None` when they name too much, or not all.
 pub(super) fn put_together(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     trees: &Trees,
     tree: &Tree,
     unit: UnitIndex,
-    sums: &UnitSums,
+    sums: &UnitHashes,
 ) -> Option<LinkFacts> {
-    let key = &dive.plan.key;
+    let key = &pass.plan.key;
     let named = if tree.has_parents { named(sums, key, &STRUCTURE)? } else { return None };
-    let facts = dive.look(Looker::new(trees, false), |look| {
+    let facts = pass.visitor(TreePageReader::new(trees, false), |visitor| {
         let mut gatherer = Gatherer {
-            look,
-            dive,
+            visitor,
+            pass,
             tree,
             unit,
             named,
@@ -153,20 +154,20 @@ pub(super) fn put_together(
 }
 
 struct Gatherer<'g, 'l, 't> {
-    look: &'g mut Look<'l, Looker<'t>>,
-    dive: &'g Dive<'g>,
+    visitor: &'g mut PageVisitor<'l, TreePageReader<'t>>,
+    pass: &'g SecondPass<'g>,
     tree: &'g Tree,
     unit: UnitIndex,
     named: HashSet<PageId>,
     upper: HashMap<PageId, Page>,
-    /// Other pages that were looked at; `None`: not seen in this unit.
+    /// Other pages that were examined; `None`: not seen in this unit.
     read: HashMap<PageId, Option<Page>>,
 }
 
 impl Gatherer<'_, '_, '_> {
     fn read(&mut self, page: PageId) -> Option<&Page> {
         if !self.upper.contains_key(&page) && !self.read.contains_key(&page) {
-            let seen = look_at(self.look, page).filter(|seen| seen.unit == self.unit);
+            let seen = read_page(self.visitor, page).filter(|seen| seen.unit == self.unit);
             match seen {
                 Some(seen) if !seen.is_leaf => {
                     self.upper.insert(page, seen);
@@ -183,7 +184,7 @@ impl Gatherer<'_, '_, '_> {
     fn read_upper(&mut self) -> Option<()> {
         let mut open: Vec<PageId> = self.named.iter().copied().chain([self.tree.root]).collect();
         while let Some(page) = open.pop() {
-            if self.dive.is_stopped() {
+            if self.pass.is_stopped() {
                 return None;
             }
             let is_new = !self.upper.contains_key(&page) && !self.read.contains_key(&page);
@@ -240,7 +241,7 @@ impl Gatherer<'_, '_, '_> {
     }
 
     /// The leaves in the order of their parents, with the rung that these expect: those below the
-    /// root, then those below other pages that nobody refers to.
+    /// root, then those below other pages without a reference.
     fn leaves(&self) -> Vec<Vec<(PageId, u16)>> {
         let referred: HashSet<PageId> = self
             .upper
@@ -297,10 +298,10 @@ fn node<'n>(page: &Page, children: &'n [PageId]) -> Node<'n> {
     }
 }
 
-/// True when facts say the same as the sums that the scan made of all pages.
-fn adds_up(facts: &LinkFacts, tree: &Tree, key: &HashKey, sums: &UnitSums) -> bool {
+/// True when facts say the same as the hashes that the scan made of all pages.
+fn adds_up(facts: &LinkFacts, tree: &Tree, key: &HashKey, sums: &UnitHashes) -> bool {
     let tree = Tree { has_sketch: false, key: None, ..tree.clone() };
-    let mut own = Sums::new(1, *key);
+    let mut own = RelationHashes::new(1, *key);
     let mut part = TreePart::default();
     let mut by_parent: HashMap<PageId, Vec<PageId>> = HashMap::new();
     for child in &facts.children {
@@ -320,7 +321,7 @@ fn adds_up(facts: &LinkFacts, tree: &Tree, key: &HashKey, sums: &UnitSums) -> bo
         node.state_siblings(&tree, &mut own);
         node.state(&tree, &mut own, &mut part);
     }
-    part.settle(&mut own);
-    let acc = |relation| own.unit(0).map_or_else(Acc::default, |own| own.acc(relation));
+    part.join_all(&mut own);
+    let acc = |relation| own.unit(0).map_or_else(MultisetHash::default, |own| own.acc(relation));
     STRUCTURE.into_iter().all(|relation| acc(relation) == sums.acc(relation))
 }

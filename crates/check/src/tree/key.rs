@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Which columns there are: an entry of a unique nonclustered index has its key columns, one of a
-//! non-unique index the locator behind them, a row of a clustered index its key and, where that is
-//! not unique, the uniquifier. The layout says so itself, by key ordinals (`ondisk.md` 6.2).
+//! non-unique index the locator after them, a row of a clustered index its key and, where that is
+//! not unique, the uniquifier. The layout says so itself, by key ordinals.
 
 use std::cmp::Ordering;
 
@@ -21,12 +21,11 @@ use extentdb_format::record::Record;
 use super::column::{Column, Extent, Missing, Order, Value};
 use super::lead::Lead;
 use crate::hash::HashKey;
-use crate::partial::wire::wire_structs;
+use crate::wire::wire_structs;
 
 /// The first bytes of a key, which never fall when the key rises, as far as its types allow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Prefix {
-    /// The bytes.
+pub(crate) struct Prefix {
     pub bytes: [u8; 16],
     /// How many of them are certain.
     pub len: u8,
@@ -52,8 +51,8 @@ pub(crate) struct KeyPlan {
 }
 
 impl KeyPlan {
-    /// The key of a layout. `None` without key columns. `has_rid`: it ends with the place of a row
-    /// of a heap. `default` is what rows have that are older than a column.
+    /// The key of a layout. `None` without key columns. `has_rid`: it ends with the address of a
+    /// row of a heap. `default` is what rows have that are older than a column.
     pub(crate) fn new<'d>(
         layout: &RowLayout,
         may_repeat: bool,
@@ -186,8 +185,8 @@ impl KeyPlan {
             };
             match extent {
                 Extent::Whole if prefix.used < prefix.bytes.len() => {}
-                // A value that ends here stands before a longer one, or behind it when the column
-                // is descending.
+                // A value that ends here sorts before a longer one, or after it when the column is
+                // descending.
                 Extent::Whole | Extent::Last => {
                     prefix.fill();
                     break;

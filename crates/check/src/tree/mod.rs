@@ -1,21 +1,26 @@
-//! B-trees: links, levels, separators and the order of keys (`checkdb.md` B.6 and D.4 to D.6).
+//! B-trees: links, levels, separators and the order of keys (`docs/check.md` 6 and 16 to 18).
+//!
+//! Known algorithm: PostgreSQL's `amcheck` (`bt_index_parent_check`) descends from the root, level
+//! by level. Where we differ: pages are read once, in file order. Links are multiset hashes, pages
+//! above the leaves are joined to runs, and only what these do not prove is read again.
 //!
 //! ```text
-//! plan      key columns, root and size of each tree                         once
-//! column    one column: where its value lies, and how two values compare
-//! key       a key: two records compare, in one form for leaf and upper levels
-//! order     2511, 2512: the rows of one page                                for each page of the scan
-//! facts     links and keys of a page as sums and runs                       for each page of the scan
-//! run, part runs of neighbouring pages, what the partial keeps              merged like all sums
-//! verify    what is proven; of the rest
-//!   gather  the link facts, by sketch or by another look      ──> verify::links
-//!   ranges  separators and the keys left and right of them: 8933, 8934
-//! undecided units with keys whose order is not certain, and why
-//! model     the test that a small tree in every wrong state is told from a sound one
+//! plan       key columns, root and size of each tree
+//! column     one column: where its value lies, and how two values compare
+//! key        a key: two records compare, in one form for leaf and upper levels
+//! order      2511, 2512: the rows of one page
+//! collector  links and keys of a page as multiset hashes and runs
+//! run, part  runs of neighbouring pages, the part of the partial
+//! links      exact link facts of a unit, compared
+//! verify     what is proven; for the rest
+//!   gather   the link facts, by sketch or by a full read ──> links
+//!   ranges   separators and the keys left and right of them: 8933, 8934
+//! undecided  units with keys whose order is not certain, and why
+//! model      test: a small tree in every wrong state is distinguished from a sound one
 //! ```
 //!
 //! Invariants
-//! - Nothing is kept per page: a sound tree leaves its sums, one run per level and a few runs of
+//! - Nothing is kept per page: a sound tree leaves its hashes, one run per level and a few runs of
 //!   leaves.
 //! - Findings come from comparisons of whole keys and exact links only. Hashes and prefixes say
 //!   where to compare.
@@ -32,27 +37,25 @@
 //!   ignore both.
 //! - Uniquifiers that are not stored: the first row of its key.
 
+mod ascending;
+mod collector;
 mod column;
-mod facts;
 mod gather;
 mod key;
 mod lead;
-mod look;
+mod links;
 mod order;
-mod part;
+mod page;
+pub(crate) mod part;
 mod plan;
 mod ranges;
-mod rising;
 mod run;
 mod undecided;
 mod verify;
 
-pub use key::Prefix;
-pub use part::TreePart;
-pub use run::{Children, Ends, Keys, Run, Runs};
-pub use undecided::Undecided;
+pub(crate) use part::TreePart;
 
-pub(crate) use facts::TreeFacts;
+pub(crate) use collector::TreeCollector;
 pub(crate) use plan::Trees;
 pub(crate) use verify::verify_trees;
 

@@ -1,12 +1,12 @@
-//! The executable model of `checkdb.md` D.6: a tree of 27 leaves, fan-out 3, four levels, in a real
-//! database whose rows are so wide that three fill a page. Faults are made in pages; those go
+//! The executable model of `docs/check.md` 18: a tree of 27 leaves, fan-out 3, four levels, in a
+//! real database whose rows are so wide that three fill a page. Faults are made in pages; those go
 //! through the same audit, sums, runs and verification as in every run. The truth is a walk from
-//! the root that knows nothing of sums.
+//! the root that knows nothing of hashes.
 //!
-//! Truth: each page hangs at one place, at its level; siblings are linked in the order of their
-//! parents; keys ascend; and a search for any key of a leaf comes to that leaf. The separator in a
+//! Truth: each page has one parent, at its level; siblings are linked in the order of their
+//! parents; keys ascend; and a search for any key of a leaf ends at that leaf. The separator in a
 //! page's first slot is no bound for a search, but it may neither be before the page's own
-//! separator nor behind the next one.
+//! separator nor after the next one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,15 +21,15 @@ use extentdb_reader::{PageSource, ReadError, SourceFile};
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_types::SqlType;
 
-use super::TreeFacts;
+use super::TreeCollector;
 use super::plan::Trees;
 use super::verify::verify_trees;
-use crate::dive::Dive;
 use crate::finding::{Finding, Findings};
 use crate::options::{Control, Options};
 use crate::partial::Partial;
 use crate::plan::{Plan, make};
-use crate::scan::{Counters, Look, Scan};
+use crate::scan::{Counters, PageVisitor, Scan};
+use crate::second_pass::SecondPass;
 use crate::unit::UnitIndex;
 
 const FAN_OUT: usize = 3;
@@ -228,7 +228,7 @@ impl Model {
     }
 
     /// What a run makes of the image: the pages in several parts and in random order. True:
-    /// something had to be looked at again. And the findings.
+    /// something had to be verified again. And the findings.
     fn check(&self, way: Way, force_rescan: bool, rng: &mut SplitMix64) -> (bool, Vec<Finding>) {
         let trees = &self.trees[way as usize];
         let options = Options { force_rescan, ..self.options.clone() };
@@ -241,20 +241,21 @@ impl Model {
             }
         }
         let parts = 1 + rng.below(3) as usize;
-        let mut looks: Vec<_> =
-            (0..parts).map(|_| Look::new(&scan, TreeFacts::new(trees, 1 << 20))).collect();
+        let mut looks: Vec<_> = (0..parts)
+            .map(|_| PageVisitor::new(&scan, TreeCollector::new(trees, 1 << 20)))
+            .collect();
         let cut = order.len().div_ceil(parts);
         for (at, page) in order.into_iter().enumerate() {
             looks[at / cut].page(PageId::new(1, page));
         }
         let mut sum = Partial::new(self.plan.units.len(), 1000, self.plan.key);
-        for look in looks {
-            sum.merge(look.finish()).unwrap();
+        for visitor in looks {
+            sum.merge(visitor.finish()).unwrap();
         }
         let clock = SystemClock::new();
         let stop = AtomicBool::new(false);
         let control = Control::new(&clock, &stop);
-        let dive = Dive {
+        let pass = SecondPass {
             source: &self.image,
             plan: &self.plan,
             options: &options,
@@ -267,12 +268,12 @@ impl Model {
         sum.tree
             .rooted
             .extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
-        assert!(verify_trees(&dive, trees, &mut sum, &mut findings).is_empty());
+        assert!(verify_trees(&pass, trees, &mut sum, &mut findings).is_empty());
         assert_eq!(sum.tree.undecided.contains(self.unit), way == Way::StructureOnly);
         let unit = sum.sums.unit(self.unit).unwrap();
         let is_flagged = unit.unbalanced().count() > 0
             || sum.tree.upper.of_unit(self.unit).len() != LEVELS - 1
-            || !sum.tree.upper.of_unit(self.unit).iter().all(super::Run::is_level)
+            || !sum.tree.upper.of_unit(self.unit).iter().all(super::run::PageRun::is_level)
             || sum.tree.leaves.of_unit(self.unit).len() > 1
             || !sum.tree.unproven.is_empty()
             || sum.findings.count() > 0;
@@ -403,7 +404,7 @@ fn are_keys_sound(nodes: &Nodes, root: u32) -> bool {
 }
 
 #[test]
-fn the_healthy_tree_is_proven_by_its_sums_alone() {
+fn a_healthy_tree_is_proven_by_its_hashes_alone() {
     let mut model = Model::new();
     let mut rng = SplitMix64::new(1);
     let mut tally = Tally::default();
@@ -549,7 +550,7 @@ fn structured_faults(
                 chain(&mut nodes, &pages);
             }
             2 => {
-                // A ring beside the chain; of all of a level, at times.
+                // A ring apart from the chain; of all of a level, at times.
                 let start = rng.below(pages.len() as u64) as usize;
                 let len = (1 + rng.below(6) as usize).min(pages.len() - start);
                 let ring: Vec<u32> = if rng.below(5) == 0 {
@@ -598,7 +599,7 @@ fn no_structured_fault_is_missed() {
     let mut tally = Tally::default();
     let mut faults = Vec::new();
     structured_faults(&model, &mut rng, 2_900, |nodes| faults.push(nodes));
-    // The root beside itself, and all levels below it as rings, which every pair of neighbours
+    // The root as its own sibling, and all levels below it as rings, which every pair of neighbours
     // agrees with.
     let mut rings = model.healthy.clone();
     for level in 0..LEVELS as u8 {
@@ -626,7 +627,7 @@ fn a_root_that_the_index_does_not_have_is_reported() {
         model.trees[at].tree_mut(unit).unwrap().root = nowhere;
         let (_, findings) = model.check(way, false, &mut rng);
         let lost = findings.iter().find(|finding| finding.error == 8980).unwrap();
-        assert_eq!(lost.place.page, Some(nowhere), "{way:?}");
+        assert_eq!(lost.location.page, Some(nowhere), "{way:?}");
         assert!(
             lost.message.contains("Index node page (0:0), slot 0 refers to child page"),
             "{}",

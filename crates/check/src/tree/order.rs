@@ -3,14 +3,13 @@
 //!
 //! ```text
 //! slot             0     1     2     3
-//! the lead         17    19    19    40      rising: nothing more to do
-//!                         └──┬──┘            not certainly rising: the whole keys are compared
+//! leading         17    19    19    40      ascending: nothing more to do
+//!                         └──┬──┘            not certainly ascending: the whole keys are compared
 //! ```
 //!
-//! Ghosts hold their place in the order. A row may stand beside a ghost of its own key: that is no
-//! duplicate.
+//! Ghosts take part in the order. A row may follow a ghost of the same key: that is no duplicate.
 //!
-//! The first slot of the leftmost page of an upper level has no key (`ondisk.md` 6.1).
+//! The first slot of the leftmost page of an upper level has no key (`docs/check.md` 6).
 
 use std::cmp::Ordering;
 
@@ -18,8 +17,8 @@ use extentdb_format::record::RecordKind;
 
 use super::key::KeyPlan;
 use super::lead::{Lead, Pairs};
-use crate::sound::{Entry, Records, Sound};
-use crate::spots::Spots;
+use crate::sound::{Entry, Records, SoundPage};
+use crate::spans::RecordSpans;
 
 /// Bits 1 to 3 of the status of a record that is kept for older versions only and has no columns.
 const VERSION: u8 = RecordKind::GhostVersion.bits();
@@ -45,7 +44,7 @@ pub(super) fn has_key(entry: &Entry<'_>) -> bool {
 
 /// Compares each row of a page with the next one.
 pub(super) fn compare_neighbours(
-    page: &Sound<'_>,
+    page: &SoundPage<'_>,
     plan: &KeyPlan,
     has_first: bool,
     pairs: &mut Pairs,
@@ -81,18 +80,18 @@ pub(super) fn compare_neighbours(
 
 /// The pairs that the lead does not prove; `None` on a page that has none.
 #[inline(always)]
-fn of_lead<'p, S: Spots>(
+fn of_lead<'p, S: RecordSpans>(
     lead: &Lead,
-    page: &Sound<'_>,
-    (bytes, spots): (&[u8], S),
+    page: &SoundPage<'_>,
+    (bytes, spans): (&[u8], S),
     skipped: usize,
     pairs: &'p mut Pairs,
 ) -> Option<&'p [u16]> {
-    let spots = spots.part(skipped..spots.len());
-    if !lead.holds(bytes, spots, page.index_end()) {
+    let spans = spans.part(skipped..spans.len());
+    if !lead.holds(bytes, spans, page.index_end()) {
         return None;
     }
-    Some(if lead.is_rising(bytes, spots) { &[] } else { lead.doubtful(bytes, spots, pairs) })
+    Some(if lead.is_ascending(bytes, spans) { &[] } else { lead.doubtful(bytes, spans, pairs) })
 }
 
 /// Compares whole keys.

@@ -1,15 +1,16 @@
-//! What a scan of any part of the database leaves of its trees, beside the sums: runs, and what
+//! What a scan of any part of the database leaves of its trees, besides the hashes: runs, and what
 //! they could not prove.
 //!
 //! ```text
 //! upper      60 bytes per run of pages above the leaves                 under one percent of an index at worst
 //! leaves     76 bytes per run of leaves                                 together with `unproven` within a budget
-//! unproven   12 bytes per pair of leaves whose keys were not told apart
+//! unproven   12 bytes per pair of leaves whose keys were not distinguished
 //! ```
 //!
 //! Invariants
-//! - Merging is associative and commutative in what it proves: which pairs are left over may depend
-//!   on who saw them together, what is found in them does not, because each is looked at again.
+//! - Merging is associative and commutative in what it proves: which pairs are left over may
+//!   depend on who saw them together, what is found in them does not, because each is verified
+//!   again.
 //! - A unit over the budget is deferred: nothing is kept of its leaves, and all of them are
 //!   compared later.
 
@@ -17,24 +18,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::PageId;
 
-use super::run::{Children, Keys, Run, Runs};
+use super::run::{Children, Keys, PageRun, PageRuns};
 use super::undecided::Undecided;
-use crate::partial::wire::wire_structs;
-use crate::relation::{Relation, Side, Sums, page_word};
+use crate::part::FamilyPart;
+use crate::relation::{Relation, RelationHashes, Side, page_word};
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
-const _: () = assert!(size_of::<Run<Children>>() == 60);
-const _: () = assert!(size_of::<Run<Keys>>() == 76);
+const _: () = assert!(size_of::<PageRun<Children>>() == 60);
+const _: () = assert!(size_of::<PageRun<Keys>>() == 76);
 const _: () = assert!(size_of::<(UnitIndex, PageId)>() == 12);
 
 /// Runs of trees.
 #[derive(Clone, Default, Debug)]
-pub struct TreePart {
+pub(crate) struct TreePart {
     /// Pages above the leaves, joined to runs.
-    pub upper: Runs<Children>,
+    pub upper: PageRuns<Children>,
     /// Leaves, joined to runs.
-    pub leaves: Runs<Keys>,
-    /// Leaves whose first key was not proven to come behind the last key of the page before them.
+    pub leaves: PageRuns<Keys>,
+    /// Leaves whose first key was not proven to come after the last key of the page before them.
     pub unproven: Vec<(UnitIndex, PageId)>,
     /// Units whose leaves are compared later.
     pub deferred: BTreeSet<UnitIndex>,
@@ -46,12 +48,12 @@ pub struct TreePart {
 
 impl TreePart {
     /// Adds a page above the leaves.
-    pub(super) fn push_upper(&mut self, run: Run<Children>, sums: &mut Sums) {
+    pub(super) fn push_upper(&mut self, run: PageRun<Children>, sums: &mut RelationHashes) {
         self.upper.push(run, |left, right| state_boundary(left, right, sums));
     }
 
     /// Adds a run of leaves; a unit that takes too much memory is deferred.
-    pub(super) fn push_leaves(&mut self, run: Run<Keys>, budget: usize) {
+    pub(super) fn push_leaves(&mut self, run: PageRun<Keys>, budget: usize) {
         if self.deferred.contains(&run.unit) {
             return;
         }
@@ -60,7 +62,7 @@ impl TreePart {
         self.keep_within(budget);
     }
 
-    /// Leaves that must be looked at again.
+    /// Leaves that must be verified again.
     pub(super) fn push_unproven(&mut self, unit: UnitIndex, page: PageId, budget: usize) {
         if !self.deferred.contains(&unit) {
             self.unproven.push((unit, page));
@@ -68,23 +70,11 @@ impl TreePart {
         }
     }
 
-    /// Adds another part.
-    pub(crate) fn merge(&mut self, other: TreePart, sums: &mut Sums) {
-        self.upper.merge(other.upper, |left, right| state_boundary(left, right, sums));
-        let unproven = &mut self.unproven;
-        unproven.extend(other.unproven);
-        self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
-        self.undecided.merge(other.undecided);
-        self.rooted.extend(other.rooted);
-        self.deferred.extend(other.deferred);
-        self.forget_deferred();
-    }
-
     /// Joins all runs there are.
-    pub(crate) fn settle(&mut self, sums: &mut Sums) {
-        self.upper.settle(|left, right| state_boundary(left, right, sums));
+    pub(crate) fn join_all(&mut self, sums: &mut RelationHashes) {
+        self.upper.join_all(|left, right| state_boundary(left, right, sums));
         let unproven = &mut self.unproven;
-        self.leaves.settle(|left, right| compare_prefixes(left, right, unproven));
+        self.leaves.join_all(|left, right| compare_prefixes(left, right, unproven));
         self.unproven.sort_unstable();
         self.unproven.dedup();
         self.forget_deferred();
@@ -98,7 +88,7 @@ impl TreePart {
     }
 
     fn bytes(&self) -> usize {
-        self.leaves.runs.len() * size_of::<Run<Keys>>()
+        self.leaves.runs.len() * size_of::<PageRun<Keys>>()
             + self.unproven.len() * size_of::<(UnitIndex, PageId)>()
     }
 
@@ -108,10 +98,10 @@ impl TreePart {
             return;
         }
         let unproven = &mut self.unproven;
-        self.leaves.settle(|left, right| compare_prefixes(left, right, unproven));
+        self.leaves.join_all(|left, right| compare_prefixes(left, right, unproven));
         let mut sizes: BTreeMap<UnitIndex, usize> = BTreeMap::new();
         for run in &self.leaves.runs {
-            *sizes.entry(run.unit).or_default() += size_of::<Run<Keys>>();
+            *sizes.entry(run.unit).or_default() += size_of::<PageRun<Keys>>();
         }
         for (unit, _) in &self.unproven {
             *sizes.entry(*unit).or_default() += size_of::<(UnitIndex, PageId)>();
@@ -138,8 +128,21 @@ impl TreePart {
     }
 }
 
+impl FamilyPart for TreePart {
+    fn merge(&mut self, other: TreePart, sums: &mut RelationHashes) {
+        self.upper.merge(other.upper, |left, right| state_boundary(left, right, sums));
+        let unproven = &mut self.unproven;
+        unproven.extend(other.unproven);
+        self.leaves.merge(other.leaves, |left, right| compare_prefixes(left, right, unproven));
+        self.undecided.merge(other.undecided);
+        self.rooted.extend(other.rooted);
+        self.deferred.extend(other.deferred);
+        self.forget_deferred();
+    }
+}
+
 /// The last child of one page and the first of the next are neighbours.
-fn state_boundary(left: &Run<Children>, right: &Run<Children>, sums: &mut Sums) {
+fn state_boundary(left: &PageRun<Children>, right: &PageRun<Children>, sums: &mut RelationHashes) {
     let last = left.ends.last;
     let first = right.ends.first;
     if !last.is_none() && !first.is_none() {
@@ -148,8 +151,12 @@ fn state_boundary(left: &Run<Children>, right: &Run<Children>, sums: &mut Sums) 
     }
 }
 
-/// The keys of one run are all before those of the next, or their pages are looked at again.
-fn compare_prefixes(left: &Run<Keys>, right: &Run<Keys>, unproven: &mut Vec<(UnitIndex, PageId)>) {
+/// The keys of one run are all before those of the next, or their pages are verified again.
+fn compare_prefixes(
+    left: &PageRun<Keys>,
+    right: &PageRun<Keys>,
+    unproven: &mut Vec<(UnitIndex, PageId)>,
+) {
     if !left.ends.high.is_before(&right.ends.low) {
         unproven.push((right.unit, right.first));
     }

@@ -118,16 +118,16 @@ fn key_plan(plan: &Plan, index: UnitIndex, unit: &Unit) -> Option<KeyPlan> {
     KeyPlan::new(layout, !is_unique, has_rid, default).filter(KeyPlan::is_known)
 }
 
-/// The layout with only those types whose order can be told from the bytes that are there: not that
-/// of fixed values among the variable columns (vardecimal, Always Encrypted), nor of compressed
-/// values whose form is not certain.
+/// The layout with only those types whose order follows from the stored bytes: not that of fixed
+/// values among the variable columns (vardecimal, Always Encrypted), nor of compressed values whose
+/// form is not certain.
 fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
     let is_known = |column: &PhysicalColumn| {
         column.ty.is_none_or(|ty| {
             let is_certain = unit.compression == Compression::None || has_certain_compression(&ty);
             let is_fixed = ty.is_bit() || ty.fixed_bytes().is_some();
             let is_moved = (column.leaf.offset < 0 || column.interior.offset < 0) && is_fixed;
-            // Entries have the uniquifier of their rows without being told so.
+            // Entries have the uniquifier of their rows without a description of it.
             let is_uniquifier = column.is_uniquifier()
                 || (unit.structure == Structure::Nonclustered && ty == SqlType::Int);
             is_certain && (!is_moved || is_uniquifier)
@@ -143,8 +143,8 @@ fn known_types<'l>(layout: &'l RowLayout, unit: &Unit) -> Cow<'l, RowLayout> {
     Cow::Owned(layout)
 }
 
-/// True when no two rows can have the same key: the index is unique, or the key holds what leads to
-/// the row as well.
+/// True when no two rows can have the same key: the index is unique, or the key holds the locator
+/// of the row as well.
 fn is_unique(layout: &RowLayout, unit: &Unit, indexes: &[Index], catalog: &Catalog) -> bool {
     let Some(index) = indexes.iter().find(|index| index.id == unit.owner.index) else {
         return false;
@@ -172,7 +172,7 @@ fn is_unique(layout: &RowLayout, unit: &Unit, indexes: &[Index], catalog: &Catal
                 layout.key().iter().all(|column| declared.contains_key(&column.column_id))
             })
     };
-    // The locator stands behind the declared columns, unless all of it is among them.
+    // The locator follows the declared columns, unless all of it is among them.
     unit.structure == Structure::Nonclustered
         && (key.len() > declared.len() || base.is_some_and(has_base_key))
 }

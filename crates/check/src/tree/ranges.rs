@@ -1,5 +1,5 @@
 //! Separators against the keys on both sides of them, exactly: 8933 and 8934. The deferred order
-//! pass of `checkdb.md` D.6.
+//! pass of `docs/check.md` 18.
 //!
 //! ```text
 //! level 2                 [ · | k ]                 k bounds everything left and right of it, down to the leaves
@@ -11,12 +11,12 @@
 //!
 //! The walk follows the pointers of the parents from the root, left to right. One thread at a time
 //! reads the pages above level 1 and hands out level 1; the leaves are read by all of them. Nothing
-//! is kept but the way down and the neighbours to the left, so memory depends on threads and on the
-//! height of the tree.
+//! is kept but the path from the root and the left neighbours, so memory depends on threads and on
+//! the height of the tree.
 //!
 //! - A page that was not seen, belongs elsewhere or has two parents is a gap: it is reported as
 //!   that, and only what stands left of it is compared with its separator.
-//! - Of a page that breaks its bound, what hangs below breaks it, too, and is not reported again.
+//! - Of a page that breaks its bound, its subtree breaks it, too, and is not reported again.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -25,12 +25,12 @@ use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, Mutex, lock, thread};
 
 use super::key::{Key, KeyPlan};
-use super::look::{Doubled, Looker, Page, look_at};
+use super::page::{Ambiguous, Page, TreePageReader, read_page};
 use super::plan::{Tree, Trees};
 use super::undecided::Undecided;
-use crate::dive::Dive;
-use crate::finding::{Finding, Findings, Place, page_arg};
-use crate::scan::Look;
+use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::scan::PageVisitor;
+use crate::second_pass::SecondPass;
 use crate::unit::{Unit, UnitIndex};
 
 /// Pages of level 1 that a thread takes at a time.
@@ -41,7 +41,7 @@ const PAGES_PER_THREAD: u64 = 1024;
 /// Which children are compared with their left neighbours.
 pub(super) enum Scope {
     All,
-    /// These, and what hangs at their left edge.
+    /// These, and their leftmost descendants.
     At(HashSet<PageId>),
 }
 
@@ -54,7 +54,6 @@ impl Scope {
     }
 }
 
-/// What came of it.
 pub(super) struct Compared {
     pub(super) findings: Findings,
     /// Keys of the unit whose order is not certain.
@@ -63,28 +62,28 @@ pub(super) struct Compared {
 
 /// Compares separators and keys of a unit.
 pub(super) fn compare_ranges(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     trees: &Trees,
     index: UnitIndex,
     scope: &Scope,
-    doubled: &Doubled,
+    doubled: &Ambiguous,
     pages: u64,
 ) -> Option<Compared> {
     let tree = trees.get(index)?;
-    let unit = dive.plan.units.get(index)?;
+    let unit = pass.plan.units.get(index)?;
     let plan = tree.key.as_ref()?;
-    let pass = Pass { dive, trees, tree, plan, index, unit, scope, doubled };
-    let threads = (pages / PAGES_PER_THREAD + 1).min(dive.jobs as u64).max(1);
+    let order = OrderPass { pass, trees, tree, plan, index, unit, scope, doubled };
+    let threads = (pages / PAGES_PER_THREAD + 1).min(pass.jobs as u64).max(1);
     let cursor = Mutex::new(Cursor::default());
     let parts: Vec<Compared> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work(&cursor))).collect();
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| order.work(&cursor))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
     let mut all = Compared {
-        findings: Findings::new(dive.options.max_errors),
+        findings: Findings::new(pass.options.max_errors),
         undecided: Undecided::default(),
     };
-    let is_whole = parts.len() as u64 == threads && !dive.is_stopped();
+    let is_whole = parts.len() as u64 == threads && !pass.is_stopped();
     for part in parts {
         all.findings.merge(part.findings);
         all.undecided.merge(part.undecided);
@@ -127,26 +126,25 @@ struct Left {
     is_wanted: bool,
 }
 
-struct Pass<'p> {
-    dive: &'p Dive<'p>,
+struct OrderPass<'p> {
+    pass: &'p SecondPass<'p>,
     trees: &'p Trees,
     tree: &'p Tree,
     plan: &'p KeyPlan,
     index: UnitIndex,
     unit: &'p Unit,
     scope: &'p Scope,
-    doubled: &'p Doubled,
+    doubled: &'p Ambiguous,
 }
 
 /// The walk above level 1.
 #[derive(Default)]
 struct Cursor {
     is_begun: bool,
-    /// Pages on the way down, with the place of the next child of each.
+    /// Path from the root, with the index of the next child of each page.
     frames: Vec<Frame>,
-    /// By depth.
     lefts: Vec<Option<Left>>,
-    /// The last page of level 1 that was handed out; none behind a gap.
+    /// The last page of level 1 that was handed out; none after a gap.
     last: Option<Step>,
 }
 
@@ -164,16 +162,16 @@ struct Batch {
     gaps: Vec<bool>,
 }
 
-impl<'p> Pass<'p> {
+impl<'p> OrderPass<'p> {
     fn work(&self, cursor: &Mutex<Cursor>) -> Compared {
-        let findings = Findings::new(self.dive.options.max_errors);
-        self.dive.look(Looker::new(self.trees, true), |look| {
+        let findings = Findings::new(self.pass.options.max_errors);
+        self.pass.visitor(TreePageReader::new(self.trees, true), |visitor| {
             let mut worker = Worker {
-                pass: self,
-                look,
+                order: self,
+                visitor,
                 out: Compared { findings, undecided: Undecided::default() },
             };
-            while !self.dive.is_stopped() {
+            while !self.pass.is_stopped() {
                 let batch = worker.take_batch(&mut lock(cursor));
                 if batch.steps.is_empty() {
                     break;
@@ -215,7 +213,7 @@ impl<'p> Pass<'p> {
             }
             separator => Step {
                 own: separator.map(|key| Arc::new(key.clone())),
-                // Without keys on this page, nothing bounds what hangs below.
+                // Without keys on this page, nothing bounds the subtree.
                 bound: if at > 0 { None } else { base.bound },
                 is_wanted: above.is_wanted && at == 0 || self.scope.contains(child),
                 ..base
@@ -225,20 +223,20 @@ impl<'p> Pass<'p> {
 }
 
 struct Worker<'w, 'l, 't> {
-    pass: &'w Pass<'w>,
-    look: &'w mut Look<'l, Looker<'t>>,
+    order: &'w OrderPass<'w>,
+    visitor: &'w mut PageVisitor<'l, TreePageReader<'t>>,
     out: Compared,
 }
 
 impl Worker<'_, '_, '_> {
     /// A page as a parent describes it.
-    fn look(&mut self, step: &Step) -> Option<Page> {
-        let pass = self.pass;
-        if pass.doubled.contains(&step.page) {
+    fn visitor(&mut self, step: &Step) -> Option<Page> {
+        let order = self.order;
+        if order.doubled.contains(&step.page) {
             return None;
         }
-        look_at(self.look, step.page)
-            .filter(|page| page.unit == pass.index && page.rung() == step.rung)
+        read_page(self.visitor, step.page)
+            .filter(|page| page.unit == order.index && page.rung() == step.rung)
     }
 
     /// The next pages of level 1 in order.
@@ -252,7 +250,9 @@ impl Worker<'_, '_, '_> {
             cursor.is_begun = true;
             self.begin(cursor, &mut batch);
         }
-        while batch.steps.len() < BATCH && !cursor.frames.is_empty() && !self.pass.dive.is_stopped()
+        while batch.steps.len() < BATCH
+            && !cursor.frames.is_empty()
+            && !self.order.pass.is_stopped()
         {
             self.advance(cursor, &mut batch);
         }
@@ -260,8 +260,8 @@ impl Worker<'_, '_, '_> {
     }
 
     fn begin(&mut self, cursor: &mut Cursor, batch: &mut Batch) {
-        let root = self.pass.tree.root;
-        let Some(page) = look_at(self.look, root).filter(|page| page.unit == self.pass.index)
+        let root = self.order.tree.root;
+        let Some(page) = read_page(self.visitor, root).filter(|page| page.unit == self.order.index)
         else {
             return;
         };
@@ -278,7 +278,7 @@ impl Worker<'_, '_, '_> {
         if page.is_leaf {
             return;
         }
-        if self.pass.tree.rung_below(page.level) & 1 == 1 {
+        if self.order.tree.rung_below(page.level) & 1 == 1 {
             cursor.last = Some(step.clone());
             batch.steps.push(step);
             batch.gaps.push(true);
@@ -292,7 +292,7 @@ impl Worker<'_, '_, '_> {
     fn advance(&mut self, cursor: &mut Cursor, batch: &mut Batch) {
         let depth = cursor.frames.len();
         let Some(frame) = cursor.frames.last_mut() else { return };
-        let Some(mut step) = self.pass.step(&frame.page, frame.next, &frame.step) else {
+        let Some(mut step) = self.order.step(&frame.page, frame.next, &frame.step) else {
             cursor.frames.pop();
             return;
         };
@@ -304,12 +304,12 @@ impl Worker<'_, '_, '_> {
             batch.steps.push(step);
             return;
         }
-        let page = self.look(&step);
+        let page = self.visitor(&step);
         cursor.lefts.resize(cursor.lefts.len().max(depth + 1), None);
         let left = cursor.lefts.get(depth).cloned().flatten();
         self.compare(&mut step, left.as_ref(), page.as_ref());
         if let Some(left) = cursor.lefts.get_mut(depth) {
-            *left = page.as_ref().map(|page| self.pass.left(page));
+            *left = page.as_ref().map(|page| self.order.left(page));
         }
         match page {
             Some(page) => cursor.frames.push(Frame { page, next: 0, step }),
@@ -325,10 +325,10 @@ impl Worker<'_, '_, '_> {
         let mut upper = None;
         let mut leaf = Leaf::None;
         if let Some(before) = batch.before.as_ref().filter(|_| batch.gaps.first() == Some(&false))
-            && let Some(page) = self.look(before)
+            && let Some(page) = self.visitor(before)
         {
             leaf = self.last_leaf(&page, before);
-            upper = Some(self.pass.left(&page));
+            upper = Some(self.order.left(&page));
         }
         for (step, is_gap) in batch.steps.iter().zip(&batch.gaps) {
             if *is_gap {
@@ -336,9 +336,9 @@ impl Worker<'_, '_, '_> {
             }
             let mut step = step.clone();
             // The root was not compared with anything.
-            let page = self.look(&step);
+            let page = self.visitor(&step);
             self.compare(&mut step, upper.as_ref(), page.as_ref());
-            upper = page.as_ref().map(|page| self.pass.left(page));
+            upper = page.as_ref().map(|page| self.order.left(page));
             leaf = match &page {
                 Some(page) => self.compare_leaves(page, &step, leaf),
                 None => {
@@ -350,7 +350,8 @@ impl Worker<'_, '_, '_> {
     }
 
     fn last_leaf(&self, page: &Page, step: &Step) -> Leaf {
-        let last = page.children.len().checked_sub(1).and_then(|at| self.pass.step(page, at, step));
+        let last =
+            page.children.len().checked_sub(1).and_then(|at| self.order.step(page, at, step));
         last.map_or(Leaf::None, Leaf::Unread)
     }
 
@@ -358,15 +359,15 @@ impl Worker<'_, '_, '_> {
     /// back.
     fn compare_leaves(&mut self, page: &Page, step: &Step, mut left: Leaf) -> Leaf {
         for at in 0..page.children.len() {
-            let Some(mut step) = self.pass.step(page, at, step) else { break };
+            let Some(mut step) = self.order.step(page, at, step) else { break };
             if !step.is_wanted {
                 left = Leaf::Unread(step);
                 continue;
             }
             let before = self.read(left);
-            let leaf = self.look(&step);
+            let leaf = self.visitor(&step);
             self.compare(&mut step, before.as_ref(), leaf.as_ref());
-            left = leaf.as_ref().map_or(Leaf::None, |leaf| Leaf::Read(self.pass.left(leaf)));
+            left = leaf.as_ref().map_or(Leaf::None, |leaf| Leaf::Read(self.order.left(leaf)));
         }
         left
     }
@@ -382,7 +383,7 @@ impl Worker<'_, '_, '_> {
         match leaf {
             Leaf::None => None,
             Leaf::Read(left) => Some(left),
-            Leaf::Unread(step) => self.look(&step).map(|leaf| self.pass.left(&leaf)),
+            Leaf::Unread(step) => self.visitor(&step).map(|leaf| self.order.left(&leaf)),
         }
     }
 
@@ -394,7 +395,7 @@ impl Worker<'_, '_, '_> {
         if let Some(low) = page.and_then(|page| page.low.as_ref())
             && !right_broken
         {
-            match self.pass.plan.compare(low, &bound.key) {
+            match self.order.plan.compare(low, &bound.key) {
                 Some(Ordering::Less) => {
                     step.is_broken[0] = true;
                     page.into_iter().for_each(|page| self.report_low(page, step));
@@ -406,9 +407,9 @@ impl Worker<'_, '_, '_> {
         if let Some((left, high)) = left.and_then(|left| Some((left, left.high.as_ref()?)))
             && !left_broken
         {
-            match self.pass.plan.compare(high, &bound.key) {
+            match self.order.plan.compare(high, &bound.key) {
                 Some(Ordering::Less) => {}
-                Some(Ordering::Equal) if self.pass.plan.may_repeat => {}
+                Some(Ordering::Equal) if self.order.plan.may_repeat => {}
                 Some(_) => {
                     step.is_broken[1] = true;
                     self.report_high(left, high, &bound, step);
@@ -419,7 +420,7 @@ impl Worker<'_, '_, '_> {
     }
 
     fn doubt(&mut self, key: &Key, bound: &Key) {
-        self.out.undecided.add(self.pass.index, self.pass.plan.doubt_of(key, bound));
+        self.out.undecided.add(self.order.index, self.order.plan.doubt_of(key, bound));
     }
 
     fn report_low(&mut self, page: &Page, step: &Step) {
@@ -430,7 +431,7 @@ impl Worker<'_, '_, '_> {
     fn report_high(&mut self, left: &Left, high: &Key, bound: &Bound, step: &Step) {
         // The parent's own slot for the next page, when that shows it, too.
         let is_behind = |own: &Key| {
-            matches!(self.pass.plan.compare(high, own), Some(Ordering::Greater | Ordering::Equal))
+            matches!(self.order.plan.compare(high, own), Some(Ordering::Greater | Ordering::Equal))
         };
         let shows_in_parent = step.own.as_deref().is_some_and(is_behind);
         let (parent, slot, next) = if shows_in_parent {
@@ -450,9 +451,9 @@ impl Worker<'_, '_, '_> {
         args: &[extentdb_messages::Arg<'static>],
         related: [PageId; 2],
     ) {
-        let unit = self.pass.unit;
+        let unit = self.order.unit;
         let args: Vec<_> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        let place = Place::page(page).owned_by(unit.owner);
+        let place = Location::page(page).owned_by(unit.owner);
         self.out.findings.push(Finding::new(error, place, &args).related(related));
     }
 }

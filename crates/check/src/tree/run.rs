@@ -1,34 +1,34 @@
 //! Runs: neighbouring pages of one level, joined wherever both sides say that they are neighbours
-//! (`checkdb.md` D.6).
+//! (`docs/check.md` 18).
 //!
 //! ```text
 //! run of upper pages   first, its prev ‥ last, its next     first child ‥ last child
 //! run of leaves        first, its prev ‥ last, its next     lowest key  ‥ highest key, as prefixes
 //!
 //! A and B are one run when A.last.next = B.first and B.first.prev = A.last; of upper pages this states that A's last child
-//! is followed by B's first, of leaves the keys of B must come behind those of A
+//! is followed by B's first, of leaves the keys of B must come after those of A
 //! ```
 //!
-//! Which pages were joined first does not matter: every pair of neighbours is joined once, whoever
-//! saw them, and states the same. So a set of runs is a sum like all others. A run whose ends meet
-//! is a ring; it is kept, since nothing else would show it.
+//! Which pages were joined first does not matter: every pair of neighbours is joined once,
+//! whichever worker saw them, and states the same. Sets of runs merge like multiset hashes. A run
+//! whose ends meet is a ring; it is kept, since nothing else would show it.
 
 use std::ops::Range;
 
 use extentdb_base::PageId;
 
 use super::key::Prefix;
-use crate::partial::wire::{Input, Wire, WireError, wire_structs};
 use crate::unit::UnitIndex;
+use crate::wire::{Wire, WireError, WireReader, wire_structs};
 
 /// Neighbouring pages of one level of one unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run<E> {
+pub(crate) struct PageRun<E> {
     /// Whose they are.
     pub unit: UnitIndex,
     /// Twice the level, and one for leaves.
     pub rung: u16,
-    /// Its ends met, and were joined.
+    /// A ring: its ends were joined.
     pub is_ring: bool,
     /// The leftmost page.
     pub first: PageId,
@@ -44,7 +44,7 @@ pub struct Run<E> {
 
 /// Outermost children of a run of upper pages.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Children {
+pub(crate) struct Children {
     /// Of the first page that has any; none if no page has.
     pub first: PageId,
     /// Of the last such page.
@@ -55,7 +55,7 @@ pub struct Children {
 
 /// Outermost keys of a run of leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Keys {
+pub(crate) struct Keys {
     /// Of the first page; nothing is certain of it when that is empty.
     pub low: Prefix,
     /// Of the last page.
@@ -63,8 +63,8 @@ pub struct Keys {
 }
 
 /// What the ends of a run hold.
-pub trait Ends: Copy {
-    /// The ends of this run and the one behind it, when they are one.
+pub(crate) trait Ends: Copy {
+    /// The ends of this run and the one after it, when they are one.
     #[must_use]
     fn join(self, right: Self) -> Self;
 }
@@ -85,7 +85,7 @@ impl Ends for Keys {
     }
 }
 
-impl<E> Run<E> {
+impl<E> PageRun<E> {
     /// True when a whole level is one run.
     pub(crate) fn is_level(&self) -> bool {
         self.prev.is_none() && self.next.is_none() && !self.is_ring
@@ -94,28 +94,32 @@ impl<E> Run<E> {
 
 /// Runs of many units. Their order means nothing.
 #[derive(Clone, Debug)]
-pub struct Runs<E> {
+pub(crate) struct PageRuns<E> {
     /// The runs; neighbours among them may not have been joined yet.
-    pub runs: Vec<Run<E>>,
+    pub runs: Vec<PageRun<E>>,
     /// Number of runs when they were last joined.
     settled: usize,
 }
 
-impl<E> Default for Runs<E> {
+impl<E> Default for PageRuns<E> {
     fn default() -> Self {
-        Runs { runs: Vec::new(), settled: 0 }
+        PageRuns { runs: Vec::new(), settled: 0 }
     }
 }
 
-impl<E: Ends> Runs<E> {
+impl<E: Ends> PageRuns<E> {
     /// Adds a run. `joined` is called for each pair that is joined.
-    pub(crate) fn push(&mut self, run: Run<E>, joined: impl FnMut(&Run<E>, &Run<E>)) {
+    pub(crate) fn push(&mut self, run: PageRun<E>, joined: impl FnMut(&PageRun<E>, &PageRun<E>)) {
         self.runs.push(run);
         self.settle_when_long(joined);
     }
 
     /// Adds other runs.
-    pub(crate) fn merge(&mut self, mut other: Runs<E>, joined: impl FnMut(&Run<E>, &Run<E>)) {
+    pub(crate) fn merge(
+        &mut self,
+        mut other: PageRuns<E>,
+        joined: impl FnMut(&PageRun<E>, &PageRun<E>),
+    ) {
         if self.runs.len() < other.runs.len() {
             std::mem::swap(&mut self.runs, &mut other.runs);
         }
@@ -124,14 +128,14 @@ impl<E: Ends> Runs<E> {
     }
 
     /// Joining puts all runs in order, so it is done when there are twice as many as the last time.
-    fn settle_when_long(&mut self, joined: impl FnMut(&Run<E>, &Run<E>)) {
+    fn settle_when_long(&mut self, joined: impl FnMut(&PageRun<E>, &PageRun<E>)) {
         if self.runs.len() > self.settled.saturating_mul(2).saturating_add(1024) {
-            self.settle(joined);
+            self.join_all(joined);
         }
     }
 
     /// Joins all neighbours. Afterwards the runs are in order of unit, rung and first page.
-    pub(crate) fn settle(&mut self, mut joined: impl FnMut(&Run<E>, &Run<E>)) {
+    pub(crate) fn join_all(&mut self, mut joined: impl FnMut(&PageRun<E>, &PageRun<E>)) {
         let mut runs = std::mem::take(&mut self.runs);
         runs.sort_unstable_by_key(|run| (run.unit, run.rung, run.first));
         let next_of: Vec<Option<u32>> = runs.iter().map(|run| successor(&runs, run)).collect();
@@ -142,7 +146,7 @@ impl<E: Ends> Runs<E> {
             }
         }
         let mut is_done = vec![false; runs.len()];
-        // First the runs that nobody leads to, then what is left: rings, each from its first page
+        // First the runs without a predecessor, then what is left: rings, each from its first page
         // on.
         let heads = (0..runs.len()).filter(|at| is_taken.get(*at) == Some(&false));
         let all: Vec<usize> = heads.chain(0..runs.len()).collect();
@@ -158,7 +162,7 @@ impl<E: Ends> Runs<E> {
     }
 
     /// The runs of a unit, once they are settled.
-    pub(crate) fn of_unit(&self, unit: UnitIndex) -> &[Run<E>] {
+    pub(crate) fn of_unit(&self, unit: UnitIndex) -> &[PageRun<E>] {
         let start = self.runs.partition_point(|run| run.unit < unit);
         let end = self.runs.partition_point(|run| run.unit <= unit);
         self.runs.get(Range { start, end }).unwrap_or_default()
@@ -172,11 +176,11 @@ impl<E: Ends> Runs<E> {
 }
 
 /// The run that goes on where this one ends.
-fn successor<E>(runs: &[Run<E>], run: &Run<E>) -> Option<u32> {
+fn successor<E>(runs: &[PageRun<E>], run: &PageRun<E>) -> Option<u32> {
     if run.is_ring || run.next.is_none() {
         return None;
     }
-    let key = |run: &Run<E>| (run.unit, run.rung, run.first);
+    let key = |run: &PageRun<E>| (run.unit, run.rung, run.first);
     let at = runs.binary_search_by_key(&(run.unit, run.rung, run.next), key).ok()?;
     let is_mutual = runs.get(at)?.prev == run.last;
     if is_mutual { u32::try_from(at).ok() } else { None }
@@ -184,12 +188,12 @@ fn successor<E>(runs: &[Run<E>], run: &Run<E>) -> Option<u32> {
 
 /// Joins everything from a run on, to the end or around the ring.
 fn join_from<E: Ends>(
-    runs: &[Run<E>],
+    runs: &[PageRun<E>],
     next_of: &[Option<u32>],
     is_done: &mut [bool],
     head: usize,
-    joined: &mut impl FnMut(&Run<E>, &Run<E>),
-) -> Option<Run<E>> {
+    joined: &mut impl FnMut(&PageRun<E>, &PageRun<E>),
+) -> Option<PageRun<E>> {
     let mut all = *runs.get(head)?;
     let mut at = head;
     *is_done.get_mut(at)? = true;
@@ -213,18 +217,18 @@ wire_structs! {
     Keys { low, high }
 }
 
-impl<E: Wire> Wire for Run<E> {
+impl<E: Wire> Wire for PageRun<E> {
     fn write(&self, out: &mut Vec<u8>) {
-        let Run { unit, rung, is_ring, first, prev, last, next, ends } = self;
+        let PageRun { unit, rung, is_ring, first, prev, last, next, ends } = self;
         (*unit, *rung, *is_ring).write(out);
         [*first, *prev, *last, *next].write(out);
         ends.write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let (unit, rung, is_ring) = Wire::read(input)?;
         let [first, prev, last, next] = Wire::read(input)?;
-        Ok(Run {
+        Ok(PageRun {
             unit,
             rung,
             is_ring,
@@ -237,14 +241,14 @@ impl<E: Wire> Wire for Run<E> {
     }
 }
 
-impl<E: Wire> Wire for Runs<E> {
+impl<E: Wire> Wire for PageRuns<E> {
     fn write(&self, out: &mut Vec<u8>) {
         self.runs.write(out);
         self.settled.write(out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, WireError> {
-        Ok(Runs { runs: Wire::read(input)?, settled: Wire::read(input)? })
+    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
+        Ok(PageRuns { runs: Wire::read(input)?, settled: Wire::read(input)? })
     }
 }
 
@@ -258,13 +262,13 @@ mod tests {
         if number == 0 { PageId::NONE } else { PageId::new(1, number) }
     }
 
-    fn single(unit: u32, prev: u32, own: u32, next: u32) -> Run<Children> {
+    fn single(unit: u32, prev: u32, own: u32, next: u32) -> PageRun<Children> {
         let ends = Children {
             first: page(1000 * own),
             last: page(1000 * own + 9),
             has_sketch: false,
         };
-        Run {
+        PageRun {
             unit,
             rung: 2,
             is_ring: false,
@@ -278,26 +282,26 @@ mod tests {
 
     /// Joins runs in parts and in random order; the result, and the pairs in order.
     fn joined(
-        mut runs: Vec<Run<Children>>,
+        mut runs: Vec<PageRun<Children>>,
         rng: &mut SplitMix64,
-    ) -> (Vec<Run<Children>>, Vec<(PageId, PageId)>) {
+    ) -> (Vec<PageRun<Children>>, Vec<(PageId, PageId)>) {
         for i in (1..runs.len()).rev() {
             runs.swap(i, rng.below(i as u64 + 1) as usize);
         }
         let mut pairs = Vec::new();
         let mut joined =
-            |a: &Run<Children>, b: &Run<Children>| pairs.push((a.ends.last, b.ends.first));
-        let mut parts: Vec<Runs<Children>> = (0..3).map(|_| Runs::default()).collect();
+            |a: &PageRun<Children>, b: &PageRun<Children>| pairs.push((a.ends.last, b.ends.first));
+        let mut parts: Vec<PageRuns<Children>> = (0..3).map(|_| PageRuns::default()).collect();
         for run in runs {
             let part = &mut parts[rng.below(3) as usize];
             part.push(run, &mut joined);
             if rng.below(3) == 0 {
-                part.settle(&mut joined);
+                part.join_all(&mut joined);
             }
         }
-        let mut all = Runs::default();
+        let mut all = PageRuns::default();
         parts.into_iter().for_each(|part| all.merge(part, &mut joined));
-        all.settle(&mut joined);
+        all.join_all(&mut joined);
         pairs.sort_unstable();
         (all.runs, pairs)
     }

@@ -4,15 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::partial::wire::wire_structs;
 use crate::unit::UnitIndex;
+use crate::wire::wire_structs;
 
 /// Code points that are named of a unit.
 const NAMED_MAX: usize = 4;
 
 /// Units with keys whose order is not certain.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Undecided {
+pub(crate) struct Undecided {
     /// By unit its lowest uncertain code points in ascending order: at most one more than are
     /// named. None where no text leaves the order open.
     pub units: BTreeMap<UnitIndex, Vec<u32>>,

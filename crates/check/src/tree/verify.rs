@@ -1,4 +1,4 @@
-//! From sums and runs to findings: which trees are proven, and what is wrong with the others.
+//! From hashes and runs to findings: which trees are proven, and what is wrong with the others.
 //!
 //! ```text
 //! the root was seen ────────────────────────────────────> its place in the catalog is proven
@@ -9,7 +9,7 @@
 //!   else   the children that are named, or all ───> compare_ranges: 8933 8934
 //! ```
 //!
-//! A tree without findings is either proven by its sums or compared page by page; nothing is left
+//! A tree without findings is either proven by its hashes or compared page by page; nothing is left
 //! to chance in between.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -18,33 +18,33 @@ use extentdb_base::PageId;
 use extentdb_messages::Arg;
 
 use super::gather::{LinkFacts, STRUCTURE, named, put_together, read_again};
-use super::look::{Doubled, Looker, look_at};
+use super::page::{Ambiguous, TreePageReader, read_page};
 use super::plan::{Tree, Trees};
 use super::ranges::{Scope, compare_ranges};
 use super::undecided::Undecided;
-use crate::dive::Dive;
-use crate::finding::{Finding, Findings, Place, page_arg};
+use crate::finding::{Finding, Findings, Location, page_arg};
 use crate::partial::Partial;
-use crate::relation::{Relation, UnitSums};
+use crate::relation::{Relation, UnitHashes};
+use crate::second_pass::SecondPass;
+use crate::tree::links::verify_links;
 use crate::unit::UnitIndex;
-use crate::verify::verify_links;
 
 /// Pages of units that are read again in one go: their link facts are in memory together.
 const PAGES_AT_ONCE: u64 = 4 << 20;
 
 /// Verifies all trees of a scan that saw every page. Units with keys whose order is not known are
 /// added to those of the partial; units that were not compared to the end, because the run is to
-/// stop, come back.
+/// stop are returned.
 pub(crate) fn verify_trees(
-    dive: &Dive<'_>,
+    pass: &SecondPass<'_>,
     trees: &Trees,
     partial: &mut Partial,
     findings: &mut Findings,
 ) -> BTreeSet<UnitIndex> {
-    partial.tree.settle(&mut partial.sums);
+    partial.tree.join_all(&mut partial.sums);
     let undecided = Undecided::default();
     let unfinished = BTreeSet::new();
-    let mut verifier = Verifier { dive, trees, partial, findings, undecided, unfinished };
+    let mut verifier = Verifier { pass, trees, partial, findings, undecided, unfinished };
     verifier.roots();
     let links = verifier.links();
     verifier.order(&links);
@@ -55,13 +55,13 @@ pub(crate) fn verify_trees(
 
 /// What is known of a tree whose links are not proven.
 struct Broken {
-    doubled: Doubled,
+    doubled: Ambiguous,
     /// Pages that the sketches name.
     named: Option<HashSet<PageId>>,
 }
 
 struct Verifier<'v> {
-    dive: &'v Dive<'v>,
+    pass: &'v SecondPass<'v>,
     trees: &'v Trees,
     partial: &'v Partial,
     findings: &'v mut Findings,
@@ -70,8 +70,8 @@ struct Verifier<'v> {
 }
 
 impl Verifier<'_> {
-    /// True when each page hangs where it belongs.
-    fn has_proven_links(&self, unit: UnitIndex, sums: &UnitSums) -> bool {
+    /// True when each page is under its parent.
+    fn has_proven_links(&self, unit: UnitIndex, sums: &UnitHashes) -> bool {
         let mut rungs = BTreeSet::new();
         STRUCTURE.into_iter().all(|relation| sums.acc(relation).is_balanced())
             && self
@@ -86,8 +86,8 @@ impl Verifier<'_> {
     /// 8980: the catalog names a root that is no page of the index. Damaged ones are reported as
     /// that.
     fn roots(&mut self) {
-        let plan = self.dive.plan;
-        let bad: HashSet<PageId> = self.partial.bad.iter().map(|page| page.page).collect();
+        let plan = self.pass.plan;
+        let bad: HashSet<PageId> = self.partial.audit.bad.iter().map(|page| page.page).collect();
         for (index, tree) in self.trees.iter() {
             let root = tree.root;
             let is_unknown =
@@ -101,7 +101,7 @@ impl Verifier<'_> {
             let slot = 0u16;
             let pointer = [page_arg(nowhere), slot.into(), page_arg(root), page_arg(nowhere)];
             let args: Vec<Arg<'_>> = unit.args().into_iter().chain(pointer).collect();
-            let place = Place::page(root).owned_by(unit.owner);
+            let place = Location::page(root).owned_by(unit.owner);
             self.findings.push(Finding::new(8980, place, &args).related([root, nowhere]));
         }
     }
@@ -122,10 +122,10 @@ impl Verifier<'_> {
                 continue;
             };
             let key = self.partial.sums.key();
-            let facts = if self.dive.options.force_rescan {
+            let facts = if self.pass.options.force_rescan {
                 None
             } else {
-                put_together(self.dive, trees, tree, unit, sums)
+                put_together(self.pass, trees, tree, unit, sums)
             };
             match facts {
                 Some(facts) => {
@@ -146,14 +146,14 @@ impl Verifier<'_> {
         broken
     }
 
-    /// True for a unit whose chain of IAM pages is broken: pages that it lacks are nobody's fault
-    /// (7965).
+    /// True for a unit whose chain of IAM pages is broken: pages that it lacks have no cause in the
+    /// tree (7965).
     fn is_cut(&self, unit: UnitIndex) -> bool {
-        self.dive.plan.cut_units.contains(&unit)
+        self.pass.plan.cut_units.contains(&unit)
     }
 
     fn pages_of(&self, unit: UnitIndex) -> u64 {
-        self.partial.counts.get(unit as usize).map_or(0, |counts| counts.pages)
+        self.partial.audit.counts.get(unit as usize).map_or(0, |counts| counts.pages)
     }
 
     /// Links of some units, from all their pages.
@@ -165,7 +165,7 @@ impl Verifier<'_> {
         if units.is_empty() {
             return;
         }
-        let Some(facts) = read_again(self.dive, self.trees, units) else {
+        let Some(facts) = read_again(self.pass, self.trees, units) else {
             self.unfinished.extend(units);
             return;
         };
@@ -175,17 +175,17 @@ impl Verifier<'_> {
         );
     }
 
-    fn verify(&mut self, facts: LinkFacts) -> Doubled {
+    fn verify(&mut self, facts: LinkFacts) -> Ambiguous {
         let findings = &mut *self.findings;
-        self.dive.look(Looker::new(self.trees, false), |look| {
-            let mut unit_of = |page| look_at(look, page).map(|page| page.unit);
-            verify_links(self.dive.plan, facts.pages, facts.children, &mut unit_of, findings)
+        self.pass.visitor(TreePageReader::new(self.trees, false), |visitor| {
+            let mut unit_of = |page| read_page(visitor, page).map(|page| page.unit);
+            verify_links(self.pass.plan, facts.pages, facts.children, &mut unit_of, findings)
         })
     }
 
     /// Separators and order of all trees that are not proven.
     fn order(&mut self, broken: &BTreeMap<UnitIndex, Broken>) {
-        let nothing = Doubled::new();
+        let nothing = Ambiguous::new();
         let trees = self.trees;
         for (unit, tree) in trees.iter().filter(|(_, tree)| tree.key.is_some() && tree.has_parents)
         {
@@ -196,7 +196,7 @@ impl Verifier<'_> {
             let Some(scope) = self.scope(unit, tree, links) else { continue };
             let doubled = links.map_or(&nothing, |links| &links.doubled);
             let pages = self.pages_of(unit);
-            match compare_ranges(self.dive, trees, unit, &scope, doubled, pages) {
+            match compare_ranges(self.pass, trees, unit, &scope, doubled, pages) {
                 Some(compared) => {
                     self.findings.merge(compared.findings);
                     self.undecided.merge(compared.undecided);
@@ -221,7 +221,7 @@ impl Verifier<'_> {
             return None;
         }
         let by_links = links.map(|links| links.named.as_ref());
-        if is_deferred || self.dive.options.force_rescan || by_links == Some(None) {
+        if is_deferred || self.pass.options.force_rescan || by_links == Some(None) {
             return Some(Scope::All);
         }
         leaves.extend(by_links.flatten().into_iter().flatten());

@@ -126,7 +126,7 @@ impl Demo {
         Demo::sized(Size::Rows(2_000))
     }
 
-    /// With free extents behind the tables, which are smaller.
+    /// With free extents after the tables, which are smaller.
     pub fn with_free_space() -> Demo {
         Demo::sized(Size::Bytes(16 << 20))
     }

@@ -19,7 +19,7 @@ use anyhow::bail;
 use clap::Args;
 use extentdb_base::PageId;
 use extentdb_check::{
-    Control, Finding, LogUse, NotChecked, Options, Phase, Place, Progress, Report, Verdict,
+    Control, Finding, Location, LogUse, NotChecked, Options, Phase, Progress, Report, Verdict,
     estimate, run as check,
 };
 use extentdb_format::PageBuf;
@@ -29,6 +29,7 @@ use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, FindingKind, Findings};
 use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
+use extentdb_report::{estimate_to_json, estimate_to_text};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -145,8 +146,8 @@ fn write_estimate(
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
     match format {
-        ReportFormat::Text => output.write_all(estimate.to_text().as_bytes())?,
-        ReportFormat::Json => output.write_json(&estimate.to_json())?,
+        ReportFormat::Text => output.write_all(estimate_to_text(&estimate).as_bytes())?,
+        ReportFormat::Json => output.write_json(&estimate_to_json(&estimate))?,
         _ => bail!("an estimate is printed as text or json"),
     }
     output.finish()?;
@@ -270,7 +271,7 @@ fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context)
             FindingKind::UnverifiedVersion => context.warn(&finding.to_string()),
             _ => {
                 let path = finding.path.display().to_string();
-                let mut told = Finding::new(3241, Place::default(), &[path.as_str().into()]);
+                let mut told = Finding::new(3241, Location::default(), &[path.as_str().into()]);
                 told.message += &format!(" At byte {}: {}.", finding.offset, finding.what);
                 report.findings.push(told);
                 report.verdict = Verdict::Damaged;

@@ -1,13 +1,20 @@
 //! `export`: the rows of tables, to stdout, into a file, or many tables into a folder.
 //!
 //! ```text
-//! table    one table: scan, count, compare with the catalog     folder   many tables, on several threads
-//! select   which columns and rows (`--columns --where --limit`)    formula  the expressions of these
-//! style    how values are written (`--surrogates --null …`)        outcome  why a result is not complete
-//! text     rows as text, whole or not at all                       encode   a row as JSON, CSV or SQL
-//! long     values off their rows, in pieces                        csv      fields and their quotes
-//! sink     holds a row back until it is known to be whole          counted  bytes and hash of what is written
-//! parquet  rows in columns (feature `parquet`)                     manifest `_manifest.json` beside many tables
+//! table    one table: scan, count, compare with the catalog     folder   many tables, on several
+//!                                                                        threads
+//! select   which columns and rows (`--columns --where --limit`)    formula  the expressions of
+//!                                                                           these
+//! style    how values are written (`--surrogates --null …`)        outcome  why a result is not
+//!                                                                           complete
+//! text     rows as text, whole or not at all                       encode   a row as JSON, CSV or
+//!                                                                           SQL
+//! long     values off their rows, in pieces                        csv      fields and their
+//!                                                                           quotes
+//! sink     holds a row back until it is known to be whole          counted  bytes and hash of what
+//!                                                                           is written
+//! parquet  rows in columns (feature `parquet`)                     manifest `_manifest.json`
+//!                                                                  beside many tables
 //! source   pages, counted and interruptible                        suggest  "did you mean"
 //! surrogate  halves of characters, where a format cannot hold them
 //! ```

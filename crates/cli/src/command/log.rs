@@ -2,7 +2,7 @@
 //! lists them.
 //!
 //! Records stream from the first block to the last: nothing is kept. What is damaged or missing on
-//! the way is told on stderr with its place, and the log goes on behind it. Records that hold more
+//! the way is told on stderr with its place, and the log goes on after it. Records that hold more
 //! than is known of their operation are shown and counted.
 
 mod carried;

@@ -1,10 +1,10 @@
 //! `page`: one page as DBCC PAGE shows it, with everything that is wrong with it.
 //!
 //! ```text
-//! style 0   header, owner, allocation status, faults
-//!       1   the same, each record in hex, slot table
-//!       2   the same, the whole page in hex as it lies on disk
-//!       3   the same, decoded: rows by column, LOB records, maps as runs, boot page and file header by field
+//! style 0 header, owner, allocation status, faults
+//!       1 the same, each record in hex, slot table
+//!       2 the same, the whole page in hex as it lies on disk
+//!       3 the same, decoded: rows by column, LOB records, maps as runs, boot page, file header
 //! ```
 //!
 //! Nothing here needs a healthy database: without a readable catalog names and columns are
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
     Ok(if is_damaged { Exit::Found } else { Exit::Done })
 }
 
-/// The paths, and the page behind them.
+/// The paths, and the page after them.
 fn split(words: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
     let Some((last, files)) = words.split_last() else { bail!("no file was given") };
     let text = last.to_string_lossy();

@@ -1,9 +1,9 @@
 //! `schema`: the CREATE statements of everything in a database.
 //!
 //! ```text
-//! script   statements in an order that runs       table       CREATE TABLE with columns, keys, defaults
-//! index    indexes with their options             constraint  checks and foreign keys, as ALTER TABLE
-//! object   schemas, types, views, procedures …
+//! script  statements in an order that runs    table      CREATE TABLE with columns, keys, defaults
+//! index   indexes with their options          constraint checks and foreign keys, as ALTER TABLE
+//! object  schemas, types, views, procedures …
 //! ```
 //!
 //! What the catalog states in a way that this program does not understand becomes a comment

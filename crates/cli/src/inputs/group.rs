@@ -1,8 +1,10 @@
 //! Which files belong to one database.
 //!
 //! ```text
-//! data files, logs   one binding id; copies of a database in one call are told apart by folder and name
-//! backup files       one media set; differential and log backups join the full backup that they follow
+//! data files, logs one binding id; copies of a database in one call are told apart by folder and
+//!      name
+//! backup files     one media set; differential and log backups join the full backup that they
+//!                  follow
 //! ```
 //!
 //! A file that cannot be identified is a group of its own.

@@ -86,7 +86,7 @@ impl Spool {
             .map(Some)
     }
 
-    /// `None` for a file that is not compressed, or cannot be read: whoever opens it says so.
+    /// `None` for a file that is not compressed, or cannot be read: opening it reports that.
     fn compressed(&mut self, path: &Path, context: &Context) -> anyhow::Result<Option<PathBuf>> {
         if !path.is_file() {
             return Ok(None);

@@ -1,11 +1,13 @@
 //! What a path given with `-o` leads to, and therefore how it is written.
 //!
 //! ```text
-//! nothing, or a link to nothing       Create    a new file appears under the name when it is whole
-//! a regular file, or a link to one    Replace   the same, and it takes the owner and the mode of the old file
-//! a device, pipe or socket, or links  Through   opened and written: renaming over it would destroy it
-//! a regular file that is open here    Append    /dev/stdout and /dev/fd/N: what the shell opened is written
-//! a folder                            refused
+//! nothing, or a link to nothing      Create  a new file appears under the name when it is whole
+//! a regular file, or a link to one   Replace the same, and it takes the owner and the mode of the
+//!                                    old file
+//! a device, pipe or socket, or links Through opened and written: renaming over it would destroy it
+//! a regular file that is open here   Append  /dev/stdout and /dev/fd/N: what the shell opened is
+//!                                            written
+//! a folder                           refused
 //! ```
 
 use std::fs::{self, FileType};

@@ -280,7 +280,7 @@ pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> Tabl
     let last = columns.iter().map(|column| column.id).max().unwrap_or(0);
     let column = |id: i32| match columns.iter().find(|column| column.id == id) {
         Some(column) => column.definition(),
-        None => ColumnDefinition::gone(),
+        None => ColumnDefinition::dropped(),
     };
     TableDefinition {
         id,

@@ -15,7 +15,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView};
 use extentdb_io::DiskFile;
 use extentdb_space::{FileDescription, write_new_file};
-use extentdb_template::{FileIdentity, sysfiles1_row, sysprufiles_row, write_header};
+use extentdb_template::{FileIdentity, FileKind, sysfiles1_row, sysprufiles_row, write_header};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Guid;
 
@@ -151,12 +151,12 @@ impl StatementContext<'_> {
 
     fn insert_file(&mut self, identity: &FileIdentity, pages: u32) -> Result<(), Error> {
         let db = self.db();
-        let row = sysprufiles_row(identity, pages as i32, false);
+        let row = sysprufiles_row(identity, pages as i32, FileKind::Data);
         db.catalog.system("sysprufiles")?.insert(self.tx()?, &row)?;
         let table = db.catalog.sysfiles1()?;
         self.lock_table(&table, LockMode::Ix)?;
         let storage = table.storage();
-        let mut row = storage.cells_of_system(&sysfiles1_row(identity, false));
+        let mut row = storage.cells_of_system(&sysfiles1_row(identity, FileKind::Data));
         self.place_row(table.with(&storage), &mut row)?;
         Ok(())
     }

@@ -5,13 +5,13 @@ use extentdb_types::SqlType;
 use super::{Binder, Bound, Ty, Value};
 use crate::calendar::{self, Clock};
 use crate::op::Op;
-use crate::op::date::{self, Part};
+use crate::op::date::{self, DatePart};
 use crate::typing;
 
 impl Binder<'_> {
     /// DATEPART, DATEADD, DATEDIFF: the functions with a part as first argument.
     pub(super) fn date_part_function(&mut self, name: &str, part: &str, args: Vec<Value>) -> Bound {
-        let Some(known) = Part::named(part) else {
+        let Some(known) = DatePart::named(part) else {
             return self.unsupported(format!("the part {part} of a date"));
         };
         let mut args = args.into_iter();
@@ -26,9 +26,9 @@ impl Binder<'_> {
     /// The other functions of dates; `None` when the name is none of theirs.
     pub(super) fn date_function(&mut self, name: &str, args: &[Value]) -> Bound<Option<Value>> {
         let value = match (name, args) {
-            ("year", [a]) => self.date_part(Part::Year, a.clone())?,
-            ("month", [a]) => self.date_part(Part::Month, a.clone())?,
-            ("day", [a]) => self.date_part(Part::Day, a.clone())?,
+            ("year", [a]) => self.date_part(DatePart::Year, a.clone())?,
+            ("month", [a]) => self.date_part(DatePart::Month, a.clone())?,
+            ("day", [a]) => self.date_part(DatePart::Day, a.clone())?,
             ("eomonth", [a]) => {
                 let none = self.number(0)?;
                 self.end_of_month(a.clone(), none)?
@@ -64,12 +64,12 @@ impl Binder<'_> {
         }
     }
 
-    fn date_part(&mut self, part: Part, a: Value) -> Bound {
+    fn date_part(&mut self, part: DatePart, a: Value) -> Bound {
         let (a, clock) = self.clock(a, SqlType::DateTime2 { scale: 7 })?;
-        let is_of_time = part.ticks().is_some() || part == Part::Nanosecond;
-        let is_fine = matches!(part, Part::Microsecond | Part::Nanosecond);
+        let is_of_time = part.ticks().is_some() || part == DatePart::Nanosecond;
+        let is_fine = matches!(part, DatePart::Microsecond | DatePart::Nanosecond);
         let is_known = match clock {
-            _ if matches!(part, Part::Week | Part::WeekDay) => false,
+            _ if matches!(part, DatePart::Week | DatePart::WeekDay) => false,
             Clock::Date => !is_of_time,
             Clock::Time => is_of_time,
             Clock::DateTime | Clock::SmallDateTime => !is_fine,
@@ -78,10 +78,10 @@ impl Binder<'_> {
         if !is_known {
             return self.unsupported(format!("the part {part:?} of {clock:?}"));
         }
-        self.emit(Op::Date(date::Op::Part { part, clock, a: a.reg }), SqlType::Int)
+        self.emit(Op::Date(date::Op::DatePart { part, clock, a: a.reg }), SqlType::Int)
     }
 
-    fn date_add(&mut self, part: Part, count: Value, a: Value) -> Bound {
+    fn date_add(&mut self, part: DatePart, count: Value, a: Value) -> Bound {
         let (a, clock) = self.clock(a, SqlType::DateTime)?;
         let ty = self.sql(&a)?;
         let count = self.cast(count, SqlType::Int)?.reg;
@@ -89,9 +89,9 @@ impl Binder<'_> {
             return self.unsupported(format!("DATEADD of {ty}"));
         };
         let months = match part {
-            Part::Year => Some(12),
-            Part::Quarter => Some(3),
-            Part::Month => Some(1),
+            DatePart::Year => Some(12),
+            DatePart::Quarter => Some(3),
+            DatePart::Month => Some(1),
             _ => None,
         };
         let op = match (months, counts(part, clock, &ty)) {
@@ -103,14 +103,15 @@ impl Binder<'_> {
         self.emit(Op::Date(op), ty)
     }
 
-    fn date_diff(&mut self, part: Part, from: Value, to: Value) -> Bound {
+    fn date_diff(&mut self, part: DatePart, from: Value, to: Value) -> Bound {
         let literal = SqlType::DateTime2 { scale: 7 };
         let (from, a) = self.clock(from, literal)?;
         let (to, b) = self.clock(to, literal)?;
-        let is_fine = matches!(part, Part::Millisecond | Part::Microsecond | Part::Nanosecond);
-        let is_of_day = part.ticks().is_none() && part != Part::Nanosecond;
+        let is_fine =
+            matches!(part, DatePart::Millisecond | DatePart::Microsecond | DatePart::Nanosecond);
+        let is_of_day = part.ticks().is_none() && part != DatePart::Nanosecond;
         let has = |clock: Clock| a == clock || b == clock;
-        let is_known = part != Part::IsoWeek
+        let is_known = part != DatePart::IsoWeek
             && !(is_fine && has(Clock::DateTime))
             && !(is_of_day && has(Clock::Time))
             // A time beside a date would have to become one.
@@ -133,10 +134,10 @@ impl Binder<'_> {
 }
 
 /// Counts of a clock in one part; `None` where the clock has no such part or would have to round.
-fn counts(part: Part, clock: Clock, ty: &SqlType) -> Option<i64> {
+fn counts(part: DatePart, clock: Clock, ty: &SqlType) -> Option<i64> {
     let days = match part {
-        Part::Day | Part::DayOfYear | Part::WeekDay => Some(1),
-        Part::Week => Some(7),
+        DatePart::Day | DatePart::DayOfYear | DatePart::WeekDay => Some(1),
+        DatePart::Week => Some(7),
         _ => None,
     };
     if let Some(days) = days {

@@ -1,11 +1,12 @@
 //! Numbers: + - * / %, bits, signs and rounding.
 //!
 //! ```text
-//! integers        in i64; a result outside the type's range is an overflow; division cuts towards zero
-//! money           sums as integers; a product is rounded, a quotient cut at four digits
-//! decimal         in i128, in 256 bits where that is too small; a quotient is cut at its scale, a product whose
-//!                 scale gives way is rounded
-//! float, real     IEEE; infinity and NaN are overflows, as in the product
+//! integers    in i64; a result outside the type's range is an overflow; division cuts towards zero
+//! money       sums as integers; a product is rounded, a quotient cut at four digits
+//! decimal     in i128, in 256 bits where that is too small; a quotient is cut at its scale, a
+//!             product whose
+//!             scale gives way is rounded
+//! float, real IEEE; infinity and NaN are overflows, as in the product
 //! ```
 //!
 //! Where public descriptions do not settle the last digit (a tie in a product of money, digits lost

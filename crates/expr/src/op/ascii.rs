@@ -1,11 +1,13 @@
 //! Characters: where they lie in the bytes, and when two of them are certainly equal.
 //!
 //! ```text
-//! Encoding       bytes of a character
-//! SingleByte     1                       char types of code pages 437 … 1258
-//! MultiByte      1 if ASCII              double-byte code pages, UTF-8, unknown: anything else is not certain
-//! Utf16          2                       nchar types: code units are what functions count
-//! Supplementary  2 if no surrogate       nchar types under _SC and version 140, which count code points
+//! Encoding      bytes of a character
+//! SingleByte    1                    char types of code pages 437 … 1258
+//! MultiByte     1 if ASCII           double-byte code pages, UTF-8, unknown: anything else is not
+//!                                    certain
+//! Utf16         2                    nchar types: code units are what functions count
+//! Supplementary 2 if no surrogate    nchar types under _SC and version 140, which count code
+//!                                    points
 //! ```
 //!
 //! Searching follows the collation. It is certain for binary collations (same code) and for

@@ -332,7 +332,7 @@ fn clock(from: Clock, to: Clock, count: i64, scale: u8) -> Outcome<i64> {
     let day = || to.of_day(moment.days).ok_or(EvalError::Conversion);
     match to {
         Clock::Date => Ok(moment.days),
-        // Past midnight a time would begin anew; whether it does is not certain.
+        // Past midnight a time would start over; whether it does is not certain.
         Clock::Time => {
             if rounded < DAY {
                 Ok(rounded)

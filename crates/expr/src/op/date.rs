@@ -12,7 +12,7 @@ use crate::op::date_text::milliseconds;
 
 /// A part of a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum DatePart {
     Year,
     Quarter,
     Month,
@@ -29,24 +29,24 @@ pub(crate) enum Part {
     Nanosecond,
 }
 
-impl Part {
+impl DatePart {
     /// By its name or abbreviation, in lower case.
-    pub(crate) fn named(name: &str) -> Option<Part> {
+    pub(crate) fn named(name: &str) -> Option<DatePart> {
         Some(match name {
-            "year" | "yy" | "yyyy" => Part::Year,
-            "quarter" | "qq" | "q" => Part::Quarter,
-            "month" | "mm" | "m" => Part::Month,
-            "dayofyear" | "dy" | "y" => Part::DayOfYear,
-            "day" | "dd" | "d" => Part::Day,
-            "week" | "wk" | "ww" => Part::Week,
-            "weekday" | "dw" | "w" => Part::WeekDay,
-            "iso_week" | "isowk" | "isoww" => Part::IsoWeek,
-            "hour" | "hh" => Part::Hour,
-            "minute" | "mi" | "n" => Part::Minute,
-            "second" | "ss" | "s" => Part::Second,
-            "millisecond" | "ms" => Part::Millisecond,
-            "microsecond" | "mcs" => Part::Microsecond,
-            "nanosecond" | "ns" => Part::Nanosecond,
+            "year" | "yy" | "yyyy" => DatePart::Year,
+            "quarter" | "qq" | "q" => DatePart::Quarter,
+            "month" | "mm" | "m" => DatePart::Month,
+            "dayofyear" | "dy" | "y" => DatePart::DayOfYear,
+            "day" | "dd" | "d" => DatePart::Day,
+            "week" | "wk" | "ww" => DatePart::Week,
+            "weekday" | "dw" | "w" => DatePart::WeekDay,
+            "iso_week" | "isowk" | "isoww" => DatePart::IsoWeek,
+            "hour" | "hh" => DatePart::Hour,
+            "minute" | "mi" | "n" => DatePart::Minute,
+            "second" | "ss" | "s" => DatePart::Second,
+            "millisecond" | "ms" => DatePart::Millisecond,
+            "microsecond" | "mcs" => DatePart::Microsecond,
+            "nanosecond" | "ns" => DatePart::Nanosecond,
             _ => return None,
         })
     }
@@ -54,11 +54,11 @@ impl Part {
     /// Parts of 100 ns, for the parts of a day.
     pub(crate) fn ticks(self) -> Option<i64> {
         Some(match self {
-            Part::Hour => 3_600 * SECOND,
-            Part::Minute => 60 * SECOND,
-            Part::Second => SECOND,
-            Part::Millisecond => SECOND / 1_000,
-            Part::Microsecond => SECOND / 1_000_000,
+            DatePart::Hour => 3_600 * SECOND,
+            DatePart::Minute => 60 * SECOND,
+            DatePart::Second => SECOND,
+            DatePart::Millisecond => SECOND / 1_000,
+            DatePart::Microsecond => SECOND / 1_000_000,
             _ => return None,
         })
     }
@@ -66,8 +66,8 @@ impl Part {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
-    Part {
-        part: Part,
+    DatePart {
+        part: DatePart,
         clock: Clock,
         a: Reg,
     },
@@ -87,7 +87,7 @@ pub(crate) enum Op {
         a: Reg,
     },
     Diff {
-        part: Part,
+        part: DatePart,
         clocks: (Clock, Clock),
         from: Reg,
         to: Reg,
@@ -107,7 +107,7 @@ pub(crate) enum Op {
 impl Op {
     pub(crate) fn run(&self, lanes: &Lanes, out: &mut Lane) {
         match *self {
-            Op::Part { part, clock, a } => date_parts(part, clock, lanes.at(a), out),
+            Op::DatePart { part, clock, a } => date_parts(part, clock, lanes.at(a), out),
             Op::AddCounts { factor, range, count, a } => {
                 zip(out, (lanes.at(count), lanes.at(a)), |count: i64, a: i64| {
                     let sum = count.checked_mul(factor).and_then(|added| a.checked_add(added));
@@ -156,39 +156,41 @@ impl Op {
 }
 
 /// What is asked for most has a loop of its own, in which part and clock are settled.
-fn date_parts(part: Part, clock: Clock, a: &Lane, out: &mut Lane) {
+fn date_parts(part: DatePart, clock: Clock, a: &Lane, out: &mut Lane) {
     match (part, clock) {
-        (Part::Year, Clock::DateTime) => map(out, a, |a| date_part(Part::Year, Clock::DateTime, a)),
-        (Part::Month, Clock::DateTime) => {
-            map(out, a, |a| date_part(Part::Month, Clock::DateTime, a))
+        (DatePart::Year, Clock::DateTime) => {
+            map(out, a, |a| date_part(DatePart::Year, Clock::DateTime, a))
         }
-        (Part::Year, Clock::Date) => map(out, a, |a| date_part(Part::Year, Clock::Date, a)),
+        (DatePart::Month, Clock::DateTime) => {
+            map(out, a, |a| date_part(DatePart::Month, Clock::DateTime, a))
+        }
+        (DatePart::Year, Clock::Date) => map(out, a, |a| date_part(DatePart::Year, Clock::Date, a)),
         _ => map(out, a, |a| date_part(part, clock, a)),
     }
 }
 
 #[inline(always)]
-fn date_part(part: Part, clock: Clock, count: i64) -> Outcome<i64> {
+fn date_part(part: DatePart, clock: Clock, count: i64) -> Outcome<i64> {
     let Moment { days, ticks } = clock.moment(count);
     let seconds = ticks / SECOND;
     Ok(match part {
-        Part::Year => calendar::ymd(days)?.0,
-        Part::Quarter => (calendar::ymd(days)?.1 + 2) / 3,
-        Part::Month => calendar::ymd(days)?.1,
-        Part::Day => calendar::ymd(days)?.2,
-        Part::DayOfYear => {
+        DatePart::Year => calendar::ymd(days)?.0,
+        DatePart::Quarter => (calendar::ymd(days)?.1 + 2) / 3,
+        DatePart::Month => calendar::ymd(days)?.1,
+        DatePart::Day => calendar::ymd(days)?.2,
+        DatePart::DayOfYear => {
             let (year, _, _) = calendar::ymd(days)?;
             days - calendar::days_of(year, 1, 1).ok_or(EvalError::Argument)? + 1
         }
-        Part::IsoWeek => calendar::iso_week(days)?,
-        Part::Hour => seconds / 3_600,
-        Part::Minute => seconds / 60 % 60,
-        Part::Second => seconds % 60,
-        Part::Millisecond if clock == Clock::DateTime => milliseconds(count) % 1_000,
-        Part::Millisecond => ticks % SECOND / 10_000,
-        Part::Microsecond => ticks % SECOND / 10,
-        Part::Nanosecond => ticks % SECOND * 100,
-        Part::Week | Part::WeekDay => return Err(EvalError::Argument),
+        DatePart::IsoWeek => calendar::iso_week(days)?,
+        DatePart::Hour => seconds / 3_600,
+        DatePart::Minute => seconds / 60 % 60,
+        DatePart::Second => seconds % 60,
+        DatePart::Millisecond if clock == Clock::DateTime => milliseconds(count) % 1_000,
+        DatePart::Millisecond => ticks % SECOND / 10_000,
+        DatePart::Microsecond => ticks % SECOND / 10,
+        DatePart::Nanosecond => ticks % SECOND * 100,
+        DatePart::Week | DatePart::WeekDay => return Err(EvalError::Argument),
     })
 }
 
@@ -204,21 +206,21 @@ fn add_months(clock: Clock, count: i64, months: i64) -> Outcome<i64> {
 }
 
 /// Boundaries of the part between two points in time; the result is an int.
-fn diff(part: Part, from: Moment, to: Moment) -> Outcome<i64> {
+fn diff(part: DatePart, from: Moment, to: Moment) -> Outcome<i64> {
     let months = |moment: Moment| {
         let (year, month, _) = calendar::ymd(moment.days)?;
         Ok::<i64, EvalError>(year * 12 + month - 1)
     };
     let between = |count: &dyn Fn(Moment) -> i64| count(to) - count(from);
     let crossed = match part {
-        Part::Year => months(to)? / 12 - months(from)? / 12,
-        Part::Quarter => months(to)? / 3 - months(from)? / 3,
-        Part::Month => months(to)? - months(from)?,
-        Part::Day | Part::DayOfYear | Part::WeekDay => to.days - from.days,
+        DatePart::Year => months(to)? / 12 - months(from)? / 12,
+        DatePart::Quarter => months(to)? / 3 - months(from)? / 3,
+        DatePart::Month => months(to)? - months(from)?,
+        DatePart::Day | DatePart::DayOfYear | DatePart::WeekDay => to.days - from.days,
         // 0001-01-01 is a Monday, so the first Sunday is day 6.
-        Part::Week => between(&|it| (it.days + 1).div_euclid(7)),
-        Part::IsoWeek => return Err(EvalError::Argument),
-        Part::Nanosecond => (to.days - from.days)
+        DatePart::Week => between(&|it| (it.days + 1).div_euclid(7)),
+        DatePart::IsoWeek => return Err(EvalError::Argument),
+        DatePart::Nanosecond => (to.days - from.days)
             .checked_mul(DAY)
             .and_then(|days| days.checked_add(to.ticks - from.ticks))
             .and_then(|ticks| ticks.checked_mul(100))
@@ -246,25 +248,25 @@ mod tests {
         let from = moment("2005-12-31 23:59:59.9999999");
         let to = moment("2006-01-01 00:00:00.0000000");
         let parts = [
-            Part::Year,
-            Part::Quarter,
-            Part::Month,
-            Part::DayOfYear,
-            Part::Day,
-            Part::Week,
-            Part::Hour,
-            Part::Minute,
-            Part::Second,
-            Part::Millisecond,
-            Part::Microsecond,
+            DatePart::Year,
+            DatePart::Quarter,
+            DatePart::Month,
+            DatePart::DayOfYear,
+            DatePart::Day,
+            DatePart::Week,
+            DatePart::Hour,
+            DatePart::Minute,
+            DatePart::Second,
+            DatePart::Millisecond,
+            DatePart::Microsecond,
         ];
         for part in parts {
             assert_eq!(diff(part, from, to), Ok(1), "{part:?}");
             assert_eq!(diff(part, to, from), Ok(-1), "{part:?}");
         }
-        assert_eq!(diff(Part::Nanosecond, from, to), Ok(100));
+        assert_eq!(diff(DatePart::Nanosecond, from, to), Ok(100));
         assert_eq!(
-            diff(Part::Second, moment("19000101"), moment("20000101")),
+            diff(DatePart::Second, moment("19000101"), moment("20000101")),
             Err(EvalError::Argument)
         );
     }
@@ -274,17 +276,17 @@ mod tests {
         let at = moment("2007-10-30 12:15:32.1234567");
         let count = at.days * DAY + at.ticks;
         let parts = [
-            (Part::Year, 2007),
-            (Part::Quarter, 4),
-            (Part::Month, 10),
-            (Part::DayOfYear, 303),
-            (Part::Day, 30),
-            (Part::Hour, 12),
-            (Part::Minute, 15),
-            (Part::Second, 32),
-            (Part::Millisecond, 123),
-            (Part::Microsecond, 123_456),
-            (Part::Nanosecond, 123_456_700),
+            (DatePart::Year, 2007),
+            (DatePart::Quarter, 4),
+            (DatePart::Month, 10),
+            (DatePart::DayOfYear, 303),
+            (DatePart::Day, 30),
+            (DatePart::Hour, 12),
+            (DatePart::Minute, 15),
+            (DatePart::Second, 32),
+            (DatePart::Millisecond, 123),
+            (DatePart::Microsecond, 123_456),
+            (DatePart::Nanosecond, 123_456_700),
         ];
         for (part, expected) in parts {
             assert_eq!(date_part(part, Clock::DateTime2, count), Ok(expected), "{part:?}");
@@ -294,8 +296,8 @@ mod tests {
     #[test]
     fn weeks_begin_on_sunday() {
         // 2006-01-01 was a Sunday.
-        assert_eq!(diff(Part::Week, moment("20060101"), moment("20060107")), Ok(0));
-        assert_eq!(diff(Part::Week, moment("20060107"), moment("20060108")), Ok(1));
+        assert_eq!(diff(DatePart::Week, moment("20060101"), moment("20060107")), Ok(0));
+        assert_eq!(diff(DatePart::Week, moment("20060107"), moment("20060108")), Ok(1));
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(crate) fn style(number: i64) -> Option<Style> {
 }
 
 impl Style {
-    /// Writes a point in time; `digits` behind the point, for datetime its milliseconds.
+    /// Writes a point in time; `digits` after the point, for datetime its milliseconds.
     pub(crate) fn write(
         self,
         clock: Clock,

@@ -23,7 +23,7 @@ pub(crate) struct Op {
 
 /// A pattern taken apart.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pattern(Vec<Part>);
+pub(crate) struct Pattern(Vec<PatternElement>);
 
 impl Pattern {
     /// The pattern of a literal; `None` for forms whose reading is not certain.
@@ -39,11 +39,11 @@ impl Pattern {
         let mut rest = text.bytes();
         while let Some(byte) = rest.next() {
             parts.push(match byte {
-                _ if Some(byte) == escape => Part::One(rest.next()?),
-                b'%' => Part::Any,
-                b'_' => Part::Each,
+                _ if Some(byte) == escape => PatternElement::One(rest.next()?),
+                b'%' => PatternElement::Any,
+                b'_' => PatternElement::Each,
                 b'[' => parse_set(&mut rest, escape)?,
-                _ => Part::One(byte),
+                _ => PatternElement::One(byte),
             });
         }
         Some(Pattern(parts))
@@ -74,7 +74,7 @@ impl Op {
         let mut last: Option<(usize, usize)> = None;
         loop {
             match (text.get(at * unit), pattern.get(part)) {
-                (_, Some(Part::Any)) => {
+                (_, Some(PatternElement::Any)) => {
                     part += 1;
                     last = Some((at, part));
                     continue;
@@ -93,12 +93,12 @@ impl Op {
         }
     }
 
-    fn takes(&self, part: &Part, byte: u8) -> Outcome<bool> {
+    fn takes(&self, part: &PatternElement, byte: u8) -> Outcome<bool> {
         match part {
-            Part::Any => Ok(false),
-            Part::Each => Ok(true),
-            Part::One(one) => Ok(self.is_same(*one, byte)),
-            Part::Set { ranges, is_negated } => {
+            PatternElement::Any => Ok(false),
+            PatternElement::Each => Ok(true),
+            PatternElement::One(one) => Ok(self.is_same(*one, byte)),
+            PatternElement::Set { ranges, is_negated } => {
                 for (from, to) in ranges {
                     if self.is_within(byte, *from, *to)? {
                         return Ok(!is_negated);
@@ -130,7 +130,7 @@ impl Op {
 
 /// One element of a pattern.
 #[derive(Debug, Clone, PartialEq)]
-enum Part {
+enum PatternElement {
     /// `%`
     Any,
     /// `_`
@@ -142,9 +142,9 @@ enum Part {
     },
 }
 
-/// What stands behind `[`. Forms whose reading is not certain (no end, an empty set, a hyphen at an
+/// What stands after `[`. Forms whose reading is not certain (no end, an empty set, a hyphen at an
 /// edge) are open.
-fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<Part> {
+fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<PatternElement> {
     let mut inner: Vec<u8> = Vec::new();
     loop {
         match rest.next()? {
@@ -163,7 +163,7 @@ fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<
     loop {
         members = match members {
             [] if ranges.is_empty() => return None,
-            [] => return Some(Part::Set { ranges, is_negated }),
+            [] => return Some(PatternElement::Set { ranges, is_negated }),
             [from, b'-', to, behind @ ..] if *from != b'-' && *to != b'-' => {
                 ranges.push((*from, *to));
                 behind

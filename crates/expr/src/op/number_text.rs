@@ -78,7 +78,7 @@ pub(crate) fn write_hex(bytes: &[u8], to: &mut Vec<u8>) {
     to.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
-/// Sign, digits before and behind the point.
+/// Sign, digits before and after the point.
 struct Plain<'a> {
     is_negative: bool,
     whole: &'a [u8],

@@ -24,7 +24,8 @@ pub(crate) enum Locator {
 }
 
 impl Candidates<'_> {
-    /// The heap or clustered index of a partition's table; of a partitioned one, its first partition.
+    /// The heap or clustered index of a partition's table; of a partitioned one, its first
+    /// partition.
     pub(crate) fn base_parts(&self, partition: &Partition) -> Vec<Partition> {
         self.parts_of_table(partition).into_iter().filter(|it| it.index.0 <= 1).collect()
     }
@@ -155,9 +156,9 @@ impl Candidates<'_> {
             .collect()
     }
 
-    /// Removes a row and its entries, as if the row had never been inserted. Rows with values off the
-    /// row are left alone, and so are tables with filtered indexes: whether the row has an entry
-    /// there is not known here.
+    /// Removes a row and its entries, as if the row had never been inserted. Rows with values off
+    /// the row are left alone, and so are tables with filtered indexes: whether the row has an
+    /// entry there is not known here.
     pub(crate) fn remove_row(
         &self,
         edit: &mut Edit<'_>,
@@ -182,8 +183,8 @@ impl Candidates<'_> {
         Some(())
     }
 
-    /// True when a column of the table is in no index, or only an included column of one: neither in
-    /// the clustered key, nor in the key of another index, nor part of a computed column or a
+    /// True when a column of the table is in no index, or only an included column of one: neither
+    /// in the clustered key, nor in the key of another index, nor part of a computed column or a
     /// filter.
     pub(crate) fn is_free(&self, partition: &Partition, column_id: i32) -> bool {
         let Some(table) = self.table(partition) else { return false };

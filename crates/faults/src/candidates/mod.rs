@@ -3,7 +3,8 @@
 //! ```text
 //! Partition      one partition of a heap or index: its owner, its first pages
 //! CandidatePage  a readable page of a partition, with its displaced torn-page bits restored
-//! Candidates     lists of pages by role, built at the first use: leaves and upper pages of clustered
+//! Candidates     lists of pages by role, built at the first use: leaves and upper pages of
+//!                clustered
 //!                indexes, pages of heaps, leaves of nonclustered indexes
 //! ```
 //!

@@ -15,7 +15,6 @@ use extentdb_format::page::{Growth, PageHeader, PageMut, PageRef, PageType, Slot
 use extentdb_format::record::Record;
 use extentdb_format::{PageBuf, PageBytes};
 
-/// One change.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Format { interval: Option<PageId> },

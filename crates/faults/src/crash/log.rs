@@ -48,7 +48,8 @@ impl LogWriter {
         Lsn { slot: self.block.record_count() + 1, ..self.block_lsn() }
     }
 
-    /// Appends a record. `payload` receives the LSN of the record, which a later record must refer to.
+    /// Appends a record. `payload` receives the LSN of the record, which a later record must refer
+    /// to.
     ///
     /// # Errors
     /// The payload does not fit in a block.

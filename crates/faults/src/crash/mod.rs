@@ -6,8 +6,9 @@
 //!              └───▶ BEGIN_CKPT END_CKPT BEGIN_XACT changes … COMMIT ──▶ log file
 //! ```
 //!
-//! Redo of the log over the data file must give the original database. With [`CrashOptions::leave_open`] the
-//! log ends inside a transaction that has changed one link of a tree.
+//! Redo of the log over the data file must give the original database. With
+//! [`CrashOptions::leave_open`] the log ends inside a transaction that has changed one link of a
+//! tree.
 
 mod history;
 mod log;
@@ -60,8 +61,8 @@ pub struct Crash {
     pub checkpoint: Lsn,
     /// LSN after the last block of the log.
     pub end: Lsn,
-    /// The pages with changes in the log, and their kind. The last image of a page may be on disk all
-    /// the same.
+    /// The pages with changes in the log, and their kind. The last image of a page may be on disk
+    /// all the same.
     pub pages: Vec<(PageId, &'static str)>,
     /// The page that the open transaction changed.
     pub open_page: Option<PageId>,
@@ -240,7 +241,8 @@ fn xact(number: u64) -> XactId {
 
 fn put(
     log: &mut LogWriter,
-    (op, context): (Op, Context),
+    op: Op,
+    context: Context,
     id: XactId,
     previous: Lsn,
     payload: &Payload<'_>,
@@ -253,20 +255,20 @@ fn begin(log: &mut LogWriter) -> Result<Lsn, Error> {
     let none = XactId::default();
     let payload =
         Payload::BeginCheckpoint(BeginCheckpoint { db_version: 661, ..BeginCheckpoint::default() });
-    let checkpoint = put(log, (Op::BEGIN_CKPT, Context::NULL), none, Lsn::ZERO, &payload)?;
+    let checkpoint = put(log, Op::BEGIN_CKPT, Context::NULL, none, Lsn::ZERO, &payload)?;
     let end = EndCheckpoint {
         minimum: checkpoint,
         db_version: 661,
         ..EndCheckpoint::default()
     };
-    put(log, (Op::END_CKPT, Context::NULL), none, checkpoint, &Payload::EndCheckpoint(end))?;
+    put(log, Op::END_CKPT, Context::NULL, none, checkpoint, &Payload::EndCheckpoint(end))?;
     Ok(checkpoint)
 }
 
 fn begin_xact(log: &mut LogWriter, id: XactId) -> Result<Lsn, Error> {
     let name: Vec<u8> = NAME.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let payload = Payload::BeginXact(BeginXact { name: LogText(&name), ..BeginXact::default() });
-    put(log, (Op::BEGIN_XACT, Context::NULL), id, Lsn::ZERO, &payload)
+    put(log, Op::BEGIN_XACT, Context::NULL, id, Lsn::ZERO, &payload)
 }
 
 /// Writes all changes, those of different pages in any order, those of one page in theirs.
@@ -293,14 +295,14 @@ fn write_changes(
         if let (Some(queue), Some(last)) = (queues.get_mut(chosen), last.get_mut(number as usize)) {
             let Some(step) = queue.steps.pop() else { continue };
             let part = part_of(queue.id, &queue.new, queue.lsn);
-            let op = step.op(PageHeader::of(&queue.new).kind());
-            *last = put(log, op, xact(number), *last, &step.payload(part, &queue.new))?;
+            let (op, context) = step.op(PageHeader::of(&queue.new).kind());
+            *last = put(log, op, context, xact(number), *last, &step.payload(part, &queue.new))?;
             queue.lsn = *last;
         }
     }
     for (number, begin) in (0..XACTS).zip(begins) {
         let end = Payload::EndXact(EndXact { begin, ..EndXact::default() });
-        put(log, (Op::COMMIT_XACT, Context::NULL), xact(number), begin, &end)?;
+        put(log, Op::COMMIT_XACT, Context::NULL, xact(number), begin, &end)?;
     }
     Ok(())
 }
@@ -325,6 +327,7 @@ fn leave_open(log: &mut LogWriter, id: PageId, page: &PageBytes) -> Result<(), E
     let after = PageId::NONE.to_bytes().to_vec();
     let step = Step::Header { offset: 16, before, after };
     let part = part_of(id, page, header.lsn());
-    put(log, step.op(header.kind()), open, begin, &step.payload(part, page))?;
+    let (op, context) = step.op(header.kind());
+    put(log, op, context, open, begin, &step.payload(part, page))?;
     Ok(())
 }

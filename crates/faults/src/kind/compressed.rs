@@ -21,25 +21,23 @@ const LINKS: &[u32] = &[8976, 8977, 8978, 8980, 8981];
 
 /// A leaf page of a compressed table for which `choose` finds something to do.
 fn page<T>(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     choose: impl Fn(&CandidatePage) -> Option<T>,
 ) -> Option<(CandidatePage, T)> {
-    let partitions = candidates.all_parts();
+    let partitions = db.all_parts();
     let compressed: Vec<_> = partitions
         .iter()
         .filter(|partition| {
             matches!(partition.compression, Compression::Row | Compression::Page)
                 && partition.index.0 <= 1
         })
-        .flat_map(|partition| {
-            candidates.leaf_pages(partition).into_iter().map(move |id| (id, partition))
-        })
+        .flat_map(|partition| db.leaf_pages(partition).into_iter().map(move |id| (id, partition)))
         .collect();
     let from = rng.below(compressed.len() as u64) as usize;
     let (before, after) = compressed.split_at_checked(from)?;
     after.iter().chain(before).find_map(|(id, partition)| {
-        let found = candidates.found(*id, partition)?;
+        let found = db.found(*id, partition)?;
         let chosen = choose(&found)?;
         Some((found, chosen))
     })
@@ -51,28 +49,28 @@ fn put_u16(page: &mut PageBuf, at: usize, value: u16) -> Option<()> {
 }
 
 fn lost(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     change: impl FnOnce(&mut PageBuf) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
-    changed(candidates, found, change, expected)
+    changed(db, found, change, expected)
         .map(|fault| fault.permit(LINKS).permit(crate::kind::raw::orphans(found)))
 }
 
 /// Row 151: the size of the compression information.
-pub(crate) fn information_size(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, at) = page(candidates, rng, |found| {
+pub(crate) fn information_size(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, at) = page(db, rng, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let has_both = ci.flags() & (HAS_ANCHOR | HAS_DICTIONARY) == HAS_ANCHOR | HAS_DICTIONARY;
         Some(PAGE_HEADER_BYTES + if has_both { 5 } else { 3 })
     })?;
-    lost(candidates, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
+    lost(db, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
 }
 
 /// Row 152: an entry of the dictionary ends past the end of the page.
-pub(crate) fn dictionary_entry(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, at) = page(candidates, rng, |found| {
+pub(crate) fn dictionary_entry(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, at) = page(db, rng, |found| {
         let ci = CiView::of(&found.page)
             .filter(|ci| ci.fault().is_none() && !ci.dictionary().is_empty())?;
         let ends_at = if ci.flags() & HAS_ANCHOR != 0 { 7 } else { 5 };
@@ -83,7 +81,7 @@ pub(crate) fn dictionary_entry(candidates: &Candidates<'_>, rng: &mut SplitMix64
             if ci.flags() & HAS_ANCHOR != 0 { word(PAGE_HEADER_BYTES + 3)? } else { ends_at };
         Some(PAGE_HEADER_BYTES + anchor_end + 2)
     })?;
-    lost(candidates, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
+    lost(db, &found, |page| put_u16(page, at, 0x1f00), &[5274, 8928])
 }
 
 /// A row in CD format and its first byte on the page.
@@ -101,13 +99,13 @@ fn row(found: &CandidatePage, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Opt
 }
 
 /// Row 153: a descriptor that there is not.
-pub(crate) fn descriptor(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn descriptor(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, (slot, at)) =
-        page(candidates, rng, |found| row(found, |_, record| record.column_count() > 0))?;
+        page(db, rng, |found| row(found, |_, record| record.column_count() > 0))?;
     // Below 128 columns the count is one byte.
     let wide = usize::from(*found.page.get(at + 1)? >= 0x80);
     let fault = lost(
-        candidates,
+        db,
         &found,
         |page| {
             *page.get_mut(at + 2 + wide)? |= 0x0f;
@@ -119,8 +117,8 @@ pub(crate) fn descriptor(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> O
 }
 
 /// Row 154: a value that begins with more bytes of its anchor than the anchor has.
-pub(crate) fn anchor_prefix(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, place)) = page(candidates, rng, |found| {
+pub(crate) fn anchor_prefix(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, range)) = page(db, rng, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let anchors = ci.anchors();
         let view = PageRef::new(&found.page);
@@ -143,10 +141,10 @@ pub(crate) fn anchor_prefix(candidates: &Candidates<'_>, rng: &mut SplitMix64) -
         })
     })?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
-            *page.get_mut(place.start)? = 0x7f;
+            *page.get_mut(range.start)? = 0x7f;
             Some(())
         },
         &[],

@@ -35,7 +35,7 @@ impl Harmless {
     pub const ALL: [Harmless; 4] =
         [Harmless::Garbage, Harmless::FirstRowsDeleted, Harmless::CaseChanged, Harmless::Ghosts];
 
-    /// Its name.
+    /// The name in test output.
     pub const fn name(self) -> &'static str {
         match self {
             Harmless::Garbage => "garbage",
@@ -48,23 +48,23 @@ impl Harmless {
     /// New images of pages; `None` when there is nothing to change.
     pub(crate) fn make(
         self,
-        candidates: &Candidates<'_>,
+        db: &Candidates<'_>,
         rng: &mut SplitMix64,
     ) -> Option<Vec<(PageId, PageBuf)>> {
         match self {
-            Harmless::Garbage => garbage(candidates, rng),
-            Harmless::FirstRowsDeleted => first_rows_deleted(candidates, rng),
-            Harmless::CaseChanged => case_changed(candidates, rng),
-            Harmless::Ghosts => ghosts(candidates, rng),
+            Harmless::Garbage => garbage(db, rng),
+            Harmless::FirstRowsDeleted => first_rows_deleted(db, rng),
+            Harmless::CaseChanged => case_changed(db, rng),
+            Harmless::Ghosts => ghosts(db, rng),
         }
     }
 }
 
 /// N1.
-fn garbage(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
-    let mut edit = Edit::new(candidates);
+fn garbage(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    let mut edit = Edit::new(db);
     for _ in 0..PAGES {
-        let Some(found) = candidates.row_page(rng).or_else(|| candidates.entry_page(rng)) else {
+        let Some(found) = db.row_page(rng).or_else(|| db.entry_page(rng)) else {
             break;
         };
         let free = usize::from(found.header().free_offset.get())..found.view().slot_array_start();
@@ -74,37 +74,32 @@ fn garbage(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(Pag
             .for_each(|byte| *byte = rng.next_u64() as u8);
     }
     let mut images = edit.images()?;
-    if let Some(extent) = candidates.free_extent(rng) {
+    if let Some(extent) = db.free_extent(rng) {
         // Nobody's pages carry no protection that could be right.
-        images.extend(extent.pages().filter(|page| candidates.stored(*page).is_some()).map(
-            |page| {
-                let mut image = PageBuf::zeroed();
-                image.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
-                (page, image)
-            },
-        ));
+        images.extend(extent.pages().filter(|page| db.stored(*page).is_some()).map(|page| {
+            let mut image = PageBuf::zeroed();
+            image.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+            (page, image)
+        }));
     }
     (!images.is_empty()).then_some(images)
 }
 
 /// N2.
-fn first_rows_deleted(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Vec<(PageId, PageBuf)>> {
-    let mut edit = Edit::new(candidates);
+fn first_rows_deleted(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+    let mut edit = Edit::new(db);
     let mut deleted = 0;
     for _ in 0..4 * PAGES {
-        let Some(found) = candidates.leaf(rng) else { break };
+        let Some(found) = db.leaf(rng) else { break };
         let is_row = found.record(0).is_some_and(|record| record.kind() == RecordKind::Primary);
         if !is_row || edit.has(found.id) || deleted == PAGES {
             continue;
         }
-        let entries = candidates.entries_of(&found, 0);
+        let entries = db.entries_of(&found, 0);
         // On a page that changed already the slots are others.
         let is_clear =
             entries.is_some_and(|entries| entries.iter().all(|(entry, _)| !edit.has(entry.id)));
-        if is_clear && candidates.remove_row(&mut edit, &found, 0).is_some() {
+        if is_clear && db.remove_row(&mut edit, &found, 0).is_some() {
             deleted += 1;
         }
     }
@@ -112,10 +107,7 @@ fn first_rows_deleted(
 }
 
 /// N6.
-fn case_changed(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Vec<(PageId, PageBuf)>> {
+fn case_changed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
     let ignores_case = |column: &PhysicalColumn| {
         let collation = column.ty.and_then(|ty| match ty {
             SqlType::Char { collation, .. } | SqlType::VarChar { len: Some(_), collation } => {
@@ -125,57 +117,53 @@ fn case_changed(
         });
         collation.is_some_and(|collation| !collation.is_binary() && collation.ignores_case())
     };
-    let spots = candidates.base_pages();
+    let pages = db.base_pages();
     let mut pick = |indexed: bool| {
-        candidates.pick_row(rng, &spots, |found, slot, _| {
-            let table = candidates.table(&found.partition)?;
+        db.pick_row(rng, &pages, |found, slot, _| {
+            let table = db.table(&found.partition)?;
             if table.columns.iter().any(|column| column.computed.is_some())
                 || table.indexes.iter().any(|index| index.filter.is_some())
             {
                 return None;
             }
-            candidates.columns(&found.partition).filter(|column| ignores_case(column)).find_map(
-                |column| {
-                    let is_it =
-                        candidates.is_indexed(&found.partition, column.column_id) == indexed;
-                    let place = span(&found.page, slot, column).filter(|_| is_it)?;
-                    let at =
-                        found.page.get(place.clone())?.iter().position(u8::is_ascii_alphabetic)?;
-                    Some((column.column_id, place.start + at, at))
-                },
-            )
+            db.columns(&found.partition).filter(|column| ignores_case(column)).find_map(|column| {
+                let is_it = db.is_indexed(&found.partition, column.column_id) == indexed;
+                let offset = span(&found.page, slot, column).filter(|_| is_it)?;
+                let at =
+                    found.page.get(offset.clone())?.iter().position(u8::is_ascii_alphabetic)?;
+                Some((column.column_id, offset.start + at, at))
+            })
         })
     };
-    let (found, slot, (id, place, at)) = pick(true).or_else(|| pick(false))?;
-    let mut edit = Edit::new(candidates);
-    *edit.page(found.id)?.get_mut(place)? ^= 0x20;
-    for (entry, slot) in candidates.entries_of(&found, slot)? {
-        let copies = candidates.sources(&entry.partition);
+    let (found, slot, (id, offset, at)) = pick(true).or_else(|| pick(false))?;
+    let mut edit = Edit::new(db);
+    *edit.page(found.id)?.get_mut(offset)? ^= 0x20;
+    for (entry, slot) in db.entries_of(&found, slot)? {
+        let copies = db.sources(&entry.partition);
         if let Some((copy, _)) = copies.iter().find(|(_, source)| *source == Source::Column(id)) {
-            let place = span(&entry.page, slot, copy)?.start + at;
-            *edit.page(entry.id)?.get_mut(place)? ^= 0x20;
+            let offset = span(&entry.page, slot, copy)?.start + at;
+            *edit.page(entry.id)?.get_mut(offset)? ^= 0x20;
         }
     }
     edit.images()
 }
 
 /// N7: a page of only ghosts.
-fn ghosts(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+fn ghosts(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
     let is_plain = |found: &CandidatePage| {
         let records = || (0..found.slots()).filter_map(|slot| found.record(slot));
-        let table = candidates.table(&found.partition);
+        let table = db.table(&found.partition);
         let has_filter =
             table.is_some_and(|table| table.indexes.iter().any(|index| index.filter.is_some()));
         !has_filter
             && records()
                 .all(|record| record.kind() == RecordKind::Primary && !has_pointers(&record))
     };
-    let (found, ()) = candidates.pick(rng, candidates.leaves(), |found, _| {
-        (found.has_links() && is_plain(found)).then_some(())
-    })?;
-    let mut edit = Edit::new(candidates);
+    let (found, ()) =
+        db.pick(rng, db.leaves(), |found, _| (found.has_links() && is_plain(found)).then_some(()))?;
+    let mut edit = Edit::new(db);
     for slot in 0..found.slots() {
-        let entries = candidates.entries_of(&found, slot)?;
+        let entries = db.entries_of(&found, slot)?;
         let all = entries.iter().map(|(entry, slot)| (entry.id, *slot)).chain([(found.id, slot)]);
         for (id, slot) in all.collect::<Vec<_>>() {
             let page = edit.page(id)?;

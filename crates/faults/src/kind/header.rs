@@ -15,25 +15,25 @@ use crate::row::exchange_slots;
 
 /// A changed page, protected as before.
 pub(crate) fn changed(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     change: impl FnOnce(&mut PageBuf) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
     let mut page = found.page.clone();
     change(&mut page)?;
-    reseal(candidates.image, found.id, &mut page)?;
+    reseal(db.image, found.id, &mut page)?;
     Some(Fault::on(found, page, expected))
 }
 
 /// A page that can no longer be processed: what follows in its tree is added.
 pub(crate) fn lost(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     change: impl FnOnce(&mut PageBuf) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
-    changed(candidates, found, change, &with_links(found, expected))
+    changed(db, found, change, &with_links(found, expected))
         .map(|fault| fault.permit(orphans(found)))
 }
 
@@ -49,41 +49,38 @@ fn random_slot(found: &CandidatePage, rng: &mut SplitMix64) -> u16 {
 }
 
 /// Row 21.
-pub(crate) fn page_type_index(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
+pub(crate) fn page_type_index(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
     // Pages from SQL Server 2000 name index 0 in their header, which is theirs as long as they are
     // data pages.
     let is_old = PageHeader::of(&found.page).alloc_unit().0 >> 48 == 0;
     let expected: &[u32] = if is_old { &[2533] } else { &[8938, 8928] };
-    lost(candidates, &found, header(|h| h.page_type = 2), expected)
+    lost(db, &found, header(|h| h.page_type = 2), expected)
 }
 
 /// Row 22.
-pub(crate) fn page_type_unknown(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    lost(candidates, &found, header(|h| h.page_type = 0x7f), &[8939, 8928])
+pub(crate) fn page_type_unknown(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    lost(db, &found, header(|h| h.page_type = 0x7f), &[8939, 8928])
 }
 
 /// Row 23.
-pub(crate) fn header_version(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
-    lost(candidates, &found, header(|h| h.header_version = 2), &[8939, 8928])
+pub(crate) fn header_version(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
+    lost(db, &found, header(|h| h.header_version = 2), &[8939, 8928])
 }
 
 /// Row 24.
-pub(crate) fn leaf_level(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    let fault = changed(candidates, &found, header(|h| h.level = 1), &[8931, 2531])?;
+pub(crate) fn leaf_level(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    let fault = changed(db, &found, header(|h| h.level = 1), &[8931, 2531])?;
     Some(fault.permit(&[8938, 8928]))
 }
 
 /// Row 25.
-pub(crate) fn upper_level(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.upper(rng)?;
-    changed(candidates, &found, header(|h| h.level += 1), &[8931, 2531])
+pub(crate) fn upper_level(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.upper(rng)?;
+    changed(db, &found, header(|h| h.level += 1), &[8931, 2531])
 }
 
 fn set_unit(unit: AllocUnitId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
@@ -94,125 +91,121 @@ fn set_unit(unit: AllocUnitId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// Rows 27 and 29: another table's unit; where there is none, row 28.
-pub(crate) fn owner(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    let others = [candidates.heap(rng), candidates.leaf(rng)].into_iter().flatten();
+pub(crate) fn owner(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    let others = [db.heap(rng), db.leaf(rng)].into_iter().flatten();
     let Some(other) =
         others.into_iter().find(|other| other.partition.object != found.partition.object)
     else {
-        return unknown_owner(candidates, &found);
+        return unknown_owner(db, &found);
     };
-    lost(candidates, &found, set_unit(other.partition.unit.id), &[2533, 2534])
+    lost(db, &found, set_unit(other.partition.unit.id), &[2533, 2534])
 }
 
 /// Row 28.
-pub(crate) fn owner_unknown(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    unknown_owner(candidates, &found)
+pub(crate) fn owner_unknown(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    unknown_owner(db, &found)
 }
 
-fn unknown_owner(candidates: &Candidates<'_>, found: &CandidatePage) -> Option<Fault> {
-    let ids = candidates.catalog.units.keys();
+fn unknown_owner(db: &Candidates<'_>, found: &CandidatePage) -> Option<Fault> {
+    let ids = db.catalog.units.keys();
     let free = AllocUnitId(ids.map(|unit| unit.0).max()? + (0x7000 << 16));
-    lost(candidates, found, set_unit(free), &[2533]).map(|fault| fault.permit(&[5233]))
+    lost(db, found, set_unit(free), &[2533]).map(|fault| fault.permit(&[5233]))
 }
 
 /// Row 38.
-pub(crate) fn slot_count_less(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    lost(candidates, &found, header(|h| h.slot_count.set(h.slot_count.get() - 1)), &[8939, 8928])
+pub(crate) fn slot_count_less(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    lost(db, &found, header(|h| h.slot_count.set(h.slot_count.get() - 1)), &[8939, 8928])
 }
 
 /// Row 39: what lies before the slot array is taken for a slot.
-pub(crate) fn slot_count_more(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    let fault =
-        lost(candidates, &found, header(|h| h.slot_count.set(h.slot_count.get() + 1)), &[8928])?;
+pub(crate) fn slot_count_more(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    let fault = lost(db, &found, header(|h| h.slot_count.set(h.slot_count.get() + 1)), &[8928])?;
     Some(fault.any_of(&[8939, 8941, 8942, 8944]))
 }
 
 /// Row 40.
-pub(crate) fn free_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
+pub(crate) fn free_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
     let change = header(|h| h.free_bytes.set(h.free_bytes.get().wrapping_add(2)));
-    lost(candidates, &found, change, &[8939, 8928])
+    lost(db, &found, change, &[8939, 8928])
 }
 
 /// Row 41.
-pub(crate) fn free_offset_low(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
-    lost(candidates, &found, header(|h| h.free_offset.set(40)), &[8939, 8928])
+pub(crate) fn free_offset_low(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
+    lost(db, &found, header(|h| h.free_offset.set(40)), &[8939, 8928])
 }
 
 /// Row 42: 20 bytes below the end of the last record.
-pub(crate) fn free_offset_short(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
+pub(crate) fn free_offset_short(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
     let end =
         |slot: u16| Some(usize::from(found.view().slot_offset(slot)?) + found.record(slot)?.len());
     let last = (0..found.slots()).filter_map(end).max()?;
     let short = last.checked_sub(20).filter(|short| *short > 96)? as u16;
-    lost(candidates, &found, header(|h| h.free_offset.set(short)), &[8943, 8928])
+    lost(db, &found, header(|h| h.free_offset.set(short)), &[8943, 8928])
 }
 
 /// Row 43.
-pub(crate) fn ghost_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    changed(candidates, &found, header(|h| h.ghost_count.set(h.ghost_count.get() + 1)), &[8927])
+pub(crate) fn ghost_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    changed(db, &found, header(|h| h.ghost_count.set(h.ghost_count.get() + 1)), &[8927])
 }
 
 /// Row 44.
-pub(crate) fn ghost_count_high(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
-    lost(candidates, &found, header(|h| h.ghost_count.set(h.slot_count.get() + 1)), &[8939, 8928])
+pub(crate) fn ghost_count_high(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
+    lost(db, &found, header(|h| h.ghost_count.set(h.slot_count.get() + 1)), &[8939, 8928])
 }
 
 /// Row 45.
-pub(crate) fn page_id(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
+pub(crate) fn page_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
     let wrong = PageId { page: found.id.page + 1, ..found.id };
-    lost(candidates, &found, header(|h| h.page_id_bytes = wrong.to_bytes()), &[8909, 8928])
+    lost(db, &found, header(|h| h.page_id_bytes = wrong.to_bytes()), &[8909, 8928])
 }
 
 /// Row 46: newer than any log. Of a file by itself that is worth a note, no more; the map of
 /// changed extents may contradict it.
-pub(crate) fn lsn_high(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.row_page(rng)?;
+pub(crate) fn lsn_high(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.row_page(rng)?;
     let lsn = found.header().lsn();
     let high = Lsn { vlf: lsn.vlf.saturating_add(1 << 20), ..lsn };
-    changed(candidates, &found, header(|h| h.lsn_bytes = high.to_bytes()), &[])
+    changed(db, &found, header(|h| h.lsn_bytes = high.to_bytes()), &[])
         .map(|fault| fault.permit(&[2515]))
 }
 
 /// Row 47: a page that is newer than the last full backup, and is not marked as changed.
-pub(crate) fn diff_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let boot = &candidates.catalog.boot;
+pub(crate) fn diff_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let boot = &db.catalog.boot;
     if !boot.status.is_clean() {
         return None;
     }
     let base = |file: FileId| {
-        let page = candidates.page(PageId { file, page: 0 })?;
+        let page = db.page(PageId { file, page: 0 })?;
         let own = FileHeaderView::new(&page).header().diff_base_lsn.unwrap_or_default();
-        // A boot page without a base is that of a rebuilt log: a check reports nothing about such a database.
+        // A boot page without a base is that of a rebuilt log: a check reports nothing about such a
+        // database.
         Some(boot.backup_lsn).filter(|base| !base.is_zero()).map(|base| base.max(own))
     };
-    let spots: Vec<_> = candidates.base_pages();
-    let (found, map) = candidates.pick(rng, &spots, |found, _| {
+    let pages: Vec<_> = db.base_pages();
+    let (found, map) = db.pick(rng, &pages, |found, _| {
         let map = MapKind::Diff.page_of(found.id);
-        let page = candidates.page(map)?;
+        let page = db.page(map)?;
         let is_marked = AllocationBitmap::of(&page).get(extent_bit(found.id));
         (found.header().lsn() > base(found.id.file)? && is_marked).then_some(map)
     })?;
-    let mut page = candidates.page(map)?;
+    let mut page = db.page(map)?;
     AllocationBitmapMut::of(&mut page).set(extent_bit(found.id), false);
-    reseal(candidates.image, map, &mut page)?;
+    reseal(db.image, map, &mut page)?;
     // One page of a database is named: the first that is newer.
-    let is_newer = |id: &PageId| {
-        header_of(candidates, *id).zip(base(id.file)).is_some_and(|(h, base)| h.lsn() > base)
-    };
-    let is_read = |id: &PageId| candidates.state(*id).is_some_and(|state| state.is_allocated());
+    let is_newer =
+        |id: &PageId| header_of(db, *id).zip(base(id.file)).is_some_and(|(h, base)| h.lsn() > base);
+    let is_read = |id: &PageId| db.state(*id).is_some_and(|state| state.is_allocated());
     let first = found.id.extent().pages().find(|id| is_read(id) && is_newer(id))?;
     let owner =
         crate::fault::Owner { is_system: true, ..crate::fault::Owner::of(&found.partition) };
@@ -224,100 +217,97 @@ fn extent_bit(page: PageId) -> u32 {
 }
 
 /// Row 48: the page header states a longer fixed part than its rows have.
-pub(crate) fn fixed_length(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn fixed_length(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = (0..16).find_map(|_| {
-        let found = candidates.heap_or_leaf(rng)?;
-        let usual = candidates.rowset(&found.partition)?.min_leaf;
+        let found = db.heap_or_leaf(rng)?;
+        let usual = db.rowset(&found.partition)?.min_leaf;
         (found.header().fixed_len.get() == usual).then_some(found)
     })?;
-    lost(candidates, &found, header(|h| h.fixed_len.set(h.fixed_len.get() + 4)), &[8944, 8928])
+    lost(db, &found, header(|h| h.fixed_len.set(h.fixed_len.get() + 4)), &[8944, 8928])
 }
 
 /// Row 49.
-pub(crate) fn slot_offset(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
+pub(crate) fn slot_offset(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
     let slot = random_slot(&found, rng);
     let change = |page: &mut PageBuf| {
         PageMut::new(page).set_slot_offset(slot, 0x20);
         Some(())
     };
-    lost(candidates, &found, change, &[8941, 8928]).map(|fault| fault.at_slot(slot))
+    lost(db, &found, change, &[8941, 8928]).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 50.
-pub(crate) fn slot_same(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
+pub(crate) fn slot_same(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
     let slot = 1 + rng.below(u64::from(found.slots()) - 1) as u16;
     let before = found.view().slot_offset(slot - 1)?;
     let change = |page: &mut PageBuf| {
         PageMut::new(page).set_slot_offset(slot, before);
         Some(())
     };
-    lost(candidates, &found, change, &[8942, 8928]).map(|fault| fault.at_slot(slot))
+    lost(db, &found, change, &[8942, 8928]).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 51.
-pub(crate) fn slot_middle(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap_or_leaf(rng)?;
+pub(crate) fn slot_middle(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap_or_leaf(rng)?;
     let slot = random_slot(&found, rng);
     let middle = found.view().slot_offset(slot)? + 5;
     let change = |page: &mut PageBuf| {
         PageMut::new(page).set_slot_offset(slot, middle);
         Some(())
     };
-    let fault = lost(candidates, &found, change, &[8928])?;
+    let fault = lost(db, &found, change, &[8928])?;
     // The bytes there may look like a record of any length; one that ends with its own leaves a gap
     // before it.
     Some(fault.any_of(&[8942, 8944, 8939]).permit(&[8943]).at_slot(slot))
 }
 
 /// Row 52.
-pub(crate) fn slots_exchanged(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn slots_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let long = |found: &CandidatePage, _: &mut SplitMix64| (found.slots() >= 4).then_some(());
-    let (found, ()) = candidates.pick(rng, candidates.leaves(), long)?;
-    disorder(candidates, &found, rng)
+    let (found, ()) = db.pick(rng, db.leaves(), long)?;
+    disorder(db, &found, rng)
 }
 
 /// Row 54.
-pub(crate) fn index_slots_exchanged(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
+pub(crate) fn index_slots_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let long = |found: &CandidatePage, _: &mut SplitMix64| (found.slots() >= 4).then_some(());
-    let (found, ()) = candidates.pick(rng, candidates.entries(), long)?;
-    disorder(candidates, &found, rng)
+    let (found, ()) = db.pick(rng, db.entries(), long)?;
+    disorder(db, &found, rng)
 }
 
 /// Two neighbouring slots in the middle of a page: the first and the last row stay what they are.
 pub(crate) fn disorder(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     rng: &mut SplitMix64,
 ) -> Option<Fault> {
     let inner = u64::from(found.slots().checked_sub(3).filter(|inner| *inner > 0)?);
     let slot = 1 + rng.below(inner) as u16;
-    let fault = changed(candidates, found, |page| exchange_slots(page, slot, slot + 1), &[2511])?;
+    let fault = changed(db, found, |page| exchange_slots(page, slot, slot + 1), &[2511])?;
     Some(fault.at_slot(slot))
 }
 
 /// Row 53: real heaps have pages with such links, so a check reports nothing about them.
-pub(crate) fn heap_links(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap(rng)?;
-    let neighbour = candidates.heaps().iter().map(|page| page.id).find(|id| *id != found.id)?;
+pub(crate) fn heap_links(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap(rng)?;
+    let neighbour = db.heaps().iter().map(|page| page.id).find(|id| *id != found.id)?;
     let change =
         header(|h| (h.prev_bytes, h.next_bytes) = (neighbour.to_bytes(), neighbour.to_bytes()));
-    changed(candidates, &found, change, &[]).map(|fault| fault.permit(&[8939, 8928]))
+    changed(db, &found, change, &[]).map(|fault| fault.permit(&[8939, 8928]))
 }
 
 /// A page id past the end of the file of `page`.
-pub(crate) fn beyond(candidates: &Candidates<'_>, page: PageId) -> PageId {
+pub(crate) fn beyond(db: &Candidates<'_>, page: PageId) -> PageId {
     PageId {
-        page: candidates.image.page_count(page.file).saturating_add(1_000),
+        page: db.image.page_count(page.file).saturating_add(1_000),
         ..page
     }
 }
 
 /// The next page of a leaf.
-pub(crate) fn next_of(candidates: &Candidates<'_>, id: PageId) -> Option<PageId> {
-    header_of(candidates, id).map(|header| header.next()).filter(|next| !next.is_none())
+pub(crate) fn next_of(db: &Candidates<'_>, id: PageId) -> Option<PageId> {
+    header_of(db, id).map(|header| header.next()).filter(|next| !next.is_none())
 }

@@ -16,74 +16,71 @@ use crate::row::{has_pointers, make_ghost};
 struct Stub {
     found: CandidatePage,
     slot: u16,
-    candidates: Rid,
+    target: Rid,
 }
 
 impl Stub {
-    fn change(&self, candidates: &Candidates<'_>, to: Rid, expected: &[u32]) -> Option<Fault> {
+    fn change(&self, db: &Candidates<'_>, to: Rid, expected: &[u32]) -> Option<Fault> {
         let at = offset_of(&self.found.page, self.slot)? + 1;
         let write = |page: &mut PageBuf| {
             page.get_mut(at..at + Rid::BYTES)?.copy_from_slice(&to.to_bytes());
             Some(())
         };
-        changed(candidates, &self.found, write, expected).map(|fault| fault.at_slot(self.slot))
+        changed(db, &self.found, write, expected).map(|fault| fault.at_slot(self.slot))
     }
 }
 
 /// A stub whose row exists and refers back to it.
 fn stub(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, u16) -> bool,
 ) -> Option<Stub> {
-    let (found, (slot, rid)) = candidates.pick(rng, candidates.heaps(), |found, rng| {
+    let (found, (slot, rid)) = db.pick(rng, db.heaps(), |found, rng| {
         let slots = found.slots();
         let from = rng.below(slots.into()) as u16;
         (0..slots).map(|at| (from + at) % slots).filter(|slot| suits(found, *slot)).find_map(
             |slot| {
                 let rid = found.record(slot)?.stub_target()?;
-                let moved = candidates.found(rid.page, &found.partition)?;
+                let moved = db.found(rid.page, &found.partition)?;
                 let back = moved.record(rid.slot.0)?.back_pointer()?;
                 (back == Rid::new(found.id, slot)).then_some((slot, rid))
             },
         )
     })?;
-    Some(Stub { found, slot, candidates: rid })
+    Some(Stub { found, slot, target: rid })
 }
 
 /// A forwarded row and its RID.
-fn moved_row(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<(CandidatePage, u16, Stub)> {
-    let stub = stub(candidates, rng, |_, _| true)?;
-    let found = candidates.found(stub.candidates.page, &stub.found.partition)?;
-    let slot = stub.candidates.slot.0;
+fn moved_row(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, u16, Stub)> {
+    let stub = stub(db, rng, |_, _| true)?;
+    let found = db.found(stub.target.page, &stub.found.partition)?;
+    let slot = stub.target.slot.0;
     Some((found, slot, stub))
 }
 
 /// Row 86.
-pub(crate) fn stub_target(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let stub = stub(candidates, rng, |_, _| true)?;
-    let slots = candidates.found(stub.candidates.page, &stub.found.partition)?.slots();
-    let unused = Rid::new(stub.candidates.page, slots + 5);
-    stub.change(candidates, unused, &[8993, 8994])
+pub(crate) fn stub_target(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let stub = stub(db, rng, |_, _| true)?;
+    let slots = db.found(stub.target.page, &stub.found.partition)?.slots();
+    let unused = Rid::new(stub.target.page, slots + 5);
+    stub.change(db, unused, &[8993, 8994])
 }
 
 /// Row 87: two stubs refer to one row, and none to the other.
-pub(crate) fn stub_shared(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let first = stub(candidates, rng, |_, _| true)?;
+pub(crate) fn stub_shared(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let first = stub(db, rng, |_, _| true)?;
     let is_other = |found: &CandidatePage, slot: u16| {
         found.partition.unit.id == first.found.partition.unit.id
             && (found.id, slot) != (first.found.id, first.slot)
     };
-    let second = stub(candidates, rng, is_other)?;
-    first.change(candidates, second.candidates, &[8972, 8994])
+    let second = stub(db, rng, is_other)?;
+    first.change(db, second.target, &[8972, 8994])
 }
 
 /// Row 88: the row refers back to another slot of its stub's page.
-pub(crate) fn back_pointer(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, stub) = moved_row(candidates, rng)?;
+pub(crate) fn back_pointer(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, stub) = moved_row(db, rng)?;
     let record = found.record(slot)?;
     let column = record.var(record.var_count().checked_sub(1)?)?;
     let end = offset_of(&found.page, slot)? + record.len() - tag_bytes(&record);
@@ -94,7 +91,7 @@ pub(crate) fn back_pointer(candidates: &Candidates<'_>, rng: &mut SplitMix64) ->
         Some(())
     };
     // An index refers to the row by its stub, which is not the slot that the row refers back to.
-    let fault = changed(candidates, &found, write, &[8971])?.permit(&[8993, 8994, 8951, 8952]);
+    let fault = changed(db, &found, write, &[8971])?.permit(&[8993, 8994, 8951, 8952]);
     Some(fault.at_slot(slot))
 }
 
@@ -103,8 +100,8 @@ fn tag_bytes(record: &Record<'_>) -> usize {
 }
 
 /// Row 89: a ghost as short as a stub, without a single column.
-pub(crate) fn stub_ghost(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let stub = stub(candidates, rng, |_, _| true)?;
+pub(crate) fn stub_ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let stub = stub(db, rng, |_, _| true)?;
     let at = offset_of(&stub.found.page, stub.slot)?;
     let write = |page: &mut PageBuf| {
         let record = page.get_mut(at..at + STUB_BYTES)?;
@@ -112,41 +109,37 @@ pub(crate) fn stub_ghost(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> O
         record.get_mut(..4)?.copy_from_slice(&[RecordKind::GhostData.bits(), 0, 4, 0]);
         Some(())
     };
-    let fault = changed(candidates, &stub.found, write, &[8994])?;
+    let fault = changed(db, &stub.found, write, &[8994])?;
     // The row still exists and refers back to its stub: an entry for the stub may count as
     // matched.
     Some(
         fault
-            .permit(candidates.cross(&stub.found.partition, &[8952]))
+            .permit(db.cross(&stub.found.partition, &[8952]))
             .permit(&[8927, 8951])
             .at_slot(stub.slot),
     )
 }
 
 /// Row 90: the row becomes an ordinary row, and its stub refers to none.
-pub(crate) fn forwarded_primary(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, slot, _) = moved_row(candidates, rng)?;
+pub(crate) fn forwarded_primary(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, _) = moved_row(db, rng)?;
     let at = offset_of(&found.page, slot)?;
     let write = |page: &mut PageBuf| {
         let status = page.get_mut(at)?;
         *status &= !0x0e;
         Some(())
     };
-    let fault = changed(candidates, &found, write, &[8993])?
-        .and(candidates.cross(&found.partition, &[8951]));
+    let fault = changed(db, &found, write, &[8993])?.and(db.cross(&found.partition, &[8951]));
     // The pointer back is now a column that the table does not have.
     Some(fault.permit(&[8952, 2537, 8960]).at_slot(slot))
 }
 
 /// Row 128: deleted, counted, and still in the indexes.
-pub(crate) fn row_removed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let heaps: Vec<_> = candidates.heaps().to_vec();
-    let (found, slot, ()) = candidates.pick_row(rng, &heaps, |found, _, record| {
+pub(crate) fn row_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let heaps: Vec<_> = db.heaps().to_vec();
+    let (found, slot, ()) = db.pick_row(rng, &heaps, |found, _, record| {
         let suits = !has_pointers(record) && record.kind() == RecordKind::Primary;
-        (suits && candidates.full_indexes(&found.partition).next().is_some()).then_some(())
+        (suits && db.full_indexes(&found.partition).next().is_some()).then_some(())
     })?;
     let write = |page: &mut PageBuf| {
         make_ghost(page, slot)?;
@@ -154,5 +147,5 @@ pub(crate) fn row_removed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> 
         ghosts.set(ghosts.get() + 1);
         Some(())
     };
-    changed(candidates, &found, write, &[8952]).map(|fault| fault.at_slot(slot))
+    changed(db, &found, write, &[8952]).map(|fault| fault.at_slot(slot))
 }

@@ -27,9 +27,9 @@ struct Chain {
 
 impl Chain {
     /// A chain of a user table with at least `pages` pages and an extent.
-    fn pick(candidates: &Candidates<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
-        candidates.pick_partition(rng, |partition| {
-            let pages = candidates.iam_chain(&partition.unit);
+    fn pick(db: &Candidates<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
+        db.pick_partition(rng, |partition| {
+            let pages = db.iam_chain(&partition.unit);
             let has_extents = pages
                 .first()
                 .is_some_and(|(_, page)| IamView::new(page).extents().next().is_some());
@@ -41,7 +41,7 @@ impl Chain {
     /// A change of one of its pages.
     fn change(
         &self,
-        candidates: &Candidates<'_>,
+        db: &Candidates<'_>,
         at: usize,
         change: impl FnOnce(&mut PageBuf) -> Option<()>,
         expected: &[u32],
@@ -49,7 +49,7 @@ impl Chain {
         let (id, page) = self.pages.get(at)?;
         let mut page = page.clone();
         change(&mut page)?;
-        reseal(candidates.image, *id, &mut page)?;
+        reseal(db.image, *id, &mut page)?;
         Some(Fault::new(*id, Owner::of(&self.partition), vec![(*id, page)], expected))
     }
 
@@ -71,67 +71,65 @@ fn set_next(next: PageId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// Row 103: a free extent in an interval that the table has an IAM page for.
-pub(crate) fn claims(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn claims(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (extent, found) = (0..64).find_map(|_| {
-        let found = candidates.heap_or_leaf(rng)?;
-        let extent = candidates.free_extent(rng)?;
-        candidates.iam_of(&found.partition.unit, extent.first_page()).map(|_| (extent, found))
+        let found = db.heap_or_leaf(rng)?;
+        let extent = db.free_extent(rng)?;
+        db.iam_of(&found.partition.unit, extent.first_page()).map(|_| (extent, found))
     })?;
-    set_bit(candidates, &found.partition, extent, true, &[8904, 8913])
+    set_bit(db, &found.partition, extent, true, &[8904, 8913])
 }
 
 /// Row 104: an extent of leaf pages or of heap pages only.
-pub(crate) fn loses(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn loses(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let found = (0..64).find_map(|_| {
-        let found = candidates.page_in_extent(rng)?;
-        let is_data = |page: PageId| match candidates.state(page) {
-            Some(state) if state.is_allocated() => candidates
-                .page(page)
-                .is_some_and(|page| PageHeader::of(&page).kind() == PageType::Data),
+        let found = db.page_in_extent(rng)?;
+        let is_data = |page: PageId| match db.state(page) {
+            Some(state) if state.is_allocated() => {
+                db.page(page).is_some_and(|page| PageHeader::of(&page).kind() == PageType::Data)
+            }
             _ => true,
         };
         found.id.extent().pages().all(is_data).then_some(found)
     })?;
     // What else is seen depends on which neighbours of the lost pages are left, and on what was in
     // them.
-    let fault = set_bit(candidates, &found.partition, found.id.extent(), false, &[8905])?;
+    let fault = set_bit(db, &found.partition, found.id.extent(), false, &[8905])?;
     Some(fault.permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
 /// Row 105: an extent of another table.
-pub(crate) fn shares(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn shares(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (extent, partition) = (0..64).find_map(|_| {
-        let found = candidates.page_in_extent(rng)?;
-        let other = candidates
+        let found = db.page_in_extent(rng)?;
+        let other = db
             .heap_or_leaf(rng)
             .filter(|other| other.partition.object != found.partition.object)?;
-        candidates
-            .iam_of(&other.partition.unit, found.id)
-            .map(|_| (found.id.extent(), other.partition))
+        db.iam_of(&other.partition.unit, found.id).map(|_| (found.id.extent(), other.partition))
     })?;
-    let fault = set_bit(candidates, &partition, extent, true, &[8904, 8913])?;
+    let fault = set_bit(db, &partition, extent, true, &[8904, 8913])?;
     Some(fault.any_of(&[2533, 2534]).permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
 fn set_bit(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     partition: &Partition,
     extent: Extent,
     value: bool,
     expected: &[u32],
 ) -> Option<Fault> {
-    let id = candidates.iam_of(&partition.unit, extent.first_page())?;
-    let mut page = candidates.page(id)?;
+    let id = db.iam_of(&partition.unit, extent.first_page())?;
+    let mut page = db.page(id)?;
     let index = extent.first_page().page % PAGES_PER_GAM / PAGES_PER_EXTENT;
     AllocationBitmapMut::of(&mut page).set(index, value);
-    reseal(candidates.image, id, &mut page)?;
+    reseal(db.image, id, &mut page)?;
     Some(Fault::new(extent.first_page(), Owner::of(partition), vec![(id, page)], expected))
 }
 
 /// Row 110: a page of a mixed extent that no IAM page lists any more.
-pub(crate) fn single_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (chain, slot, page) = candidates.pick_partition(rng, |partition| {
-        let pages = candidates.iam_chain(&partition.unit);
+pub(crate) fn single_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (chain, slot, page) = db.pick_partition(rng, |partition| {
+        let pages = db.iam_chain(&partition.unit);
         let slots = IamView::new(&pages.first()?.1).single_page_slots();
         let slot = slots.iter().position(|page| !page.is_none())?;
         let page = *slots.get(slot)?;
@@ -139,15 +137,15 @@ pub(crate) fn single_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> 
     })?;
     let zero =
         |image: &mut PageBuf| put(image, SINGLE_PAGES + PageId::BYTES * slot, &[0; PageId::BYTES]);
-    let fault = chain.change(candidates, 0, zero, &[8906])?;
+    let fault = chain.change(db, 0, zero, &[8906])?;
     Some(fault.about(page).permit(&OWNERLESS).permit(&[8929, 8993, 8994]))
 }
 
 /// Row 116: the chain continues at a page of rows.
-pub(crate) fn next_data_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 2).or_else(|| Chain::pick(candidates, rng, 1))?;
-    let page = candidates.row_page(rng)?.id;
-    let fault = chain.change(candidates, 0, set_next(page), &[2575])?;
+pub(crate) fn next_data_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 2).or_else(|| Chain::pick(db, rng, 1))?;
+    let page = db.row_page(rng)?.id;
+    let fault = chain.change(db, 0, set_next(page), &[2575])?;
     if chain.is_long() {
         // What the following pages listed has no owner now.
         let second = &[8905, 8906];
@@ -157,10 +155,10 @@ pub(crate) fn next_data_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) 
 }
 
 /// Row 117: of a chain of one page, the page before is none of an IAM at all.
-pub(crate) fn previous_wrong(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 2).or_else(|| Chain::pick(candidates, rng, 1))?;
+pub(crate) fn previous_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 2).or_else(|| Chain::pick(db, rng, 1))?;
     let other = (0..64).find_map(|_| {
-        let other = Chain::pick(candidates, rng, 1)?;
+        let other = Chain::pick(db, rng, 1)?;
         (other.partition.unit.id != chain.partition.unit.id).then_some(other.pages.first()?.0)
     })?;
     let at = usize::from(chain.is_long());
@@ -168,75 +166,68 @@ pub(crate) fn previous_wrong(candidates: &Candidates<'_>, rng: &mut SplitMix64) 
         PageHeader::of_mut(page).prev_bytes = other.to_bytes();
         Some(())
     };
-    Some(chain.change(candidates, at, set, &[])?.any_of(&[8969, 2576]))
+    Some(chain.change(db, at, set, &[])?.any_of(&[8969, 2576]))
 }
 
 /// Row 118.
-pub(crate) fn sequence(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 2)?;
+pub(crate) fn sequence(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 2)?;
     let wrong = IamView::new(&chain.pages.get(1)?.1).sequence() + 1;
-    chain.change(candidates, 1, |page| put(page, SEQUENCE, &wrong.to_le_bytes()), &[2577])
+    chain.change(db, 1, |page| put(page, SEQUENCE, &wrong.to_le_bytes()), &[2577])
 }
 
 /// Row 119: two IAM pages for one interval. What the second one lists is now elsewhere.
-pub(crate) fn interval_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 2)?;
+pub(crate) fn interval_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 2)?;
     let first = IamView::new(&chain.pages.first()?.1).interval();
-    let fault =
-        chain.change(candidates, 1, |page| put(page, INTERVAL, &first.to_bytes()), &[8947])?;
+    let fault = chain.change(db, 1, |page| put(page, INTERVAL, &first.to_bytes()), &[8947])?;
     Some(fault.permit(&[8905, 8904, 8913, 8910, 8906]).permit(&OWNERLESS))
 }
 
 /// Row 120: the interval of a file in another filegroup.
-pub(crate) fn interval_filegroup(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 1)?;
+pub(crate) fn interval_filegroup(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 1)?;
     let own = i32::from(chain.partition.unit.filegroup);
-    let files =
-        candidates.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
-    let file = files.map(|file| file.id).find(|file| candidates.image.page_count(*file) > 0)?;
+    let files = db.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
+    let file = files.map(|file| file.id).find(|file| db.image.page_count(*file) > 0)?;
     let interval = PageId { file, page: 0 };
-    let fault =
-        chain.change(candidates, 0, |page| put(page, INTERVAL, &interval.to_bytes()), &[8996])?;
+    let fault = chain.change(db, 0, |page| put(page, INTERVAL, &interval.to_bytes()), &[8996])?;
     Some(fault.permit(&[8905, 8904, 8913, 8910, 8906, 2579, 8929, 8993, 8994]).permit(&OWNERLESS))
 }
 
 /// Row 121: an extent past the end of the file.
-pub(crate) fn beyond_file(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 1)?;
+pub(crate) fn beyond_file(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 1)?;
     let interval = IamView::new(&chain.pages.first()?.1).interval();
-    let pages = candidates.image.page_count(interval.file).checked_sub(interval.page)?;
+    let pages = db.image.page_count(interval.file).checked_sub(interval.page)?;
     let extent = pages.div_ceil(PAGES_PER_EXTENT) + 100;
     let set = |page: &mut PageBuf| {
         AllocationBitmapMut::of(page).set(extent, true);
         Some(())
     };
     let far = PageId { page: interval.page + extent * PAGES_PER_EXTENT, ..interval };
-    let fault = chain
-        .change(candidates, 0, set, &[2579])
-        .filter(|_| extent < PAGES_PER_GAM / PAGES_PER_EXTENT)?;
+    let fault =
+        chain.change(db, 0, set, &[2579]).filter(|_| extent < PAGES_PER_GAM / PAGES_PER_EXTENT)?;
     Some(fault.about(far))
 }
 
 /// Row 122: the chain continues in that of another table.
-pub(crate) fn next_foreign(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn next_foreign(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (chain, other) = (0..64).find_map(|_| {
-        let chain = Chain::pick(candidates, rng, 1)?;
-        let other = Chain::pick(candidates, rng, 1)?;
+        let chain = Chain::pick(db, rng, 1)?;
+        let other = Chain::pick(db, rng, 1)?;
         let suits = chain.partition.object != other.partition.object && !chain.is_long();
         suits.then(|| Some((chain, other.pages.first()?.0)))?
     })?;
-    chain.change(candidates, 0, set_next(other), &[8959, 8969])
+    chain.change(db, 0, set_next(other), &[8959, 8969])
 }
 
 /// Row 123.
-pub(crate) fn page_type(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(candidates, rng, 1)?;
+pub(crate) fn page_type(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let chain = Chain::pick(db, rng, 1)?;
     let set = |page: &mut PageBuf| {
         PageHeader::of_mut(page).page_type = PageType::Data.to_byte();
         Some(())
     };
-    chain.change(candidates, 0, set, &[8946, 7965, 8905]).map(|fault| fault.permit(&[2576, 8906]))
+    chain.change(db, 0, set, &[8946, 7965, 8905]).map(|fault| fault.permit(&[2576, 8906]))
 }

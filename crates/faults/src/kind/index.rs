@@ -25,7 +25,7 @@ const NEIGHBOURS: u16 = 16;
 const DISORDER: &[u32] = &[2511, 2512, 8933, 8934];
 
 /// The byte of a value whose lowest bit can be flipped so that the result is another legal value.
-fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
+fn byte_of(column: &PhysicalColumn, range: &Range<usize>) -> Option<usize> {
     let skip = match column.ty? {
         // The first byte is the sign.
         SqlType::Decimal { .. } | SqlType::Numeric { .. } => 1,
@@ -33,19 +33,19 @@ fn byte_of(column: &PhysicalColumn, place: &Range<usize>) -> Option<usize> {
         SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. } => return None,
         _ => 0,
     };
-    Some(place.start + skip).filter(|at| *at < place.end)
+    Some(range.start + skip).filter(|at| *at < range.end)
 }
 
 /// Flips a bit of a value.
 fn flip(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     slot: u16,
     at: usize,
     expected: &[u32],
 ) -> Option<Fault> {
     let fault = changed(
-        candidates,
+        db,
         found,
         |page| {
             *page.get_mut(at)? ^= 1;
@@ -53,18 +53,18 @@ fn flip(
         },
         expected,
     )?;
-    Some(fault.of_key(key_text(candidates, found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, found, slot)).at_slot(slot))
 }
 
 /// An entry with an included column of its own: no key, no part of the row locator.
 fn included(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&Partition) -> bool,
 ) -> Option<(CandidatePage, u16, usize)> {
-    candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
+    db.pick_row(rng, db.entries(), |found, slot, _| {
         let columns = if suits(&found.partition) {
-            included_columns(candidates, &found.partition)
+            included_columns(db, &found.partition)
         } else {
             Vec::new()
         };
@@ -72,136 +72,124 @@ fn included(
     })
 }
 
-fn included_columns<'t>(
-    candidates: &'t Candidates<'_>,
-    partition: &Partition,
-) -> Vec<&'t PhysicalColumn> {
-    let base = candidates.base_parts(partition);
+fn included_columns<'t>(db: &'t Candidates<'_>, partition: &Partition) -> Vec<&'t PhysicalColumn> {
+    let base = db.base_parts(partition);
     let locator: Vec<Source> = base.first().map_or(Vec::new(), |base| {
-        let keys =
-            candidates.sources(base).into_iter().filter(|(column, _)| column.key_ordinal > 0);
+        let keys = db.sources(base).into_iter().filter(|(column, _)| column.key_ordinal > 0);
         keys.map(|(_, source)| source).collect()
     });
-    let own = candidates.sources(partition).into_iter().filter(|(column, source)| {
+    let own = db.sources(partition).into_iter().filter(|(column, source)| {
         column.key_ordinal == 0 && matches!(source, Source::Column(_)) && !locator.contains(source)
     });
     own.map(|(column, _)| column).collect()
 }
 
 /// Row 125.
-pub(crate) fn included_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, at) = included(candidates, rng, |_| true)?;
-    flip(candidates, &found, slot, at, PAIR)
+pub(crate) fn included_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, at) = included(db, rng, |_| true)?;
+    flip(db, &found, slot, at, PAIR)
 }
 
 /// Row 135: the same, in an index of a partitioned table.
-pub(crate) fn partition_index_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, slot, at) =
-        included(candidates, rng, |partition| candidates.base_parts(partition).len() > 1)?;
-    flip(candidates, &found, slot, at, PAIR)
+pub(crate) fn partition_index_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, at) = included(db, rng, |partition| db.base_parts(partition).len() > 1)?;
+    flip(db, &found, slot, at, PAIR)
 }
 
 /// Row 126: the entry refers to another row, which has an entry of its own.
-pub(crate) fn locator(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, places) = candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
-        let sources = candidates.sources(&found.partition);
-        let index = candidates.table(&found.partition)?.indexes.iter().find(|index| index.id == found.partition.index)?;
+pub(crate) fn locator(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, ranges) = db.pick_row(rng, db.entries(), |found, slot, _| {
+        let sources = db.sources(&found.partition);
+        let index = db.table(&found.partition)?.indexes.iter().find(|index| index.id == found.partition.index)?;
         let is_own = |source: &Source| {
             matches!(source, Source::Column(id) if index.columns.iter().any(|own| own.column_id == *id))
         };
         let other = (0..found.slots()).find(|other| *other != slot && found.record(*other).is_some())?;
         let partition = |column: &PhysicalColumn| {
-            let place = span(&found.page, slot, column)?;
+            let range = span(&found.page, slot, column)?;
             let bytes = value(&found.page, other, column)?;
-            (place.len() == bytes.len()).then_some((place, bytes))
+            (range.len() == bytes.len()).then_some((range, bytes))
         };
         let locator = sources.iter().filter(|(_, source)| !is_own(source));
-        let places: Option<Vec<_>> = locator.map(|(column, _)| partition(column)).collect();
-        places.filter(|places| places.iter().any(|(place, bytes)| found.page.get(place.clone()) != Some(bytes)))
+        let ranges: Option<Vec<_>> = locator.map(|(column, _)| partition(column)).collect();
+        ranges.filter(|ranges| ranges.iter().any(|(range, bytes)| found.page.get(range.clone()) != Some(bytes)))
     })?;
-    let fault = changed(candidates, &found, |page| put_all(page, &places), PAIR)?;
+    let fault = changed(db, &found, |page| put_all(page, &ranges), PAIR)?;
     Some(fault.permit(DISORDER).at_slot(slot))
 }
 
-fn put_all(page: &mut PageBuf, places: &[(Range<usize>, Vec<u8>)]) -> Option<()> {
-    for (place, bytes) in places {
-        page.get_mut(place.clone())?.copy_from_slice(bytes);
+fn put_all(page: &mut PageBuf, ranges: &[(Range<usize>, Vec<u8>)]) -> Option<()> {
+    for (range, bytes) in ranges {
+        page.get_mut(range.clone())?.copy_from_slice(bytes);
     }
     Some(())
 }
 
 /// Row 127: from the middle of a page, so that no separator is concerned.
-pub(crate) fn entry_removed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ()) = candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
+pub(crate) fn entry_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, ()) = db.pick_row(rng, db.entries(), |found, slot, _| {
         (slot > 0 && slot + 1 < found.slots()).then_some(())
     })?;
-    changed(candidates, &found, |page| remove(page, slot), &[8951]).map(|fault| fault.at_slot(slot))
+    changed(db, &found, |page| remove(page, slot), &[8951]).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 129: a column that an index has, too, changes in the table alone.
-pub(crate) fn base_column(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn base_column(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let is_copied = |found: &CandidatePage, column: &PhysicalColumn| {
-        let table = candidates.table(&found.partition);
+        let table = db.table(&found.partition);
         let logical = table.and_then(|table| table.column(column.column_id));
         logical.is_some_and(|logical| logical.computed.is_none())
     };
-    let (found, slot, at) = copied(candidates, rng, is_copied)?;
-    flip(candidates, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537, 8984]))
+    let (found, slot, at) = copied(db, rng, is_copied)?;
+    flip(db, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537, 8984]))
 }
 
 /// Row 133: the stored value of a computed column.
-pub(crate) fn computed_value(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn computed_value(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let is_computed = |found: &CandidatePage, column: &PhysicalColumn| {
-        let table = candidates.table(&found.partition);
+        let table = db.table(&found.partition);
         let logical = table.and_then(|table| table.column(column.column_id));
         logical.is_some_and(|logical| logical.computed.is_some() && logical.persisted)
     };
-    let (found, slot, at) = copied(candidates, rng, is_computed)?;
-    flip(candidates, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537]))
+    let (found, slot, at) = copied(db, rng, is_computed)?;
+    flip(db, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537]))
 }
 
 /// A value of a row that is no part of its clustered key and has a copy in an index.
 fn copied(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, &PhysicalColumn) -> bool,
 ) -> Option<(CandidatePage, u16, usize)> {
-    candidates.pick_row(rng, &candidates.base_pages(), |found, slot, record| {
+    db.pick_row(rng, &db.base_pages(), |found, slot, record| {
         if record.kind() != RecordKind::Primary {
             return None;
         }
-        candidates.columns(&found.partition).filter(|column| column.key_ordinal == 0).find_map(
-            |column| {
-                let is_it = candidates.is_indexed(&found.partition, column.column_id)
-                    && suits(found, column);
-                let place = span(&found.page, slot, column).filter(|_| is_it)?;
-                byte_of(column, &place)
-            },
-        )
+        db.columns(&found.partition).filter(|column| column.key_ordinal == 0).find_map(|column| {
+            let is_it = db.is_indexed(&found.partition, column.column_id) && suits(found, column);
+            let range = span(&found.page, slot, column).filter(|_| is_it)?;
+            byte_of(column, &range)
+        })
     })
 }
 
 /// Row 130: one entry three times, and two rows without one.
-pub(crate) fn entry_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, (at, bytes)) =
-        candidates.pick_row(rng, candidates.entries(), |found, slot, record| {
-            let next = found.record(slot.checked_add(1)?)?;
-            let second = found.record(slot.checked_add(2)?)?;
-            let len = record.len();
-            let is_entry = |other: &extentdb_format::record::Record<'_>| {
-                other.len() == len
-                    && other.kind() == RecordKind::Index
-                    && other.bytes() != record.bytes()
-            };
-            let at = |slot: u16| crate::candidates::offset_of(&found.page, slot);
-            (is_entry(&next) && is_entry(&second))
-                .then(|| Some(([at(slot + 1)?, at(slot + 2)?], record.bytes().to_vec())))?
-        })?;
+pub(crate) fn entry_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, (at, bytes)) = db.pick_row(rng, db.entries(), |found, slot, record| {
+        let next = found.record(slot.checked_add(1)?)?;
+        let second = found.record(slot.checked_add(2)?)?;
+        let len = record.len();
+        let is_entry = |other: &extentdb_format::record::Record<'_>| {
+            other.len() == len
+                && other.kind() == RecordKind::Index
+                && other.bytes() != record.bytes()
+        };
+        let at = |slot: u16| crate::candidates::offset_of(&found.page, slot);
+        (is_entry(&next) && is_entry(&second))
+            .then(|| Some(([at(slot + 1)?, at(slot + 2)?], record.bytes().to_vec())))?
+    })?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             for start in at {
@@ -215,122 +203,105 @@ pub(crate) fn entry_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -
 }
 
 /// Row 131: two entries exchange their included values.
-pub(crate) fn entries_exchanged(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, slot, (one, other)) =
-        candidates.pick_row(rng, candidates.entries(), |found, slot, _| {
-            let columns = included_columns(candidates, &found.partition);
-            (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
-                columns.iter().find_map(|column| {
-                    let one = span(&found.page, slot, column)?;
-                    let other = span(&found.page, other, column)?;
-                    let differ = found.page.get(one.clone()) != found.page.get(other.clone());
-                    (one.len() == other.len() && differ).then_some((one, other))
-                })
+pub(crate) fn entries_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, (one, other)) = db.pick_row(rng, db.entries(), |found, slot, _| {
+        let columns = included_columns(db, &found.partition);
+        (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
+            columns.iter().find_map(|column| {
+                let one = span(&found.page, slot, column)?;
+                let other = span(&found.page, other, column)?;
+                let differ = found.page.get(one.clone()) != found.page.get(other.clone());
+                (one.len() == other.len() && differ).then_some((one, other))
             })
-        })?;
+        })
+    })?;
     let first = found.page.get(one.clone())?.to_vec();
     let second = found.page.get(other.clone())?.to_vec();
     let swap = |page: &mut PageBuf| put_all(page, &[(one, second), (other, first)]);
-    changed(candidates, &found, swap, PAIR).map(|fault| fault.at_slot(slot))
+    changed(db, &found, swap, PAIR).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 134: the last row of a partition gets a key that belongs to the last partition, and so do
 /// its entries.
 ///
 /// The column that rows are distributed by must be the first one of the key, and an integer.
-pub(crate) fn wrong_partition(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, column, high) = candidates.pick_partition(rng, |partition| {
-        let partitions = candidates.base_parts(partition);
+pub(crate) fn wrong_partition(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, column, high) = db.pick_partition(rng, |partition| {
+        let partitions = db.base_parts(partition);
         let is_candidate = partition.is_clustered()
             && partitions.len() > 1
             && partitions.last()?.rowset != partition.rowset;
-        let own = candidates
-            .table(partition)?
-            .indexes
-            .iter()
-            .find(|index| index.id == partition.index)?;
-        let (_, partitioning) = candidates.catalog.partition_function_of(own)?;
+        let own = db.table(partition)?.indexes.iter().find(|index| index.id == partition.index)?;
+        let (_, partitioning) = db.catalog.partition_function_of(own)?;
         let is_it = |column: &&PhysicalColumn| is_candidate && column.column_id == partitioning;
-        let column =
-            candidates.rowset(partition)?.layout.key().first().copied().filter(is_it)?.clone();
-        let highs: Vec<i64> = partitions
-            .iter()
-            .filter_map(|partition| high_key(candidates, partition, &column))
-            .collect();
+        let column = db.rowset(partition)?.layout.key().first().copied().filter(is_it)?.clone();
+        let highs: Vec<i64> =
+            partitions.iter().filter_map(|partition| high_key(db, partition, &column)).collect();
         let is_ascending = highs.len() > 1 && highs.is_sorted_by(|a, b| a < b);
-        (is_ascending && high_key(candidates, partition, &column).is_some())
+        (is_ascending && high_key(db, partition, &column).is_some())
             .then(|| Some((partition.clone(), column, highs.last()?.checked_add(1)?)))?
     })?;
-    let found = candidates.found(*candidates.leaf_pages(&partition).last()?, &partition)?;
+    let found = db.found(*db.leaf_pages(&partition).last()?, &partition)?;
     let slot = found.slots().checked_sub(1)?;
-    let mut edit = Edit::new(candidates);
-    let place = span(&found.page, slot, &column)?;
-    put_int(edit.page(found.id)?, &place, high)?;
-    for (entry, at) in candidates.entries_of(&found, slot)? {
-        let copies = candidates.sources(&entry.partition);
+    let mut edit = Edit::new(db);
+    let range = span(&found.page, slot, &column)?;
+    put_int(edit.page(found.id)?, &range, high)?;
+    for (entry, at) in db.entries_of(&found, slot)? {
+        let copies = db.sources(&entry.partition);
         let copy = copies.iter().find(|(_, source)| *source == Source::Column(column.column_id))?;
-        let place = span(&entry.page, at, copy.0)?;
-        put_int(edit.page(entry.id)?, &place, high)?;
+        let range = span(&entry.page, at, copy.0)?;
+        put_int(edit.page(entry.id)?, &range, high)?;
     }
     let fault = edit.fault(&found, &[8984])?.permit(DISORDER).permit(&[8988]).permit(PAIR);
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// The highest value of the first key column of a partition.
-fn high_key(
-    candidates: &Candidates<'_>,
-    partition: &Partition,
-    column: &PhysicalColumn,
-) -> Option<i64> {
-    let found = candidates.found(*candidates.leaf_pages(partition).last()?, partition)?;
+fn high_key(db: &Candidates<'_>, partition: &Partition, column: &PhysicalColumn) -> Option<i64> {
+    let found = db.found(*db.leaf_pages(partition).last()?, partition)?;
     integer(column, &value(&found.page, found.slots().checked_sub(1)?, column)?)
 }
 
-fn put_int(page: &mut PageBuf, place: &Range<usize>, value: i64) -> Option<()> {
+fn put_int(page: &mut PageBuf, range: &Range<usize>, value: i64) -> Option<()> {
     let bytes = value.to_le_bytes();
-    page.get_mut(place.clone())?.copy_from_slice(bytes.get(..place.len())?);
+    page.get_mut(range.clone())?.copy_from_slice(bytes.get(..range.len())?);
     Some(())
 }
 
 /// Row 132: a filtered index gets the entry of a row that its predicate leaves out: a row of the
 /// table without an entry.
 ///
-/// The entry is inserted between two others whose first key column, an integer, is lower and higher.
-pub(crate) fn filtered_row(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, index) = candidates.pick_partition(rng, |partition| {
-        let index = candidates
-            .table(partition)?
-            .indexes
-            .iter()
-            .find(|index| index.id == partition.index)?;
+/// The entry is inserted between two others whose first key column, an integer, is lower and
+/// higher.
+pub(crate) fn filtered_row(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, index) = db.pick_partition(rng, |partition| {
+        let index =
+            db.table(partition)?.indexes.iter().find(|index| index.id == partition.index)?;
         index.filter.is_some().then_some((partition.clone(), index))
     })?;
-    let sources = candidates.sources(&partition);
+    let sources = db.sources(&partition);
     let (key, source) = *sources.iter().find(|(column, _)| column.key_ordinal == 1)?;
-    let bases = candidates.base_pages();
-    let (base, slot, wanted) = candidates.pick_row(rng, &bases, |found, slot, _| {
+    let bases = db.base_pages();
+    let (base, slot, wanted) = db.pick_row(rng, &bases, |found, slot, _| {
         let is_of_table = found.partition.object == partition.object;
-        let own = is_of_table.then(|| candidates.sources(&found.partition))?;
+        let own = is_of_table.then(|| db.sources(&found.partition))?;
         let (column, _) = own.iter().find(|(_, it)| *it == source)?;
         let wanted = integer(column, &value(&found.page, slot, column)?)?;
-        let locator = candidates.locator(found, slot)?;
-        candidates.find_entry(&found.partition, index, &locator).is_none().then_some(wanted)
+        let locator = db.locator(found, slot)?;
+        db.find_entry(&found.partition, index, &locator).is_none().then_some(wanted)
     })?;
     let at = |found: &CandidatePage, slot: u16| integer(key, &value(&found.page, slot, key)?);
-    let (entry, place) = candidates.leaf_pages(&partition).into_iter().find_map(|id| {
-        let found = candidates.found(id, &partition)?;
+    let (entry, gap) = db.leaf_pages(&partition).into_iter().find_map(|id| {
+        let found = db.found(id, &partition)?;
         let is_gap =
             |slot: &u16| at(&found, *slot - 1) < Some(wanted) && at(&found, *slot) > Some(wanted);
-        let place = (1..found.slots()).find(is_gap)?;
-        Some((found, place))
+        let gap = (1..found.slots()).find(is_gap)?;
+        Some((found, gap))
     })?;
-    let record = entry_for(candidates, &base, slot, &entry)?;
-    let insert = |page: &mut PageBuf| PageMut::new(page).insert(place, &record).then_some(());
+    let record = entry_for(db, &base, slot, &entry)?;
+    let insert = |page: &mut PageBuf| PageMut::new(page).insert(gap, &record).then_some(());
     // A check reports this only where it evaluates the predicate.
-    changed(candidates, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(place))
+    changed(db, &entry, insert, &[]).map(|fault| fault.permit(&[8952]).at_slot(gap))
 }
 
 fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {
@@ -343,13 +314,13 @@ fn integer(column: &PhysicalColumn, bytes: &[u8]) -> Option<i64> {
 
 /// The entry of a row as the index of `like` would have it.
 fn entry_for(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     base: &CandidatePage,
     slot: u16,
     like: &CandidatePage,
 ) -> Option<Vec<u8>> {
-    let own = candidates.sources(&base.partition);
-    let wanted = candidates.sources(&like.partition);
+    let own = db.sources(&base.partition);
+    let wanted = db.sources(&like.partition);
     let sample = (0..like.slots()).find_map(|slot| like.record(slot))?;
     let mut record =
         RecordBuilder::index(RecordKind::Index, usize::from(like.header().fixed_len.get()));

@@ -39,38 +39,38 @@ fn copy_key(
     let mut is_other = false;
     for column in key {
         match (span(page, slot, column), value(source, from, column)) {
-            (Some(place), Some(bytes)) if place.len() == bytes.len() => {
-                is_other |= page.get(place.clone())? != bytes;
-                partitions.push((place, bytes));
+            (Some(range), Some(bytes)) if range.len() == bytes.len() => {
+                is_other |= page.get(range.clone())? != bytes;
+                partitions.push((range, bytes));
             }
             // An uniquifier that is not stored on both sides.
             (None, Some(bytes)) if bytes.is_empty() => {}
             _ => return None,
         }
     }
-    for (place, bytes) in partitions {
-        page.get_mut(place)?.copy_from_slice(&bytes);
+    for (range, bytes) in partitions {
+        page.get_mut(range)?.copy_from_slice(&bytes);
     }
     is_other.then_some(())
 }
 
 /// The key columns of a partition, in key order.
-fn key_of(candidates: &Candidates<'_>, found: &CandidatePage) -> Option<Vec<PhysicalColumn>> {
+fn key_of(db: &Candidates<'_>, found: &CandidatePage) -> Option<Vec<PhysicalColumn>> {
     let key: Vec<PhysicalColumn> =
-        candidates.rowset(&found.partition)?.layout.key().into_iter().cloned().collect();
+        db.rowset(&found.partition)?.layout.key().into_iter().cloned().collect();
     (!key.is_empty()).then_some(key)
 }
 
 /// A leaf whose row `slot` gets the key of another row.
 fn moved(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     slot: u16,
     page: PageBuf,
     expected: &[u32],
 ) -> Option<Fault> {
     let fault = changed(
-        candidates,
+        db,
         found,
         |image| {
             *image = page;
@@ -78,13 +78,13 @@ fn moved(
         },
         expected,
     )?;
-    Some(fault.of_key(key_text(candidates, found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, found, slot)).at_slot(slot))
 }
 
 /// Row 68: a row in the middle gets the key of the second row after it.
-pub(crate) fn raised(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, page)) = candidates.pick(rng, candidates.leaves(), |found, rng| {
-        let key = key_of(candidates, found)?;
+pub(crate) fn raised(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(rng, db.leaves(), |found, rng| {
+        let key = key_of(db, found)?;
         let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
         let from = rng.below(inner.into()) as u16;
         (0..inner)
@@ -96,72 +96,68 @@ pub(crate) fn raised(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
                 Some((slot, page))
             })
     })?;
-    moved(candidates, &found, slot, page, &[2511])
-        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+    moved(db, &found, slot, page, &[2511]).map(|fault| fault.and(db.cross(&found.partition, MOVED)))
 }
 
 /// Row 69: the last row gets the key of the second row of the next page.
-pub(crate) fn raised_last(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    last_gets(candidates, rng, 1, &[8934])
+pub(crate) fn raised_last(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    last_gets(db, rng, 1, &[8934])
 }
 
 /// Row 73: the last row gets the key of the first row of the next page.
-pub(crate) fn doubled_across(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    last_gets(candidates, rng, 0, &[]).map(|fault| fault.any_of(&[2512, 8934]))
+pub(crate) fn doubled_across(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    last_gets(db, rng, 0, &[]).map(|fault| fault.any_of(&[2512, 8934]))
 }
 
 fn last_gets(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     from: u16,
     expected: &[u32],
 ) -> Option<Fault> {
-    let (found, (slot, page)) = candidates.pick(rng, candidates.leaves(), |found, _| {
-        let key = key_of(candidates, found)?;
-        let next = candidates.found(next_of(candidates, found.id)?, &found.partition)?;
+    let (found, (slot, page)) = db.pick(rng, db.leaves(), |found, _| {
+        let key = key_of(db, found)?;
+        let next = db.found(next_of(db, found.id)?, &found.partition)?;
         let slot =
             found.slots().checked_sub(1).filter(|_| found.has_links() && next.slots() > 2)?;
         let mut page = found.page.clone();
         copy_key(&key, &mut page, slot, &next.page, from)?;
         Some((slot, page))
     })?;
-    moved(candidates, &found, slot, page, expected)
-        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+    moved(db, &found, slot, page, expected)
+        .map(|fault| fault.and(db.cross(&found.partition, MOVED)))
 }
 
 /// Row 70: the first row gets a key below its separator, yet above all of the page before.
-pub(crate) fn lowered_first(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, page) = candidates
-        .pick(rng, candidates.uppers(), |upper, rng| {
+pub(crate) fn lowered_first(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, page) = db
+        .pick(rng, db.uppers(), |upper, rng| {
             let slots = upper.slots();
             let from = rng.below(slots.into()) as u16;
-            (0..slots)
-                .map(|at| (from + at) % slots)
-                .find_map(|slot| lower_child(candidates, upper, slot))
+            (0..slots).map(|at| (from + at) % slots).find_map(|slot| lower_child(db, upper, slot))
         })
         .map(|(_, (found, page))| (found, page))?;
-    moved(candidates, &found, 0, page, &[8933])
-        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+    moved(db, &found, 0, page, &[8933]).map(|fault| fault.and(db.cross(&found.partition, MOVED)))
 }
 
 fn lower_child(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     upper: &CandidatePage,
     slot: u16,
 ) -> Option<(CandidatePage, PageBuf)> {
-    let key = key_of(candidates, upper)?;
+    let key = key_of(db, upper)?;
     let first = key.first().filter(|column| !column.is_descending())?;
-    let found = candidates
+    let found = db
         .found(upper.record(slot)?.child()?, &upper.partition)
         .filter(CandidatePage::has_links)?;
-    let before = candidates.found(found.neighbours?.0, &upper.partition)?;
+    let before = db.found(found.neighbours?.0, &upper.partition)?;
     let high = integer(first, &before.page, before.slots().checked_sub(1)?)?;
     let separator = integer(first, &upper.page, slot)?;
     let wanted = high.checked_add(1).filter(|wanted| *wanted < separator)?;
-    let place = span(&found.page, 0, first).filter(|_| !is_ghost(&found.page, 0))?;
+    let range = span(&found.page, 0, first).filter(|_| !is_ghost(&found.page, 0))?;
     let mut page = found.page.clone();
     let bytes = wanted.to_le_bytes();
-    page.get_mut(place.clone())?.copy_from_slice(bytes.get(..place.len())?);
+    page.get_mut(range.clone())?.copy_from_slice(bytes.get(..range.len())?);
     Some((found, page))
 }
 
@@ -178,27 +174,24 @@ fn integer(column: &PhysicalColumn, page: &PageBuf, slot: u16) -> Option<i64> {
 }
 
 /// Row 71: an entry of a unique index gets the key of the one before it.
-pub(crate) fn index_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, page)) = candidates.pick(rng, candidates.entries(), |found, rng| {
-        let table = candidates.table(&found.partition)?;
+pub(crate) fn index_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(rng, db.entries(), |found, rng| {
+        let table = db.table(&found.partition)?;
         table.indexes.iter().find(|index| index.id == found.partition.index && index.unique)?;
-        let key = key_of(candidates, found)?;
+        let key = key_of(db, found)?;
         let pairs = found.slots().checked_sub(2).filter(|pairs| *pairs > 0)?;
         let slot = 1 + rng.below(pairs.into()) as u16;
         let mut page = found.page.clone();
         copy_key(&key, &mut page, slot, &found.page, slot - 1)?;
         Some((slot, page))
     })?;
-    moved(candidates, &found, slot, page, &[2512, 8951, 8952])
+    moved(db, &found, slot, page, &[2512, 8951, 8952])
 }
 
 /// Row 72: two rows with the same key and the same number.
-pub(crate) fn uniquifier_doubled(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, (slot, page)) = candidates.pick(rng, candidates.leaves(), |found, rng| {
-        let key = key_of(candidates, found)?;
+pub(crate) fn uniquifier_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(rng, db.leaves(), |found, rng| {
+        let key = key_of(db, found)?;
         let (number, rest) = key.split_last().filter(|(last, _)| last.is_uniquifier())?;
         let pairs = found.slots().checked_sub(1).filter(|pairs| *pairs > 0)?;
         let from = rng.below(pairs.into()) as u16;
@@ -213,19 +206,18 @@ pub(crate) fn uniquifier_doubled(
             Some((slot, page))
         })
     })?;
-    moved(candidates, &found, slot, page, &[2512])
-        .map(|fault| fault.and(candidates.cross(&found.partition, MOVED)))
+    moved(db, &found, slot, page, &[2512]).map(|fault| fault.and(db.cross(&found.partition, MOVED)))
 }
 
 /// An upper page with a separator, not the first of its page, that gets the key of a row near it.
 fn separator(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     source: impl Fn(&CandidatePage, u16) -> Option<(CandidatePage, u16)>,
     expected: &[u32],
 ) -> Option<Fault> {
-    let (found, (slot, page)) = candidates.pick(rng, candidates.uppers(), |found, rng| {
-        let key = key_of(candidates, found)?;
+    let (found, (slot, page)) = db.pick(rng, db.uppers(), |found, rng| {
+        let key = key_of(db, found)?;
         let inner = found.slots().checked_sub(1).filter(|inner| *inner > 0)?;
         let from = rng.below(inner.into()) as u16;
         (0..inner).map(|at| 1 + (from + at) % inner).find_map(|slot| {
@@ -236,7 +228,7 @@ fn separator(
         })
     })?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |image| {
             *image = page;
@@ -248,40 +240,34 @@ fn separator(
 }
 
 /// Row 74: the second row of the child becomes its separator.
-pub(crate) fn separator_raised(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn separator_raised(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let second = |found: &CandidatePage, slot: u16| {
-        let child = candidates.found(found.record(slot)?.child()?, &found.partition)?;
+        let child = db.found(found.record(slot)?.child()?, &found.partition)?;
         (child.slots() >= 3).then_some((child, 1))
     };
-    separator(candidates, rng, second, &[8933])
+    separator(db, rng, second, &[8933])
 }
 
 /// Row 75: the last row but one of the child before becomes the separator.
-pub(crate) fn separator_lowered(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
+pub(crate) fn separator_lowered(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let last_but_one = |found: &CandidatePage, slot: u16| {
-        let child = candidates.found(found.record(slot - 1)?.child()?, &found.partition)?;
+        let child = db.found(found.record(slot - 1)?.child()?, &found.partition)?;
         let row = child.slots().checked_sub(2).filter(|row| *row >= 1)?;
         Some((child, row))
     };
-    separator(candidates, rng, last_but_one, &[8934])
+    separator(db, rng, last_but_one, &[8934])
 }
 
 /// Row 76: the key of the leftmost slot of a level is not compared.
-pub(crate) fn separator_ignored(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, page) = candidates.pick(rng, candidates.uppers(), |found, _| {
-        let key = key_of(candidates, found).filter(|_| found.header().prev().is_none())?;
+pub(crate) fn separator_ignored(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, page) = db.pick(rng, db.uppers(), |found, _| {
+        let key = key_of(db, found).filter(|_| found.header().prev().is_none())?;
         let mut page = found.page.clone();
         copy_key(&key, &mut page, 0, &found.page, found.slots().checked_sub(1)?)?;
         Some(page)
     })?;
     changed(
-        candidates,
+        db,
         &found,
         |image| {
             *image = page;
@@ -293,64 +279,58 @@ pub(crate) fn separator_ignored(
 }
 
 /// An upper page with children to spare, and a slot in its middle.
-fn pointers(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, u16)> {
-    candidates.pick(rng, candidates.uppers(), |found, rng| {
+fn pointers(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, u16)> {
+    db.pick(rng, db.uppers(), |found, rng| {
         let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
         let slot = 1 + rng.below(inner.into()) as u16;
-        let leads =
-            |slot: u16| candidates.found(record_at(&found.page, slot)?.child()?, &found.partition);
+        let leads = |slot: u16| db.found(record_at(&found.page, slot)?.child()?, &found.partition);
         (leads(slot).is_some() && leads(slot + 1).is_some()).then_some(slot)
     })
 }
 
 /// Row 77: two slots refer to the same child, and none to the other one.
-pub(crate) fn child_doubled(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(candidates, rng)?;
+pub(crate) fn child_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(db, rng)?;
     let child = found.record(slot + 1)?.child()?;
-    let fault = changed(candidates, &found, |page| set_child(page, slot, child), &[8937, 8977])?;
+    let fault = changed(db, &found, |page| set_child(page, slot, child), &[8937, 8977])?;
     Some(fault.permit(&[8935, 8933, 8934]).at_slot(slot))
 }
 
 /// Row 78.
-pub(crate) fn child_foreign(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(candidates, rng)?;
-    let other =
-        candidates.heap(rng).filter(|heap| heap.partition.object != found.partition.object)?;
-    let fault = changed(candidates, &found, |page| set_child(page, slot, other.id), &[8977])?;
+pub(crate) fn child_foreign(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(db, rng)?;
+    let other = db.heap(rng).filter(|heap| heap.partition.object != found.partition.object)?;
+    let fault = changed(db, &found, |page| set_child(page, slot, other.id), &[8977])?;
     Some(fault.any_of(&[8926, 8976, 8980]).at_slot(slot))
 }
 
 /// Row 79.
-pub(crate) fn child_free(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(candidates, rng)?;
-    let free = free_page(candidates, rng)?;
-    let fault = changed(candidates, &found, |page| set_child(page, slot, free), &[8977])?;
+pub(crate) fn child_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(db, rng)?;
+    let free = free_page(db, rng)?;
+    let fault = changed(db, &found, |page| set_child(page, slot, free), &[8977])?;
     Some(fault.any_of(&[8976, 8980]).at_slot(slot))
 }
 
 /// Row 80.
-pub(crate) fn children_exchanged(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, slot) = pointers(candidates, rng)?;
+pub(crate) fn children_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot) = pointers(db, rng)?;
     let left = found.record(slot)?.child()?;
     let right = found.record(slot + 1)?.child()?;
     let exchange = |page: &mut PageBuf| {
         set_child(page, slot, right)?;
         set_child(page, slot + 1, left)
     };
-    let fault = changed(candidates, &found, exchange, &[8935])?;
+    let fault = changed(db, &found, exchange, &[8935])?;
     Some(fault.any_of(&[8933, 8934]).at_slot(slot))
 }
 
 /// Row 81: no page above the leaves may be empty.
-pub(crate) fn upper_emptied(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates
-        .upper(rng)
-        .or_else(|| candidates.pick(rng, candidates.uppers(), |_, _| Some(())).map(|it| it.0))?;
+pub(crate) fn upper_emptied(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found =
+        db.upper(rng).or_else(|| db.pick(rng, db.uppers(), |_, _| Some(())).map(|it| it.0))?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             let header = PageHeader::of_mut(page);

@@ -26,17 +26,14 @@ fn set_next(page: PageId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// A leaf page, and another one of its tree.
-fn far_pair(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<(CandidatePage, CandidatePage)> {
-    candidates.pick(rng, candidates.leaves(), |found, rng| far_leaf(candidates, found, rng))
+fn far_pair(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, CandidatePage)> {
+    db.pick(rng, db.leaves(), |found, rng| far_leaf(db, found, rng))
 }
 
 /// A leaf page of the same tree that is neither the page nor next to it, and has both neighbours
 /// itself.
 fn far_leaf(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     found: &CandidatePage,
     rng: &mut SplitMix64,
 ) -> Option<CandidatePage> {
@@ -46,72 +43,69 @@ fn far_leaf(
         let is_far = ![prev, next, found.id].contains(&other.id) && other.has_links();
         (is_far && other.partition.unit.id == own).then_some(())
     };
-    candidates.pick(rng, candidates.leaves(), suits).map(|(other, ())| other)
+    db.pick(rng, db.leaves(), suits).map(|(other, ())| other)
 }
 
 /// Row 30: the page before points here, and is not pointed back at.
-pub(crate) fn previous_none(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    changed(candidates, &found, set_prev(PageId::NONE), &[8936, 8935])
-        .map(|fault| fault.permit(&[8978]))
+pub(crate) fn previous_none(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    changed(db, &found, set_prev(PageId::NONE), &[8936, 8935]).map(|fault| fault.permit(&[8978]))
 }
 
 /// Row 31.
-pub(crate) fn previous_wrong(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, far) = far_pair(candidates, rng)?;
-    changed(candidates, &found, set_prev(far.id), &[8935, 8936, 8978])
+pub(crate) fn previous_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, far) = far_pair(db, rng)?;
+    changed(db, &found, set_prev(far.id), &[8935, 8936, 8978])
 }
 
 /// Row 32: the next page lacks a reference.
-pub(crate) fn next_none(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    changed(candidates, &found, set_next(PageId::NONE), &[8978])
-        .map(|fault| fault.permit(&[8936, 8935]))
+pub(crate) fn next_none(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    changed(db, &found, set_next(PageId::NONE), &[8978]).map(|fault| fault.permit(&[8936, 8935]))
 }
 
 /// Row 33.
-pub(crate) fn next_wrong(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, far) = far_pair(candidates, rng)?;
-    changed(candidates, &found, set_next(far.id), &[8936, 8978])
+pub(crate) fn next_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, far) = far_pair(db, rng)?;
+    changed(db, &found, set_next(far.id), &[8936, 8978])
 }
 
 /// Row 34. NOINDEX does not read the page that the link refers to, and reports that it was not
 /// encountered.
-pub(crate) fn next_index(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    let other =
-        candidates.pick(rng, candidates.entries(), |_, _| Some(())).map(|(other, ())| other)?;
-    let fault = changed(candidates, &found, set_next(other.id), &[8978])?;
+pub(crate) fn next_index(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    let other = db.pick(rng, db.entries(), |_, _| Some(())).map(|(other, ())| other)?;
+    let fault = changed(db, &found, set_next(other.id), &[8978])?;
     Some(fault.any_of(&[8982]).permit(&[8981]).unread_with_no_index(&[8982]))
 }
 
 /// Row 35.
-pub(crate) fn next_free(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    let free = candidates.free_extent(rng)?.first_page();
-    changed(candidates, &found, set_next(free), &[8981, 8978])
+pub(crate) fn next_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    let free = db.free_extent(rng)?.first_page();
+    changed(db, &found, set_next(free), &[8981, 8978])
 }
 
 /// Row 36.
-pub(crate) fn next_beyond(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    let fault = changed(candidates, &found, set_next(beyond(candidates, found.id)), &[8978])?;
+pub(crate) fn next_beyond(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    let fault = changed(db, &found, set_next(beyond(db, found.id)), &[8978])?;
     Some(fault.any_of(&[8981, 8968]))
 }
 
 /// Row 37: all children of one parent point at each other only, and their neighbours close the gap:
 /// every link is answered, and the parents know better.
-pub(crate) fn detached_cycle(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.upper(rng)?;
+pub(crate) fn detached_cycle(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.upper(rng)?;
     let children = children_of(&found);
     let first = *children.first()?;
     let last = *children.last()?;
-    let before = header_of(candidates, first)?.prev();
-    let after = header_of(candidates, last)?.next();
+    let before = header_of(db, first)?.prev();
+    let after = header_of(db, last)?.next();
     if before.is_none() || after.is_none() || first == last {
         return None;
     }
-    let mut edit = Edit::new(candidates);
+    let mut edit = Edit::new(db);
     edit.header(first, |header| header.prev_bytes = last.to_bytes())?;
     edit.header(last, |header| header.next_bytes = first.to_bytes())?;
     edit.header(before, |header| header.next_bytes = after.to_bytes())?;
@@ -121,7 +115,7 @@ pub(crate) fn detached_cycle(candidates: &Candidates<'_>, rng: &mut SplitMix64) 
 }
 
 /// A page without an owner, for dangling pointers.
-pub(crate) fn free_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<PageId> {
-    let first = candidates.free_extent(rng)?.first_page();
+pub(crate) fn free_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<PageId> {
+    let first = db.free_extent(rng)?.first_page();
     Some(PageId { page: first.page + rng.below(8) as u32, ..first })
 }

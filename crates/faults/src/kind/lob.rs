@@ -1,7 +1,8 @@
 //! Group 5: values off the row.
 //!
 //! ```text
-//! row: pointer or inline root -> node -> … -> data        a Site is a row with such a column, a Link one step down
+//! row: pointer or inline root -> node -> … -> data  a Site is a row with such a column, a Link one
+//!                                                   step down
 //! ```
 
 use std::ops::Range;
@@ -34,7 +35,7 @@ struct Site<'t> {
     slot: u16,
     column: &'t PhysicalColumn,
     /// The pointer or inline root on the row's page.
-    place: Range<usize>,
+    range: Range<usize>,
     is_inline: bool,
     is_overflow: bool,
     /// The first node.
@@ -55,7 +56,7 @@ struct Link {
 impl Site<'_> {
     /// The references stored in the row.
     fn own_links(&self) -> Vec<Link> {
-        let at = self.place.start;
+        let at = self.range.start;
         let link = |(index, target): (usize, &Rid)| {
             if self.is_inline {
                 let entry = at + 12 + 12 * index;
@@ -77,14 +78,9 @@ impl Site<'_> {
         self.links.iter().enumerate().map(link).collect()
     }
 
-    fn fault(
-        &self,
-        candidates: &Candidates<'_>,
-        edit: Edit<'_>,
-        expected: &[u32],
-    ) -> Option<Fault> {
+    fn fault(&self, db: &Candidates<'_>, edit: Edit<'_>, expected: &[u32]) -> Option<Fault> {
         let fault = edit.fault(&self.found, expected)?;
-        Some(fault.of_key(key_text(candidates, &self.found, self.slot)).at_slot(self.slot))
+        Some(fault.of_key(key_text(db, &self.found, self.slot)).at_slot(self.slot))
     }
 }
 
@@ -97,8 +93,8 @@ fn node(page: &PageBuf, rid: Rid) -> Option<(usize, LobRecord<'_>)> {
 }
 
 /// The references that a node holds.
-fn links_of(candidates: &Candidates<'_>, rid: Rid) -> Option<Vec<Link>> {
-    let page = candidates.page(rid.page)?;
+fn links_of(db: &Candidates<'_>, rid: Rid) -> Option<Vec<Link>> {
+    let page = db.page(rid.page)?;
     let (at, record) = node(&page, rid)?;
     let LobContent::Links(links) = record.content() else { return None };
     let (first, step, wide) = if links.internal { (20, 16, 8) } else { (24, 12, 4) };
@@ -116,16 +112,16 @@ fn links_of(candidates: &Candidates<'_>, rid: Rid) -> Option<Vec<Link>> {
 
 /// A row with a value off it, for which `choose` returns a change.
 fn site<'t, T>(
-    candidates: &'t Candidates<'_>,
+    db: &'t Candidates<'_>,
     rng: &mut SplitMix64,
     mut choose: impl FnMut(&Site<'t>) -> Option<T>,
 ) -> Option<(Site<'t>, T)> {
-    let spots = candidates.base_pages();
-    let (_, _, chosen) = candidates.pick_row(rng, &spots, |found, slot, record| {
-        let columns = &candidates.catalog.rowsets.get(&found.partition.rowset)?.layout.columns;
+    let pages = db.base_pages();
+    let (_, _, chosen) = db.pick_row(rng, &pages, |found, slot, record| {
+        let columns = &db.catalog.rowsets.get(&found.partition.rowset)?.layout.columns;
         columns.iter().filter(|column| !column.is_dropped()).find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };
-            let place = pointer_span(&found.page, slot, column)?;
+            let range = pointer_span(&found.page, slot, column)?;
             let (is_inline, is_overflow, links) =
                 match LobPointer::parse(&bytes, column.ty?.may_have_text_pointer()) {
                     LobPointer::Text { root, .. } => (false, false, vec![root]),
@@ -134,13 +130,12 @@ fn site<'t, T>(
                     }
                     _ => return None,
                 };
-            let is_sound = links.iter().all(|rid| {
-                candidates.page(rid.page).is_some_and(|page| node(&page, *rid).is_some())
-            });
-            let found = candidates
-                .found(found.id, &found.partition)
-                .filter(|_| is_sound && !links.is_empty())?;
-            let site = Site { found, slot, column, place, is_inline, is_overflow, links };
+            let is_sound = links
+                .iter()
+                .all(|rid| db.page(rid.page).is_some_and(|page| node(&page, *rid).is_some()));
+            let found =
+                db.found(found.id, &found.partition).filter(|_| is_sound && !links.is_empty())?;
+            let site = Site { found, slot, column, range, is_inline, is_overflow, links };
             let chosen = choose(&site)?;
             Some((site, chosen))
         })
@@ -149,10 +144,10 @@ fn site<'t, T>(
 }
 
 /// A data node below a row, with the reference to it.
-fn data_link(candidates: &Candidates<'_>, site: &Site<'_>) -> Option<Link> {
+fn data_link(db: &Candidates<'_>, site: &Site<'_>) -> Option<Link> {
     let mut link = *site.own_links().first()?;
     for _ in 0..DEPTH_MAX {
-        match links_of(candidates, link.target) {
+        match links_of(db, link.target) {
             Some(links) => link = *links.first()?,
             None => return Some(link),
         }
@@ -162,10 +157,10 @@ fn data_link(candidates: &Candidates<'_>, site: &Site<'_>) -> Option<Link> {
 
 /// The references of one node with two children at least: of an inner node if there is one, else of
 /// the row.
-fn siblings(candidates: &Candidates<'_>, site: &Site<'_>) -> Option<Vec<Link>> {
+fn siblings(db: &Candidates<'_>, site: &Site<'_>) -> Option<Vec<Link>> {
     let mut links = site.own_links();
     for _ in 0..DEPTH_MAX {
-        match links_of(candidates, links.first()?.target) {
+        match links_of(db, links.first()?.target) {
             Some(below) => links = below,
             None => break,
         }
@@ -175,19 +170,19 @@ fn siblings(candidates: &Candidates<'_>, site: &Site<'_>) -> Option<Vec<Link>> {
 
 /// A LOB page that a row refers to, with its owner.
 pub(crate) fn lob_pages(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&PageHeader) -> bool,
 ) -> Option<(PageId, Owner)> {
-    let (_, (id, owner)) = site(candidates, rng, |site| {
+    let (_, (id, owner)) = site(db, rng, |site| {
         let mut links = site.own_links();
         for _ in 0..DEPTH_MAX {
             let id = links.first()?.target.page;
-            let header = header_of(candidates, id)?;
-            if suits(&header) && is_lob_unit(candidates, header.alloc_unit()) {
+            let header = header_of(db, id)?;
+            if suits(&header) && is_lob_unit(db, header.alloc_unit()) {
                 return Some((id, owner_of(site, &header)));
             }
-            links = links_of(candidates, links.first()?.target)?;
+            links = links_of(db, links.first()?.target)?;
         }
         None
     })?;
@@ -203,17 +198,17 @@ fn owner_of(site: &Site<'_>, header: &PageHeader) -> Owner {
 
 /// A change of a LOB page; the fault is about the node.
 fn on_node(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     site: &Site<'_>,
     rid: Rid,
     change: impl FnOnce(&mut PageBuf, usize) -> Option<()>,
     expected: &[u32],
 ) -> Option<Fault> {
-    let mut page = candidates.page(rid.page)?;
+    let mut page = db.page(rid.page)?;
     let owner = owner_of(site, PageHeader::of(&page));
     let (at, _) = node(&page, rid)?;
     change(&mut page, at)?;
-    reseal(candidates.image, rid.page, &mut page)?;
+    reseal(db.image, rid.page, &mut page)?;
     Some(Fault::new(rid.page, owner, vec![(rid.page, page)], expected).at_slot(rid.slot.0))
 }
 
@@ -223,23 +218,23 @@ fn put(page: &mut PageBuf, at: usize, bytes: &[u8]) -> Option<()> {
 }
 
 /// Row 92.
-pub(crate) fn slot_unused(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, (link, slots)) = site(candidates, rng, |site| {
+pub(crate) fn slot_unused(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, (link, slots)) = site(db, rng, |site| {
         let link = *site.own_links().first()?;
-        Some((link, PageRef::new(&*candidates.page(link.target.page)?).slot_count()))
+        Some((link, PageRef::new(&*db.page(link.target.page)?).slot_count()))
     })?;
     let unused = Rid::new(link.target.page, slots + 5);
-    let mut edit = Edit::new(candidates);
+    let mut edit = Edit::new(db);
     put(edit.page(link.page)?, link.rid_at, &unused.to_bytes())?;
-    site.fault(candidates, edit, &[8965, 8964, OWNED])
+    site.fault(db, edit, &[8965, 8964, OWNED])
 }
 
 /// Row 93: the id of the value in the row.
-pub(crate) fn text_id(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, ()) = site(candidates, rng, |_| Some(()))?;
-    let at = site.place.start + if site.is_inline { 8 } else { 4 };
+pub(crate) fn text_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, ()) = site(db, rng, |_| Some(()))?;
+    let at = site.range.start + if site.is_inline { 8 } else { 4 };
     let fault = changed(
-        candidates,
+        db,
         &site.found,
         |page| {
             *page.get_mut(at)? ^= 0x40;
@@ -248,54 +243,50 @@ pub(crate) fn text_id(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
         &[8961, OWNED],
     )?;
     Some(
-        fault
-            .permit(&[8964, 8965])
-            .of_key(key_text(candidates, &site.found, site.slot))
-            .at_slot(site.slot),
+        fault.permit(&[8964, 8965]).of_key(key_text(db, &site.found, site.slot)).at_slot(site.slot),
     )
 }
 
 /// Row 94: the id of the value in a node.
-pub(crate) fn node_text_id(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(candidates, rng, |site| data_link(candidates, site))?;
+pub(crate) fn node_text_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, link) = site(db, rng, |site| data_link(db, site))?;
     let flip = |page: &mut PageBuf, at: usize| {
         *page.get_mut(at + 6)? ^= 0x40;
         Some(())
     };
-    on_node(candidates, &site, link.target, flip, &[8961, OWNED])
-        .map(|fault| fault.permit(&[8964, 8965]))
+    on_node(db, &site, link.target, flip, &[8961, OWNED]).map(|fault| fault.permit(&[8964, 8965]))
 }
 
 /// Row 95.
-pub(crate) fn node_type(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(candidates, rng, |site| data_link(candidates, site))?;
+pub(crate) fn node_type(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, link) = site(db, rng, |site| data_link(db, site))?;
     let set = |page: &mut PageBuf, at: usize| put(page, at + 12, &9u16.to_le_bytes());
-    on_node(candidates, &site, link.target, set, &[8962, OWNED]).map(|fault| fault.permit(&[8961]))
+    on_node(db, &site, link.target, set, &[8962, OWNED]).map(|fault| fault.permit(&[8961]))
 }
 
 /// Row 97: two references to one child, none to its neighbour.
-pub(crate) fn children_equal(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, links) = site(candidates, rng, |site| siblings(candidates, site))?;
+pub(crate) fn children_equal(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, links) = site(db, rng, |site| siblings(db, site))?;
     let [first, second, ..] = links[..] else { return None };
-    let mut edit = Edit::new(candidates);
+    let mut edit = Edit::new(db);
     put(edit.page(second.page)?, second.rid_at, &first.target.to_bytes())?;
-    let fault = site.fault(candidates, edit, &[8974, 8964, OWNED])?;
+    let fault = site.fault(db, edit, &[8974, 8964, OWNED])?;
     Some(inner(site, fault, second).permit(&[8961]))
 }
 
 /// Row 98: the recorded end of the last part is one byte too high.
-pub(crate) fn child_size(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, (link, (at, bytes))) = site(candidates, rng, |site| {
-        let link = *siblings(candidates, site).or_else(|| Some(site.own_links()))?.last()?;
+pub(crate) fn child_size(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, (link, (at, bytes))) = site(db, rng, |site| {
+        let link = *siblings(db, site).or_else(|| Some(site.own_links()))?.last()?;
         Some((link, link.end?))
     })?;
-    let mut edit = Edit::new(candidates);
+    let mut edit = Edit::new(db);
     let end = edit.page(link.page)?.get_mut(at..at + bytes)?;
     let mut number = [0; 8];
     number.get_mut(..bytes)?.copy_from_slice(end);
     let longer = u64::from_le_bytes(number) + 1;
     end.copy_from_slice(longer.to_le_bytes().get(..bytes)?);
-    let fault = site.fault(candidates, edit, &[8961, OWNED])?;
+    let fault = site.fault(db, edit, &[8961, OWNED])?;
     Some(inner(site, fault, link))
 }
 
@@ -305,11 +296,10 @@ fn inner(site: Site<'_>, fault: Fault, link: Link) -> Fault {
 }
 
 /// Row 99: the column becomes NULL, with no bytes; its value has no owner.
-pub(crate) fn value_null(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, record) = site(candidates, rng, |site| {
+pub(crate) fn value_null(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, record) = site(db, rng, |site| {
         let column = site.column;
-        let is_nullable =
-            candidates.table(&site.found.partition)?.column(column.column_id)?.nullable;
+        let is_nullable = db.table(&site.found.partition)?.column(column.column_id)?.nullable;
         let record = site.found.record(site.slot)?;
         let index = column
             .leaf
@@ -317,43 +307,38 @@ pub(crate) fn value_null(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> O
             .checked_neg()?
             .checked_sub(1)
             .and_then(|index| u16::try_from(index).ok())?;
-        (is_nullable && !candidates.is_indexed(&site.found.partition, column.column_id))
+        (is_nullable && !db.is_indexed(&site.found.partition, column.column_id))
             .then(|| with_var(&record, index, &[], false))?
     })?;
-    let mut edit = Edit::new(candidates);
+    let mut edit = Edit::new(db);
     let page = edit.page(site.found.id)?;
     replace(page, site.slot, &record)?;
     let (at, mask) = null_bit(page, site.slot, site.column)?;
     *page.get_mut(at)? |= mask;
     edit.sync_fullness(site.found.id)?;
-    site.fault(candidates, edit, &[8964])
+    site.fault(db, edit, &[8964])
 }
 
 /// Row 100.
-pub(crate) fn overflow_free_page(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (site, link) = site(candidates, rng, |site| {
-        site.is_overflow.then(|| site.own_links().first().copied())?
-    })?;
-    let nowhere = Rid::new(free_page(candidates, rng)?, 0);
-    let mut edit = Edit::new(candidates);
+pub(crate) fn overflow_free_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, link) =
+        site(db, rng, |site| site.is_overflow.then(|| site.own_links().first().copied())?)?;
+    let nowhere = Rid::new(free_page(db, rng)?, 0);
+    let mut edit = Edit::new(db);
     put(edit.page(link.page)?, link.rid_at, &nowhere.to_bytes())?;
-    site.fault(candidates, edit, &[8965, 8964, OWNED])
+    site.fault(db, edit, &[8965, 8964, OWNED])
 }
 
 /// Row 101.
-pub(crate) fn node_ghost(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(candidates, rng, |site| data_link(candidates, site))?;
+pub(crate) fn node_ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, link) = site(db, rng, |site| data_link(db, site))?;
     let ghost = |page: &mut PageBuf, at: usize| put(page, at, &[RecordKind::GhostData.bits()]);
-    on_node(candidates, &site, link.target, ghost, &[8965, OWNED])
-        .map(|fault| fault.permit(&[8927]))
+    on_node(db, &site, link.target, ghost, &[8965, OWNED]).map(|fault| fault.permit(&[8927]))
 }
 
 /// Row 102: a check cannot know what a value should be.
-pub(crate) fn payload(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, (link, len)) = site(candidates, rng, |site| {
+pub(crate) fn payload(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (site, (link, len)) = site(db, rng, |site| {
         let is_bytes = matches!(
             site.column.ty?,
             SqlType::VarChar { .. }
@@ -361,8 +346,8 @@ pub(crate) fn payload(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
                 | SqlType::Text { .. }
                 | SqlType::Image
         );
-        let link = data_link(candidates, site).filter(|_| is_bytes)?;
-        let page = candidates.page(link.target.page)?;
+        let link = data_link(db, site).filter(|_| is_bytes)?;
+        let page = db.page(link.target.page)?;
         let (_, record) = node(&page, link.target)?;
         matches!(record.content(), LobContent::Data(data) if !data.is_empty())
             .then(|| (link, record.len()))
@@ -373,5 +358,5 @@ pub(crate) fn payload(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
         *page.get_mut(start + at)? ^= 1;
         Some(())
     };
-    on_node(candidates, &site, link.target, flip, &[])
+    on_node(db, &site, link.target, flip, &[])
 }

@@ -13,24 +13,24 @@ use crate::kind::raw::orphans;
 
 /// Sets the PFS byte of a page; the fault is about that page.
 fn set_state(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     page: PageId,
     owner: Owner,
     state: PfsByte,
     expected: &[u32],
 ) -> Option<Fault> {
     let map = page.pfs_page();
-    let mut image = candidates.page(map)?;
+    let mut image = db.page(map)?;
     PfsMut::of(&mut image).set(page.page, state);
-    reseal(candidates.image, map, &mut image)?;
+    reseal(db.image, map, &mut image)?;
     Some(Fault::new(page, owner, vec![(map, image)], expected))
 }
 
 /// Row 111: the page is there, is linked, and may not be read.
-pub(crate) fn pfs_allocated(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng)?;
-    let state = candidates.state(found.id)?.with_allocated(false);
-    let fault = set_state(candidates, found.id, Owner::of(&found.partition), state, &[8976, 8978])?;
+pub(crate) fn pfs_allocated(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng)?;
+    let state = db.state(found.id)?.with_allocated(false);
+    let fault = set_state(db, found.id, Owner::of(&found.partition), state, &[8976, 8978])?;
     let fault = permit_of_single(fault, state);
     Some(fault.permit(&[2533]).permit(orphans(&found)))
 }
@@ -41,28 +41,27 @@ fn permit_of_single(fault: Fault, state: PfsByte) -> Fault {
 }
 
 /// Row 112: the rows of the page are lost, and only an index refers to them.
-pub(crate) fn pfs_heap_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap(rng)?;
-    let state = candidates.state(found.id)?.with_allocated(false);
+pub(crate) fn pfs_heap_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap(rng)?;
+    let state = db.state(found.id)?.with_allocated(false);
     let fault = set_state(
-        candidates,
+        db,
         found.id,
         Owner::of(&found.partition),
         state,
-        candidates.cross(&found.partition, &[8952]),
+        db.cross(&found.partition, &[8952]),
     )?;
     Some(permit_of_single(fault, state).permit(orphans(&found)))
 }
 
 /// Row 113: an unused page of an extent of a table.
-pub(crate) fn pfs_unused_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, page) = candidates.pick_partition(rng, |partition| {
-        let (_, iam) = candidates.iam_chain(&partition.unit).into_iter().next()?;
+pub(crate) fn pfs_unused_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, page) = db.pick_partition(rng, |partition| {
+        let (_, iam) = db.iam_chain(&partition.unit).into_iter().next()?;
         let extents = IamView::new(&iam).extents();
         let is_unused = |page: &PageId| {
-            let is_free = candidates.state(*page).is_some_and(|state| !state.is_allocated());
-            is_free
-                && candidates.stored(*page).is_some_and(|image| image.iter().all(|byte| *byte == 0))
+            let is_free = db.state(*page).is_some_and(|state| !state.is_allocated());
+            is_free && db.stored(*page).is_some_and(|image| image.iter().all(|byte| *byte == 0))
         };
         let page = extents
             .take(1 << 12)
@@ -70,17 +69,17 @@ pub(crate) fn pfs_unused_page(candidates: &Candidates<'_>, rng: &mut SplitMix64)
             .find(is_unused)?;
         Some((partition.clone(), page))
     })?;
-    let state = candidates.state(page)?.with_allocated(true);
-    let fault = set_state(candidates, page, Owner::of(&partition), state, &[])?;
+    let state = db.state(page)?.with_allocated(true);
+    let fault = set_state(db, page, Owner::of(&partition), state, &[])?;
     Some(fault.any_of(&[2533, 8909]).permit(&[8928, 8914]))
 }
 
 /// Row 114.
-pub(crate) fn pfs_mixed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.page_in_extent(rng)?;
-    let state = candidates.state(found.id)?;
+pub(crate) fn pfs_mixed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.page_in_extent(rng)?;
+    let state = db.state(found.id)?;
     set_state(
-        candidates,
+        db,
         found.id,
         Owner::of(&found.partition),
         state.with_mixed(!state.is_mixed()),
@@ -89,16 +88,15 @@ pub(crate) fn pfs_mixed(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 }
 
 /// Row 112, too: a page of a mixed extent, with its owner and its slot in the list of an IAM page.
-pub(crate) fn pfs_single_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, page) = candidates.pick_partition(rng, |partition| {
-        let (_, iam) = candidates.iam_chain(&partition.unit).into_iter().next()?;
-        let is_allocated =
-            |page: &PageId| candidates.state(*page).is_some_and(PfsByte::is_allocated);
+pub(crate) fn pfs_single_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, page) = db.pick_partition(rng, |partition| {
+        let (_, iam) = db.iam_chain(&partition.unit).into_iter().next()?;
+        let is_allocated = |page: &PageId| db.state(*page).is_some_and(PfsByte::is_allocated);
         let page = IamView::new(&iam).single_pages().find(is_allocated)?;
         Some((partition.clone(), page))
     })?;
-    let state = candidates.state(page)?.with_allocated(false);
-    let fault = set_state(candidates, page, Owner::of(&partition), state, &[8948])?;
+    let state = db.state(page)?.with_allocated(false);
+    let fault = set_state(db, page, Owner::of(&partition), state, &[8948])?;
     // What is on the page is read no more: links, rows of indexes, off-row data.
     Some(fault.permit(&[
         2533, 8976, 8977, 8978, 8979, 8951, 8952, 8964, 8965, 8929, 8992, 8981, 8980, 2531,
@@ -106,30 +104,24 @@ pub(crate) fn pfs_single_page(candidates: &Candidates<'_>, rng: &mut SplitMix64)
 }
 
 /// Row 115.
-pub(crate) fn pfs_iam(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, id, _) = candidates.partition_with_extents(rng)?;
-    let state = candidates.state(id)?.with_iam(false);
-    set_state(candidates, id, Owner::of(&partition), state, &[8948])
+pub(crate) fn pfs_iam(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, id, _) = db.partition_with_extents(rng)?;
+    let state = db.state(id)?.with_iam(false);
+    set_state(db, id, Owner::of(&partition), state, &[8948])
 }
 
 /// Row 91: the fullness of the page in PFS.
-pub(crate) fn pfs_fullness(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.heap(rng)?;
-    let state = candidates.state(found.id)?;
+pub(crate) fn pfs_fullness(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.heap(rng)?;
+    let state = db.state(found.id)?;
     let empty = Fullness::from_bits(0)?;
     let wrong = if state.fullness() == Some(empty) { Fullness::from_bits(4)? } else { empty };
-    set_state(
-        candidates,
-        found.id,
-        Owner::of(&found.partition),
-        state.with_fullness(wrong),
-        &[8914],
-    )
+    set_state(db, found.id, Owner::of(&found.partition), state.with_fullness(wrong), &[8914])
 }
 
 /// Sets a bit of a map page; the fault is about the first page of the extent.
 fn set_map(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     kind: MapKind,
     extent: Extent,
     value: bool,
@@ -137,46 +129,32 @@ fn set_map(
     expected: &[u32],
 ) -> Option<Fault> {
     let id = kind.page_of(extent.first_page());
-    let mut page = candidates.page(id)?;
+    let mut page = db.page(id)?;
     AllocationBitmapMut::of(&mut page).set(extent.index % EXTENTS_PER_GAM, value);
-    reseal(candidates.image, id, &mut page)?;
+    reseal(db.image, id, &mut page)?;
     Some(Fault::new(extent.first_page(), owner, vec![(id, page)], expected))
 }
 
 /// Row 106.
-pub(crate) fn gam_free(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.page_in_extent(rng)?;
-    set_map(
-        candidates,
-        MapKind::Gam,
-        found.id.extent(),
-        true,
-        Owner::of(&found.partition),
-        &[8904, 8913],
-    )
+pub(crate) fn gam_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.page_in_extent(rng)?;
+    set_map(db, MapKind::Gam, found.id.extent(), true, Owner::of(&found.partition), &[8904, 8913])
 }
 
 /// Row 107.
-pub(crate) fn gam_lost(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let extent = candidates.free_extent(rng)?;
-    set_map(candidates, MapKind::Gam, extent, false, Owner::default(), &[8905])
+pub(crate) fn gam_lost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let extent = db.free_extent(rng)?;
+    set_map(db, MapKind::Gam, extent, false, Owner::default(), &[8905])
 }
 
 /// Row 109.
-pub(crate) fn sgam_owned(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.page_in_extent(rng)?;
-    set_map(
-        candidates,
-        MapKind::Sgam,
-        found.id.extent(),
-        true,
-        Owner::of(&found.partition),
-        &[8904, 8913],
-    )
+pub(crate) fn sgam_owned(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.page_in_extent(rng)?;
+    set_map(db, MapKind::Sgam, found.id.extent(), true, Owner::of(&found.partition), &[8904, 8913])
 }
 
 /// Row 108.
-pub(crate) fn sgam_free(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let extent = candidates.free_extent(rng)?;
-    set_map(candidates, MapKind::Sgam, extent, true, Owner::default(), &[8903])
+pub(crate) fn sgam_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let extent = db.free_extent(rng)?;
+    set_map(db, MapKind::Sgam, extent, true, Owner::default(), &[8903])
 }

@@ -74,9 +74,9 @@ macro_rules! kinds {
             }
 
             /// Makes the fault in memory; `None` when there is nothing to make it in.
-            pub(crate) fn make(self, candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+            pub(crate) fn make(self, db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
                 match self {
-                    $(Kind::$kind => $function(candidates, rng),)*
+                    $(Kind::$kind => $function(db, rng),)*
                 }
             }
         }

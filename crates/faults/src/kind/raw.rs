@@ -32,126 +32,101 @@ pub(crate) fn orphans(found: &CandidatePage) -> &'static [u32] {
     if has_values { &[8964] } else { &[] }
 }
 
-fn has_checksum(candidates: &Candidates<'_>, id: PageId) -> bool {
-    candidates.stored(id).is_some_and(|page| matches!(verify(&page), Protection::Checksum { .. }))
+fn has_checksum(db: &Candidates<'_>, id: PageId) -> bool {
+    db.stored(id).is_some_and(|page| matches!(verify(&page), Protection::Checksum { .. }))
 }
 
 /// A bit of the page's body flips. Only a checksum sees every bit: a torn-page signature covers two
 /// bits of a sector.
-fn flip(candidates: &Candidates<'_>, id: PageId, rng: &mut SplitMix64) -> Option<PageBuf> {
-    if !has_checksum(candidates, id) {
+fn flip(db: &Candidates<'_>, id: PageId, rng: &mut SplitMix64) -> Option<PageBuf> {
+    if !has_checksum(db, id) {
         return None;
     }
-    let mut page = candidates.stored(id)?;
+    let mut page = db.stored(id)?;
     let at = PAGE_HEADER_BYTES + rng.below((PAGE_BYTES - PAGE_HEADER_BYTES) as u64) as usize;
     page[at] ^= 1 << rng.below(8);
     Some(page)
 }
 
 /// Rows 1 and 2: a bit of a row, after its header.
-pub(crate) fn flipped_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = protected(candidates, rng, |it| matches!(it, Protection::Checksum { .. }))?;
-    flip_in_row(candidates, &found, rng).map(|fault| fault.permit(&[824]).permit(orphans(&found)))
+pub(crate) fn flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = protected(db, rng, |it| matches!(it, Protection::Checksum { .. }))?;
+    flip_in_row(db, &found, rng).map(|fault| fault.permit(&[824]).permit(orphans(&found)))
 }
 
 /// Row 3.
-pub(crate) fn index_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let found = candidates.entry_page(rng).filter(|found| has_checksum(candidates, found.id))?;
-    flip_in_row(candidates, &found, rng)
+pub(crate) fn index_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.entry_page(rng).filter(|found| has_checksum(db, found.id))?;
+    flip_in_row(db, &found, rng)
 }
 
-fn flip_in_row(
-    candidates: &Candidates<'_>,
-    found: &CandidatePage,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
+fn flip_in_row(db: &Candidates<'_>, found: &CandidatePage, rng: &mut SplitMix64) -> Option<Fault> {
     let slot = rng.below(found.slots().into()) as u16;
     let at = usize::from(found.view().slot_offset(slot)?);
     let len = found.record(slot)?.len();
-    let mut page = candidates.stored(found.id)?;
+    let mut page = db.stored(found.id)?;
     let at = at + 4 + rng.below(len.saturating_sub(4).max(1) as u64) as usize;
     *page.get_mut(at)? ^= 1 << rng.below(8);
     Some(Fault::on(found, page, &with_links(found, &[8928, 8939])).at_slot(slot))
 }
 
 /// Row 4: what hangs below the page has no parent.
-pub(crate) fn upper_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let found = candidates.upper(rng)?;
-    let page = flip(candidates, found.id, rng)?;
+pub(crate) fn upper_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.upper(rng)?;
+    let page = flip(db, found.id, rng)?;
     Some(Fault::on(&found, page, &with_links(&found, &[8928, 8939, 8977])))
 }
 
 /// Row 5.
-pub(crate) fn root_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let found = candidates.pick_partition(rng, |partition| {
-        let found = candidates
-            .found(partition.unit.root, partition)
-            .filter(|_| partition.is_clustered())?;
+pub(crate) fn root_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.pick_partition(rng, |partition| {
+        let found =
+            db.found(partition.unit.root, partition).filter(|_| partition.is_clustered())?;
         (found.header().kind() == PageType::Index && children_of(&found).len() >= 2)
             .then_some(found)
     })?;
-    let page = flip(candidates, found.id, rng)?;
+    let page = flip(db, found.id, rng)?;
     Some(Fault::on(&found, page, &[8928, 8939, 8977]).permit(&[8979]))
 }
 
 /// Row 6.
-pub(crate) fn lob_tree_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    lob_flipped(candidates, rng, PageType::TextTree)
+pub(crate) fn lob_tree_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    lob_flipped(db, rng, PageType::TextTree)
 }
 
 /// Row 7.
-pub(crate) fn lob_mix_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    lob_flipped(candidates, rng, PageType::TextMix)
+pub(crate) fn lob_mix_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    lob_flipped(db, rng, PageType::TextMix)
 }
 
-fn lob_flipped(candidates: &Candidates<'_>, rng: &mut SplitMix64, kind: PageType) -> Option<Fault> {
-    let (id, owner) = lob_pages(candidates, rng, |header| {
-        header.kind() == kind && has_checksum(candidates, header.page_id())
-    })?;
-    let page = flip(candidates, id, rng)?;
+fn lob_flipped(db: &Candidates<'_>, rng: &mut SplitMix64, kind: PageType) -> Option<Fault> {
+    let (id, owner) =
+        lob_pages(db, rng, |header| header.kind() == kind && has_checksum(db, header.page_id()))?;
+    let page = flip(db, id, rng)?;
     Some(Fault::new(id, owner, vec![(id, page)], &[8928, 8939, 8965, 8929]).permit(&[8964]))
 }
 
 /// Row 16.
-pub(crate) fn lob_zero_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (id, owner) = lob_pages(candidates, rng, |_| true)?;
+pub(crate) fn lob_zero_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (id, owner) = lob_pages(db, rng, |_| true)?;
     let images = vec![(id, PageBuf::zeroed())];
     Some(Fault::new(id, owner, images, &[8909, 8928, 8965, 8929]).permit(&[8964]))
 }
 
 /// Row 8: without its IAM page the allocation of the table is unknown.
-pub(crate) fn iam_flipped_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, id, _) = candidates.partition_with_extents(rng)?;
-    let page = flip(candidates, id, rng)?;
+pub(crate) fn iam_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (partition, id, _) = db.partition_with_extents(rng)?;
+    let page = flip(db, id, rng)?;
     let fault = Fault::new(id, Owner::of(&partition), vec![(id, page)], &[8946, 7965, 8905]);
     Some(fault.permit(&[8906, 2576, 8928, 8939]))
 }
 
-fn fixed(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-    page: u32,
-) -> Option<(PageId, PageBuf)> {
-    let files: Vec<FileId> = candidates.image.files().collect();
+fn fixed(db: &Candidates<'_>, rng: &mut SplitMix64, page: u32) -> Option<(PageId, PageBuf)> {
+    let files: Vec<FileId> = db.image.files().collect();
     let from = rng.below(files.len() as u64) as usize;
     let file = files.get(from)?;
     let id = PageId { file: *file, page };
-    flip(candidates, id, rng).map(|page| (id, page))
+    flip(db, id, rng).map(|page| (id, page))
 }
 
 fn nobodys(id: PageId, page: PageBuf, expected: &[u32]) -> Fault {
@@ -159,64 +134,49 @@ fn nobodys(id: PageId, page: PageBuf, expected: &[u32]) -> Fault {
 }
 
 /// Row 9.
-pub(crate) fn pfs_flipped_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    fixed(candidates, rng, 1).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
+pub(crate) fn pfs_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    fixed(db, rng, 1).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
 /// Row 10.
-pub(crate) fn gam_flipped_byte(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn gam_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let page = MapKind::Gam.page_of(PageId::new(1, 0)).page;
-    fixed(candidates, rng, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
+    fixed(db, rng, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
 /// Row 11.
-pub(crate) fn sgam_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
+pub(crate) fn sgam_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let page = MapKind::Sgam.page_of(PageId::new(1, 0)).page;
-    fixed(candidates, rng, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
+    fixed(db, rng, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
 /// Row 12.
-pub(crate) fn boot_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    flip(candidates, PageId::BOOT, rng).map(|page| nobodys(PageId::BOOT, page, &[5250]))
+pub(crate) fn boot_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    flip(db, PageId::BOOT, rng).map(|page| nobodys(PageId::BOOT, page, &[5250]))
 }
 
 /// Row 13.
-pub(crate) fn file_header_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    fixed(candidates, rng, 0).map(|(id, page)| nobodys(id, page, &[5250]))
+pub(crate) fn file_header_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    fixed(db, rng, 0).map(|(id, page)| nobodys(id, page, &[5250]))
 }
 
 /// Row 13, too: the page itself adds up.
-pub(crate) fn file_header_file_id(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let files: Vec<FileId> = candidates.image.files().collect();
+pub(crate) fn file_header_file_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let files: Vec<FileId> = db.image.files().collect();
     let file = *files.get(rng.below(files.len() as u64) as usize)?;
     let id = PageId { file, page: 0 };
-    let mut page = candidates.page(id)?;
+    let mut page = db.page(id)?;
     let wrong = FileId(file.0 + 1 + rng.below(9) as u16);
-    let place = FileHeaderView::new(&page).file_id_place()?;
-    page.get_mut(place)?.copy_from_slice(&wrong.0.to_le_bytes());
-    reseal(candidates.image, id, &mut page)?;
+    let range = FileHeaderView::new(&page).file_id_place()?;
+    page.get_mut(range)?.copy_from_slice(&wrong.0.to_le_bytes());
+    reseal(db.image, id, &mut page)?;
     Some(nobodys(id, page, &[5250]))
 }
 
 /// Row 14.
-pub(crate) fn catalog_flipped_byte(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let id = candidates.catalog.boot.first_sys_indexes;
-    let page = flip(candidates, id, rng)?;
+pub(crate) fn catalog_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let id = db.catalog.boot.first_sys_indexes;
+    let page = flip(db, id, rng)?;
     Some(
         Fault::new(id, sysallocunits(), vec![(id, page)], &[7985])
             .permit(&[5235, 5233, 8928, 8939]),
@@ -234,29 +194,28 @@ pub(crate) fn sysallocunits() -> Owner {
 }
 
 /// Row 15.
-pub(crate) fn zero_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng).or_else(|| candidates.heap(rng))?;
+pub(crate) fn zero_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng).or_else(|| db.heap(rng))?;
     let fault = Fault::on(&found, PageBuf::zeroed(), &with_links(&found, &[8909, 8928]));
     Some(fault.permit(orphans(&found)))
 }
 
 /// Row 17: a misdirected write. The foreign image is sound in itself, its checksum is right.
-pub(crate) fn foreign_page(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = candidates.leaf(rng).or_else(|| candidates.heap(rng))?;
-    let foreign =
-        (0..16).find_map(|_| candidates.row_page(rng).filter(|other| other.id != found.id))?;
-    let page = candidates.stored(foreign.id)?;
+pub(crate) fn foreign_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let found = db.leaf(rng).or_else(|| db.heap(rng))?;
+    let foreign = (0..16).find_map(|_| db.row_page(rng).filter(|other| other.id != found.id))?;
+    let page = db.stored(foreign.id)?;
     Some(Fault::on(&found, page, &with_links(&found, &[8909, 8928])).permit(orphans(&found)))
 }
 
 /// Row 18: the last sector is from another time; here, from another page of the table.
-pub(crate) fn torn_sector(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn torn_sector(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     const LAST: usize = PAGE_BYTES - SECTOR_BYTES;
-    let found = protected(candidates, rng, |it| it != Protection::None)?;
-    let mut page = candidates.stored(found.id)?;
+    let found = protected(db, rng, |it| it != Protection::None)?;
+    let mut page = db.stored(found.id)?;
     let other = (0..16).find_map(|_| {
-        let other = candidates.row_page(rng)?;
-        let other = candidates.stored(other.id)?;
+        let other = db.row_page(rng)?;
+        let other = db.stored(other.id)?;
         (other[LAST..] != page[LAST..]).then_some(other)
     })?;
     page[LAST..].copy_from_slice(&other[LAST..]);
@@ -273,21 +232,21 @@ pub(crate) fn torn_sector(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> 
 
 /// A page of a table whose stored form is protected in a way that `suits`.
 fn protected(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(Protection) -> bool,
 ) -> Option<CandidatePage> {
     (0..64).find_map(|_| {
-        let found = candidates.row_page(rng)?;
-        suits(verify(&*candidates.stored(found.id)?)).then_some(found)
+        let found = db.row_page(rng)?;
+        suits(verify(&*db.stored(found.id)?)).then_some(found)
     })
 }
 
 /// Row 19: the last allocated extent of a file is missing, with everything after it. Which of the
 /// messages about unreadable pages a check gives depends on what they were: leaf or not,
 /// first or last.
-pub(crate) fn truncated(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (extent, found) = candidates.last_extent(rng)?;
+pub(crate) fn truncated(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (extent, found) = db.last_extent(rng)?;
     let first = extent.first_page();
     let bytes = u64::from(first.page) * PAGE_BYTES as u64;
     let fault = Fault::new(first, Owner::of(&found.partition), Vec::new(), &[8928, 8939]);
@@ -298,26 +257,26 @@ pub(crate) fn truncated(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 
 /// Row 20: two bits in the same column of one sector cancel in the checksum. Both hit values that
 /// an index has, too, so that the rows no longer match their entries.
-pub(crate) fn cancelling_flips(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn cancelling_flips(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     const WORD: usize = 4;
-    let (found, (one, other)) = candidates.pick(rng, &candidates.base_pages(), |found, _| {
-        if !has_checksum(candidates, found.id) {
+    let (found, (one, other)) = db.pick(rng, &db.base_pages(), |found, _| {
+        if !has_checksum(db, found.id) {
             return None;
         }
-        let places = indexed_bytes(candidates, found);
+        let offsets = indexed_bytes(db, found);
         let same = |one: &usize, other: &usize| {
             one / SECTOR_BYTES == other / SECTOR_BYTES && one % WORD == other % WORD && one < other
         };
-        places.iter().find_map(|one| Some((*one, *places.iter().find(|other| same(one, other))?)))
+        offsets.iter().find_map(|one| Some((*one, *offsets.iter().find(|other| same(one, other))?)))
     })?;
-    let mut page = candidates.stored(found.id)?;
+    let mut page = db.stored(found.id)?;
     page[one] ^= 1;
     page[other] ^= 1;
     verify(&page).is_intact().then(|| Fault::on(&found, page, &[8951, 8952]).permit(&[2570]))
 }
 
 /// First bytes of integer and text values that lie in an index but not in the clustered key.
-fn indexed_bytes(candidates: &Candidates<'_>, found: &CandidatePage) -> Vec<usize> {
+fn indexed_bytes(db: &Candidates<'_>, found: &CandidatePage) -> Vec<usize> {
     let is_plain = |ty: &SqlType| {
         matches!(
             ty,
@@ -331,32 +290,32 @@ fn indexed_bytes(candidates: &Candidates<'_>, found: &CandidatePage) -> Vec<usiz
                 | SqlType::UniqueIdentifier
         )
     };
-    let columns: Vec<_> = candidates
+    let columns: Vec<_> = db
         .columns(&found.partition)
         .filter(|column| column.key_ordinal == 0 && column.ty.as_ref().is_some_and(is_plain))
-        .filter(|column| candidates.is_indexed(&found.partition, column.column_id))
+        .filter(|column| db.is_indexed(&found.partition, column.column_id))
         .collect();
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for slot in 0..found.slots() {
         let Some(record) = found.record(slot) else { continue };
         if record.kind() == extentdb_format::record::RecordKind::Primary {
-            places.extend(
+            offsets.extend(
                 columns.iter().filter_map(|column| span(&found.page, slot, column)).flatten(),
             );
         }
     }
-    places
+    offsets
 }
 
 /// The unit of LOB or row-overflow data in a header.
-pub(crate) fn is_lob_unit(candidates: &Candidates<'_>, unit: AllocUnitId) -> bool {
-    let owner = candidates.catalog.owner_of(unit);
+pub(crate) fn is_lob_unit(db: &Candidates<'_>, unit: AllocUnitId) -> bool {
+    let owner = db.catalog.owner_of(unit);
     owner.is_some_and(|(unit, _)| {
         matches!(unit.kind, AllocUnitKind::Lob | AllocUnitKind::RowOverflow)
     })
 }
 
 /// The header of a page that can be read.
-pub(crate) fn header_of(candidates: &Candidates<'_>, id: PageId) -> Option<PageHeader> {
-    candidates.page(id).map(|page| PageHeader::of(&page).clone())
+pub(crate) fn header_of(db: &Candidates<'_>, id: PageId) -> Option<PageHeader> {
+    db.page(id).map(|page| PageHeader::of(&page).clone())
 }

@@ -22,7 +22,7 @@ use crate::row::{
 
 /// A row of a leaf between two others, or else of a heap, for which `choose` finds something to do.
 fn row<T>(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     mut choose: impl FnMut(&CandidatePage, u16, &Record<'_>) -> Option<T>,
 ) -> Option<(CandidatePage, u16, T)> {
@@ -30,8 +30,8 @@ fn row<T>(
         let suits = found.has_links() && found.slots() >= 2 && !has_pointers(record);
         suits.then(|| choose(found, slot, record))?
     };
-    candidates.pick_row(rng, candidates.leaves(), &mut in_tree).or_else(|| {
-        candidates.pick_row(rng, candidates.heaps(), |found, slot, record| {
+    db.pick_row(rng, db.leaves(), &mut in_tree).or_else(|| {
+        db.pick_row(rng, db.heaps(), |found, slot, record| {
             let is_plain = found.slots() >= 2
                 && found.view().records().all(|(_, bytes)| {
                     let other = Record::parse_data(bytes);
@@ -44,17 +44,17 @@ fn row<T>(
 
 /// A row that makes its page unreadable: 8944, 8928 and what follows.
 fn broken(
-    candidates: &Candidates<'_>,
+    db: &Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, u16, &Record<'_>) -> bool,
     change: impl Fn(&mut PageBuf, usize, Option<Anatomy>) -> Option<()>,
 ) -> Option<Fault> {
-    let (found, slot, at) = row(candidates, rng, |found, slot, record| {
+    let (found, slot, at) = row(db, rng, |found, slot, record| {
         suits(found, slot, record).then(|| offset_of(&found.page, slot))?
     })?;
     let partitions = anatomy(&found.page, slot);
-    let fault = lost(candidates, &found, |page| change(page, at, partitions), &[8944, 8928])?;
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    let fault = lost(db, &found, |page| change(page, at, partitions), &[8944, 8928])?;
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 fn any(_: &CandidatePage, _: u16, _: &Record<'_>) -> bool {
@@ -75,44 +75,43 @@ fn u16_at(page: &PageBuf, at: usize) -> Option<u16> {
 }
 
 /// Row 55: a forwarding stub cannot be in a clustered index.
-pub(crate) fn kind_stub(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn kind_stub(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let in_tree = |found: &CandidatePage, _: u16, _: &Record<'_>| !found.partition.is_heap();
-    broken(candidates, rng, in_tree, |page, at, _| {
+    broken(db, rng, in_tree, |page, at, _| {
         page[at] = page[at] & !0x0e | 0x04;
         Some(())
     })
 }
 
 /// Row 56: the row is a ghost, its entries are not, and no count includes it.
-pub(crate) fn ghost(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ()) = row(candidates, rng, |_, _, _| Some(()))?;
-    let fault = changed(candidates, &found, |page| make_ghost(page, slot), &[8927])?;
-    let fault = fault.and(candidates.cross(&found.partition, &[8952]));
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+pub(crate) fn ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, ()) = row(db, rng, |_, _, _| Some(()))?;
+    let fault = changed(db, &found, |page| make_ghost(page, slot), &[8927])?;
+    let fault = fault.and(db.cross(&found.partition, &[8952]));
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// Row 57.
-pub(crate) fn reserved_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(candidates, rng, any, |page, at, _| {
+pub(crate) fn reserved_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    broken(db, rng, any, |page, at, _| {
         page[at] |= 0x80;
         Some(())
     })
 }
 
 /// Row 58.
-pub(crate) fn record_length(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(candidates, rng, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
+pub(crate) fn record_length(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    broken(db, rng, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
 }
 
 /// Row 59: one column more than the table has.
-pub(crate) fn column_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn column_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let is_full = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
-        let columns =
-            candidates.rowset(&found.partition).map_or(&[][..], |rowset| &rowset.layout.columns);
+        let columns = db.rowset(&found.partition).map_or(&[][..], |rowset| &rowset.layout.columns);
         let most = columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0);
         most > 0 && record.column_count() == most && anatomy(&found.page, slot).is_some()
     };
-    let fault = broken(candidates, rng, is_full, |page, _, partitions| {
+    let fault = broken(db, rng, is_full, |page, _, partitions| {
         let at = partitions?.column_count;
         let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
@@ -121,26 +120,18 @@ pub(crate) fn column_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) ->
 }
 
 /// Row 62: far past the end of the record.
-pub(crate) fn end_offset_beyond(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    broken(candidates, rng, has_variable, |page, _, partitions| {
-        put_u16(page, partitions?.ends, 0x1f00)
-    })
+pub(crate) fn end_offset_beyond(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    broken(db, rng, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 0x1f00))
 }
 
 /// Row 63: the first column ends before it begins.
-pub(crate) fn end_offsets_descending(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    broken(candidates, rng, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 1))
+pub(crate) fn end_offsets_descending(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    broken(db, rng, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 1))
         .map(|it| it.permit(&[2537]))
 }
 
 /// Row 64: the first bytes of the first value are taken for an end offset.
-pub(crate) fn variable_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn variable_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let is_caught = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
         if !has_variable(found, slot, record) {
             return false;
@@ -154,7 +145,7 @@ pub(crate) fn variable_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) 
         }
         Record::parse_data(&bytes).fault().is_some()
     };
-    broken(candidates, rng, is_caught, |page, _, partitions| {
+    broken(db, rng, is_caught, |page, _, partitions| {
         let at = partitions?.var_count;
         let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
@@ -166,12 +157,12 @@ type PlacedColumn<'t> = (&'t PhysicalColumn, Range<usize>);
 
 /// A column of a row of a user table for which `suits` holds, and whose bytes are in the row.
 fn column<'t>(
-    candidates: &'t Candidates<'_>,
+    db: &'t Candidates<'_>,
     rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, &PhysicalColumn) -> bool,
 ) -> Option<(CandidatePage, u16, PlacedColumn<'t>)> {
-    candidates.pick_row(rng, &candidates.base_pages(), |found, slot, _| {
-        let rowset = candidates.catalog.rowsets.get(&found.partition.rowset)?;
+    db.pick_row(rng, &db.base_pages(), |found, slot, _| {
+        let rowset = db.catalog.rowsets.get(&found.partition.rowset)?;
         let live = rowset.layout.columns.iter().filter(|column| !column.is_dropped());
         live.filter(|column| column.key_ordinal == 0 && suits(found, column))
             .find_map(|column| Some((column, span(&found.page, slot, column)?)))
@@ -179,23 +170,22 @@ fn column<'t>(
 }
 
 /// Row 60: the bytes stay, the null bit is set. An index that has the column has the value.
-pub(crate) fn null_not_null(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn null_not_null(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let is_fixed = |column: &PhysicalColumn| {
         column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null()
     };
     let is_clear = |found: &CandidatePage, column: &PhysicalColumn| {
         is_fixed(column)
-            && candidates.table(&found.partition).is_some_and(|table| is_not_null(table, column))
+            && db.table(&found.partition).is_some_and(|table| is_not_null(table, column))
     };
     let indexed = |found: &CandidatePage, column: &PhysicalColumn| {
-        candidates.is_indexed(&found.partition, column.column_id)
+        db.is_indexed(&found.partition, column.column_id)
     };
-    let (found, slot, (column, _)) =
-        column(candidates, rng, |f, c| is_clear(f, c) && indexed(f, c))
-            .or_else(|| column(candidates, rng, is_clear))?;
+    let (found, slot, (column, _)) = column(db, rng, |f, c| is_clear(f, c) && indexed(f, c))
+        .or_else(|| column(db, rng, is_clear))?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             page[at] |= mask;
@@ -204,7 +194,7 @@ pub(crate) fn null_not_null(candidates: &Candidates<'_>, rng: &mut SplitMix64) -
         &[8970],
     )?;
     let cross: &[u32] = if indexed(&found, column) { &[8951, 8952] } else { &[] };
-    Some(fault.and(cross).of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.and(cross).of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 fn is_not_null(table: &extentdb_catalog::Table, column: &PhysicalColumn) -> bool {
@@ -214,11 +204,7 @@ fn is_not_null(table: &extentdb_catalog::Table, column: &PhysicalColumn) -> bool
 }
 
 /// A nullable variable column without a copy in an index.
-fn is_lonely_text(
-    candidates: &Candidates<'_>,
-    found: &CandidatePage,
-    column: &PhysicalColumn,
-) -> bool {
+fn is_lonely_text(db: &Candidates<'_>, found: &CandidatePage, column: &PhysicalColumn) -> bool {
     let is_text = matches!(
         column.ty,
         Some(SqlType::VarChar { .. } | SqlType::NVarChar { .. } | SqlType::VarBinary { .. })
@@ -226,21 +212,19 @@ fn is_lonely_text(
     let id = column.column_id;
     is_text
         && column.leaf.offset < 0
-        && candidates.is_free(&found.partition, id)
-        && !candidates.is_indexed(&found.partition, id)
+        && db.is_free(&found.partition, id)
+        && !db.is_indexed(&found.partition, id)
 }
 
 /// Row 61.
-pub(crate) fn null_with_data(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn null_with_data(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let suits = |found: &CandidatePage, column: &PhysicalColumn| {
-        is_lonely_text(candidates, found, column)
-            && !column.is_not_null()
-            && column.leaf.null_bit > 0
+        is_lonely_text(db, found, column) && !column.is_not_null() && column.leaf.null_bit > 0
     };
-    let (found, slot, (column, _)) = column(candidates, rng, suits)?;
+    let (found, slot, (column, _)) = column(db, rng, suits)?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             page[at] |= mask;
@@ -248,19 +232,19 @@ pub(crate) fn null_with_data(candidates: &Candidates<'_>, rng: &mut SplitMix64) 
         },
         &[7961],
     )?;
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// Row 65: letters are taken for a pointer.
-pub(crate) fn complex_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn complex_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let suits = |found: &CandidatePage, column: &PhysicalColumn| {
-        is_lonely_text(candidates, found, column) && !column.ty.is_some_and(|ty| ty.is_max())
+        is_lonely_text(db, found, column) && !column.ty.is_some_and(|ty| ty.is_max())
     };
-    let (found, slot, (column, _)) = column(candidates, rng, suits)?;
+    let (found, slot, (column, _)) = column(db, rng, suits)?;
     let ends = anatomy(&found.page, slot)?.ends;
     let at = ends + 2 * (usize::from(column.leaf.offset.unsigned_abs()) - 1);
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             let end = u16_at(page, at)?;
@@ -268,23 +252,19 @@ pub(crate) fn complex_bit(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> 
         },
         &[8960],
     )?;
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// Row 67: a version chain without a time.
-pub(crate) fn version_timestamp(
-    candidates: &Candidates<'_>,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
-    let (found, slot, end) =
-        candidates.pick_row(rng, &candidates.base_pages(), |found, slot, record| {
-            let tag = record.version_tag().filter(|_| record.status_a() & HAS_VERSION_TAG != 0)?;
-            let is_known = !tag.previous.page.is_none() && tag.sequence != [0; 6];
-            is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
-        })?;
+pub(crate) fn version_timestamp(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let (found, slot, end) = db.pick_row(rng, &db.base_pages(), |found, slot, record| {
+        let tag = record.version_tag().filter(|_| record.status_a() & HAS_VERSION_TAG != 0)?;
+        let is_known = !tag.previous.page.is_none() && tag.sequence != [0; 6];
+        is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
+    })?;
     let sequence = end - VERSION_TAG_BYTES + 8..end;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             page.get_mut(sequence)?.fill(0);
@@ -292,42 +272,40 @@ pub(crate) fn version_timestamp(
         },
         &[5262],
     )?;
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// Row 84: one byte more than the column may have (two for Unicode text).
-pub(crate) fn in_row_too_long(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn in_row_too_long(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let longest = |column: &PhysicalColumn| column.ty.filter(|ty| !ty.is_max())?.max_bytes();
-    let (found, slot, page) =
-        candidates.pick_row(rng, &candidates.base_pages(), |found, slot, record| {
-            let columns = candidates
-                .columns(&found.partition)
-                .filter(|column| is_lonely_text(candidates, found, column));
-            columns.into_iter().find_map(|column| {
-                let mut value = found.page.get(span(&found.page, slot, column)?)?.to_vec();
-                let wanted = longest(column)?
-                    + if matches!(column.ty?, SqlType::NVarChar { .. }) { 2 } else { 1 };
-                let filler: Vec<u8> = value.iter().copied().take(2).cycle().take(wanted).collect();
-                value.extend_from_slice(filler.get(value.len()..)?);
-                let new = with_var(record, column.leaf.offset.unsigned_abs() - 1, &value, false)?;
-                let mut page = found.page.clone();
-                replace(&mut page, slot, &new)?;
-                Some(page)
-            })
-        })?;
-    let mut edit = Edit::new(candidates);
+    let (found, slot, page) = db.pick_row(rng, &db.base_pages(), |found, slot, record| {
+        let columns =
+            db.columns(&found.partition).filter(|column| is_lonely_text(db, found, column));
+        columns.into_iter().find_map(|column| {
+            let mut value = found.page.get(span(&found.page, slot, column)?)?.to_vec();
+            let wanted = longest(column)?
+                + if matches!(column.ty?, SqlType::NVarChar { .. }) { 2 } else { 1 };
+            let filler: Vec<u8> = value.iter().copied().take(2).cycle().take(wanted).collect();
+            value.extend_from_slice(filler.get(value.len()..)?);
+            let new = with_var(record, column.leaf.offset.unsigned_abs() - 1, &value, false)?;
+            let mut page = found.page.clone();
+            replace(&mut page, slot, &new)?;
+            Some(page)
+        })
+    })?;
+    let mut edit = Edit::new(db);
     *edit.page(found.id)? = page;
     edit.sync_fullness(found.id)?;
     let fault = edit.fault(&found, &[2537])?;
-    Some(fault.of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// Row 85: the sparse vector counts one value too many. The message of a server is not known; the
 /// count and the bytes contradict each other.
-pub(crate) fn sparse_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let spots: Vec<PartitionPage> = candidates.base_pages();
-    let (found, slot, at) = candidates.pick_row(rng, &spots, |found, slot, record| {
-        let columns = candidates.rowset(&found.partition)?.layout.columns.iter();
+pub(crate) fn sparse_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+    let pages: Vec<PartitionPage> = db.base_pages();
+    let (found, slot, at) = db.pick_row(rng, &pages, |found, slot, record| {
+        let columns = db.rowset(&found.partition)?.layout.columns.iter();
         columns.into_iter().find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };
             let is_vector = bytes.first_chunk() == Some(&SPARSE_VECTOR.to_le_bytes());
@@ -335,7 +313,7 @@ pub(crate) fn sparse_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) ->
         })
     })?;
     let fault = changed(
-        candidates,
+        db,
         &found,
         |page| {
             let count = u16_at(page, at)?;
@@ -343,5 +321,5 @@ pub(crate) fn sparse_count(candidates: &Candidates<'_>, rng: &mut SplitMix64) ->
         },
         &[],
     )?;
-    Some(fault.any_of(&[2537, 8960]).of_key(key_text(candidates, &found, slot)).at_slot(slot))
+    Some(fault.any_of(&[2537, 8960]).of_key(key_text(db, &found, slot)).at_slot(slot))
 }

@@ -19,7 +19,7 @@
 //!
 //! Invariants of a sound file
 //! - The bits of extent 0 are 0 in GAM and SGAM: its pages are the fixed ones.
-//! - GAM bits of extents behind the end of the file are 1.
+//! - GAM bits of extents past the end of the file are 1.
 //! - SGAM is cleared lazily: a full mixed extent may still have its bit; the opposite does not
 //!   occur.
 //! - In most files the DIFF bits of every extent that will hold a PFS page are set from the start.
@@ -69,7 +69,7 @@ pub enum MapKind {
 }
 
 impl MapKind {
-    /// All four.
+    /// GAM, SGAM, DIFF and ML, in page order.
     pub const ALL: [MapKind; 4] = [MapKind::Gam, MapKind::Sgam, MapKind::Diff, MapKind::Ml];
 
     /// The page type.
@@ -171,7 +171,7 @@ impl<'a> AllocationBitmap<'a> {
         self.bytes
     }
 
-    /// The bit of an extent; false behind the interval.
+    /// The bit of an extent; false outside of the interval.
     #[inline]
     pub fn get(self, extent: u32) -> bool {
         self.bytes.get((extent / 8) as usize).is_some_and(|byte| byte >> (extent % 8) & 1 == 1)
@@ -294,7 +294,7 @@ impl<'a> AllocationBitmapMut<'a> {
         AllocationBitmap { bytes: self.bytes }
     }
 
-    /// Sets the bit of one extent. Extents behind the interval have none.
+    /// Sets the bit of one extent. Extents outside of the interval have none.
     pub fn set(&mut self, extent: u32, value: bool) {
         debug_assert!(extent < EXTENTS_PER_GAM);
         if let Some(byte) = self.bytes.get_mut((extent / 8) as usize) {
@@ -355,12 +355,12 @@ impl<'a> MapView<'a> {
         MapView { page, kind }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }
 
-    /// The bits.
+    /// The bits of slot 1, one per extent of the interval.
     pub fn bitmap(self) -> AllocationBitmap<'a> {
         AllocationBitmap::of(self.page)
     }

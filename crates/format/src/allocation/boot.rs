@@ -60,12 +60,12 @@ pub const RECORD_BYTES_MIN: u16 = 732;
 
 /// Name and place of a field, for listings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FieldPlace {
+pub struct FieldLayout {
     /// Name of the field.
     pub name: &'static str,
     /// Offset from the start of the record.
     pub offset: usize,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
@@ -83,8 +83,12 @@ macro_rules! boot_record {
 
         impl BootRecord {
             /// All fields in the order of their places.
-            pub const FIELDS: &'static [FieldPlace] = &[
-                $(FieldPlace { name: stringify!($name), offset: $offset, bytes: <$ty as Field>::BYTES },)*
+            pub const FIELDS: &'static [FieldLayout] = &[
+                $(FieldLayout {
+                    name: stringify!($name),
+                    offset: $offset,
+                    bytes: <$ty as Field>::BYTES,
+                },)*
             ];
 
             fn read_fields(record: &[u8], len: u16) -> Option<BootRecord> {
@@ -262,7 +266,7 @@ pub enum BootFault {
         /// Where it points; 0 when there is no slot.
         found: u16,
     },
-    /// The record is shorter than the shortest one known, or ends behind the page.
+    /// The record is shorter than the shortest one known, or ends past the page.
     RecordLength {
         /// Its stated length.
         found: u16,
@@ -288,12 +292,12 @@ impl<'a> BootView<'a> {
         BootView { page }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }
 
-    /// Where the record lies: slot 0, or right behind the header when the slot points nowhere.
+    /// Where the record lies: slot 0, or right after the header when the slot points nowhere.
     pub fn record_offset(self) -> usize {
         match PageRef::new(self.page).slot_offset(0).map(usize::from) {
             Some(offset) if (PAGE_HEADER_BYTES..PAGE_BYTES).contains(&offset) => offset,
@@ -350,7 +354,7 @@ impl<'a> BootView<'a> {
     }
 }
 
-/// Makes the page a boot page with its record right behind the header.
+/// Makes the page a boot page with its record right after the header.
 pub fn write_boot(page: &mut PageBytes, id: PageId, record: &BootRecord, stamp: &PageStamp) {
     write_header(page, PageType::Boot, id, AllocUnitId::SYSTEM_PAGES, stamp);
     write_slots(page, &[PAGE_HEADER_BYTES as u16]);

@@ -117,7 +117,7 @@ pub struct ForkPoint {
     pub lsn: Lsn,
     /// Between LSN and id; zero in every file seen.
     pub padding: u16,
-    /// The fork.
+    /// Recovery fork that the LSN lies on.
     pub guid: Guid,
 }
 
@@ -228,7 +228,7 @@ impl Field for StoredName {
 pub struct Residue {
     /// Offset in the structure, or index of the column.
     pub place: u16,
-    /// The bytes.
+    /// Bytes of the column, as stored.
     pub bytes: Vec<u8>,
 }
 

@@ -2,27 +2,27 @@
 //! database.
 //!
 //! ```text
-//! slot 0   a record of variable columns only (status 0x30, fixed end 8), by index:
-//!            0  16 binding_id               16  10 max_lsn                  28  16 restore_source_guid
-//!            2   2 file_id                  17  28 redo_start_fork          35  16 fork_guid
-//!            3   2 filegroup_id             18  10 first_lsn                38  10 read_only_lsn
-//!            4   4 size                     19  10 create_lsn               39  10 read_write_lsn
-//!            5   4 max_size                 20  10 diff_base_lsn            41  10 restore_diff_base_lsn
-//!            6   4 growth                   21  16 diff_base_guid           42  16 restore_diff_base_guid
-//!            7   4 perf                     22  10 offline_lsn              43  28 restore_path_origin
-//!            8  10 backup_lsn               23  16 file_guid                44   8 encryption_state
-//!            9  10 first_update_lsn         24   4 restore_status           45 600 encryption_key
-//!           10  10 oldest_restored_lsn      25  10 restore_redo_start_lsn
-//!           12   4 min_size                 27 var logical_name
-//!           13   4 status
-//!           14   4 user_shrink_size
-//!           15   4 sector_size
-//! slot 1   log files only: a copy of the boot record, see [`boot`](super::boot)
+//! slot 0 a record of variable columns only (status 0x30, fixed end 8), by index:
+//!    0  16 binding_id               16  10 max_lsn                  28  16 restore_source_guid
+//!    2   2 file_id                  17  28 redo_start_fork          35  16 fork_guid
+//!    3   2 filegroup_id             18  10 first_lsn                38  10 read_only_lsn
+//!    4   4 size                     19  10 create_lsn               39  10 read_write_lsn
+//!    5   4 max_size                 20  10 diff_base_lsn            41  10 restore_diff_base_lsn
+//!    6   4 growth                   21  16 diff_base_guid           42  16 restore_diff_base_guid
+//!    7   4 perf                     22  10 offline_lsn              43  28 restore_path_origin
+//!    8  10 backup_lsn               23  16 file_guid                44   8 encryption_state
+//!    9  10 first_update_lsn         24   4 restore_status           45 600 encryption_key
+//!   10  10 oldest_restored_lsn      25  10 restore_redo_start_lsn
+//!   12   4 min_size                 27 var logical_name
+//!   13   4 status
+//!   14   4 user_shrink_size
+//!   15   4 sector_size
+//! slot 1 log files only: a copy of the boot record, see [`boot`](super::boot)
 //! ```
 //!
 //! An empty column is NULL although the null bitmap is zero. There are 23 columns in the form of
 //! SQL Server 2000 (22 stored), 47 to version 661, 49 from 706 on, more later. The record moves
-//! when it is rewritten: the space before and behind it holds older images.
+//! when it is rewritten: the space before and after it holds older images.
 //!
 //! Sizes are pages. `size` and `min_size` are not kept up when a file grows by itself: the length
 //! of the file counts.
@@ -97,7 +97,8 @@ macro_rules! file_header {
                     })*
                     LOGICAL_NAME if bytes.len() % 2 == 0 => {
                         let (units, _) = bytes.as_chunks::<2>();
-                        self.logical_name = Some(units.iter().map(|unit| u16::from_le_bytes(*unit)).collect());
+                        let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+                        self.logical_name = Some(units.collect());
                     }
                     _ => return false,
                 }
@@ -112,7 +113,8 @@ macro_rules! file_header {
                 match index {
                     $($index => self.$name.as_ref().map(disk_form).unwrap_or_default(),)*
                     LOGICAL_NAME => {
-                        self.logical_name.iter().flatten().flat_map(|unit| unit.to_le_bytes()).collect()
+                        let units = self.logical_name.iter().flatten();
+                        units.flat_map(|unit| unit.to_le_bytes()).collect()
                     }
                     _ => Vec::new(),
                 }
@@ -238,7 +240,7 @@ impl FileHeader {
         (header, record.fault())
     }
 
-    /// The record.
+    /// The record of slot 0, all columns in order.
     pub fn to_record(&self) -> Vec<u8> {
         let mut record = RecordBuilder::data(RecordKind::Primary, FIXED_END);
         record.fixed(4, &self.fixed.to_le_bytes()).columns(self.column_count);
@@ -306,7 +308,7 @@ pub enum FileHeaderFault {
     ColumnLength {
         /// Index of the column.
         index: u16,
-        /// Its bytes.
+        /// Size of the column as stored, in bytes.
         found: usize,
     },
     /// The file id is not the one in the page header.
@@ -335,7 +337,7 @@ impl<'a> FileHeaderView<'a> {
         PageHeader::of(self.page)
     }
 
-    /// Where the record lies: slot 0, or right behind the page header when the slot points nowhere.
+    /// Where the record lies: slot 0, or right past the page header when the slot points nowhere.
     pub fn record_offset(self) -> usize {
         match PageRef::new(self.page).slot_offset(0).map(usize::from) {
             Some(offset) if (PAGE_HEADER_BYTES..PAGE_BYTES).contains(&offset) => offset,
@@ -357,7 +359,7 @@ impl<'a> FileHeaderView<'a> {
         Some(start..start + bytes.len())
     }
 
-    /// The fields.
+    /// All fields that the record has.
     pub fn header(self) -> FileHeader {
         FileHeader::parse(self.record_bytes()).0
     }
@@ -403,7 +405,7 @@ impl<'a> FileHeaderView<'a> {
         faults
     }
 
-    /// Bytes that mean nothing: before, between and behind the records.
+    /// Bytes that mean nothing: before, between and after the records.
     pub fn undefined(self) -> Vec<Range<usize>> {
         let end = PageRef::new(self.page).slot_array_start();
         let start = self.record_offset();
@@ -432,7 +434,7 @@ impl<'a> FileHeaderView<'a> {
 pub struct FileHeaderPage<'a> {
     /// Its page id: page 0 of a file.
     pub id: PageId,
-    /// The fields.
+    /// All fields that the record has.
     pub header: &'a FileHeader,
     /// Where the record goes, from [`PAGE_HEADER_BYTES`] on. New pages have it right there.
     pub offset: u16,

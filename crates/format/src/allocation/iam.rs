@@ -127,7 +127,7 @@ impl<'a> IamView<'a> {
         IamView { page }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }
@@ -213,7 +213,7 @@ impl<'a> IamView<'a> {
         faults
     }
 
-    /// Bytes that mean nothing: between the records and behind them.
+    /// Bytes that mean nothing: between the records and after them.
     pub fn undefined(self) -> [Range<usize>; 2] {
         match self.form() {
             IamForm::Usual => [190..190, 8182..SLOT_ARRAY],

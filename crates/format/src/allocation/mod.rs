@@ -38,7 +38,7 @@ use crate::{PageBytes, page::PageRef};
 pub struct PageStamp {
     /// The last log record applied.
     pub lsn: Lsn,
-    /// `m_flagBits`. The protection bits are set again by whoever seals the page.
+    /// `m_flagBits`. The protection bits are set again when the page is sealed.
     pub flag_bits: u16,
     /// `m_typeFlagBits`: 1 on a PFS page whose interval has ghosts, else 0.
     pub type_flag_bits: u8,

@@ -3,7 +3,8 @@
 //! ```text
 //! offset size  what
 //!     96    4  record: 00 00 9c 1f
-//!    100 8088  one byte per page, from the PFS page itself on; the one at page 1 begins with page 0
+//!    100 8088  one byte per page, from the PFS page itself on; the one at page 1 begins with page
+//!              0
 //!   8188    2  free, undefined
 //!   8190    2  slot: record at 96
 //!
@@ -48,13 +49,13 @@ const FRAME: Frame = Frame {
 
 const _: () = assert!(ENTRIES.end - ENTRIES.start == PFS_ENTRIES);
 
-/// Allocated.
+/// The page is allocated.
 const ALLOCATED: u8 = 0x40;
 /// Of a mixed extent.
 const MIXED: u8 = 0x20;
-/// IAM page.
+/// The page is an IAM page.
 const IAM: u8 = 0x10;
-/// Has ghosts.
+/// The page has ghost records.
 const GHOST: u8 = 0x08;
 const FULLNESS: u8 = 0x07;
 /// Never set.
@@ -231,7 +232,7 @@ impl<'a> PfsView<'a> {
         PfsView { page }
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.page)
     }

@@ -1,9 +1,9 @@
 //! One function changes a page: what a log record says, done to the page it names.
 //!
 //! ```text
-//! forward   build header and payload → append to the log → apply          (the engine, row by row)
-//! redo      page LSN == record's previous page LSN → apply                ([`replay`](super::replay))
-//! undo      inverse of header and payload → append → apply                ([`undo`](super::undo))
+//! forward   build header and payload → append to the log → apply       (the engine, row by row)
+//! redo      page LSN == record's previous page LSN → apply             ([`replay`](super::replay))
+//! undo      inverse of header and payload → append → apply             ([`undo`](super::undo))
 //! ```
 //!
 //! Because all three go through here, redo is tested by every insert. Every change is compared with
@@ -17,8 +17,8 @@
 //!
 //! Invariants
 //! - A call that fails may have moved rows on the page, but has lost none but the one it was to
-//!   change. Whoever cannot rule out failure works on a copy, as [`redo`](super::replay::redo)
-//!   does.
+//!   change. A caller that cannot rule out failure works on a copy, as
+//!   [`redo`](super::replay::redo) does.
 //! - No bytes make it panic, or work longer than the record's size and the page ask for.
 
 mod bytes;
@@ -68,7 +68,7 @@ pub enum Stop {
     /// The page does not hold what the record says was there.
     #[error("byte {offset} of slot {slot} is not what the record changes")]
     Before {
-        /// The slot.
+        /// Slot that the record names.
         slot: u16,
         /// First byte of the change in the row, or in the page header.
         offset: u16,

@@ -32,7 +32,7 @@ macro_rules! columns {
             /// All columns in order.
             pub const ALL: &'static [Column] = &[$(Column::$variant,)*];
 
-            /// The name.
+            /// The name as `fn_dblog` prints it, such as `LOP_INSERT_ROWS`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Column::$variant => $name,)*

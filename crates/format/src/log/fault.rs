@@ -26,7 +26,7 @@ pub enum VlfFault {
     /// A sequence number without the parity that every use of a VLF stamps.
     #[error("VLF {sequence:#x} is in use and has no parity")]
     UnstampedUse {
-        /// Sequence number.
+        /// VLF sequence number.
         sequence: u32,
     },
     /// The VLF format is none of the known ones.
@@ -60,7 +60,7 @@ pub enum VlfFault {
     /// Two VLFs carry one sequence number.
     #[error("VLF sequence {sequence:#x} occurs twice")]
     DuplicateSequence {
-        /// The number.
+        /// VLF sequence number, as stored.
         sequence: u32,
     },
     /// More VLFs than a log can have; the walk stopped.
@@ -111,9 +111,9 @@ pub enum BlockFault {
     Stamp {
         /// Sector in the block, from 0.
         sector: usize,
-        /// Stamp found.
+        /// Stamp byte of the sector, as read.
         found: u8,
-        /// Stamp expected.
+        /// Stamp byte that parity and position ask for.
         expected: u8,
     },
     /// The checksum over the bytes as they lie on disk is another one.
@@ -124,7 +124,7 @@ pub enum BlockFault {
         /// Checksum of the bytes.
         computed: u32,
     },
-    /// A slot does not point behind its predecessor and before its successor; its record is not
+    /// A slot does not point after its predecessor and before its successor; its record is not
     /// read.
     #[error("slot {slot} points to {offset}, out of order or outside the records")]
     Slot {
@@ -181,7 +181,7 @@ pub enum RecordFault {
     /// The fixed part ends before the last field that every record of its operation has.
     #[error("fixed part of {fixed_len} bytes, {op} needs {needed}")]
     ShortFixed {
-        /// The operation.
+        /// Operation of the record.
         op: Op,
         /// Bytes of the fixed part, header included.
         fixed_len: usize,
@@ -230,7 +230,7 @@ pub enum NoBlock {
     Torn {
         /// Sector in the block, from 0.
         sector: usize,
-        /// Stamp found.
+        /// Stamp byte of the sector, as read.
         found: u8,
     },
 }
@@ -248,13 +248,13 @@ pub enum TailFault {
     /// A sector stamped by another use of a VLF that is used for the first time.
     #[error("sector is stamped {found:02x} by another use, and the VLF had none")]
     FirstUse {
-        /// Stamp found.
+        /// Stamp byte of the sector, as read.
         found: u8,
     },
     /// A sector of this use lies where a block must begin, and begins none.
     #[error("sector stamped {found:02x} where a block must begin")]
     NotFirst {
-        /// Stamp found.
+        /// Stamp byte of the sector, as read.
         found: u8,
     },
     /// The first sector of a block names another place, or another use.

@@ -119,17 +119,17 @@ impl<T: Field + Default + Copy, const N: usize> Field for [T; N] {
     }
 }
 
-/// Place of a field in a structure: what the tables of [`fixed_part!`] turn into.
+/// Where a field of a structure is: what the tables of [`fixed_part!`] turn into.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct FieldRange {
     pub(crate) at: usize,
     pub(crate) bytes: usize,
     pub(crate) required: bool,
 }
 
-impl Place {
+impl FieldRange {
     pub(crate) const fn of<T: Field>(at: usize) -> Self {
-        Place { at, bytes: T::BYTES, required: T::REQUIRED }
+        FieldRange { at, bytes: T::BYTES, required: T::REQUIRED }
     }
 
     pub(crate) const fn end(self) -> usize {
@@ -140,7 +140,7 @@ impl Place {
 /// A structure made by [`fixed_part!`].
 pub(crate) trait FixedPart: Sized {
     /// The fields, ascending.
-    const PLACES: &'static [Place];
+    const FIELDS: &'static [FieldRange];
     /// Offset of the first byte that belongs to the structure.
     const START: usize;
 
@@ -154,7 +154,7 @@ pub(crate) trait FixedPart: Sized {
 
     /// The bytes the structure must have for its required fields to fit.
     fn least_bytes() -> usize {
-        Self::PLACES
+        Self::FIELDS
             .iter()
             .filter(|p| p.required)
             .map(|p| p.end())
@@ -164,11 +164,15 @@ pub(crate) trait FixedPart: Sized {
     }
 }
 
-/// The ranges of `start..end` that no field of `places` covers. A field that reaches over `end`
+/// The ranges of `start..end` that no field of `fields` covers. A field that reaches over `end`
 /// covers nothing.
-fn gaps(places: &'static [Place], start: usize, end: usize) -> impl Iterator<Item = Range<usize>> {
+fn gaps(
+    fields: &'static [FieldRange],
+    start: usize,
+    end: usize,
+) -> impl Iterator<Item = Range<usize>> {
     let mut next = start;
-    let fitting = places.iter().filter(move |p| p.end() <= end).map(|p| (p.at, p.end()));
+    let fitting = fields.iter().filter(move |p| p.end() <= end).map(|p| (p.at, p.end()));
     fitting.chain([(end, end)]).filter_map(move |(from, to)| {
         let gap = next..from;
         next = to.max(next);
@@ -206,10 +210,10 @@ impl Residue {
         Residue(SmallVec::from_slice(bytes.get(start..).unwrap_or_default()))
     }
 
-    /// What lies in `bytes[start..]` outside `places`.
-    pub(crate) fn collect(bytes: &[u8], start: usize, places: &'static [Place]) -> Self {
+    /// What lies in `bytes[start..]` outside `fields`.
+    pub(crate) fn collect(bytes: &[u8], start: usize, fields: &'static [FieldRange]) -> Self {
         let mut kept = SmallVec::new();
-        for gap in gaps(places, start, bytes.len()) {
+        for gap in gaps(fields, start, bytes.len()) {
             kept.extend_from_slice(bytes.get(gap).unwrap_or_default());
         }
         Residue(kept)
@@ -217,9 +221,9 @@ impl Residue {
 
     /// Puts the bytes back where [`collect`](Self::collect) found them; what is missing becomes
     /// zero.
-    pub(crate) fn spread(&self, bytes: &mut [u8], start: usize, places: &'static [Place]) {
+    pub(crate) fn spread(&self, bytes: &mut [u8], start: usize, fields: &'static [FieldRange]) {
         let mut kept = self.0.iter().copied();
-        for gap in gaps(places, start, bytes.len()) {
+        for gap in gaps(fields, start, bytes.len()) {
             for place in bytes.get_mut(gap).unwrap_or_default() {
                 *place = kept.next().unwrap_or(0);
             }
@@ -236,7 +240,7 @@ impl From<&[u8]> for Residue {
 /// Defines a structure by its table; see the module's head.
 ///
 /// `from` names the offset of the first byte that belongs to the structure: 0, or 18 hex for the
-/// part of a record behind the common header.
+/// part of a record after the common header.
 macro_rules! fixed_part {
     ($(#[$doc:meta])* pub struct $name:ident from $start:literal {
         $($(#[$field_doc:meta])* $at:literal $field:ident: $ty:ty,)*
@@ -250,19 +254,19 @@ macro_rules! fixed_part {
         }
 
         impl $crate::log::field::FixedPart for $name {
-            const PLACES: &'static [$crate::log::field::Place] =
-                &[$($crate::log::field::Place::of::<$ty>($at),)*];
+            const FIELDS: &'static [$crate::log::field::FieldRange] =
+                &[$($crate::log::field::FieldRange::of::<$ty>($at),)*];
             const START: usize = $start;
 
             fn read(bytes: &[u8]) -> Option<Self> {
                 Some($name {
                     $($field: $crate::log::field::Field::read(bytes, $at)?,)*
-                    residue: $crate::log::field::Residue::collect(bytes, Self::START, Self::PLACES),
+                    residue: $crate::log::field::Residue::collect(bytes, Self::START, Self::FIELDS),
                 })
             }
 
             fn write(&self, bytes: &mut [u8]) {
-                self.residue.spread(bytes, Self::START, Self::PLACES);
+                self.residue.spread(bytes, Self::START, Self::FIELDS);
                 $($crate::log::field::Field::write(&self.$field, bytes, $at);)*
             }
 

@@ -23,7 +23,7 @@ use crate::allocation::pfs::{BYTES_IN_RECORD, PfsByte};
 /// A page whose PFS byte changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PfsChange {
-    /// The page.
+    /// Map page (PFS, GAM, SGAM, IAM) that changes.
     pub page: PageId,
     /// Its byte before the change.
     pub before: PfsByte,

@@ -1,10 +1,10 @@
 //! The transaction log on disk.
 //!
 //! ```text
-//! log file   file header page | VLF | VLF | …             one `.ldf`; the VLFs are used in any order
-//! VLF        header, 8 KiB    | block | block | … | rest  vlf.rs
-//! block      header | record | record | … | slots         block/
-//! record     header | fixed part | elements               record/, payload/
+//! log file  file header page | VLF | VLF | …            one `.ldf`; the VLFs are used in any order
+//! VLF       header, 8 KiB    | block | block | … | rest vlf.rs
+//! block     header | record | record | … | slots        block/
+//! record    header | fixed part | elements              record/, payload/
 //! ```
 //!
 //! An LSN names a record by VLF sequence, block and slot. [`reader`] puts the VLFs in order and

@@ -18,7 +18,7 @@ use super::block::BlockFormat;
 pub enum VariablePart {
     /// A count, the lengths and the elements.
     Elements,
-    /// Nothing.
+    /// The operation has no variable part.
     Absent,
     /// Not observed; a reader tries elements and takes them when they fit exactly.
     Unknown,
@@ -40,7 +40,9 @@ macro_rules! operations {
             &[$(($number, concat!("LOP_", stringify!($name)), VariablePart::$variable),)*];
     };
     (@constant $number:literal $name:ident) => { pub const $name: Op = Op($number); };
-    (@constant $number:literal $name:ident $constant:ident) => { pub const $constant: Op = Op($number); };
+    (@constant $number:literal $name:ident $constant:ident) => {
+        pub const $constant: Op = Op($number);
+    };
 }
 
 operations! {

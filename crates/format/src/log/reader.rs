@@ -76,7 +76,7 @@ impl<S: LogBytes> LogReader<S> {
         self
     }
 
-    /// The VLFs.
+    /// The VLFs found, in sequence order.
     pub fn map(&self) -> &VlfMap {
         &self.map
     }
@@ -140,7 +140,7 @@ impl<S: LogBytes> LogReader<S> {
         Ok(summary)
     }
 
-    /// What lies behind the end of the log in its VLF.
+    /// What lies past the end of the log in its VLF.
     pub fn leftovers(&self, end: &LogEnd) -> Result<Leftovers, S::Error> {
         leftovers::find(&self.source, &self.map, end, self.search_budget)
     }
@@ -165,20 +165,20 @@ pub struct LogBlock {
     pub lsn: Lsn,
     /// Where it lies in the log file.
     pub file_offset: u64,
-    /// Its bytes.
+    /// Bytes of the block, from its header on.
     pub buf: BlockBuf,
     /// The size of the block before it, when the block's own `previous_size` says something else.
     pub previous_size_should_be: Option<u16>,
 }
 
-/// A part of the log that is missing or unreadable; the chain goes on behind it.
+/// A part of the log that is missing or unreadable; the chain goes on after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// Sequence numbers are missing. A shrink does this to the inactive part of a log.
     Vlfs {
         /// Last sequence number before the gap.
         after: u32,
-        /// First sequence number behind it.
+        /// First sequence number after it.
         next: u32,
     },
     /// A VLF in the middle of the log is not full.
@@ -285,7 +285,7 @@ impl<S: LogBytes> Chain<'_, S> {
         Some(ChainItem::Gap(Gap::Vlfs { after, next }))
     }
 
-    /// The end of the log at the place in hand. Behind a full VLF the next block would begin
+    /// The end of the log at the place in hand. After a full VLF the next block would begin
     /// another one.
     fn end_here(&self, vlf: &Vlf, reason: NoBlock) -> LogEnd {
         let lsn = match reason {
@@ -355,7 +355,7 @@ pub struct LogSummary {
     pub blocks: u64,
     /// Bytes of the blocks.
     pub block_bytes: u64,
-    /// Records.
+    /// Number of records read.
     pub records: u64,
     /// Blocks with a fault.
     pub faulty_blocks: u64,

@@ -1,7 +1,7 @@
 //! Where the bytes of a log come from.
 //!
-//! The views of this crate open no files. Whoever has a log (a file, a slice, the log part of a
-//! backup) hands it over as [`LogBytes`], addressed by offset in the log file.
+//! The views of this crate open no files. A caller that has a log (a file, a slice, the log part of
+//! a backup) hands it over as [`LogBytes`], addressed by offset in the log file.
 
 /// Bytes of a log file.
 pub trait LogBytes {

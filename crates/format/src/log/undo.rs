@@ -2,21 +2,24 @@
 //! applied like any other.
 //!
 //! ```text
-//! record                       what takes it back
-//! INSERT_ROWS                  DELETE_ROWS, which does not repeat the row. Several rows at once: nothing, they lie on a page
-//!                              that a split or a build has just formatted, and the page goes
-//! DELETE_ROWS                  INSERT_ROWS; a ghost gets its life back
+//! record                      what takes it back
+//! INSERT_ROWS                 DELETE_ROWS, which does not repeat the row. Several rows at once:
+//!                             nothing, they lie on a page
+//!                             that a split or a build has just formatted, and the page goes
+//! DELETE_ROWS                 INSERT_ROWS; a ghost gets its life back
 //! MODIFY_ROW, MODIFY_COLUMNS,
 //! MODIFY_HEADER, ROOT_CHANGE,
-//! FILE_HDR_MODIFY, SET_BITS    the same with before and after exchanged
-//! HOBT_DELTA                   the same with the signs turned
-//! DELETE_SPLIT                 INSERT_ROWS of the rows that went to the other page, where they still are
-//! FORMAT_PAGE                  nothing: the page is given back by the map it was taken from
+//! FILE_HDR_MODIFY, SET_BITS   the same with before and after exchanged
+//! HOBT_DELTA                  the same with the signs turned
+//! DELETE_SPLIT                INSERT_ROWS of the rows that went to the other page, where they
+//!                             still are
+//! FORMAT_PAGE                 nothing: the page is given back by the map it was taken from
 //! ```
 //!
 //! Pure, and about the place where the record found the row. Rows of a B-tree may have moved since
-//! by splits, which are never undone with the transaction that caused them: whoever undoes such a
-//! record looks the row up by its key first and puts the page and slot of today into the payload.
+//! by splits, which are never undone with the transaction that caused them: a caller that undoes
+//! such a record looks the row up by its key first and puts the page and slot of today into the
+//! payload.
 //!
 //! Never undone: records without a transaction, compensation records (their previous LSN already
 //! names what to undo next), EXPUNGE_ROWS, COUNT_DELTA and SET_FREE_SPACE.
@@ -44,7 +47,7 @@ pub enum Inverse<'a> {
     RowsFrom {
         /// The page that has them.
         page: PageId,
-        /// How many.
+        /// Number of rows.
         count: u16,
         /// First slot on the record's page.
         slot: u16,
@@ -62,11 +65,11 @@ pub struct Change<'a> {
     pub payload: Payload<'a>,
 }
 
-/// Why a record cannot be taken back.
+/// Why a record cannot be rolled back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{op} cannot be undone")]
 pub struct NotUndone {
-    /// The operation.
+    /// Operation of the compensation record.
     pub op: Op,
 }
 

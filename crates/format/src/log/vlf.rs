@@ -52,7 +52,7 @@ const VLF_GRAIN: u64 = 0x2000;
 const MIN_VLF_BYTES: u64 = VLF_HEADER_AREA + VLF_GRAIN;
 /// More VLFs than any usable log has; SQL Server itself becomes slow at a few thousand.
 const MAX_VLFS: usize = 1 << 18;
-/// How many places the walk looks at to find the VLF behind a damaged header: 512 MiB.
+/// How many places the walk looks at to find the VLF after a damaged header: 512 MiB.
 const MAX_PROBES: usize = 1 << 16;
 
 fixed_part! {
@@ -68,7 +68,7 @@ fixed_part! {
         0x4 sequence: u32,
         /// Uses since creation or restore.
         0xc uses: u32,
-        /// Bytes.
+        /// Size of the VLF in bytes.
         0x10 size: u64,
         /// Offset in the file.
         0x18 offset: u64,
@@ -137,7 +137,7 @@ impl VlfHeader {
 pub struct Vlf {
     /// Where it lies. The header's own `offset` should say the same.
     pub offset: u64,
-    /// Its header.
+    /// Header of the VLF, as read.
     pub header: VlfHeader,
 }
 
@@ -223,7 +223,7 @@ impl VlfMap {
         Ok(Some(next))
     }
 
-    /// Looks for the VLF behind a damaged header: a signature at a place that the header itself
+    /// Looks for the VLF after a damaged header: a signature at a place that the header itself
     /// names.
     fn resume<S: LogBytes + ?Sized>(&mut self, source: &S, damaged: u64) -> Result<u64, S::Error> {
         let mut offset = damaged;

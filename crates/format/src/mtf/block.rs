@@ -4,11 +4,13 @@
 //! offset size field
 //!      0    4 kind             four characters
 //!      4    4 attributes       TAPE 00030000, SFMB 80000000, others 0
-//!      8    2 stream_offset    first stream, from the block's start; for SFMB the block's own length
+//!      8    2 stream_offset    first stream, from the block's start; for SFMB the block's own
+//!                              length
 //!     10    1 os_id            14 (NT)
 //!     11    1 os_version       1
 //!     12    8 displayable_size 0
-//!     20    8 address          (offset of the block - offset of SSET) / 1024; 0 for TAPE, SFMB, SSET, ESET
+//!     20    8 address          (offset of the block - offset of SSET) / 1024; 0 for TAPE, SFMB,
+//!                              SSET, ESET
 //!     28    8 residue
 //!     36    4 control_block    0, 1, 2 … within the set
 //!     40    4 residue
@@ -171,7 +173,7 @@ impl<'a> Block<'a> {
         Block { bytes: bytes.get(..len).unwrap_or(bytes), header }
     }
 
-    /// The header.
+    /// The common block header, 52 bytes.
     pub fn header(&self) -> &BlockHeader {
         &self.header
     }

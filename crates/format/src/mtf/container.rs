@@ -17,9 +17,12 @@
 //!
 //! data      24  checksum u32, 28  payload of `size` bytes
 //! padding   24  `size` zero bytes
-//! index     24  u16 1, u16 1; 28  entries u32; 32  bytes u32 from 24 to the next SFMB; 36  checksum u32 of the entries;
-//!           40  entries: u64 offset in the stream from the set's SSET, u64 offset in the file of the record there;
-//!           its last 16 bytes repeat those from 24 to 40, so that the index can be found from the filemark behind it
+//! index     24  u16 1, u16 1; 28  entries u32; 32  bytes u32 from 24 to the next SFMB;
+//!           36 checksum u32 of the entries;
+//!           40  entries: u64 offset in the stream from the set's SSET, u64 offset in the file of
+//!               the record there;
+//!           its last 16 bytes repeat those from 24 to 40, so that the index can be
+//!           found from the filemark after it
 //! ```
 //!
 //! Records follow each other without alignment. Filemarks (SFMB) lie between them in clear, at
@@ -145,7 +148,7 @@ impl RecordKind {
     }
 }
 
-/// The common part of a record, as far as both versions have it, and the checksum word behind it.
+/// The common part of a record, as far as both versions have it, and the checksum word after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
     /// What the record is.
@@ -186,7 +189,7 @@ impl RecordHeader {
         })
     }
 
-    /// A padding record of `size` zero bytes behind its header.
+    /// A padding record of `size` zero bytes after its header.
     pub fn padding(size: u16) -> Self {
         RecordHeader { kind: RecordKind::Padding, units: 0, size, checksum: 0 }
     }
@@ -247,7 +250,7 @@ pub struct IndexEntry {
     pub record_at: U64,
 }
 
-/// What precedes the entries of an index, behind the common part of the record.
+/// What precedes the entries of an index, after the common part of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

@@ -18,7 +18,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub struct MtfDate(pub [u8; 5]);
 
 impl MtfDate {
-    /// No date.
+    /// All zero: no date.
     pub const NONE: MtfDate = MtfDate([0; 5]);
 
     /// A date from its parts; each is cut to the bits of its field.
@@ -58,12 +58,12 @@ impl MtfDate {
         (self.bits() >> 12) as u8 & 0x1F
     }
 
-    /// Minute.
+    /// Minute of the hour, 0 to 59.
     pub fn minute(self) -> u8 {
         (self.bits() >> 6) as u8 & 0x3F
     }
 
-    /// Second.
+    /// Second of the minute, 0 to 59.
     pub fn second(self) -> u8 {
         self.bits() as u8 & 0x3F
     }

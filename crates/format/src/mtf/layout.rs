@@ -17,7 +17,7 @@ use super::fault::{Fault, NoRoom, Tag};
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Span {
-    /// Bytes.
+    /// Size in bytes.
     pub size: U16,
     /// Offset from the start of the block or section.
     pub offset: U16,
@@ -45,7 +45,7 @@ impl Span {
 pub struct DiskLsn(pub [u8; 10]);
 
 impl DiskLsn {
-    /// The value.
+    /// The LSN in memory form.
     pub fn get(self) -> Lsn {
         Lsn::from_bytes(self.0)
     }
@@ -64,7 +64,7 @@ impl From<Lsn> for DiskLsn {
 pub struct DiskGuid(pub [u8; 16]);
 
 impl DiskGuid {
-    /// The value.
+    /// The GUID in memory form.
     pub fn get(self) -> Guid {
         Guid(self.0)
     }

@@ -1,23 +1,24 @@
 //! TAPE, RAID and SFMB: the media header, which stripe a file is, and filemarks.
 //!
 //! ```text
-//! TAPE, after the block header                  RAID stream
-//! offset size field                             offset size field
-//!     52    4 family_id                              0   16 media_set       same in all stripes
-//!     56    4 attributes        5                   16    2 residue         AD
-//!     60    2 sequence          1                   18    2 residue         F000
-//!     62    2 residue                               20    2 families        stripes of the set
-//!     64    2 filemark_units    512-byte units      22    2 mirrors         1
-//!     66    2 catalog_type      3                   24    2 family          this stripe, from 1
-//!     68    4 name              span                26    6 residue
-//!     72    4 description       span
-//!     76    4 password          span              SFMB
-//!     80    4 software_name     span              offset size field
-//!     84    2 block_bytes       1024                 52    4 slots           entries there is room for
-//!     86    2 vendor            4608                 56    4 used
-//!     88    5 written           date                 60    4 list_offset     72
-//!     93    1 major_version     1                    64    8 residue
-//!     94      texts                                  72  8 n positions       earlier filemarks, newest first
+//! TAPE, after the block header                RAID stream
+//! offset size field                           offset size field
+//!     52    4 family_id                            0   16 media_set    same in all stripes
+//!     56    4 attributes       5                  16    2 residue      AD
+//!     60    2 sequence         1                  18    2 residue      F000
+//!     62    2 residue                             20    2 families     stripes of the set
+//!     64    2 filemark_units   512-byte units     22    2 mirrors      1
+//!     66    2 catalog_type     3                  24    2 family       this stripe, from 1
+//!     68    4 name             span               26    6 residue
+//!     72    4 description      span
+//!     76    4 password         span             SFMB
+//!     80    4 software_name    span             offset size field
+//!     84    2 block_bytes      1024                52    4 slots        entries there is room for
+//!     86    2 vendor           4608                56    4 used
+//!     88    5 written          date                60    4 list_offset  72
+//!     93    1 major_version    1                   64    8 residue
+//!     94      texts                                72  8 n positions    earlier filemarks, newest
+//!                                                                       first
 //! ```
 //!
 //! Before SQL Server 2008 SFMB has attributes 0 and no `list_offset`: the positions begin at 60, so
@@ -59,7 +60,7 @@ const _: () = assert!(size_of::<TapeFields>() == 94);
 /// TAPE: the media header, first block of every backup file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tape {
-    /// Numbers and dates. Spans, offsets and checksum are worked out anew when writing.
+    /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: TapeFields,
     /// MEDIANAME.
     pub name: String,
@@ -199,7 +200,7 @@ const _: () = assert!(FILEMARK_LIST_AT == 72);
 /// SFMB: a filemark. It has no streams; `stream_offset` is its own length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filemark {
-    /// Numbers. The list's size and the checksum are worked out anew when writing.
+    /// Numbers. The list's size and the checksum are computed again when writing.
     pub fields: FilemarkFields,
     /// Offsets of the filemarks before this one, newest first.
     pub earlier: Vec<u64>,

@@ -4,18 +4,18 @@
 //! Server adds four block types of its own (MSCI, MSDA, MSTL, MSLS) and the streams inside them.
 //!
 //! ```text
-//! TAPE  + RAID, SPAD                       media header; RAID says which stripe this file is
-//! SFMB                                     filemark
-//! SSET  + SPAD                             start of a backup set
-//! VOLB  + SPAD                             volume
-//! MSCI  + MQCI, SPAD                       configuration as known at the start
-//! MSDA  + APAD, MQDA…, MQDA(0), SPAD       data pages, in extents of 64 KB, no headers between them
-//! MSTL  + APAD, MQTL, SPAD                 one per VLF; the log blocks as they lie in the log file
-//! MSLS  + MQCI, SPAD                       configuration again, with the final values
+//! TAPE  + RAID, SPAD                      media header; RAID says which stripe this file is
+//! SFMB                                    filemark
+//! SSET  + SPAD                            start of a backup set
+//! VOLB  + SPAD                            volume
+//! MSCI  + MQCI, SPAD                      configuration as known at the start
+//! MSDA  + APAD, MQDA…, MQDA(0), SPAD      data pages, in extents of 64 KB, no headers between them
+//! MSTL  + APAD, MQTL, SPAD                one per VLF; the log blocks as they lie in the log file
+//! MSLS  + MQCI, SPAD                      configuration again, with the final values
 //! SFMB
-//! ESET  + OTCP, TSMP, SPAD                 set map
-//! ESET  + SPAD                             end of set
-//! SFMB                                     end of media, or the next set follows
+//! ESET  + OTCP, TSMP, SPAD                set map
+//! ESET  + SPAD                            end of set
+//! SFMB                                    end of media, or the next set follows
 //! ```
 //!
 //! A compressed backup is the same stream cut into records, each expanding on its own: see

@@ -3,7 +3,8 @@
 //! ```text
 //! MSDA, after the block header              VLF description
 //! offset size field                         offset size field
-//!     52    4 residue                            0    4 sequence      0: none of its log is carried
+//!     52    4 residue                            0    4 sequence      0: none of its log is
+//!                                                                     carried
 //!     56    2 residue                            4    8 bytes         size of the VLF
 //!     58    2 residue    1                      12    8 offset        of the VLF in the log file
 //!                                               20    2 file
@@ -11,7 +12,8 @@
 //! offset size field                             23    1 residue
 //!     52    6 residue                           24   10 create_lsn
 //!     58    2 residue    1                      34    2 format        VLF format
-//!     60    8 first      file offsets of the    36      residue       to 500 (2008) or 504 bytes (2012)
+//!     60    8 first      file offsets of the    36      residue       to 500 (2008) or 504 bytes
+//!                                                                     (2012)
 //!     68    8 end        log that is carried  MSCI, MSLS, after the block header
 //!     76    4 file                            offset size field
 //!     80    4 vlf        span                     52    4 residue
@@ -19,7 +21,7 @@
 //!     92      VLF description
 //! ```
 //!
-//! The first byte behind the gap of the MQTL stream belongs to file offset `first`. In a striped
+//! The first byte after the gap of the MQTL stream belongs to file offset `first`. In a striped
 //! set only one stripe has that stream, all have the block.
 
 use zerocopy::little_endian::{U16, U32, U64};
@@ -118,7 +120,7 @@ const _: () = assert!(VLF_AT == 92 && VLF_BYTES == 36);
 /// MSTL: one virtual log file, and the log of it that the backup carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSection {
-    /// Numbers. The span, offsets and checksum are worked out anew when writing.
+    /// Numbers. The span, offsets and checksum are computed again when writing.
     pub fields: LogSectionFields,
     /// The virtual log file.
     pub vlf: VlfDescription,

@@ -14,7 +14,7 @@
 //!     76    4 user         span                    offset size field
 //!     80    8 position     of this block               52    4 attributes
 //!     88    5 written      date                        56    4 corrupt_objects
-//!     93    1 product_major                            60    8 first_end     position of the set's first ESET,
+//!     93    1 product_major                            60    8 first_end     of the first ESET,
 //!     94    1 product_minor                                                  0 in that one
 //!     95    1 time_zone    quarter hours from UTC      68    8 residue
 //!     96    1 minor_version                            76    2 residue
@@ -90,7 +90,7 @@ pub const SET_LOG: u32 = 16;
 /// SSET: start of a backup set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartOfSet {
-    /// Numbers and dates. Spans, offsets and checksum are worked out anew when writing.
+    /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: StartOfSetFields,
     /// BackupSetGUID.
     pub set_guid: Guid,
@@ -201,7 +201,7 @@ const _: () = assert!(size_of::<VolumeFields>() == 73);
 /// VOLB: the volume that was backed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Numbers and dates. Spans, offsets and checksum are worked out anew when writing.
+    /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: VolumeFields,
     /// Drive, "C:".
     pub device: String,
@@ -281,7 +281,7 @@ pub struct EndOfSet {
 const _: () = assert!(size_of::<EndOfSet>() == 88);
 
 impl EndOfSet {
-    /// An end of set as SQL Server writes it. `first_end`: position of the set's first ESET, 0 in
+    /// An end of set as SQL Server writes it. `first_end`: position of the first ESET, 0 in
     /// that one.
     pub fn new(set_number: u16, first_end: u64, written: MtfDate) -> Self {
         let mut header = BlockHeader::new(BlockKind::Eset);

@@ -2,32 +2,32 @@
 //! the media.
 //!
 //! ```text
-//! offset size field             entry of a set, from its own start        entry of a volume
-//!      0    4 family_id              0    2 bytes  size of the entry           0    2 bytes
-//!      4    2 sets                   2    2 sequence                           2    4 "VOLB"
-//!      6    2 residue                4    4 block_attributes                   6    2 sequence
-//!      8      entries                8    4 set_attributes                     8    4 block_attributes
-//!                                   12    8 position       of SSET            12    8 address       of VOLB
-//!                                   20    8 residue                           20    8 displayable_size
-//!                                   28    2 residue                           28    4 residue
-//!                                   30    2 set_number                        32    1 os_id
-//!                                   32   20 residue                           33    1 os_version
-//!                                   52    8 backup_bytes                      34    1 string_type
-//!                                   60    2 volumes        entries behind     35    1 residue
-//!                                   62    2 residue                           36    4 attributes
-//!                                   64    4 name           span               40    4 device        span
-//!                                   68    4 password       span               44    4 volume        span
-//!                                   72    4 description    span               48    4 machine       span
-//!                                   76    4 user           span               52    4 residue
-//!                                   80    5 written        date               56    5 written       date
-//!                                   85    1 time_zone                         61    1 residue
-//!                                   86    1 os_id                             62      texts
-//!                                   87    1 os_version
-//!                                   88    1 string_type
-//!                                   89    1 residue
-//!                                   90    1 catalog_version
-//!                                   91    1 residue
-//!                                   92      texts
+//! offset size field     entry of a set, from its own start       entry of a volume
+//!      0    4 family_id      0    2 bytes  size of the entry          0    2 bytes
+//!      4    2 sets           2    2 sequence                          2    4 "VOLB"
+//!      6    2 residue        4    4 block_attributes                  6    2 sequence
+//!      8      entries        8    4 set_attributes                    8    4 block_attributes
+//!                           12    8 position       of SSET           12    8 address       of VOLB
+//!                           20    8 residue                          20    8 displayable_size
+//!                           28    2 residue                          28    4 residue
+//!                           30    2 set_number                       32    1 os_id
+//!                           32   20 residue                          33    1 os_version
+//!                           52    8 backup_bytes                     34    1 string_type
+//!                           60    2 volumes        entries after    35    1 residue
+//!                           62    2 residue                          36    4 attributes
+//!                           64    4 name           span              40    4 device        span
+//!                           68    4 password       span              44    4 volume        span
+//!                           72    4 description    span              48    4 machine       span
+//!                           76    4 user           span              52    4 residue
+//!                           80    5 written        date              56    5 written       date
+//!                           85    1 time_zone                        61    1 residue
+//!                           86    1 os_id                            62      texts
+//!                           87    1 os_version
+//!                           88    1 string_type
+//!                           89    1 residue
+//!                           90    1 catalog_version
+//!                           91    1 residue
+//!                           92      texts
 //! ```
 //!
 //! Names of the fields follow the public tape format; values were observed in files of 2008 R2,
@@ -107,7 +107,7 @@ const _: () = assert!(size_of::<VolumeEntryFields>() == 62);
 /// A set in the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetMapEntry {
-    /// Numbers and dates. Sizes and spans are worked out anew when writing.
+    /// Numbers and dates. Sizes and spans are computed again when writing.
     pub fields: SetEntryFields,
     /// BackupName.
     pub name: String,
@@ -122,9 +122,9 @@ pub struct SetMapEntry {
 /// A volume in the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetMapVolume {
-    /// Numbers and dates. Sizes and spans are worked out anew when writing.
+    /// Numbers and dates. Sizes and spans are computed again when writing.
     pub fields: VolumeEntryFields,
-    /// Drive.
+    /// Drive of the volume, such as `C:`.
     pub device: String,
     /// Name of the volume.
     pub volume: String,
@@ -139,7 +139,7 @@ pub struct SetMap {
     pub family_id: u32,
     /// Fills the header.
     pub residue_6: u16,
-    /// The sets.
+    /// Entries of the sets, in order of their numbers.
     pub sets: Vec<SetMapEntry>,
 }
 

@@ -3,13 +3,14 @@
 //! ```text
 //! offset size field
 //!      0    4 kind
-//!      4    2 system_attributes  of the file system
-//!      6    2 media_attributes   1 continued, 2 variable length, 4 end of variable, 8 encrypted, 10 compressed,
-//!                                20 checksummed, 80 seen on APAD (hexadecimal)
-//!      8    8 bytes              length of the data behind the header
-//!     16    2 encryption         algorithm, 0 none
-//!     18    2 compression        algorithm, 0 none
-//!     20    2 checksum           XOR of the 10 u16 before it
+//!      4    2 system_attributes of the file system
+//!      6    2 media_attributes  1 continued, 2 variable length, 4 end of variable, 8 encrypted, 10
+//!                               compressed,
+//!                               20 checksummed, 80 seen on APAD (hexadecimal)
+//!      8    8 bytes             length of the data after the header
+//!     16    2 encryption        algorithm, 0 none
+//!     18    2 compression       algorithm, 0 none
+//!     20    2 checksum          XOR of the 10 u16 before it
 //! ```
 //!
 //! Headers begin on multiples of four. The data follows at once; SPAD ends the chain and fills up

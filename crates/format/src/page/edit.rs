@@ -1,7 +1,7 @@
 //! Building and changing a page: the counterpart of [`view`](super::view).
 //!
 //! The accounting of the header (`slot_count`, `free_bytes`, `free_offset`, `ghost_count`) is kept
-//! true by every call. Records are placed behind the last one.
+//! true by every call. Records are placed after the last one.
 
 use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
 use extentdb_base::{AllocUnitId, PageId};
@@ -59,7 +59,7 @@ impl<'a> PageMut<'a> {
         footprint(self.view().header().kind(), len)
     }
 
-    /// True when a record of `len` bytes and a new slot fit behind the last record.
+    /// True when a record of `len` bytes and a new slot fit after the last record.
     pub fn fits(&self, len: usize) -> bool {
         let view = self.view();
         let start = usize::from(view.header().free_offset.get());

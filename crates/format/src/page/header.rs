@@ -1,28 +1,28 @@
 //! Page header: the first 96 bytes of every 8 KiB page.
 //!
 //! ```text
-//! offset size field           DBCC PAGE        note
-//!      0    1 header_version  m_headerVersion  always 1
-//!      1    1 page_type       m_type           see [`PageType`]
-//!      2    1 type_flag_bits  m_typeFlagBits   0 or 4; on a PFS page 1 = some page has ghosts
-//!      3    1 level           m_level          index level, 0 = leaf
-//!      4    2 flag_bits       m_flagBits       0x200 checksum, 0x100 torn-page signature
-//!      6    2 index_id        m_indexId        bits 48..64 of the allocation unit id
-//!      8    6 prev            m_prevPage       page u32, file u16; (0:0) = none
-//!     14    2 fixed_len       pminlen          end of the fixed part of a record
-//!     16    6 next            m_nextPage
-//!     22    2 slot_count      m_slotCnt        entries of the slot array, which grows down from 8192
-//!     24    4 object_id       m_objId          bits 16..48 of the allocation unit id
-//!     28    2 free_bytes      m_freeCnt        all free bytes, contiguous or not
-//!     30    2 free_offset     m_freeData       first byte after the last record
-//!     32    6 page_id         m_pageId         must name the place the page was read from
-//!     38    2 reserved_bytes  m_reservedCnt    held for rollback; may be left non-zero
-//!     40   10 lsn             m_lsn            last log record applied to this page
-//!     50    2 xact_reserved   m_xactReserved   part of reserved_bytes of the transaction in xdes_id
-//!     52    6 xdes_id         m_xdesId         transaction that last reserved space
-//!     58    2 ghost_count     m_ghostRecCnt    ghost records on the page
-//!     60    4 checksum        m_tornBits       meaning depends on flag_bits
-//!     64   32 reserved        -                zero
+//! offset size field          DBCC PAGE       note
+//!      0    1 header_version m_headerVersion always 1
+//!      1    1 page_type      m_type          see [`PageType`]
+//!      2    1 type_flag_bits m_typeFlagBits  0 or 4; on a PFS page 1 = some page has ghosts
+//!      3    1 level          m_level         index level, 0 = leaf
+//!      4    2 flag_bits      m_flagBits      0x200 checksum, 0x100 torn-page signature
+//!      6    2 index_id       m_indexId       bits 48..64 of the allocation unit id
+//!      8    6 prev           m_prevPage      page u32, file u16; (0:0) = none
+//!     14    2 fixed_len      pminlen         end of the fixed part of a record
+//!     16    6 next           m_nextPage
+//!     22    2 slot_count     m_slotCnt       entries of the slot array, which grows down from 8192
+//!     24    4 object_id      m_objId         bits 16..48 of the allocation unit id
+//!     28    2 free_bytes     m_freeCnt       all free bytes, contiguous or not
+//!     30    2 free_offset    m_freeData      first byte after the last record
+//!     32    6 page_id        m_pageId        must name the place the page was read from
+//!     38    2 reserved_bytes m_reservedCnt   held for rollback; may be left non-zero
+//!     40   10 lsn            m_lsn           last log record applied to this page
+//!     50    2 xact_reserved  m_xactReserved  part of reserved_bytes of the transaction in xdes_id
+//!     52    6 xdes_id        m_xdesId        transaction that last reserved space
+//!     58    2 ghost_count    m_ghostRecCnt   ghost records on the page
+//!     60    4 checksum       m_tornBits      meaning depends on flag_bits
+//!     64   32 reserved       -               zero
 //! ```
 //!
 //! Invariants of a sound page

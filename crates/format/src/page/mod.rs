@@ -1,4 +1,4 @@
-//! A page of 8 KiB: header, protection, slot array, and how rows come and go.
+//! A page of 8 KiB: header, protection, slot array, and the insertion and deletion of rows.
 
 pub mod checksum;
 pub mod edit;

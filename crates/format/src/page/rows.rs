@@ -1,10 +1,11 @@
-//! Rows that come, go, grow and move on a page, with the accounting of the header and the slot
-//! array.
+//! Inserting, deleting, growing and moving rows on a page, with the accounting of the header and
+//! the slot array.
 //!
 //! ```text
-//! insert     behind the last record; when that does not fit, the page is made dense first
-//! remove     the slot goes (B-trees) or stays empty (heaps and text pages); free_offset stays
-//! replace    not longer: in place.  Longer: the only row grows in place, any other moves behind the last record
+//! insert  after the last record; when that does not fit, the page is made dense first
+//! remove  the slot goes (B-trees) or stays empty (heaps and text pages); free_offset stays
+//! replace not longer: in place.  Longer: the only row grows in place, any other moves after the
+//!                                last record
 //! ```
 //!
 //! This is how SQL Server lays rows out: replaying its log from the first record of a page gives
@@ -13,7 +14,7 @@
 //!
 //! Invariants
 //! - A call that fails may have moved records, but has lost none but the one it was to change;
-//!   whoever needs the page as it was works on a copy.
+//!   a caller that needs the page as it was works on a copy.
 //! - Rows of compressed pages are refused: their length is known from public descriptions only.
 
 use extentdb_base::AllocUnitId;
@@ -44,9 +45,9 @@ pub enum SlotRule {
 /// Where a row that outgrows its place goes when the page must be made dense for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Growth {
-    /// Behind the other rows.
+    /// After the other rows.
     Close,
-    /// Behind the other rows and the room of its old self, if the page has that much.
+    /// After the other rows and the room of its old self, if the page has that much.
     KeepsRoom,
 }
 
@@ -57,7 +58,7 @@ pub enum EditError {
     /// The slot is not there, is empty, or is in use when it must not be.
     #[error("slot {slot} of {count} cannot be used so")]
     Slot {
-        /// The slot.
+        /// Slot that does not exist or has no row.
         slot: u16,
         /// Slots of the page.
         count: u16,
@@ -65,7 +66,7 @@ pub enum EditError {
     /// The record in a slot does not add up.
     #[error("the record in slot {slot} does not add up")]
     Record {
-        /// The slot.
+        /// Slot that does not exist or has no row.
         slot: u16,
     },
     /// The rows of the page are compressed.
@@ -155,7 +156,7 @@ impl PageMut<'_> {
         header.ghost_count.set((ghosts + u16::from(came)).saturating_sub(u16::from(went)));
     }
 
-    /// Puts a row behind the last one and gives its place; the slot is the caller's.
+    /// Puts a row after the last one and gives its place; the slot is the caller's.
     fn append(&mut self, row: &[u8]) -> u16 {
         let start = self.free_offset();
         self.put(start, row);
@@ -164,7 +165,7 @@ impl PageMut<'_> {
         start as u16
     }
 
-    fn fits_behind(&self, needed: usize) -> bool {
+    fn fits_after_rows(&self, needed: usize) -> bool {
         self.free_offset() + needed <= self.view().slot_array_start()
     }
 
@@ -181,10 +182,10 @@ impl PageMut<'_> {
             return Err(EditError::Slot { slot, count });
         }
         let needed = self.room(row.len()) + if refills { 0 } else { 2 };
-        if !self.fits_behind(needed) {
+        if !self.fits_after_rows(needed) {
             self.compact()?;
         }
-        if !self.fits_behind(needed) {
+        if !self.fits_after_rows(needed) {
             return Err(EditError::Full { needed });
         }
         let offset = self.append(row);
@@ -239,13 +240,13 @@ impl PageMut<'_> {
             self.put(offset, row);
         } else if self.is_only_row()
             && offset + before == self.free_offset()
-            && self.fits_behind(after - before)
+            && self.fits_after_rows(after - before)
         {
             self.put(offset, row);
             self.header_mut().free_offset.set((offset + after) as u16);
         } else {
-            if !self.fits_behind(after) {
-                self.make_way(slot, before, after, growth)?;
+            if !self.fits_after_rows(after) {
+                self.make_room(slot, before, after, growth)?;
             }
             let offset = self.append(row);
             self.set_slot_offset(slot, offset);
@@ -259,8 +260,8 @@ impl PageMut<'_> {
         self.view().slot_offsets().filter(|offset| *offset != 0).count() == 1
     }
 
-    /// Makes the page dense without the row of `slot`, which is about to be written anew.
-    fn make_way(
+    /// Makes the page dense without the row of `slot`, which is about to be rewritten.
+    fn make_room(
         &mut self,
         slot: u16,
         before: usize,
@@ -269,11 +270,11 @@ impl PageMut<'_> {
     ) -> Result<(), EditError> {
         self.set_slot_offset(slot, 0);
         self.compact()?;
-        if growth == Growth::KeepsRoom && self.fits_behind(before + after) {
+        if growth == Growth::KeepsRoom && self.fits_after_rows(before + after) {
             let end = self.free_offset() + before;
             self.header_mut().free_offset.set(end as u16);
         }
-        if self.fits_behind(after) { Ok(()) } else { Err(EditError::Full { needed: after }) }
+        if self.fits_after_rows(after) { Ok(()) } else { Err(EditError::Full { needed: after }) }
     }
 
     /// Moves the records together, in the order in which they lie.

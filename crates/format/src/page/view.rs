@@ -26,12 +26,12 @@ impl<'a> PageRef<'a> {
         PageRef { bytes }
     }
 
-    /// All bytes.
+    /// All 8,192 bytes.
     pub fn bytes(self) -> &'a PageBytes {
         self.bytes
     }
 
-    /// The header.
+    /// The page header, bytes 0 to 95.
     #[inline]
     pub fn header(self) -> &'a PageHeader {
         PageHeader::of(self.bytes)

@@ -127,7 +127,7 @@ impl RecordBuilder {
         self.fixed(at, &child.to_bytes())
     }
 
-    /// Lays the record out behind what `out` already holds. Trailing empty variable columns are
+    /// Lays the record out after what `out` already holds. Trailing empty variable columns are
     /// left out, and with them the whole variable part, as the real product does.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();

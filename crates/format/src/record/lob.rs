@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! text pointer (text, ntext, image; (max) types
-//! with "large value types out of row"), 16 bytes    inline root ((max) types) and overflow pointer, 12 + 12 n bytes
-//!  0 8 blob id                                       0  1 4 = inline root, 2 = row-overflow pointer
+//! with "large value types out of row"), 16 bytes    inline root ((max) types) and overflow
+//!                                                   pointer, 12 + 12 n bytes
+//!  0 8 blob id                                       0  1 4 = inline root, 2 = row-overflow
+//!                                                       pointer
 //!  8 8 slot pointer of the root record               1  2 level; 0 = entries lead to data records
 //!                                                    3  1 undefined
 //! LOB record                                         4  4 update sequence
@@ -15,8 +17,10 @@
 //! 14  - by kind
 //!       small root:      length u16, 4 undefined bytes, data at 20; the record has 84 bytes
 //!       data:            data to the end of the record
-//!       internal:        max links u16, links u16, level u16, entries at 20: end u64, slot pointer 8
-//!       large roots:     max links u16, links u16, level u16, 4 bytes, entries at 24: end u32, slot pointer 8
+//!       internal:        max links u16, links u16, level u16, entries at 20: end u64, slot pointer
+//!                        8
+//!       large roots:     max links u16, links u16, level u16, 4 bytes, entries at 24: end u32,
+//!                        slot pointer 8
 //! ```
 //!
 //! Every entry's end counts from the start of the value. Observed in real files, except levels
@@ -71,7 +75,7 @@ pub enum LobPointer<'a> {
     BackPointer(Rid),
     /// Sparse columns, see [`sparse`](super::sparse).
     SparseVector(&'a [u8]),
-    /// Something else.
+    /// A structure that is none of these.
     Unknown(&'a [u8]),
 }
 
@@ -186,7 +190,7 @@ impl<'a> LobNode<'a> {
         self.entries.is_empty()
     }
 
-    /// One link.
+    /// The link at `index`; `None` past the last.
     pub fn link(self, index: usize) -> Option<LobLink> {
         if self.internal {
             let entry = self.entries.get(index.checked_mul(INTERNAL_ENTRY_BYTES)?..)?;
@@ -211,9 +215,9 @@ impl<'a> LobNode<'a> {
 pub enum LobFault {
     /// The status byte is not 0x08.
     Status(u8),
-    /// The record does not reach its own header, or reaches behind the page.
+    /// The record does not reach its own header, or reaches past the page.
     Length {
-        /// As stored.
+        /// Length as stored, in bytes.
         len: usize,
         /// Bytes to the end of the page's body.
         limit: usize,

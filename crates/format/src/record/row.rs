@@ -9,7 +9,8 @@
 //!
 //! then, in both
 //!     column count u16, null bitmap ceil(count / 8) bytes      if status bit 4
-//!     variable count u16, end offsets u16 each                 if status bit 5; bit 15 = complex column
+//!     variable count u16, end offsets u16 each                 if status bit 5; bit 15 = complex
+//!                                                              column
 //!     variable columns
 //!     versioning tag 14 bytes                                  if status bit 6
 //! ```
@@ -43,28 +44,28 @@ pub enum RecordFault {
         /// Bytes there are.
         limit: usize,
     },
-    /// The fixed part ends before it begins or behind the page.
+    /// The fixed part ends before it begins or past the page.
     FixedEnd {
         /// As stored, or the page's pminlen for index records.
         fixed_end: usize,
         /// End of the page for this record.
         limit: usize,
     },
-    /// The null bitmap reaches behind the page.
+    /// The null bitmap reaches past the page.
     NullBitmap {
         /// Where it would end.
         end: usize,
         /// End of the page for this record.
         limit: usize,
     },
-    /// The array of end offsets reaches behind the page.
+    /// The array of end offsets reaches past the page.
     OffsetArray {
         /// Where it would end.
         end: usize,
         /// End of the page for this record.
         limit: usize,
     },
-    /// An end offset lies before its predecessor or behind the page.
+    /// An end offset lies before its predecessor or past the page.
     EndOffset {
         /// Variable column, from 0.
         column: u16,
@@ -75,7 +76,7 @@ pub enum RecordFault {
         /// End of the page for this record.
         limit: usize,
     },
-    /// The versioning tag reaches behind the page.
+    /// The versioning tag reaches past the page.
     VersionTag {
         /// Where it would end.
         end: usize,
@@ -166,7 +167,7 @@ impl<'a> Record<'a> {
         self.len = self.bytes.len().min(STUB_BYTES) as u16;
     }
 
-    /// Everything behind the fixed part's end, which decides where the rest lies.
+    /// Everything after the fixed part's end, which decides where the rest lies.
     #[inline]
     fn parse_from(&mut self, fixed_end: u16) {
         let limit = self.bytes.len();

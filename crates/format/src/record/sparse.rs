@@ -38,7 +38,7 @@ pub enum SparseFault {
         /// Bytes there are.
         limit: usize,
     },
-    /// A value ends before it begins or behind the vector.
+    /// A value ends before it begins or after the vector.
     EndOffset {
         /// Place in the arrays, from 0.
         entry: u16,
@@ -132,7 +132,7 @@ impl<'a> SparseVector<'a> {
         Some((column, VarColumn { bytes, complex: raw & COMPLEX_COLUMN != 0 }))
     }
 
-    /// All entries.
+    /// Column id and value of each entry, in stored order.
     pub fn entries(&self) -> impl Iterator<Item = (u16, VarColumn<'a>)> {
         let vector = *self;
         (0..self.count).filter_map(move |entry| vector.entry(entry))

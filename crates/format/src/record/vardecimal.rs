@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! byte 0   bit 7: 1 = positive; bits 0..6: exponent + 64
-//! byte 1.. digits in groups of three, 10 bits each, most significant first; the first digit is not 0 and stands before
+//! byte 1.. digits in groups of three, 10 bits each, most significant first; the first digit is not
+//!      0 and stands before
 //!          the decimal point: value = d.ddd… × 10^exponent. Trailing zero bytes are left out.
 //! (empty)  0
 //!
@@ -38,7 +39,7 @@ pub enum VarDecimalError {
     /// Only the exponent, or more bytes than the longest value.
     #[error("a variable decimal takes no or 2 to 18 bytes, {found} found")]
     Length {
-        /// Bytes given.
+        /// Bytes of the stored value.
         found: usize,
     },
     /// Ten bits that are more than 999.
@@ -46,15 +47,15 @@ pub enum VarDecimalError {
     Group {
         /// The group, from 0.
         group: usize,
-        /// Its value.
+        /// Value of the group of ten bits, 0 to 1,023.
         value: u16,
     },
-    /// More digits before the decimal point, or behind it, than the column has.
+    /// More digits before the decimal point, or after it, than the column has.
     #[error("the variable decimal does not fit decimal({precision},{scale})")]
     OutOfRange {
         /// Precision of the column.
         precision: u8,
-        /// Its scale.
+        /// Scale of the column.
         scale: u8,
     },
 }
@@ -129,7 +130,7 @@ fn bits_at(bytes: &[u8], at: usize) -> u16 {
 }
 
 /// The number whose first digit stands at 10^`first_place`. `None` when it has more than
-/// `precision` digits or one behind place 0.
+/// `precision` digits or one after place 0.
 fn place_digits(digits: &[u8], first_place: i32, precision: u8) -> Option<u128> {
     let count = usize::try_from(first_place + 1).unwrap_or(0);
     let behind = digits.get(count.min(digits.len())..).unwrap_or_default();

@@ -46,7 +46,6 @@ pub enum Error {
     /// Two files with the same family number.
     #[error("{} and {} are both family {family} of media set {media_set}", first.display(), other.display())]
     SameStripe { first: PathBuf, other: PathBuf, family: u16, media_set: Guid },
-    /// Missing stripes.
     #[error(
         "the backup is striped over {families} files: {} of media set {media_set} {} missing",
         Families(missing), if missing.len() == 1 { "is" } else { "are" }

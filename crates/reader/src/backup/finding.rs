@@ -12,7 +12,7 @@ const KEPT_MAX: usize = 1000;
 /// Damage at an offset of a backup file.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The file.
+    /// Path of the backup file.
     pub path: Arc<PathBuf>,
     /// Offset in the file.
     pub offset: u64,
@@ -62,15 +62,15 @@ pub enum FindingKind {
 /// Parts that every backup set has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetPart {
-    /// SSET.
+    /// The SSET block at the start of the set.
     Start,
-    /// MSCI.
+    /// The MSCI stream: configuration at the start.
     Configuration,
-    /// MSLS.
+    /// The MSLS stream: configuration at the end.
     FinalConfiguration,
     /// TSMP in the first ESET.
     SetMap,
-    /// Second ESET.
+    /// The second ESET block.
     End,
     /// SFMB after the second ESET.
     Filemark,
@@ -100,7 +100,6 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds one.
     pub(crate) fn add(&mut self, path: &Arc<PathBuf>, offset: u64, what: impl Into<FindingKind>) {
         if self.kept.len() < KEPT_MAX {
             self.kept.push(Finding { path: path.clone(), offset, what: what.into() });

@@ -8,8 +8,8 @@
 //!
 //! - `stream`: one file as its stream of blocks. A plain file is that stream; a compressed one is
 //!   divided into records, whose headers are read once, so that each can be expanded alone.
-//! - `media`: the files of one media set; `scan` reads the blocks and streams of each and records the
-//!   offsets of pages and log.
+//! - `media`: the files of one media set; `scan` reads the blocks and streams of each and records
+//!   the offsets of pages and log.
 //! - `set`: one opened set: `page_map` maps each extent to its offset.
 //! - `log`: the log that one set carries, or several in sequence.
 //! - `chain`: the sets that form a database.

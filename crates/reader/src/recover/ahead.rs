@@ -1,7 +1,8 @@
-//! Pages that were allocated in advance, as a run, and never formatted: a restart gives them back.
+//! Pages that were allocated in advance, as a run, and never formatted: a restart frees them.
 //!
 //! ```text
-//! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) → FORMAT_PAGE, page by page, later
+//! SET_BITS IAM (the unit takes an extent) → MODIFY_ROW PFS (a run of its pages is allocated) →
+//! FORMAT_PAGE, page by page, later
 //! ```
 //!
 //! The engine allocates the pages of an extent at once when a session begins to fill it, and
@@ -50,25 +51,25 @@ impl AllocatedAhead {
         }
     }
 
-    /// Gives back what nobody formatted. A page whose map cannot be read stays as it is.
+    /// Frees the pages that were never formatted. A page whose map cannot be read stays as it is.
     pub(super) fn settle(&self, redo: &mut Redo<'_>) {
         for (first, count, unit) in &self.runs {
             for number in 0..*count {
                 let page = PageId { file: first.file, page: first.page.saturating_add(number) };
                 if !names(redo, page, *unit) {
-                    give_back(redo, page);
+                    free_page(redo, page);
                 }
             }
         }
     }
 }
 
-/// Does the page say that it belongs to the unit?
+/// True when the page header has the id of the unit.
 fn names(redo: &Redo<'_>, page: PageId, unit: AllocUnitId) -> bool {
     redo.look(page).is_some_and(|page| PageHeader::of(&page).belongs_to(unit))
 }
 
-fn give_back(redo: &mut Redo<'_>, page: PageId) {
+fn free_page(redo: &mut Redo<'_>, page: PageId) {
     let Ok(map) = redo.page(page.pfs_page()) else { return };
     if PfsView::new(map).entry(page.page).is_allocated() {
         PfsMut::of(map).set(page.page, PfsByte::default());

@@ -1,15 +1,17 @@
-//! What a restart would make of a database that was not closed cleanly, or of a backup, in memory.
+//! Recovery in memory, as by a restart, of a database that was not closed cleanly or of a backup:
+//! the analysis, redo and undo passes of ARIES. Redo repeats history up to the end of the log; undo
+//! writes no compensation records, since nothing is written.
 //!
 //! ```text
 //! boot page or backup header ── checkpoint LSN ──┐
 //! .ldf, or log part of the backup ── records ────┤
 //!                                                ▼
-//!              analysis: transactions that were open        redo: pages as of the end of the log, undo
+//!         analysis: transactions that were open      redo: pages as of the end of the log, undo
 //!                                                                   │
-//!              RecoverySummary ◀────────────────────────────────────┴──▶ OverlaySource
+//!         RecoverySummary ◀─────────────────────────────────────────┴──▶ OverlaySource
 //! ```
 //!
-//! Then what open transactions did is taken back, as a restart would; what cannot be is named.
+//! Then open transactions are rolled back, as by a restart; what cannot be undone is reported.
 //! Nothing is written.
 //!
 //! Invariants
@@ -46,9 +48,9 @@ use ahead::AllocatedAhead;
 use redo::{FormatPage, Redo};
 use undo::OpenRecords;
 
-/// Memory for changed pages unless told otherwise.
+/// Default memory for changed pages, in bytes.
 pub const OVERLAY_BYTES: u64 = 1 << 30;
-/// Pages that are named because they could not be replayed; a damaged log could name all.
+/// Pages that are reported, at most, because redo stopped on them; a damaged log could name all.
 const STOPPED_MAX: usize = 100_000;
 
 /// How to recover.
@@ -66,13 +68,13 @@ impl Default for RecoverOptions {
     }
 }
 
-/// What became of a database.
+/// The result of recovery.
 pub enum Recovery<'s> {
-    /// It was closed cleanly: the files are all there is.
+    /// It was closed cleanly: the files are complete.
     NotNeeded,
-    /// There is no log, or none that belongs to these pages.
+    /// No log, or none that belongs to these pages.
     WithoutLog {
-        /// What is wrong with the log that was given; `None` when none was.
+        /// Why the given log cannot be used; `None` without one.
         why: Option<String>,
     },
     /// The log was replayed.
@@ -81,22 +83,22 @@ pub enum Recovery<'s> {
 
 /// A database as of the end of its log.
 pub struct Recovered<'s> {
-    /// Its pages.
+    /// The pages after redo and undo.
     pub source: OverlaySource<&'s dyn PageSource>,
-    /// What was done.
+    /// Counts and findings of the passes.
     pub summary: RecoverySummary,
 }
 
-/// What replaying a log came to.
+/// Counts and findings of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoverySummary {
     /// The checkpoint from which on the log was replayed.
     pub checkpoint: Lsn,
-    /// LSN behind the last record that was used.
+    /// LSN after the last record that was used.
     pub end_lsn: Lsn,
     /// Records from the checkpoint on.
     pub records: u64,
-    /// Changes that were made to pages.
+    /// Changes redone on pages.
     pub changes: u64,
     /// Allocation units that replayed records name, as page headers do: their counters and the
     /// fullness of their pages may be brought up to date by a restart alone.
@@ -109,7 +111,7 @@ pub struct RecoverySummary {
     pub stopped: Vec<StoppedPage>,
     /// More pages stopped than are listed.
     pub has_more_stopped: bool,
-    /// Operations that change something else than pages and were passed over.
+    /// Skipped operations that do not change pages.
     pub left_out: Vec<(Op, u64)>,
     /// Why the log was not used to its end.
     pub ends_early: Option<String>,
@@ -120,9 +122,9 @@ pub struct RecoverySummary {
 /// A transaction that was open at the end of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedTransaction {
-    /// Its id.
+    /// Transaction id in the log.
     pub id: XactId,
-    /// Its name.
+    /// Name in its BEGIN record.
     pub name: String,
     /// When it began, by the server's clock.
     pub begin_time: Option<LogTime>,
@@ -134,39 +136,39 @@ pub struct UnfinishedTransaction {
     pub units: BTreeSet<AllocUnitId>,
     /// Pages that it changed, and those that maps it changed are about.
     pub pages: BTreeSet<PageId>,
-    /// Why what it did is still there, from some point on; `None` = all of it has been taken back.
+    /// Why some of its changes remain; `None` = completely rolled back.
     pub not_undone: Option<String>,
 }
 
 /// A page that a record could not be replayed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedPage {
-    /// The page.
+    /// The page on which redo stopped.
     pub page: PageId,
     /// Its unit, as the record names it.
     pub unit: AllocUnitId,
     /// The state in which it stays; `None` when it could not be read.
     pub page_lsn: Option<Lsn>,
-    /// The record.
+    /// LSN of the record that could not be redone.
     pub lsn: Lsn,
-    /// What the record does.
+    /// Operation of the record.
     pub operation: Op,
-    /// Why not.
+    /// Why the record could not be redone.
     pub why: String,
 }
 
-/// Why recovery was given up.
+/// Why recovery was aborted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// The log changes more pages than there is memory for.
+    /// The changed pages exceed the memory limit.
     #[error(
         "the log changes more than {pages} pages, which is all that may be held in memory ({bytes} bytes)"
     )]
     OverlayFull {
         /// Pages that were changed.
         pages: usize,
-        /// The limit.
+        /// The memory limit in bytes.
         bytes: u64,
     },
     /// The log cannot be read.
@@ -174,7 +176,7 @@ pub enum RecoverError {
     Log(String),
 }
 
-/// Replays the log of what was opened, when there is need to.
+/// Recovers the opened files, if they need it.
 ///
 /// # Errors
 /// The log cannot be read, or changes more pages than may be held.
@@ -293,7 +295,7 @@ where
     })
 }
 
-/// One way through the log.
+/// One pass over the log.
 struct Pass<'s> {
     analysis: Analysis,
     ahead: AllocatedAhead,
@@ -334,11 +336,11 @@ impl<'s> Pass<'s> {
                 }
                 ChainItem::Gap(_) if self.has_begun => {
                     return Ok(Outcome::Done(Some(format!(
-                        "the log has a gap behind {}",
+                        "the log has a gap after {}",
                         self.end
                     ))));
                 }
-                // What was open before the gap may have ended in it.
+                // A transaction open before the gap may have ended in it.
                 ChainItem::Gap(_) => self.analysis = Analysis::new(),
                 ChainItem::End(end) => {
                     if !self.has_begun {
@@ -427,7 +429,7 @@ impl<'s> Pass<'s> {
         Ok(None)
     }
 
-    /// Takes back what open transactions did. Those of which something is still there, and why.
+    /// Rolls back open transactions. Returns those with remaining changes, with the reason.
     fn undo<L: LogBytes>(
         &mut self,
         reader: &LogReader<L>,
@@ -470,8 +472,12 @@ impl<'s> Pass<'s> {
         left: &BTreeMap<XactId, String>,
     ) -> Recovered<'s> {
         let left_out = self.analysis.left_out().iter().map(|(op, count)| (*op, *count)).collect();
-        let unfinished =
-            self.analysis.into_unfinished().into_iter().map(|open| named(open, left)).collect();
+        let unfinished = self
+            .analysis
+            .into_unfinished()
+            .into_iter()
+            .map(|(id, open)| named(id, open, left))
+            .collect();
         let changes = self.redo.changes;
         let units = std::mem::take(&mut self.redo.units);
         let (pages, stopped) = self.redo.finish();
@@ -494,10 +500,7 @@ impl<'s> Pass<'s> {
     }
 }
 
-fn named(
-    (id, open): (XactId, Unfinished),
-    left: &BTreeMap<XactId, String>,
-) -> UnfinishedTransaction {
+fn named(id: XactId, open: Unfinished, left: &BTreeMap<XactId, String>) -> UnfinishedTransaction {
     UnfinishedTransaction {
         id,
         name: open.name,

@@ -1,7 +1,7 @@
 //! The pages under replay.
 //!
 //! A page is read from disk at its first record and kept when a record changed it. Of the others
-//! only the LSN is kept, which says that older records have nothing to do with them.
+//! only the LSN is kept: records with a lower LSN are already contained.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -48,12 +48,11 @@ pub(super) struct Redo<'s> {
     protect: Protect,
     pages_max: usize,
     bytes_max: u64,
-    /// Changed pages, with displaced bits in their places.
+    /// Changed pages, with displaced torn-page bits restored.
     changed: HashMap<PageId, PageBuf>,
     /// LSNs of pages that have not changed.
     unchanged: HashMap<PageId, Lsn>,
     stopped: BTreeMap<PageId, StoppedPage>,
-    /// Changes made.
     pub(super) changes: u64,
     /// Allocation units that the records name, as page headers do.
     pub(super) units: BTreeSet<AllocUnitId>,
@@ -66,10 +65,12 @@ impl<'s> Redo<'s> {
         options: &RecoverOptions,
     ) -> Self {
         let has = |bit| boot.is_some_and(|boot| boot.status.has(bit));
-        let protect = match () {
-            () if has(DatabaseStatus::CHECKSUM) => Protect::Checksum,
-            () if has(DatabaseStatus::TORN_PAGE_DETECTION) => Protect::TornBits,
-            () => Protect::Nothing,
+        let protect = if has(DatabaseStatus::CHECKSUM) {
+            Protect::Checksum
+        } else if has(DatabaseStatus::TORN_PAGE_DETECTION) {
+            Protect::TornBits
+        } else {
+            Protect::Nothing
         };
         Redo {
             source,
@@ -88,7 +89,7 @@ impl<'s> Redo<'s> {
     /// Replays a record, when it changes a page.
     ///
     /// # Errors
-    /// There is no memory for one more page.
+    /// No memory for one more page.
     pub(super) fn apply(
         &mut self,
         lsn: Lsn,
@@ -101,7 +102,7 @@ impl<'s> Redo<'s> {
         let begins = record.header().op == Op::FORMAT_PAGE;
         let is_anew = begins && format == FormatPage::Anew;
         if is_anew {
-            // Whatever is known of the page that was there says nothing about the new one.
+            // The state of the old page does not apply to the new one.
             self.unchanged.remove(&id);
             self.changed.remove(&id);
         }
@@ -150,7 +151,7 @@ impl<'s> Redo<'s> {
     /// A page as of the end of the log, to be changed further.
     ///
     /// # Errors
-    /// It cannot be read, was not brought up to date, or there is no memory for it.
+    /// The page cannot be read, redo stopped on it, or no memory is left for it.
     pub(super) fn page(&mut self, id: PageId) -> Result<&mut PageBuf, String> {
         if let Some(stopped) = self.stopped.get(&id) {
             return Err(format!("page {id} is not up to date: {}", stopped.why));
@@ -159,11 +160,11 @@ impl<'s> Redo<'s> {
             let mut page = PageBuf::zeroed();
             self.load(id, &mut page)?;
             if self.changed.len() >= self.pages_max {
-                return Err("there is no memory for one more page".to_owned());
+                return Err("no memory for one more page".to_owned());
             }
             self.changed.insert(id, page);
         }
-        self.changed.get_mut(&id).ok_or_else(|| "there is no such page".to_owned())
+        self.changed.get_mut(&id).ok_or_else(|| "the page is not cached".to_owned())
     }
 
     /// A page as of the end of the log, if it can be read.

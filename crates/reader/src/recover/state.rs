@@ -1,4 +1,4 @@
-//! How the pages that are read stand to the log.
+//! Whether the pages that are read contain all of the log.
 
 use extentdb_base::sync::Arc;
 
@@ -7,17 +7,17 @@ use super::RecoverySummary;
 /// Transactions and pages that are named one by one.
 const NAMED_MAX: usize = 3;
 
-/// How the pages of a database stand to its log.
+/// Whether the pages of a database contain all of its log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LogState {
-    /// The pages are those of the disk; nobody asked what the log says.
+    /// The pages are those of the disk; the log was not requested.
     #[default]
     NotReplayed,
-    /// The database was closed cleanly: the pages of the disk are all there is.
+    /// The database was closed cleanly: the pages of the disk are complete.
     Closed,
     /// The log is needed, and was not given.
     Missing,
-    /// The log is needed; one was given and cannot be used: why.
+    /// The log is needed; one was given and cannot be used, with the reason.
     Unusable(String),
     /// The log was replayed over the pages.
     Replayed(Arc<RecoverySummary>),
@@ -40,7 +40,7 @@ impl LogState {
         }
     }
 
-    /// What replaying the log did.
+    /// The log was replayed.
     pub fn summary(&self) -> Option<&RecoverySummary> {
         match self {
             LogState::Replayed(summary) => Some(summary),
@@ -49,7 +49,7 @@ impl LogState {
     }
 }
 
-/// What a replay left undone.
+/// The shortfall of a replay.
 fn replayed_in_part(summary: &RecoverySummary) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(why) = &summary.ends_early {

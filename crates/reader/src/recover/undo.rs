@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! record ── inverse ──▶ change of its page     the row lies where the record found it
-//!                └────▶ the same on a page      a split has taken the row to a page further right
+//!                └────▶ the same on a page      a split has moved the row to a page further right
 //!                       further right
 //! ```
 //!
 //! Nothing is logged and no page gets another LSN: this is a picture of what a restart would leave.
-//! Counters are not taken back: a restart counts in memory. A transaction of which one record
-//! cannot be taken back stays as it is from there on, and says why.
+//! Counters are not undone: a restart counts in memory. When one record of a transaction cannot be
+//! undone, the transaction stays as it is from there on, with the reason.
 //!
 //! Invariants
-//! - A row is taken back only where it is found, byte for byte; nothing is guessed.
+//! - A row is undone only where it is found, byte for byte; nothing is guessed.
 //! - Work is bounded by the records of open transactions, and by [`CHAIN_MAX`] pages for each.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ use extentdb_format::record::status::KIND_BITS;
 
 use super::redo::Redo;
 
-/// Pages looked at to the right of the one where a row was.
+/// Pages searched to the right of the one where a row was.
 const CHAIN_MAX: usize = 256;
 
 /// Records of open transactions.
@@ -45,7 +45,7 @@ pub(super) struct OpenRecords {
 }
 
 impl OpenRecords {
-    /// Keeps a record; false when there are more bytes of them than may be kept.
+    /// Keeps a record; false when the kept records would exceed their memory.
     pub(super) fn add(&mut self, lsn: Lsn, record: &RecordRef<'_>, bytes_max: u64) -> bool {
         self.bytes += record.bytes().len() as u64;
         if self.bytes > bytes_max {
@@ -56,7 +56,7 @@ impl OpenRecords {
         true
     }
 
-    /// Takes everything back but what those in `stay` did. The transactions that are still there,
+    /// Undoes all transactions except those in `stay`. Returns the transactions that remain,
     /// and why.
     pub(super) fn undo(
         &self,
@@ -90,21 +90,21 @@ impl OpenRecords {
         let header = *record.header();
         match header.op {
             Op::BEGIN_XACT => return Ok(None),
-            // Those that others count on, and those that need nothing.
+            // Changes that other transactions depend on, and records without undo.
             Op::MARK_SAVEPOINT
             | Op::LOCK_XACT
             | Op::HOBT_DDL
             | Op::IDENT_NEWVAL
             | Op::IDENT_SENTVAL => {}
             _ if header.flags.is_compensation() => {}
-            _ => take_back(&header, &record.payload(), redo)?,
+            _ => undo_change(&header, &record.payload(), redo)?,
         }
         Ok(Some(header.previous))
     }
 }
 
 /// Takes one change back.
-fn take_back(
+fn undo_change(
     header: &RecordHeader,
     payload: &Payload<'_>,
     redo: &mut Redo<'_>,
@@ -118,7 +118,7 @@ fn take_back(
     match inverse(header, payload, kind).map_err(|error| error.to_string())? {
         Inverse::Nothing => Ok(()),
         Inverse::Change(change) => {
-            let (page, slot) = place_of(header, payload, redo)?;
+            let (page, slot) = location_of(header, payload, redo)?;
             if change.op == Op::DELETE_ROWS && part.alloc_unit() == AllocUnitId::SYSALLOCUNITS {
                 free_unit(redo, page, slot)?;
             }
@@ -137,8 +137,8 @@ fn take_back(
     }
 }
 
-/// Single pages that a transaction had claimed are free again: SGAM leads to them. A surplus bit
-/// does not disturb.
+/// Single pages that a transaction had allocated are free again: SGAM marks their extent. A surplus
+/// bit does not disturb.
 fn set_hints(
     header: &RecordHeader,
     payload: &Payload<'_>,
@@ -177,7 +177,7 @@ fn put(redo: &mut Redo<'_>, id: PageId, slot: u16, change: &Change<'_>) -> Resul
 
 /// Where the row of a record lies now: on its page, or on one that splits have put to the right of
 /// it.
-fn place_of(
+fn location_of(
     header: &RecordHeader,
     payload: &Payload<'_>,
     redo: &mut Redo<'_>,
@@ -191,8 +191,8 @@ fn place_of(
         Payload::DeleteRows(delete) if header.context == Context::MARK_AS_GHOST => {
             (delete.rows.first().copied(), true)
         }
-        // Rows of heaps stay where they are, and so do maps and headers; other changes say what
-        // must be there themselves.
+        // Rows of heaps stay where they are, and so do maps and headers; other records contain the
+        // expected bytes.
         _ => (None, false),
     };
     let Some(row) = row else { return Ok(here) };
@@ -230,13 +230,13 @@ fn is_same(found: &[u8], row: &[u8], is_ghost: bool) -> bool {
 }
 
 /// Rows of `sysallocunits` and `sysrowsets` change by records of others: pointers by system
-/// transactions, counters by none. Their id is in front, and never comes twice.
+/// transactions, counters by none. Their id is first, and is unique.
 fn has_same_id(found: &[u8], row: &[u8], _is_ghost: bool) -> bool {
     unit_of_row(found).is_some() && unit_of_row(found) == unit_of_row(row)
 }
 
-/// The allocation unit whose row is about to go owns pages, by system transactions that stay: they
-/// go with it.
+/// The allocation unit whose row is about to be deleted owns pages, allocated by committed system
+/// transactions: they are freed with it.
 fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String> {
     let view = PageRef::new(redo.page(page)?);
     let row = view.row(slot).map_err(|error| error.to_string())?;
@@ -253,12 +253,12 @@ fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String>
             let map = redo.page(MapKind::Gam.page_of(interval))?;
             AllocationBitmapMut::of(map).set(bit, true);
             for page in extent.pages() {
-                give_back(redo, page)?;
+                free_page(redo, page)?;
             }
         }
         for single in view.single_pages().chain([next]) {
             set_hint(redo, single)?;
-            give_back(redo, single)?;
+            free_page(redo, single)?;
         }
         next = view.header().next();
     }
@@ -266,7 +266,7 @@ fn free_unit(redo: &mut Redo<'_>, page: PageId, slot: u16) -> Result<(), String>
 }
 
 /// The page is no longer allocated.
-fn give_back(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
+fn free_page(redo: &mut Redo<'_>, page: PageId) -> Result<(), String> {
     let map = redo.page(page.pfs_page())?;
     let state = PfsView::new(map).entry(page.page);
     PfsMut::of(map).set(page.page, state.with_allocated(false));

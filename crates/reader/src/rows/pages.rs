@@ -1,9 +1,9 @@
 //! The pages of one rowset that hold its rows, and what is left of them when others cannot be read.
 //!
 //! ```text
-//! heap             IAM chain ────────────────────────┐ an IAM page cannot be read
-//! clustered index  root, upper levels, leaves ─┐     ├──▶ all pages of all files whose header has the unit id
-//!                       a page cannot be read  └──▶ IAM chain
+//! heap             IAM chain ───────────────────┐ an IAM page cannot be read
+//! clustered index  root, levels, leaves ─┐      ├──▶ all pages of all files with the unit id
+//!                a page cannot be read   └──▶ IAM chain
 //! ```
 //!
 //! Each step returns only pages that the previous steps did not. Invariants
@@ -83,7 +83,8 @@ impl<'d> BasePages<'d> {
     pub(super) fn absent_pages(&self) -> u64 {
         let Some(unit) = self.unit.filter(|_| self.absent > 0) else { return 0 };
         match self.walk {
-            // Maps among them: the number of pages they listed follows only from the catalog's count.
+            // Maps among them: the number of pages they listed follows only from the catalog's
+            // count.
             Walk::Files(_) | Walk::End if self.is_cut => {
                 let counted = u64::try_from(unit.pages_data).unwrap_or(0);
                 self.absent.max(counted.saturating_sub(self.given))

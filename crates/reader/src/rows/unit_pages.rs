@@ -13,8 +13,8 @@ use extentdb_format::page::{PageHeader, PageType};
 
 use crate::checked::CheckedPages;
 
-/// Iterator over the allocated data pages of all files whose header has the id of a unit. They are not
-/// verified yet.
+/// Iterator over the allocated data pages of all files whose header has the id of a unit. They are
+/// not verified yet.
 pub(super) struct UnitPages<'d> {
     pages: &'d CheckedPages<'d>,
     unit: AllocUnitId,
@@ -48,7 +48,7 @@ impl Map {
         if PageHeader::of(&self.page).kind() != kind {
             return Err(Fault::Misplaced {
                 page: id,
-                what: "not the map page of its place",
+                what: "not the map page of this address",
                 from: id,
             });
         }

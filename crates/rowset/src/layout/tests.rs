@@ -10,7 +10,7 @@ use extentdb_types::{Collation, SqlType};
 use super::*;
 
 fn column(id: i32, ty: SqlType, key_ordinal: i16, offset: i32, null_bit: i32) -> PhysicalColumn {
-    let (leaf, interior) = PhysicalColumn::places(offset, null_bit, 0);
+    let (leaf, interior) = PhysicalColumn::unpack_offsets(offset, null_bit, 0);
     let (ti, collation_id) = ty.to_physical();
     PhysicalColumn {
         column_id: id,

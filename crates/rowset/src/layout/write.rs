@@ -1,7 +1,7 @@
 //! Values to records.
 
 use extentdb_base::PageId;
-use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, Place};
+use extentdb_catalog::layout::{Cell, ColumnOffset, Level, PhysicalColumn};
 use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
 use super::{ROW_BYTES_MAX, RowShape, place};
@@ -128,7 +128,7 @@ fn fill_fixed(
     builder: &mut RecordBuilder,
     column: &PhysicalColumn,
     cell: &Cell<'_>,
-    place: Place,
+    place: ColumnOffset,
 ) -> Result<(), Error> {
     let wrong = |bytes| Err(Error::Value { column_id: column.column_id, bytes });
     if place.offset == 0 {

@@ -2,9 +2,9 @@
 //! catalog.
 //!
 //! Seen in the wild as: error 824 or 823 for one page of a database of a terabyte. The engine must
-//! detect it and continue without the page: errors name the page; the database opens, also after a crash
-//! whose log has records for it, and work on everything that does not need the page goes on, to a
-//! clean close and over the next opening. Only a page without which the catalog cannot be read
+//! detect it and continue without the page: errors name the page; the database opens, also after a
+//! crash whose log has records for it, and work on everything that does not need the page goes on,
+//! to a clean close and over the next opening. Only a page without which the catalog cannot be read
 //! prevents the opening; the error then names it.
 
 use std::path::{Path, PathBuf};
@@ -35,9 +35,9 @@ pub enum Role {
 /// A damaged page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPage {
-    /// The page.
+    /// Id of the damaged page.
     pub page: PageId,
-    /// Its role.
+    /// What depends on the page.
     pub role: Role,
     /// What was done to it.
     pub what: &'static str,

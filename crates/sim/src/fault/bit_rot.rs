@@ -1,8 +1,8 @@
 //! A bit of a page flips while the database is closed.
 //!
-//! Seen in the wild as: error 824, a checksum that does not match. The engine must detect: the check
-//! names the page, and reading the page gives an error instead of rows. One bit is excluded: the
-//! one that states that the page has a checksum.
+//! Seen in the wild as: error 824, a checksum that does not match. The engine must detect: the
+//! check names the page, and reading the page gives an error instead of rows. One bit is excluded:
+//! the one that states that the page has a checksum.
 
 use extentdb_base::env::Rng;
 use extentdb_base::size::PAGE_BYTES;

@@ -2,9 +2,9 @@
 //!
 //! Seen in the wild as: `ENOSPC` on the volume of the files, for minutes or days, over restarts of
 //! the server. Files cannot grow, new ones cannot be written, and a write into a hole of a file
-//! fails, too, although the file is long enough. The engine must survive: a statement that needs room
-//! fails with the error of a full filegroup or a full log and changes nothing, everything
-//! else continues, checkpoints and closing included; the database opens while the disk is full; when
+//! fails, too, although the file is long enough. The engine must survive: a statement that needs
+//! room fails with the error of a full filegroup or a full log and changes nothing, everything else
+//! continues, checkpoints and closing included; the database opens while the disk is full; when
 //! there is room again, everything works.
 
 use extentdb_base::env::Rng;

@@ -23,13 +23,11 @@ const PARITY: u8 = 0xc0;
 enum Harm {
     /// One bit flipped.
     Bit,
-    /// All zeros.
     Zeros,
     /// Its earlier content.
     Old,
     /// Another sector of the same log.
     Other,
-    /// Random bytes.
     Noise,
 }
 

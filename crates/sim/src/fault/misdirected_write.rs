@@ -1,7 +1,7 @@
 //! A page was written to the offset of another one.
 //!
-//! Seen in the wild as: error 824, wrong page id; both checksums match. The engine must detect it, at
-//! the page that was overwritten.
+//! Seen in the wild as: error 824, wrong page id; both checksums match. The engine must detect it,
+//! at the page that was overwritten.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_io::MemDisk;

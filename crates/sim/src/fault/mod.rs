@@ -1,10 +1,11 @@
-//! The catalog of faults: one file each, with its symptom in production and what the engine must guarantee.
+//! The catalog of faults: one file each, with its symptom in production and what the engine must
+//! guarantee.
 //!
 //! ```text
-//! survive   no acknowledged change is lost, no other one is seen       power cut, torn page, process death, read error,
-//!                                                                      failed sync, disk full, full disk
-//! detect    an error or a finding names the page; never wrong rows    bit rot, misdirected write, lost write, log damage,
-//!                                                                      swapped files, bad page
+//! survive   no acknowledged change is lost, no other one is seen:
+//!           power cut, torn page, process death, read error, failed sync, disk full, full disk
+//! detect    an error or a finding names the page; never wrong rows:
+//!           bit rot, misdirected write, lost write, log damage, swapped files, bad page
 //! ```
 
 pub mod bad_page;
@@ -72,9 +73,9 @@ impl Fault {
 /// Where a file of a closed database was damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged {
-    /// The file.
+    /// Path of the damaged file.
     pub path: std::path::PathBuf,
-    /// The page.
+    /// Number of the damaged page in the file.
     pub page: u32,
     /// What was done to it.
     pub what: String,

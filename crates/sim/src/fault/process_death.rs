@@ -12,7 +12,8 @@ use extentdb_io::MemDisk;
 
 use crate::disk::FaultDisk;
 
-/// The disk after the death of the process. Armed as a power cut is: [`power_cut::arm`](super::power_cut::arm).
+/// The disk after the death of the process. Armed as a power cut is:
+/// [`power_cut::arm`](super::power_cut::arm).
 pub fn crash(disk: &FaultDisk, rng: &mut dyn Rng) -> MemDisk {
     disk.memory().kill(rng)
 }

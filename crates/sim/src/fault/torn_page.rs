@@ -2,8 +2,8 @@
 //!
 //! Seen in the wild as: error 824, a torn page or a checksum that does not match, after a power
 //! failure on any device whose sectors are smaller than a page: 512 bytes, or 4,096. Each sector of
-//! a page that was not durable is old or new by itself; with 4,096 one half of the page. The engine must
-//! survive, as after any power cut.
+//! a page that was not durable is old or new by itself; with 4,096 one half of the page. The engine
+//! must survive, as after any power cut.
 
 use std::path::Path;
 

@@ -25,7 +25,7 @@ pub(crate) fn witness(environment: &Environment, memory: MemDisk, model: &Model)
     let disk = FaultDisk::over(memory);
     let read = Database::open(&environment.paths(), environment.options(&disk))
         .and_then(|db| rows::read(&db));
-    match read.map(|found| rows::difference(model, &found, true)) {
+    match read.map(|found| rows::difference(model, &found, rows::Addresses::Compared)) {
         _ if is_found => Witness::Check,
         Ok(None) => Witness::Harmless,
         Ok(Some(_)) => Witness::Nobody,

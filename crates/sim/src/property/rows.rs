@@ -15,7 +15,6 @@ pub(crate) type Found = BTreeMap<String, FoundTable>;
 
 /// What a table holds.
 pub(crate) struct FoundTable {
-    /// By id.
     pub(crate) rows: BTreeMap<i32, (Address, Row)>,
     /// Names and types.
     columns: Vec<(String, SqlType)>,
@@ -62,14 +61,21 @@ pub(crate) fn id_of(row: &Row) -> i32 {
     }
 }
 
-/// The first difference to the model. With `places`, addresses are compared, too.
-pub(crate) fn difference(model: &Model, found: &Found, places: bool) -> Option<String> {
+/// Whether the addresses of rows are compared with those of the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Addresses {
+    Compared,
+    Ignored,
+}
+
+/// The first difference to the model.
+pub(crate) fn difference(model: &Model, found: &Found, addresses: Addresses) -> Option<String> {
     let expected: Vec<_> = model.keys().collect();
-    let there: Vec<_> = found.keys().collect();
-    if expected != there {
-        return Some(format!("tables {expected:?} expected, {there:?} found"));
+    let present: Vec<_> = found.keys().collect();
+    if expected != present {
+        return Some(format!("tables {expected:?} expected, {present:?} found"));
     }
-    model.iter().find_map(|(name, table)| table_difference(name, table, &found[name], places))
+    model.iter().find_map(|(name, table)| table_difference(name, table, &found[name], addresses))
 }
 
 /// The same for one table.
@@ -77,7 +83,7 @@ pub(crate) fn table_difference(
     name: &str,
     table: &TableModel,
     found: &FoundTable,
-    places: bool,
+    addresses: Addresses,
 ) -> Option<String> {
     let FoundTable { rows, columns, indexes } = found;
     let expected = table.spec.columns.iter().map(|column| (&column.name, &column.ty));
@@ -105,7 +111,7 @@ pub(crate) fn table_difference(
         if *stored.row != *row {
             return Some(format!("row {id} of {name} at {at} has other values"));
         }
-        if places && stored.at != *at {
+        if addresses == Addresses::Compared && stored.at != *at {
             return Some(format!("row {id} of {name} was put at {} and is at {at}", stored.at));
         }
     }
@@ -113,5 +119,5 @@ pub(crate) fn table_difference(
         ids.iter().eq(rows.keys().filter(|id| is_in(&table.indexes[index], **id)))
     };
     let (index, ids) = indexes.iter().find(|(index, ids)| !is_complete(index, ids))?;
-    Some(format!("index {index} of {name} leads to {} of {} rows", ids.len(), rows.len()))
+    Some(format!("index {index} of {name} has {} of {} rows", ids.len(), rows.len()))
 }

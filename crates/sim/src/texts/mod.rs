@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! seed ─▶ a table per collation: heap or clustered, index unique or not
-//!      ─▶ transactions over one table each; some are rolled back, the last one is interrupted by a crash
-//!      ─▶ after each recovery: entries in the order of comparisons, bytes as written, every key found
+//!      ─▶ transactions over one table each; some are rolled back, the last one is interrupted by a
+//!      crash
+//!      ─▶ after each recovery: entries in the order of comparisons, bytes as written, every key
+//!      found
 //!      ─▶ in the end the full check
 //! ```
 //!
@@ -229,7 +231,6 @@ fn shown(error: Error) -> String {
 struct TextRun {
     rng: SplitMix64,
     forms: Vec<Form>,
-    /// By form.
     rows: Vec<Rows>,
     report: TextReport,
     /// The next id.

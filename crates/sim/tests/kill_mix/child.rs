@@ -7,7 +7,7 @@ use std::thread;
 use extentdb_engine::{Cause, Database, Error, Session};
 
 use crate::plan::{End, Mix, Statement, plan};
-use crate::rows::{Own, Places, index_spec, options, read, row, spec, table_spec};
+use crate::rows::{Addresses, Own, index_spec, options, read, row, spec, table_spec};
 
 /// What the parent tells it.
 pub(crate) const FOLDER: &str = "EXTENTDB_KILL_MIX_FOLDER";
@@ -74,14 +74,14 @@ fn run_one(
     own: &mut Own,
 ) -> Result<End, Error> {
     let plan = plan(mix, number, transaction, &own.parts);
-    let mut places = own.places.clone();
+    let mut addresses = own.addresses.clone();
     session.begin();
-    let done = execute(session, &plan.statements, &mut places);
+    let done = execute(session, &plan.statements, &mut addresses);
     match (done, plan.end) {
         (Ok(()), End::Commit) => {
             session.commit()?;
             own.parts = plan.after;
-            own.places = places;
+            own.addresses = addresses;
             Ok(End::Commit)
         }
         (Err(error), _) if error.cause() != Cause::Lock => Err(error),
@@ -95,20 +95,20 @@ fn run_one(
 fn execute(
     session: &mut Session<'_>,
     statements: &[Statement],
-    places: &mut Places,
+    addresses: &mut Addresses,
 ) -> Result<(), Error> {
-    let mut saved = Places::new();
+    let mut saved = Addresses::new();
     for statement in statements {
         match statement {
             Statement::Save => {
                 session.save("s")?;
-                saved.clone_from(places);
+                saved.clone_from(addresses);
             }
             Statement::RollBackToSave => {
                 session.rollback_to("s")?;
-                places.clone_from(&saved);
+                addresses.clone_from(&saved);
             }
-            statement => change(session, statement, places)?,
+            statement => change(session, statement, addresses)?,
         }
     }
     Ok(())
@@ -117,26 +117,26 @@ fn execute(
 fn change(
     session: &mut Session<'_>,
     statement: &Statement,
-    places: &mut Places,
+    addresses: &mut Addresses,
 ) -> Result<(), Error> {
     match statement {
         Statement::Insert { table, id, values } => {
             let opened = session.table(table)?;
             let at = session.insert(&opened, &row(*id, *values))?;
-            places.insert((table.clone(), *id), at);
+            addresses.insert((table.clone(), *id), at);
         }
         Statement::Update { table, id, values } => {
             let opened = session.table(table)?;
             let place = (table.clone(), *id);
-            let at = session.update(&opened, &places[&place], &row(*id, *values))?;
-            places.insert(place, at);
+            let at = session.update(&opened, &addresses[&place], &row(*id, *values))?;
+            addresses.insert(place, at);
         }
         Statement::Delete { table, id } => {
             let opened = session.table(table)?;
-            let at = places.remove(&(table.clone(), *id)).unwrap();
+            let at = addresses.remove(&(table.clone(), *id)).unwrap();
             session.delete(&opened, &at)?;
         }
-        other => return change_table(session, other, places),
+        other => return change_table(session, other, addresses),
     }
     Ok(())
 }
@@ -144,7 +144,7 @@ fn change(
 fn change_table(
     session: &mut Session<'_>,
     statement: &Statement,
-    places: &mut Places,
+    addresses: &mut Addresses,
 ) -> Result<(), Error> {
     match statement {
         Statement::CreateTable { table, is_clustered } => {
@@ -153,12 +153,12 @@ fn change_table(
         Statement::DropTable { table } => {
             let opened = session.table(table)?;
             session.drop_table(&opened)?;
-            places.retain(|(other, _), _| other != table);
+            addresses.retain(|(other, _), _| other != table);
         }
         Statement::Truncate { table } => {
             let opened = session.table(table)?;
             session.truncate_table(&opened)?;
-            places.retain(|(other, _), _| other != table);
+            addresses.retain(|(other, _), _| other != table);
         }
         Statement::CreateIndex { table, index } => {
             let opened = session.table(table)?;

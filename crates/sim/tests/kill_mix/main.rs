@@ -1,9 +1,11 @@
 //! A process with eight busy sessions is killed again and again, on the real file system.
 //!
 //! ```text
-//! parent   starts the child ─▶ waits until it works ─▶ SIGKILL ─▶ opens, compares, closes, full check, opens again
-//! child    eight sessions: rows of three shared tables, DDL of their own; checkpoints, eviction, threads of the database
-//! pipe     ack 3 17 commit          session 3 has been told that its transaction 17 is permanent
+//! parent  starts the child ─▶ waits until it works ─▶ SIGKILL ─▶ opens, compares, closes, full
+//!         check, opens again
+//! child   eight sessions: rows of three shared tables, DDL of their own; checkpoints, eviction,
+//!         threads of the database
+//! pipe    ack 3 17 commit          session 3 has been told that its transaction 17 is permanent
 //! ```
 //!
 //! What a transaction does follows from its session, its number and what the session has in the

@@ -99,7 +99,7 @@ enum Event {
 }
 
 /// An outcome that the child has told.
-struct Told {
+struct Reported {
     session: usize,
     number: i64,
     end: End,
@@ -118,9 +118,9 @@ pub(crate) fn kill_again_and_again(kills: u64, mix: Mix, seed: u64) {
     for round in 0..kills {
         let first = round as i64 * PER_ROUND + 1;
         let child = start(folder.path(), first, mix);
-        let told = kill_at(Moment::any(&mut rng), child, round);
-        acknowledged += told.iter().filter(|told| told.end == End::Commit).count();
-        let doubtful = follow(&mut committed, &told, first, mix);
+        let reported = kill_at(Moment::any(&mut rng), child, round);
+        acknowledged += reported.iter().filter(|reported| reported.end == End::Commit).count();
+        let doubtful = follow(&mut committed, &reported, first, mix);
         verify(folder.path(), &mut committed, &doubtful, round);
     }
     eprintln!("{kills} kills, {acknowledged} transactions acknowledged");
@@ -140,10 +140,10 @@ fn start(folder: &Path, first: i64, mix: Mix) -> Child {
 }
 
 /// Lets it work for a while, kills it, and returns what it told.
-fn kill_at(moment: Moment, mut child: Child, round: u64) -> Vec<Told> {
+fn kill_at(moment: Moment, mut child: Child, round: u64) -> Vec<Reported> {
     let output = child.stdout.take().unwrap();
     let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
-    let (has_started, said) = thread::scope(|scope| {
+    let (has_started, child_output) = thread::scope(|scope| {
         let reader = scope.spawn(move || listen(output, &sender));
         let has_started = events.recv_timeout(START_MAX) == Ok(Event::Ready);
         moment.wait(&events);
@@ -152,51 +152,51 @@ fn kill_at(moment: Moment, mut child: Child, round: u64) -> Vec<Told> {
         child.wait().unwrap();
         (has_started, reader.join().unwrap())
     });
-    let Said { told, failures } = said;
+    let ChildOutput { reported, failures } = child_output;
     assert!(
         failures.is_empty(),
         "kill {round}: the process failed before it was killed: {failures:#?}"
     );
     assert!(has_started, "kill {round}: the process did not begin to work");
-    told
+    reported
 }
 
 /// All that the child said.
 #[derive(Default)]
-struct Said {
-    told: Vec<Told>,
+struct ChildOutput {
+    reported: Vec<Reported>,
     failures: Vec<String>,
 }
 
 /// Reads until the child is dead.
-fn listen(output: ChildStdout, events: &mpsc::SyncSender<Event>) -> Said {
-    let mut said = Said::default();
+fn listen(output: ChildStdout, events: &mpsc::SyncSender<Event>) -> ChildOutput {
+    let mut child_output = ChildOutput::default();
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         match line.split_once(' ') {
-            Some(("ack", rest)) => said.told.extend(parse(rest)),
-            Some(("fail", rest)) => said.failures.push(rest.to_owned()),
+            Some(("ack", rest)) => child_output.reported.extend(parse(rest)),
+            Some(("fail", rest)) => child_output.failures.push(rest.to_owned()),
             // Where nobody waits for it, an event is lost.
             _ if line == "ready" => drop(events.try_send(Event::Ready)),
             _ if line == "checkpoint" => drop(events.try_send(Event::Checkpoint)),
             _ => {}
         }
     }
-    said
+    child_output
 }
 
-fn parse(line: &str) -> Option<Told> {
+fn parse(line: &str) -> Option<Reported> {
     let mut words = line.split(' ');
     let session = words.next()?.parse().ok()?;
     let number = words.next()?.parse().ok()?;
     let end = if words.next()? == "commit" { End::Commit } else { End::Rollback };
-    Some(Told { session, number, end })
+    Some(Reported { session, number, end })
 }
 
 /// What the outcomes make of the model. Returns what each session has if its last transaction
 /// became permanent untold.
-fn follow(committed: &mut [Parts], told: &[Told], first: i64, mix: Mix) -> Vec<Parts> {
+fn follow(committed: &mut [Parts], reported: &[Reported], first: i64, mix: Mix) -> Vec<Parts> {
     let mut next = vec![first; committed.len()];
-    for Told { session, number, end } in told {
+    for Reported { session, number, end } in reported {
         assert_eq!(*number, next[*session], "the outcomes of session {session} come in order");
         next[*session] += 1;
         if *end == End::Commit {

@@ -16,13 +16,13 @@ use crate::plan::{IDS_APART, Part, Parts, SESSIONS, SHARED, Values};
 const FRAMES: usize = 96;
 
 /// Where the rows of a session are, by table and id.
-pub(crate) type Places = BTreeMap<(String, i32), Address>;
+pub(crate) type Addresses = BTreeMap<(String, i32), Address>;
 
 /// What a session has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
     pub(crate) parts: Parts,
-    pub(crate) places: Places,
+    pub(crate) addresses: Addresses,
 }
 
 pub(crate) fn spec(folder: &Path) -> DatabaseSpec {
@@ -119,7 +119,7 @@ pub(crate) fn read(db: &Database) -> Result<Vec<Own>, Error> {
             let number = if is_shared { (id / IDS_APART) as usize } else { owner_of(&name) };
             let own = &mut owns[number];
             own.parts.entry(name.clone()).or_default().rows.insert(id, values);
-            own.places.insert((name.clone(), id), at);
+            own.addresses.insert((name.clone(), id), at);
         }
     }
     Ok(owns)

@@ -24,9 +24,9 @@ pub(crate) fn add_stored_defaults(
     let Some(base) = table.indexes.first() else { return };
     let layout = table.layout(base);
     for (column, value) in history.stored_defaults() {
-        let Some(place) = layout.row.column(column) else { continue };
-        if let Some(ty) = &place.ty {
-            let row = stored_default_row(base.rowset.0, place.ordinal, ty, value);
+        let Some(physical) = layout.row.column(column) else { continue };
+        if let Some(ty) = &physical.ty {
+            let row = stored_default_row(base.rowset.0, physical.ordinal, ty, value);
             rows_of(rows, "sysseobjvalues").push(row);
         }
     }
@@ -43,16 +43,18 @@ const LOG_MAX_PAGES: i32 = 0x1000_0000;
 /// Adds the rows of the files. File sizes are known last, so this is called after all other pages
 /// are allocated.
 pub(crate) fn add_files(identity: &Identity, sizes: &BTreeMap<u16, u32>, rows: &mut SystemRows) {
-    let mut files: Vec<(&FileIdentity, bool)> =
-        identity.files.iter().map(|file| (file, false)).collect();
-    files.push((&identity.log, true));
+    let mut files: Vec<(&FileIdentity, FileKind)> =
+        identity.files.iter().map(|file| (file, FileKind::Data)).collect();
+    files.push((&identity.log, FileKind::Log));
     // sysfiles1 is a heap; real ones have their rows by file id.
     files.sort_by_key(|(file, _)| file.id);
-    for (file, is_log) in files {
-        let size =
-            if is_log { LOG_PAGES } else { sizes.get(&file.id.0).copied().unwrap_or(0) as i32 };
-        rows_of(rows, "sysfiles1").push(sysfiles1_row(file, is_log));
-        rows_of(rows, "sysprufiles").push(sysprufiles_row(file, size, is_log));
+    for (file, kind) in files {
+        let size = match kind {
+            FileKind::Data => sizes.get(&file.id.0).copied().unwrap_or(0) as i32,
+            FileKind::Log => LOG_PAGES,
+        };
+        rows_of(rows, "sysfiles1").push(sysfiles1_row(file, kind));
+        rows_of(rows, "sysprufiles").push(sysprufiles_row(file, size, kind));
     }
 }
 
@@ -61,9 +63,21 @@ pub(crate) fn file_sizes(space: &Space) -> BTreeMap<u16, u32> {
     space.files.iter().map(|file| (file.id.0, file.pages())).collect()
 }
 
+/// What a file of a database holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// Pages.
+    Data,
+    /// The transaction log.
+    Log,
+}
+
 /// The row of a file in `sysfiles1`.
-pub fn sysfiles1_row(file: &FileIdentity, is_log: bool) -> RowValues {
-    let status = if is_log { FILES_LOG } else { FILES_DATA };
+pub fn sysfiles1_row(file: &FileIdentity, kind: FileKind) -> RowValues {
+    let status = match kind {
+        FileKind::Data => FILES_DATA,
+        FileKind::Log => FILES_LOG,
+    };
     let padded = |text: &str, units: usize| {
         let mut text = text.to_owned();
         text.extend(std::iter::repeat_n(' ', units.saturating_sub(text.encode_utf16().count())));
@@ -77,8 +91,9 @@ pub fn sysfiles1_row(file: &FileIdentity, is_log: bool) -> RowValues {
     row
 }
 
-/// The row of a file of `pages` pages in `sysprufiles`.
-pub fn sysprufiles_row(file: &FileIdentity, size: i32, is_log: bool) -> RowValues {
+/// The row of a file of `size` pages in `sysprufiles`.
+pub fn sysprufiles_row(file: &FileIdentity, size: i32, kind: FileKind) -> RowValues {
+    let is_log = kind == FileKind::Log;
     let (group, status, max_size, growth) = if is_log {
         (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10)
     } else {

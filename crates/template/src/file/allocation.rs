@@ -1,17 +1,17 @@
 //! Page allocation: which extents and pages of the files are in use.
 //!
 //! ```text
-//! file 1   extent 0        1 … 24                         25 …
-//!          fixed pages     mixed: catalog, IAM pages,   uniform extents, in the order of allocation
-//!                          first eight pages of a unit
-//! others   extent 0        1 …
-//!          fixed pages     uniform extents; mixed ones, when a filegroup needs its first
+//! file 1   extent 0       1 … 24                         25 …
+//!          fixed pages    mixed: catalog, IAM pages,   uniform extents, in the order of allocation
+//!                         first eight pages of a unit
+//! others   extent 0       1 …
+//!          fixed pages    uniform extents; mixed ones, when a filegroup needs its first
 //! ```
 //!
 //! An extent comes from the file of its filegroup that is filled least: files of equal size fill
-//! proportionally that way. A file can be filled from several positions at once, one per GAM interval,
-//! so that every unit spans all of them. Extents that hold a PFS page or the maps of an interval
-//! are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
+//! proportionally that way. A file can be filled from several positions at once, one per GAM
+//! interval, so that every unit spans all of them. Extents that hold a PFS page or the maps of an
+//! interval are allocated in GAM, are neither mixed nor owned, and their other pages stay unused.
 //!
 //! Invariants
 //! - An extent is allocated once; a page of a mixed extent is allocated once.
@@ -32,15 +32,19 @@ use crate::Error;
 const FIRST_MIXED_EXTENTS: u32 = 24;
 /// Pages of file 1 at the same address in every database of this version: boot page, IAM and
 /// page of sysfiles1, first page of sysallocunits.
-pub(crate) mod place {
+pub(crate) mod fixed_address {
     use extentdb_base::PageId;
 
     pub(crate) const SYSFILES_IAM: PageId = PageId::new(1, 12);
     pub(crate) const SYSALLOCUNITS_FIRST: PageId = PageId::new(1, 16);
     pub(crate) const SYSFILES_PAGE: PageId = PageId::new(1, 32);
 }
-const RESERVED: [PageId; 4] =
-    [PageId::BOOT, place::SYSFILES_IAM, place::SYSALLOCUNITS_FIRST, place::SYSFILES_PAGE];
+const RESERVED: [PageId; 4] = [
+    PageId::BOOT,
+    fixed_address::SYSFILES_IAM,
+    fixed_address::SYSALLOCUNITS_FIRST,
+    fixed_address::SYSFILES_PAGE,
+];
 
 /// The filegroup of the catalog.
 pub(crate) const PRIMARY: i16 = 1;
@@ -49,7 +53,6 @@ pub(crate) const PRIMARY: i16 = 1;
 #[derive(Clone)]
 pub(crate) struct FileSpace {
     pub(crate) id: FileId,
-    /// Its filegroup.
     pub(crate) group: i16,
     /// PFS bytes by page; pages past the end are free.
     pfs: Vec<PfsByte>,
@@ -66,14 +69,11 @@ pub(crate) struct FileSpace {
 /// What an extent is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum ExtentUse {
-    /// Free.
     #[default]
     Free,
-    /// Fixed pages.
     Fixed,
     /// Pages of several units.
     Mixed,
-    /// One unit.
     Uniform,
 }
 

@@ -17,7 +17,7 @@ use extentdb_format::{PageBuf, PageBytes};
 use extentdb_types::Guid;
 
 use crate::Error;
-use crate::file::allocation::{ExtentUse, FileSpace, Space, place};
+use crate::file::allocation::{ExtentUse, FileSpace, Space, fixed_address};
 use crate::file::sink::PageSink;
 
 /// Version of the databases made here: SQL Server 2008 R2.
@@ -49,7 +49,6 @@ pub(crate) struct Identity {
     pub(crate) binding: Guid,
     pub(crate) family: Guid,
     pub(crate) broker: Guid,
-    /// By file.
     pub(crate) files: Vec<FileIdentity>,
     /// Of the log file that the catalog names.
     pub(crate) log: FileIdentity,
@@ -58,7 +57,7 @@ pub(crate) struct Identity {
 /// How a data file may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileGrowth {
-    /// The increment.
+    /// Pages or percent of each growth.
     pub by: Growth,
     /// Largest size in pages; `None` = unlimited.
     pub pages_max: Option<u32>,
@@ -83,17 +82,17 @@ impl FileGrowth {
 /// A file as catalog and header describe it.
 #[derive(Clone, Debug)]
 pub struct FileIdentity {
-    /// File id.
+    /// File id: 1, then 3 and up; 2 is the log.
     pub id: FileId,
-    /// Its filegroup.
+    /// Filegroup id, 0 for a log file.
     pub group: i16,
-    /// Logical name.
+    /// Logical name in the catalog.
     pub name: String,
-    /// Physical path.
+    /// Physical path in the catalog.
     pub path: String,
     /// GUID of the file.
     pub guid: Guid,
-    /// Its growth.
+    /// Autogrowth of the file.
     pub growth: FileGrowth,
     /// The GUID of the opening for writing in its header; zero before the first one.
     pub first_update_lsn: Lsn,
@@ -228,7 +227,7 @@ fn boot_record(identity: &Identity, counters: &Counters) -> BootRecord {
     boot.unknown_400 = CREATED_BY_2008;
     boot.family_guid = identity.family;
     boot.recovery_fork.guid = identity.family;
-    boot.first_sys_indexes = place::SYSALLOCUNITS_FIRST;
+    boot.first_sys_indexes = fixed_address::SYSALLOCUNITS_FIRST;
     boot.template_version = VERSION;
     boot.engine_build = EngineBuild::new(10, 50, 1600);
     boot.broker_guid = identity.broker;

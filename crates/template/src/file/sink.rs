@@ -5,8 +5,8 @@
 //! page, page, page -> run of a file -> seal every page -> one write per run
 //! ```
 //!
-//! Pages of a file arrive nearly in order; a run ends where the next page is not adjacent, or at
-//! 1 MiB. At most [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the builder
+//! Pages of a file arrive nearly in order; a run ends where the next page is not adjacent, or at 1
+//! MiB. At most [`RUNS_WAITING`] runs wait, so memory is bounded and a slow disk slows the builder
 //! down.
 
 use extentdb_base::sync::mpsc::{Receiver, SyncSender, sync_channel};

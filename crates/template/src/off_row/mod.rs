@@ -1,10 +1,11 @@
 //! Which values of a row lie off it.
 //!
 //! ```text
-//! text, ntext, image       always: LOB unit, text pointer of 16 bytes
-//! (max), xml, large UDT    when the generator says so: LOB unit, inline root
-//! row longer than 8060     the longest variable column goes, again and again, until the rest fits:
-//!                          a (max) value to the LOB unit, any other to the row-overflow unit, pointer of 24 bytes
+//! text, ntext, image     always: LOB unit, text pointer of 16 bytes
+//! (max), xml, large UDT  when the generator says so: LOB unit, inline root
+//! row longer than 8060   the longest variable column goes, again and again, until the rest fits:
+//!                        a (max) value to the LOB unit, any other to the row-overflow unit,
+//!                        pointer of 24 bytes
 //! ```
 //!
 //! Columns of the clustered key stay, and so does what is not longer than its pointer.

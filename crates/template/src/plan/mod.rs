@@ -65,7 +65,6 @@ impl Plan<'_> {
     }
 }
 
-/// Generates ids.
 pub(crate) struct Ids {
     object: i32,
     rowset: i64,

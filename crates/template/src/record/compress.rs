@@ -1,13 +1,15 @@
 //! Rows to records of compressed heaps and indexes, in CD format.
 //!
 //! ```text
-//! leaf        the columns in record order, each in its compressed form; a column added later is not there
-//! non-leaf    nonclustered: the key columns in key order, then the child page as one more column of six bytes
-//!             clustered: an ordinary record
+//! leaf      the columns in record order, each in its compressed form; a column added later is not
+//!           there
+//! non-leaf  nonclustered: the key columns in key order, then the child page as one more column of
+//!           six bytes
+//!           clustered: an ordinary record
 //! ```
 //!
-//! The form of child pages in compressed indexes of real databases is not certain; these are the forms
-//! of [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
+//! The form of child pages in compressed indexes of real databases is not certain; these are the
+//! forms of [`CdRecord::child`](extentdb_format::record::compressed::CdRecord::child) and the
 //! description of the format. Compression of whole pages is the work of
 //! [`packer`](crate::unit::packer).
 

@@ -20,7 +20,6 @@ use extentdb_catalog::table::values::{Cell, RowValues};
 /// The values of one entry of a heap or index: a row, and its locator.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
-    /// The row.
     pub(crate) row: &'a RowValues,
     /// The number among rows with the same clustered key.
     pub(crate) uniquifier: [u8; 4],
@@ -42,7 +41,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The same of a row with a history.
-    pub(crate) fn with_fate(row: &'a RowValues, state: RowState) -> Self {
+    pub(crate) fn with_state(row: &'a RowValues, state: RowState) -> Self {
         Entry { state, ..Entry::new(row) }
     }
 
@@ -194,7 +193,7 @@ impl RecordWriter {
             return self.write_compressed(at, entry, home, out);
         }
         let Generation { columns, record, .. } = &mut self.generations[at];
-        fill(record, &self.layout, entry, (&self.leaf_variable, *columns), Level::Leaf);
+        fill(record, &self.layout, entry, &self.leaf_variable, *columns, Level::Leaf);
         if let Some(home) = home {
             record.back_pointer(home);
         }
@@ -263,7 +262,8 @@ impl RecordWriter {
             &mut self.interior,
             &self.layout,
             entry,
-            (&self.interior_variable, columns),
+            &self.interior_variable,
+            columns,
             Level::Interior,
         );
         self.interior.child(child);
@@ -309,7 +309,8 @@ fn fill(
     record: &mut RecordBuilder,
     layout: &RowsetLayout,
     entry: &Entry<'_>,
-    (variable, columns): (&[usize], u16),
+    variable: &[usize],
+    columns: u16,
     level: Level,
 ) {
     record.clear();
@@ -325,19 +326,19 @@ fn fill(
         });
     }
     for (column, source) in layout.row.columns.iter().zip(&layout.sources).take(columns_there) {
-        let place = match level {
+        let position = match level {
             Level::Leaf => column.leaf,
             Level::Interior => column.interior,
         };
         match entry.cell(*source) {
             Cell::Null => {
-                record.null(place.null_bit);
+                record.null(position.null_bit);
             }
-            Cell::Bit(value) if place.offset > 0 => {
-                record.fixed_bit(place.offset as usize, place.bit, value);
+            Cell::Bit(value) if position.offset > 0 => {
+                record.fixed_bit(position.offset as usize, position.bit, value);
             }
-            Cell::Bytes(bytes) if place.offset > 0 => {
-                record.fixed(place.offset as usize, bytes);
+            Cell::Bytes(bytes) if position.offset > 0 => {
+                record.fixed(position.offset as usize, bytes);
             }
             _ => {}
         }

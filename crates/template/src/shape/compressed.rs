@@ -13,7 +13,7 @@ use extentdb_catalog::layout::Compression;
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::{Size, letters, rows_for};
+use super::size::{Size, int_rows_for, letters};
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 
@@ -26,10 +26,7 @@ pub(super) fn add(
     seed: u64,
     size: Size,
 ) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     let none = Compression::None;
     let row = Compression::Row;
     let page = Compression::Page;

@@ -1,19 +1,20 @@
 //! `computed`: columns whose values follow from others, and indexes that leave rows out.
 //!
 //! ```text
-//! lines    PK line_id
-//!          total     ([quantity]*[price])            not stored     IX include (order_year)
-//!          net       ([price]-[discount])            not stored     IX; NULL when the discount is
-//!          order_year (datepart(year,[ordered_at]))  stored         IX include (name_upper)
-//!          name_upper (upper([name]))                stored         IX
-//!          filtered   ([status]=(1))    ([note] IS NOT NULL)    ([quantity]>=(10) AND [quantity]<=(15))
+//! lines  PK line_id
+//!        total     ([quantity]*[price])            not stored     IX include (order_year)
+//!        net       ([price]-[discount])            not stored     IX; NULL when the discount is
+//!        order_year (datepart(year,[ordered_at]))  stored         IX include (name_upper)
+//!        name_upper (upper([name]))                stored         IX
+//!        filtered   ([status]=(1))    ([note] IS NOT NULL)
+//!                   ([quantity]>=(10) AND [quantity]<=(15))
 //! ```
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_types::SqlType;
 
 use super::sales::{varchar, year_of};
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{Cell, ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
@@ -36,10 +37,7 @@ pub(super) fn add(
     seed: u64,
     size: Size,
 ) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     let columns = vec![
         ColumnSpec::new("line_id", SqlType::Int).identity(1, 1),
         ColumnSpec::new("quantity", SqlType::SmallInt),

@@ -1,9 +1,11 @@
 //! `deep`: wide keys, so that trees of few rows are deep.
 //!
 //! ```text
-//! deep_unique       PK label (600 to 900 bytes)         IX number        IX tag (up to 900 bytes)
-//! deep_duplicates   CX branch (400 bytes), not unique   IX alias (600 to 900 bytes, one in eight is NULL)
-//! deep_heap         heap                                IX label, descending        UX number include (label)
+//! deep_unique      PK label (600 to 900 bytes)        IX number        IX tag (up to 900 bytes)
+//! deep_duplicates  CX branch (400 bytes), not unique  IX alias (600 to 900 bytes, one in eight is
+//!                                                     NULL)
+//! deep_heap        heap                               IX label, descending        UX number
+//!                                                     include (label)
 //! ```
 //!
 //! A page above the leaves has four to twelve children.
@@ -12,7 +14,7 @@ use extentdb_types::SqlType;
 
 use super::permutation::Permutation;
 use super::sales::{nvarchar, varchar};
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
@@ -29,10 +31,7 @@ pub(super) fn add(
     _seed: u64,
     size: Size,
 ) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     let half = count.div_ceil(2);
     Ok(builder.table(unique_table(count)).table(duplicates_table(half)).table(heap_table(half)))
 }

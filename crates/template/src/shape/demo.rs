@@ -1,6 +1,8 @@
 //! `demo`: a few customers, sales and heap rows.
 
-use super::{Size, heap, sales};
+use super::sales::SalesIndexes;
+use super::size::Size;
+use super::{heap, sales};
 use crate::DatabaseBuilder;
 use crate::Error;
 
@@ -16,6 +18,6 @@ pub(super) fn add(
         Size::Rows(rows) => rows,
         Size::Bytes(_) => SALES,
     };
-    let builder = sales::add(builder, seed, Size::Rows(sales))?;
+    let builder = sales::add(builder, seed, Size::Rows(sales), SalesIndexes::Two)?;
     heap::add(builder, seed, Size::Rows(sales / 20 + 1))
 }

@@ -2,10 +2,11 @@
 //! faults can be made in.
 //!
 //! ```text
-//! CI   clustered, unique, three levels      IX included column   UX unique   IS datetime key    every type with a range
-//! CN   clustered, not unique: uniquifiers   IX included column
-//! HP   heap with forwarded rows               IX included column
-//! LB   values off their rows: (max) columns of one to four parts
+//! CI  clustered, unique, three levels      IX included column   UX unique   IS datetime key
+//!     every type with a range
+//! CN  clustered, not unique: uniquifiers   IX included column
+//! HP  heap with forwarded rows             IX included column
+//! LB  values off their rows: (max) columns of one to four parts
 //! ```
 //!
 //! Keys of CI have gaps, so that a key between two others exists. Forwarded rows of HP are on some
@@ -20,7 +21,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::Size;
+use super::size::Size;
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 

@@ -1,5 +1,5 @@
-//! `fragmented`: a table with rows inserted by random GUIDs and partly deleted, so that its trees are in
-//! disorder.
+//! `fragmented`: a table with rows inserted by random GUIDs and partly deleted, so that its trees
+//! are in disorder.
 //!
 //! ```text
 //! visits   PK visit_id (random GUID)    IX source, seen_at    UX number    all fragmented
@@ -12,7 +12,7 @@ use extentdb_types::SqlType;
 
 use super::permutation::Permutation;
 use super::sales::varchar;
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
@@ -29,10 +29,7 @@ pub(super) fn add(
     seed: u64,
     size: Size,
 ) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     let columns = vec![
         ColumnSpec::new("visit_id", SqlType::UniqueIdentifier),
         ColumnSpec::new("number", SqlType::Int),

@@ -1,8 +1,10 @@
 //! `history`: tables that were altered and changed after their creation.
 //!
 //! ```text
-//! accounts   clustered, not unique   ghosts (whole pages of them), versions, columns added and dropped     3 indexes
-//! events     heap                    the same, and forwarded rows, empty slots                               3 indexes
+//! accounts  clustered, not unique: ghosts (whole pages), versions, columns added and dropped
+//!           3 indexes
+//! events    heap: the same, and forwarded rows, empty slots
+//!           3 indexes
 //! ```
 //!
 //! Of *n* rows, columns were added after a quarter, a half and three quarters of them, and one was
@@ -12,7 +14,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::{Size, letters, rows_for};
+use super::size::{Size, int_rows_for, letters};
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 
@@ -26,10 +28,7 @@ pub(super) fn add(
     seed: u64,
     size: Size,
 ) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     let accounts = table("accounts", seed, count)
         .clustered(IndexSpec::new("CX_accounts", &["kind", "opened"]));
     let events = table("events", !seed, count)

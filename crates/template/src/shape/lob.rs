@@ -1,8 +1,8 @@
 //! `lob`: long values in and off their rows.
 //!
 //! ```text
-//! documents   PK id; varchar(max), varbinary(max), xml: from nothing to trees of LOB records          IX title
-//! notes       heap; text, ntext, image: text pointers to small roots, large roots, trees              IX id
+//! documents  IX title  PK id; varchar(max), varbinary(max), xml: from nothing to trees of records
+//! notes      IX id     heap; text, ntext, image: text pointers to small roots, large roots, trees
 //! ```
 //!
 //! A database of 128 MB or more has one value of an eighth of its size, up to 320 MB: a tree of two
@@ -12,7 +12,7 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::{Size, letters, rows_for};
+use super::size::{Size, letters, rows_for};
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, LobStream, RowValues, TableSpec};
 

@@ -12,21 +12,23 @@ mod lob;
 mod partitioned;
 mod permutation;
 mod sales;
+mod size;
 mod sparse;
 mod types;
 mod wide;
 
 use std::path::{Path, PathBuf};
 
-use extentdb_base::env::{Rng, SplitMix64};
-
 use crate::Error;
+use crate::shape::sales::SalesIndexes;
+use crate::shape::size::CATALOG_BYTES;
+pub use crate::shape::size::Size;
 use crate::{Built, BuiltTable, DatabaseBuilder, Progress};
 
 /// A kind of database.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Name.
+    /// Name on the command line.
     pub name: &'static str,
     /// One line on what is in it.
     pub description: &'static str,
@@ -36,7 +38,7 @@ pub struct Shape {
     add: fn(DatabaseBuilder, u64, Size) -> Result<DatabaseBuilder, Error>,
 }
 
-/// All shapes.
+/// All shapes, in the order `make --list` prints them.
 pub const SHAPES: &[Shape] = &[
     Shape {
         name: "heap",
@@ -48,7 +50,7 @@ pub const SHAPES: &[Shape] = &[
         name: "sales",
         description: "a clustered table of 170-byte rows with two nonclustered indexes, and its customers",
         files: 1,
-        add: sales::add,
+        add: |builder, seed, size| sales::add(builder, seed, size, SalesIndexes::Two),
     },
     Shape {
         name: "demo",
@@ -60,25 +62,25 @@ pub const SHAPES: &[Shape] = &[
         name: "sales1",
         description: "sales with one nonclustered index on the same rows",
         files: 1,
-        add: sales::add_one,
+        add: |builder, seed, size| sales::add(builder, seed, size, SalesIndexes::One),
     },
     Shape {
         name: "sales8",
         description: "sales with eight nonclustered indexes on the same rows",
         files: 1,
-        add: sales::add_eight,
+        add: |builder, seed, size| sales::add(builder, seed, size, SalesIndexes::Eight),
     },
     Shape {
         name: "sales-computed",
         description: "sales with a third index on computed columns that are not stored",
         files: 1,
-        add: sales::add_computed,
+        add: |builder, seed, size| sales::add(builder, seed, size, SalesIndexes::Computed),
     },
     Shape {
         name: "sales-plain",
         description: "the twin of sales-computed: its third index, of the same size, is on plain columns",
         files: 1,
-        add: sales::add_plain,
+        add: |builder, seed, size| sales::add(builder, seed, size, SalesIndexes::Plain),
     },
     Shape {
         name: "computed",
@@ -142,21 +144,12 @@ pub const SHAPES: &[Shape] = &[
     },
 ];
 
-/// The size of a database.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Size {
-    /// Bytes of all files together.
-    Bytes(u64),
-    /// Rows of the main table.
-    Rows(u64),
-}
-
 /// What to make.
 #[derive(Clone, Debug)]
 pub struct MakeOptions {
     /// Name of a shape.
     pub shape: String,
-    /// How large.
+    /// Size in bytes or rows.
     pub size: Size,
     /// Seed of all random values.
     pub seed: u64,
@@ -170,9 +163,6 @@ pub struct MakeReport {
     /// The files and their sizes.
     pub files: Vec<(PathBuf, u64)>,
 }
-
-/// Bytes that the catalog of a small database takes, before the first row.
-pub(crate) const CATALOG_BYTES: u64 = 2 << 20;
 
 /// Makes a database of `paths.len()` data files, the primary one first. None of them may exist.
 ///
@@ -208,29 +198,4 @@ pub fn builder(options: &MakeOptions) -> Result<DatabaseBuilder, Error> {
         builder = builder.bytes(bytes);
     }
     (shape.add)(builder, options.seed, options.size)
-}
-
-/// Rows of a table whose rows take `bytes_per_row` with all indexes, in a database of this size; a
-/// little less than would fit, so that the files keep their size.
-pub(crate) fn rows_for(size: Size, bytes_per_row: u64) -> u64 {
-    match size {
-        Size::Rows(rows) => rows,
-        Size::Bytes(bytes) => {
-            let room = bytes.saturating_sub(CATALOG_BYTES);
-            // Maps take 1/8088 of a file, and each index leaves part of its last extent unused.
-            (room - room / 256) / bytes_per_row
-        }
-    }
-}
-
-/// Letters and blanks.
-fn letters(len: usize, rng: &mut SplitMix64) -> Vec<u8> {
-    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz eats ";
-    let mut out = Vec::with_capacity(len + 8);
-    while out.len() < len {
-        let bits = rng.next_u64();
-        out.extend((0..8).map(|at| LETTERS[(bits >> (5 * at) & 31) as usize]));
-    }
-    out.truncate(len);
-    out
 }

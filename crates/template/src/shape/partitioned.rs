@@ -5,8 +5,10 @@
 //! by_time     datetime, RIGHT, 4 partitions    ARCHIVE, ARCHIVE, RECENT, RECENT
 //! by_sensor   int, LEFT, 4 partitions          PRIMARY, ARCHIVE, RECENT, ARCHIVE
 //!
-//! orders      by_time     PK order_id, ordered_at     IX customer_id aligned     UX order_id on PRIMARY
-//! readings    by_sensor   CX sensor_id, day           IX value aligned           IX note_id on RECENT
+//! orders      by_time     PK order_id, ordered_at     IX customer_id aligned     UX order_id on
+//!                                                     PRIMARY
+//! readings    by_sensor   CX sensor_id, day           IX value aligned           IX note_id on
+//!                                                     RECENT
 //! events      by_sensor   heap                        UX event_id, sensor_id aligned
 //! archive     ARCHIVE     PK archive_id               IX code on PRIMARY
 //! ```
@@ -18,7 +20,7 @@ use extentdb_types::SqlType;
 
 use super::permutation::Permutation;
 use super::sales::varchar;
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{
@@ -46,10 +48,7 @@ pub(super) fn add(
         Size::Bytes(bytes) => Size::Bytes(bytes.saturating_sub(UNUSED_BYTES)),
         rows @ Size::Rows(_) => rows,
     };
-    let count = rows_for(size, BYTES_PER_ROW);
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, BYTES_PER_ROW)?;
     // The boundaries are the times of three of the orders.
     let by_time = PartitionFunctionSpec::right("by_time", SqlType::DateTime, |row| {
         for quarter in 1..4 {

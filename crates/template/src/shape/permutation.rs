@@ -1,4 +1,5 @@
-//! A permutation of the numbers below a bound by constant steps: its inverse is known without sorting.
+//! A permutation of the numbers below a bound by constant steps: its inverse is known without
+//! sorting.
 
 /// Maps number *n* to `n * step % len`.
 pub(super) struct Permutation {
@@ -26,16 +27,16 @@ impl Permutation {
 
     /// All numbers below `count`, ordered by their image, then by themselves.
     pub(super) fn order(&self, count: u64) -> impl Iterator<Item = u64> + '_ {
-        (0..self.len).flat_map(move |place| self.leading_to(place, count))
+        (0..self.len).flat_map(move |image| self.with_image(image, count))
     }
 
     /// The same with images in descending order.
     pub(super) fn descending(&self, count: u64) -> impl Iterator<Item = u64> + '_ {
-        (0..self.len).rev().flat_map(move |place| self.leading_to(place, count))
+        (0..self.len).rev().flat_map(move |image| self.with_image(image, count))
     }
 
-    fn leading_to(&self, place: u64, count: u64) -> impl Iterator<Item = u64> + use<> {
-        (place * self.inverse % self.len..count).step_by(self.len as usize)
+    fn with_image(&self, image: u64, count: u64) -> impl Iterator<Item = u64> + use<> {
+        (image * self.inverse % self.len..count).step_by(self.len as usize)
     }
 }
 

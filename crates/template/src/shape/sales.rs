@@ -1,24 +1,24 @@
 //! `sales`: a narrow clustered table of many rows with two nonclustered indexes, and a small table.
 //!
 //! ```text
-//! customers   PK customer_id            UQ code          checks, defaults
-//! sales       PK sale_id (identity)     IX customer_id include (unit_price)      IX product_code, sold_at
+//! customers   PK customer_id         UQ code          checks, defaults
+//! sales       PK sale_id (identity)  IX customer_id include (unit_price)  IX product_code, sold_at
 //! ```
 //!
 //! `sales1` has the first nonclustered index only, `sales8` eight on the same rows.
 //! `sales-computed` has a third one on two computed columns that are not stored, and `sales-plain`,
 //! its twin, one of the same size on plain columns.
 //!
-//! Customers and products of the sales are visited in steps that reach each of them before the first
-//! one again. So the order of both indexes is known without sorting: the rows of customer *c* are
-//! *r*, *r* + C, *r* + 2 C …
+//! Customers and products of the sales are visited in steps that reach each of them before the
+//! first one again. So the order of both indexes is known without sorting: the rows of customer *c*
+//! are *r*, *r* + C, *r* + 2 C …
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, DateTime, SqlType};
 
 use super::permutation::Permutation;
-use super::{Size, rows_for};
+use super::size::{Size, int_rows_for};
 use crate::Error;
 use crate::spec::RowOrder;
 use crate::{ColumnSpec, DatabaseBuilder, IndexSpec, RowValues, Rows, TableSpec};
@@ -30,7 +30,7 @@ const TICKS_PER_DAY: u64 = 25_920_000;
 
 /// Which indexes the sales have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum SalesIndexes {
     One,
     Two,
     Eight,
@@ -38,15 +38,15 @@ enum Kind {
     Plain,
 }
 
-impl Kind {
+impl SalesIndexes {
     /// Bytes a sale takes, with its entries in all indexes.
     fn bytes_per_row(self) -> u64 {
         match self {
-            Kind::One => 195,
-            Kind::Two => 223,
-            Kind::Eight => 343,
-            Kind::Computed => 246,
-            Kind::Plain => 246,
+            SalesIndexes::One => 195,
+            SalesIndexes::Two => 223,
+            SalesIndexes::Eight => 343,
+            SalesIndexes::Computed => 246,
+            SalesIndexes::Plain => 246,
         }
     }
 }
@@ -55,52 +55,9 @@ pub(super) fn add(
     builder: DatabaseBuilder,
     seed: u64,
     size: Size,
+    kind: SalesIndexes,
 ) -> Result<DatabaseBuilder, Error> {
-    add_kind(builder, seed, size, Kind::Two)
-}
-
-pub(super) fn add_one(
-    builder: DatabaseBuilder,
-    seed: u64,
-    size: Size,
-) -> Result<DatabaseBuilder, Error> {
-    add_kind(builder, seed, size, Kind::One)
-}
-
-pub(super) fn add_eight(
-    builder: DatabaseBuilder,
-    seed: u64,
-    size: Size,
-) -> Result<DatabaseBuilder, Error> {
-    add_kind(builder, seed, size, Kind::Eight)
-}
-
-pub(super) fn add_computed(
-    builder: DatabaseBuilder,
-    seed: u64,
-    size: Size,
-) -> Result<DatabaseBuilder, Error> {
-    add_kind(builder, seed, size, Kind::Computed)
-}
-
-pub(super) fn add_plain(
-    builder: DatabaseBuilder,
-    seed: u64,
-    size: Size,
-) -> Result<DatabaseBuilder, Error> {
-    add_kind(builder, seed, size, Kind::Plain)
-}
-
-fn add_kind(
-    builder: DatabaseBuilder,
-    seed: u64,
-    size: Size,
-    kind: Kind,
-) -> Result<DatabaseBuilder, Error> {
-    let count = rows_for(size, kind.bytes_per_row());
-    if count > i32::MAX as u64 {
-        return Err(Error::TooManyRows { rows: count });
-    }
+    let count = int_rows_for(size, kind.bytes_per_row())?;
     let customers = (count / 20).clamp(10, CUSTOMERS_MAX);
     Ok(builder
         .table(customers_table(seed, customers))
@@ -140,7 +97,7 @@ fn customers_table(seed: u64, count: u64) -> TableSpec {
         .check("CK_customers_credit_limit", "credit_limit", "([credit_limit]>=(0))")
 }
 
-fn sales_table(seed: u64, count: u64, customers: u64, kind: Kind) -> TableSpec {
+fn sales_table(seed: u64, count: u64, customers: u64, kind: SalesIndexes) -> TableSpec {
     let mut columns = vec![
         ColumnSpec::new("sale_id", SqlType::Int).identity(1, 1),
         ColumnSpec::new("customer_id", SqlType::Int),
@@ -149,7 +106,7 @@ fn sales_table(seed: u64, count: u64, customers: u64, kind: Kind) -> TableSpec {
         ColumnSpec::new("quantity", SqlType::SmallInt).default("DF_sales_quantity", "((1))"),
         ColumnSpec::new("unit_price", SqlType::Money),
     ];
-    if kind == Kind::Computed {
+    if kind == SalesIndexes::Computed {
         columns.push(ColumnSpec::computed("sale_year", SqlType::Int, "(datepart(year,[sold_at]))"));
         columns.push(ColumnSpec::computed("total", SqlType::Money, "([quantity]*[unit_price])"));
     }
@@ -162,7 +119,7 @@ fn sales_table(seed: u64, count: u64, customers: u64, kind: Kind) -> TableSpec {
         ColumnSpec::nullable("note", varchar(120)),
     ]);
     let (indexes, orders): (Vec<IndexSpec>, Vec<SaleOrder>) = indexes(kind).into_iter().unzip();
-    let rows = SaleRows::new(seed, count, customers, orders, kind == Kind::Computed);
+    let rows = SaleRows::new(seed, count, customers, orders, kind == SalesIndexes::Computed);
     let mut table = TableSpec::heap("sales", columns, rows)
         .clustered(IndexSpec::primary_key("PK_sales", &["sale_id"]))
         .check("CK_sales_quantity", "quantity", "([quantity]>(0))")
@@ -183,7 +140,7 @@ enum SaleOrder {
 }
 
 /// The nonclustered indexes and their orders.
-fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
+fn indexes(kind: SalesIndexes) -> Vec<(IndexSpec, SaleOrder)> {
     use SaleOrder::{
         Customer, CustomerDescending, Number, NumberDescending, Product, ProductDescending,
     };
@@ -199,9 +156,9 @@ fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
         new("product", &["product_code", "sold_at"], Product),
     ];
     match kind {
-        Kind::One => out.truncate(1),
-        Kind::Two => {}
-        Kind::Eight => out.extend([
+        SalesIndexes::One => out.truncate(1),
+        SalesIndexes::Two => {}
+        SalesIndexes::Eight => out.extend([
             new("sold", &["sold_at"], Number),
             include(new("history", &["customer_id", "sold_at"], Customer), &["quantity"]),
             descending(new("latest", &["sold_at"], NumberDescending), "sold_at"),
@@ -215,8 +172,12 @@ fn indexes(kind: Kind) -> Vec<(IndexSpec, SaleOrder)> {
             ),
             include(new("price", &["product_code"], Product), &["quantity", "unit_price"]),
         ]),
-        Kind::Computed => out.push(include(new("year", &["sale_year"], Number), &["total"])),
-        Kind::Plain => out.push(include(new("when", &["sold_at"], Number), &["unit_price"])),
+        SalesIndexes::Computed => {
+            out.push(include(new("year", &["sale_year"], Number), &["total"]))
+        }
+        SalesIndexes::Plain => {
+            out.push(include(new("when", &["sold_at"], Number), &["unit_price"]))
+        }
     }
     out
 }

@@ -1,6 +1,8 @@
 //! `sparse`: sales and a heap whose extents lie in three GAM intervals at once.
 
-use super::{CATALOG_BYTES, Size, heap, sales};
+use super::sales::SalesIndexes;
+use super::size::{CATALOG_BYTES, Size};
+use super::{heap, sales};
 use crate::DatabaseBuilder;
 use crate::Error;
 
@@ -19,6 +21,6 @@ pub(super) fn add(
             (Size::Bytes(half), Size::Bytes(half))
         }
     };
-    let builder = sales::add(builder.intervals(INTERVALS), seed, sales)?;
+    let builder = sales::add(builder.intervals(INTERVALS), seed, sales, SalesIndexes::Two)?;
     heap::add(builder, seed, heap)
 }

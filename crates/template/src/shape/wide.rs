@@ -1,16 +1,17 @@
 //! `wide`: rows that are long or have many columns, and a column of every type.
 //!
 //! ```text
-//! overflow   heap, up to 28,000 bytes a row: columns of it lie in row-overflow pages      IX key, IX id
-//! columns    PK id, 300 columns, rows of up to 8,060 bytes                                IX of the last columns
-//! types      PK id, every type with the values at its edges                               four indexes
+//! overflow  IX key, IX id         heap, up to 28,000 bytes a row: columns in row-overflow pages
+//! columns   IX of last columns    PK id, 300 columns, rows of up to 8,060 bytes
+//! types     four indexes          PK id, every type with its extreme values
 //! ```
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_types::{Collation, SqlType};
 
-use super::{Size, letters, rows_for, types};
+use super::size::{Size, letters, rows_for};
+use super::types;
 use crate::Error;
 use crate::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, RowValues, TableSpec};
 

@@ -2,12 +2,14 @@
 //! and changed.
 //!
 //! ```text
-//! column added     older rows end earlier and count fewer columns: NULL, or the value in sysseobjvalues
-//! column dropped   older rows keep its bytes, later ones have NULL there; sysrscols keeps its offset
-//! ghost            deleted, but the record is still there, in the table and in every index
-//! vacated          deleted from a heap: its slot is empty, its index entries are ghosts
-//! versioned        row and index entries end with a versioning tag
-//! forwarded        moved to another page of the heap: a forwarding stub is left in its slot
+//! column added    older rows end earlier and count fewer columns: NULL, or the value in
+//!                 sysseobjvalues
+//! column dropped  older rows keep its bytes, later ones have NULL there; sysrscols keeps its
+//!                 offset
+//! ghost           deleted, but the record is still there, in the table and in every index
+//! vacated         deleted from a heap: its slot is empty, its index entries are ghosts
+//! versioned       row and index entries end with a versioning tag
+//! forwarded       moved to another page of the heap: a forwarding stub is left in its slot
 //! ```
 //!
 //! All of it is a function of the row number, like the rows themselves.
@@ -55,8 +57,8 @@ pub struct AddedColumn {
 }
 
 impl TableSpec {
-    /// With deleted rows whose records and index entries are still ghosts. They do not count as rows
-    /// and cannot have values off the row.
+    /// With deleted rows whose records and index entries are still ghosts. They do not count as
+    /// rows and cannot have values off the row.
     #[must_use]
     pub fn ghosts(mut self, which: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         self.row_states.ghost = Some(Box::new(which));
@@ -97,8 +99,8 @@ impl ColumnSpec {
     }
 
     /// As a column that was added with a default when `from_row` rows were there. They have this
-    /// value, in its disk form (a bit as one byte), and the generator must write it; their records do
-    /// not have the column.
+    /// value, in its disk form (a bit as one byte), and the generator must write it; their records
+    /// do not have the column.
     #[must_use]
     pub fn added_with(mut self, from_row: u64, value: &[u8]) -> Self {
         self.added = Some(AddedColumn { from_row, value: Some(value.to_vec()) });

@@ -1,9 +1,10 @@
 //! Where tables and indexes lie: filegroups, partition functions and schemes.
 //!
 //! ```text
-//! filegroup ids   1 PRIMARY, then 2, 3 …        files: first those of PRIMARY, then those of each filegroup
-//! function ids    65536 …
-//! scheme ids      65601 …                       one filegroup per partition
+//! filegroup ids  1 PRIMARY, then 2, 3 …  files: first those of PRIMARY, then those of each
+//!                                        filegroup
+//! function ids   65536 …
+//! scheme ids     65601 …                 one filegroup per partition
 //! ```
 //!
 //! The ids are the first ones that SQL Server assigns. Which rows of the base tables hold what: see
@@ -31,7 +32,6 @@ const CLASS_DATA_SPACE: u8 = 31;
 const STATUS_RANGE_RIGHT: i32 = 0x1;
 /// `sysguidrefs`: the GUID of a filegroup (public text of `sys.filegroups`).
 const GUID_OF_FILEGROUP: u8 = 3;
-/// Chosen.
 const CLASS_PARAMETER: u8 = 12;
 const CLASS_BOUNDARY: u8 = 30;
 const CLASS_SCHEME_FUNCTION: u8 = 31;
@@ -40,7 +40,7 @@ const CLASS_SCHEME_FILEGROUP: u8 = 32;
 /// A filegroup other than PRIMARY.
 #[derive(Clone, Debug)]
 pub struct FilegroupSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// The number of its data files.
     pub files: usize,
@@ -49,11 +49,11 @@ pub struct FilegroupSpec {
 /// A partition function.
 #[derive(Clone, Debug)]
 pub struct PartitionFunctionSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// Type of its parameter.
     pub ty: SqlType,
-    /// RANGE RIGHT.
+    /// RANGE RIGHT: a boundary value belongs to the partition on its right.
     pub range_right: bool,
     /// Boundary values, ascending.
     pub boundaries: RowValues,
@@ -81,9 +81,9 @@ impl PartitionFunctionSpec {
 /// A partition scheme.
 #[derive(Clone, Debug)]
 pub struct PartitionSchemeSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
-    /// Its function.
+    /// Name of its partition function.
     pub function: String,
     /// One filegroup for each partition.
     pub filegroups: Vec<String>,
@@ -96,7 +96,7 @@ pub enum Placement {
     Filegroup(String),
     /// In the partitions of a scheme, by the value of a column.
     Scheme {
-        /// The scheme.
+        /// Name of the partition scheme.
         scheme: String,
         /// The partitioning column.
         column: String,
@@ -174,16 +174,13 @@ impl DataSpaces<'_> {
         match placement {
             Placement::Filegroup(name) => self.filegroup(name).map(ResolvedPlacement::Filegroup),
             Placement::Scheme { scheme, column: name } => {
-                self.partitioning(scheme, column(name)?).map(ResolvedPlacement::Partitions)
+                let (column, ty) = column(name)?;
+                self.partitioning(scheme, column, ty).map(ResolvedPlacement::Partitions)
             }
         }
     }
 
-    fn partitioning(
-        &self,
-        name: &str,
-        (column, ty): (i32, SqlType),
-    ) -> Result<Partitioning, Error> {
+    fn partitioning(&self, name: &str, column: i32, ty: SqlType) -> Result<Partitioning, Error> {
         let missing = |name: &str| Error::NoDataSpace { name: name.to_owned() };
         let at = self.schemes.iter().position(|scheme| scheme.name == name);
         let (at, scheme) =

@@ -13,7 +13,7 @@ use crate::spec::alteration::{AddedColumn, RowStates};
 use crate::spec::data_space::Placement;
 use extentdb_catalog::table::values::RowValues;
 
-/// A table.
+/// The specification of a table: columns, indexes, constraints and rows.
 pub struct TableSpec {
     /// Name; its schema is dbo.
     pub name: String,
@@ -21,9 +21,9 @@ pub struct TableSpec {
     pub columns: Vec<ColumnSpec>,
     /// The clustered index; without one the table is a heap.
     pub clustered: Option<IndexSpec>,
-    /// Nonclustered indexes.
+    /// Nonclustered indexes, in the order they are built.
     pub indexes: Vec<IndexSpec>,
-    /// Check constraints.
+    /// Check constraints, in catalog order.
     pub checks: Vec<CheckSpec>,
     /// Foreign keys to tables that were added before.
     pub foreign_keys: Vec<ForeignKeySpec>,
@@ -37,7 +37,7 @@ pub struct TableSpec {
     pub large_values_out_of_row: bool,
     /// The states of rows after they were written.
     pub row_states: RowStates,
-    /// The rows.
+    /// The generator of the rows.
     pub rows: Box<dyn Rows>,
 }
 
@@ -121,12 +121,12 @@ impl TableSpec {
     }
 }
 
-/// A column.
+/// The specification of a column.
 #[derive(Clone, Debug)]
 pub struct ColumnSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
-    /// Type.
+    /// Type, with length or precision.
     pub ty: SqlType,
     /// May be NULL.
     pub nullable: bool,
@@ -205,22 +205,22 @@ pub enum Constraint {
     /// None: CREATE INDEX.
     #[default]
     None,
-    /// PRIMARY KEY.
+    /// A PRIMARY KEY constraint.
     PrimaryKey,
-    /// UNIQUE.
+    /// A UNIQUE constraint or index.
     Unique,
 }
 
-/// An index.
+/// The specification of an index.
 #[derive(Clone, Debug)]
 pub struct IndexSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// Key columns; true = descending.
     pub columns: Vec<(String, bool)>,
-    /// Included columns.
+    /// Columns of the INCLUDE clause.
     pub included: Vec<String>,
-    /// UNIQUE.
+    /// A UNIQUE constraint or index.
     pub unique: bool,
     /// The constraint it enforces.
     pub constraint: Constraint,
@@ -357,7 +357,7 @@ impl IndexSpec {
 /// A check constraint on one column.
 #[derive(Clone, Debug)]
 pub struct CheckSpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// The column that it checks.
     pub column: String,
@@ -368,7 +368,7 @@ pub struct CheckSpec {
 /// A foreign key.
 #[derive(Clone, Debug)]
 pub struct ForeignKeySpec {
-    /// Name.
+    /// Name, at most 128 characters.
     pub name: String,
     /// Referencing and referenced column.
     pub columns: Vec<(String, String)>,
@@ -420,7 +420,7 @@ pub struct FnRows<F> {
 }
 
 impl<F: Fn(u64, &mut RowValues) + Send + Sync> FnRows<F> {
-    /// `count` rows.
+    /// `count` rows, whose values `row` writes.
     pub fn new(count: u64, row: F) -> Self {
         FnRows { count, row, ordered: Vec::new() }
     }

@@ -330,7 +330,7 @@ impl Audit<'_> {
         }
         assert_eq!(unit.pages_data, data);
         for (home, target) in stubs {
-            let (back, values) = moved.remove(&target).expect("a stub leads to a moved row");
+            let (back, values) = moved.remove(&target).expect("a stub refers to a forwarded row");
             assert_eq!(back, home);
             out.push((home, values));
         }
@@ -485,7 +485,7 @@ impl Audit<'_> {
                 page: first.page + extent * PAGES_PER_EXTENT,
             };
             if page.page >= pages {
-                assert!(gam.get(extent) && !sgam.get(extent), "{page} is behind the end");
+                assert!(gam.get(extent) && !sgam.get(extent), "{page} is past the end");
                 continue;
             }
             let states: Vec<PfsByte> = if gam.get(extent) {

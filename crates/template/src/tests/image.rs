@@ -1,4 +1,5 @@
-//! The files of a built database, read by `reader`: it shares nothing with the builder but `format`.
+//! The files of a built database, read by `reader`: it shares nothing with the builder but
+//! `format`.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ pub(super) struct Image(DataFiles);
 impl Image {
     pub(super) fn open(paths: &[&Path]) -> Image {
         let open = |path: &&Path| {
-            let file = File::open_read(path).unwrap();
-            DataFile::recognize(file).unwrap().ok().expect("not a data file")
+            let recognized = DataFile::recognize(File::open_read(path).unwrap()).unwrap();
+            recognized.unwrap_or_else(|file| panic!("{} is not a data file", file.path().display()))
         };
         Image(DataFiles::new(paths.iter().map(open).collect()))
     }

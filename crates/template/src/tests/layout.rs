@@ -33,7 +33,7 @@ fn files_of(catalog: &Catalog, image: &Image, name: &str) -> Vec<FileId> {
 }
 
 #[test]
-fn tables_and_single_indexes_lie_in_the_filegroup_they_name() {
+fn tables_and_single_indexes_lie_in_their_filegroup() {
     let table = int_table("t", 60_000, |n| (n * 7919 % 60_000) as i32)
         .clustered(IndexSpec::primary_key("PK_t", &["id"]))
         .index(IndexSpec::new("IX_home", &["value"]))
@@ -136,7 +136,7 @@ fn a_date_range_and_a_null_are_partitioned() {
 }
 
 #[test]
-fn partitions_that_cannot_be_are_refused() {
+fn impossible_partitions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let try_build = |name: &str, builder: DatabaseBuilder| {
         let paths = [1, 2, 3].map(|n| folder.path().join(format!("{name}{n}")));
@@ -226,7 +226,7 @@ fn a_fragmented_tree_without_live_rows_has_no_pages() {
 /// The values of a column that is only in its index, and the rows a filter lets in, are those of
 /// the generator.
 #[test]
-fn computed_columns_and_filtered_indexes_hold_what_the_generator_says() {
+fn computed_columns_and_filtered_indexes_hold_generated_values() {
     let columns = vec![
         ColumnSpec::new("id", SqlType::Int),
         ColumnSpec::computed("twice", SqlType::Int, "([id]*(2))"),
@@ -267,7 +267,7 @@ fn computed_columns_and_filtered_indexes_hold_what_the_generator_says() {
 }
 
 #[test]
-fn units_span_several_intervals_when_they_are_filled_at_the_same_time() {
+fn units_span_all_intervals_filled_at_the_same_time() {
     let table = int_table("t", 60_000, |n| (n * 7919 % 60_000) as i32)
         .clustered(IndexSpec::primary_key("PK_t", &["id"]))
         .index(IndexSpec::new("IX_t", &["value"]));

@@ -322,7 +322,7 @@ fn indexes_agree_with_tables_of_every_kind_and_history() {
 }
 
 #[test]
-fn a_history_that_cannot_have_been_is_refused() {
+fn an_impossible_history_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut tried = 0;
     let mut try_build = |columns: Vec<ColumnSpec>, change: &dyn Fn(TableSpec) -> TableSpec| {
@@ -392,7 +392,7 @@ fn a_history_that_cannot_have_been_is_refused() {
 }
 
 #[test]
-fn the_pages_of_fixed_place_are_where_real_databases_have_them() {
+fn fixed_pages_have_the_addresses_of_real_databases() {
     let (_folder, paths, _) = build(&DatabaseBuilder::new("fixed"), 1);
     let image = open(&paths);
     let mut page = extentdb_format::PageBuf::zeroed();

@@ -1,12 +1,14 @@
 //! Builds a fragmented B-tree, as after inserts in random order and some deletes.
 //!
 //! ```text
-//! pages       in random physical order, on every level
-//! fill        the entries of a page end somewhere between half and all of it
-//! records     on a page in random order, with gaps where deleted ones lay
-//! separator   the key at which the page began when it was split off: that row may have been deleted since, so a separator
-//!             may be lower than the first key of its page
-//! no page     where all rows of a page were deleted; a page above may have lost its first child that way
+//! pages      in random physical order, on every level
+//! fill       the entries of a page end somewhere between half and all of it
+//! records    on a page in random order, with gaps where deleted ones lay
+//! separator  the key at which the page began when it was split off: that row may have been deleted
+//!            since, so a separator
+//!            may be lower than the first key of its page
+//! no page    where all rows of a page were deleted; a page above may have lost its first child
+//!            that way
 //! ```
 //!
 //! Invariants

@@ -99,8 +99,8 @@ impl HeapBuilder {
         space: &mut Space,
         sink: &mut dyn PageSink,
     ) -> Result<Rid, EntryError> {
-        // The stub is written first, because the forwarded row refers back to it; its target is filled in
-        // afterwards.
+        // The stub is written first, because the forwarded row refers back to it; its target is
+        // filled in afterwards.
         let home = self.home.take();
         let (rid, mut home) =
             self.place(home, &self.writer.stub(Rid::default()), &entry.state, space, sink)?;

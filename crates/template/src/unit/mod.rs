@@ -23,7 +23,7 @@ use extentdb_format::allocation::iam::{IamForm, IamHead, SINGLE_PAGE_SLOTS, writ
 use extentdb_format::allocation::pfs::PfsByte;
 
 use crate::Error;
-use crate::file::allocation::{PRIMARY, Space, place};
+use crate::file::allocation::{PRIMARY, Space, fixed_address};
 use crate::file::fixed_pages::STAMP;
 use crate::file::sink::PageSink;
 
@@ -59,12 +59,12 @@ impl UnitPages {
     pub(crate) fn new(id: AllocUnitId) -> UnitPages {
         let (reserved, reserved_iam, form) = match id {
             AllocUnitId::SYSFILES1 => (
-                VecDeque::from([place::SYSFILES_PAGE]),
-                Some(place::SYSFILES_IAM),
+                VecDeque::from([fixed_address::SYSFILES_PAGE]),
+                Some(fixed_address::SYSFILES_IAM),
                 IamForm::SysFiles,
             ),
             AllocUnitId::SYSALLOCUNITS => {
-                (VecDeque::from([place::SYSALLOCUNITS_FIRST]), None, IamForm::Usual)
+                (VecDeque::from([fixed_address::SYSALLOCUNITS_FIRST]), None, IamForm::Usual)
             }
             _ => (VecDeque::new(), None, IamForm::Usual),
         };
@@ -110,7 +110,6 @@ impl UnitPages {
         (self.used - self.iams.len() as i64) as u64
     }
 
-    /// The unit.
     pub(crate) fn id(&self) -> AllocUnitId {
         self.id
     }

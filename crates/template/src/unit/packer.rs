@@ -1,9 +1,10 @@
 //! Records onto a page, with page compression where the rowset has it.
 //!
 //! ```text
-//! first rows     as row-compressed records, until one does not fit
-//! page is full   compression information is computed from its rows; if it saves space, they are rewritten against it
-//! more rows      against the information, until one does not fit: the page is done
+//! first rows    as row-compressed records, until one does not fit
+//! page is full  compression information is computed from its rows; if it saves space, they are
+//!               rewritten against it
+//! more rows     against the information, until one does not fit: the page is done
 //! ```
 //!
 //! So the last page of a rowset, which was never full, has no compression information, as real

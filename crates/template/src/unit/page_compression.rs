@@ -26,7 +26,6 @@ const SHORT_MAX: usize = 8;
 
 /// The common values of a page.
 pub(crate) struct CompressionInfo {
-    /// By column.
     anchors: Vec<Option<Vec<u8>>>,
     /// Dictionary entries with their symbols.
     symbols: BTreeMap<Vec<u8>, u8>,

@@ -1,9 +1,9 @@
 //! Builds a B-tree bottom up from entries in key order.
 //!
 //! ```text
-//! level 2                    root                one page per level is open; when it is full, the next one is taken,
-//! level 1            open page  ...              linked to it and entered in the level above
-//! level 0   full -> full -> open page            (which is created with the second page below)
+//! level 2                   root      one page per level is open; when it is full, the next one is
+//! level 1           open page  ...    allocated, linked to it and entered in the level above
+//! level 0  full -> full -> open page  (which is created with the second page below)
 //! ```
 //!
 //! Invariants
@@ -30,7 +30,6 @@ pub(crate) enum EntryError {
     Order,
     /// The record is longer than a page can hold.
     TooLong(usize),
-    /// Something else.
     Other(Error),
 }
 

@@ -1,10 +1,10 @@
 //! The order of texts: total, and the same for comparisons and for sort keys.
 //!
 //! ```text
-//! level 1  primary weights         all of them; a prefix is less
-//! level 2  diacritic weights       unless AI; trailing 2s do not count; French from the end
-//! level 3  case weights            CS, WS or KS, under a mask; trailing 2s do not count
-//! level 4  specials: - ' dashes    position among the primary weights, then weight; none before some
+//! level 1  primary weights       all of them; a prefix is less
+//! level 2  diacritic weights     unless AI; trailing 2s do not count; French from the end
+//! level 3  case weights          CS, WS or KS, under a mask; trailing 2s do not count
+//! level 4  specials: - ' dashes  position among the primary weights, then weight; none before some
 //! ```
 //!
 //! * Word sort: nchar types under every collation, and char types under Windows collations. Char

@@ -4,12 +4,15 @@
 //! ```text
 //!   0  8 bytes   "EDBCOLL1"
 //!   8  9 x u32   offsets of the sections
-//!      0 1 2     page indexes of the tables of 2000, 2008 and 10: 2048 x u16, a page being 32 code units:
+//!      0 1 2     page indexes of the tables of 2000, 2008 and 10: 2048 x u16, a page being 32 code
+//!                units:
 //!                0 empty, 8000 + n linear page n, n full page n - 1
-//!      3         full pages: 32 entries each      4  linear pages: the first entry, the next ones weigh one more each
-//!      5         expansions: 2 x u16 each         6  languages      7  orders of ideographs      8  SQL sort orders
+//!      3         full pages: 32 entries each      4  linear pages: the first entry, the next ones
+//!                                                    weigh one more each
+//!      5         expansions: 2 x u16 each   6 languages   7 orders of ideographs   8 SQL sort orders
 //! entry, 5 bytes: weight (2, big-endian), diacritic weight DW, case weight CW, flags
-//!      flags     bits 0-2 class, bits 4-5 doubt (version 80, 100 or 140), bits 6-7 doubt of version 90
+//!      flags     bits 0-2 class, bits 4-5 doubt (version 80, 100 or 140), bits 6-7 doubt of
+//!                version 90
 //! ```
 //!
 //! `docs/format/collation.md` describes the rest, and where the numbers are from. Written by

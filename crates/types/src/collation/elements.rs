@@ -1,10 +1,11 @@
 //! A text as the order sees it: one weight after the other.
 //!
 //! ```text
-//! longest sequence of the language   one letter      c h (Czech)
-//! its own entry, else the table      letter, mark, special, ideograph, kana, nothing
-//! expansion                          two letters     ß as s s, each looked up again
-//! repeat mark                        the letter before, with weights of its own below the primary one
+//! longest sequence of the language one letter      c h (Czech)
+//! its own entry, else the table    letter, mark, special, ideograph, kana, nothing
+//! expansion                        two letters     ß as s s, each looked up again
+//! repeat mark                      the letter before, with weights of its own below the primary
+//!                                  one
 //! ```
 
 use super::data::{self, Class, Doubt, Entry, Generation};
@@ -12,7 +13,7 @@ use super::language::{Knowledge, Language};
 use super::units::Units;
 use super::{Collation, CollationVersion};
 
-/// What compares first: SM and AW, of some East Asian orders DW behind them, of ideographs of the
+/// What compares first: SM and AW, of some East Asian orders DW after them, of ideographs of the
 /// default order four bytes. The highest bytes count first, and zeros at the end are no part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Primary(pub(super) u32);

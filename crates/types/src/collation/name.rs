@@ -56,7 +56,7 @@ impl Collation {
         Some(format!("{designator}{}{}", self.version().suffix(), self.style()?))
     }
 
-    /// The part of a Windows collation's name behind the version.
+    /// The part of a Windows collation's name after the version.
     fn style(self) -> Option<String> {
         let flags = self.0 & 0x0001_FF00;
         match flags {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! primary weights    2, 3 or 4 bytes each, none of them beginning another one
-//! 01  diacritic weights    unless AI       a weight w is w + 1; 0 and 1 are 02 02 and 02 03; 254 and 255 are ff 02 and ff 03
+//! 01  diacritic weights    unless AI       a weight w is w + 1; 0 and 1 are 02 02 and 02 03; 254
+//!                                          and 255 are ff 02 and ff 03
 //! 01  case weights         CS, KS or WS    the same
 //! 01  specials             position in four digits of 254 values, from 02 on; weight
 //! ```

@@ -128,5 +128,6 @@ pub(super) fn prefers_upper_case(id: u8) -> bool {
 /// Do digits, Latin letters and classes of symbols follow the common order for char types?
 /// Language-specific, "AltDiction" and EBCDIC orders have tables of their own.
 pub(super) fn has_common_order(id: u8) -> bool {
-    matches!(id, 31..=34 | 41..=44 | 51..=54 | 81 | 82 | 105 | 106 | 113 | 114 | 124 | 137 | 138 | 145 | 146 | 153 | 154)
+    matches!(id, 31..=34 | 41..=44 | 51..=54 | 81 | 82 | 105 | 106 | 113 | 114 | 124)
+        || matches!(id, 137 | 138 | 145 | 146 | 153 | 154)
 }

@@ -147,7 +147,7 @@ impl CodePage {
 
     /// How many of the bytes are whole characters: all, or all but a lead byte at the end.
     pub(super) fn whole_characters(self, bytes: &[u8]) -> usize {
-        // A byte below 0x40 is never part of a pair: characters begin anew after the last one.
+        // A byte below 0x40 is never part of a pair: characters start over after the last one.
         let mut at = bytes.iter().rposition(|byte| *byte < 0x40).unwrap_or(0);
         while at < bytes.len() {
             let len = self.character_len(&bytes[at..]);

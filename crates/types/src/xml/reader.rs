@@ -27,7 +27,7 @@ pub(super) struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// A reader behind the document's signature.
+    /// A reader after the document's signature.
     pub(super) fn new(bytes: &'b [u8]) -> Result<Reader<'b>, XmlError> {
         match bytes {
             [0xDF, 0xFF, 0x01 | 0x02, 0xB0, 0x04, ..] => Ok(Reader {

@@ -14,7 +14,7 @@ use crate::text::{CharDecoder, CodePage, NCharDecoder, Piece};
 
 /// Where a value stands: it decides which characters are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextContext {
     Content,
     Attribute,
 }
@@ -23,7 +23,7 @@ pub(super) enum Place {
 pub(super) fn write<W: Write>(
     token: u8,
     at: usize,
-    place: Place,
+    context: TextContext,
     reader: &mut Reader<'_>,
     out: &mut W,
 ) -> Result<(), XmlError> {
@@ -46,11 +46,11 @@ pub(super) fn write<W: Write>(
             Ok(write_hex(reader.take(len)?, out)?)
         }
         // SQL-CHAR, SQL-VARCHAR, SQL-TEXT
-        0x0D | 0x10 | 0x16 => char_text(place, reader, out),
+        0x0D | 0x10 | 0x16 => char_text(context, reader, out),
         // SQL-NCHAR, SQL-NVARCHAR, SQL-NTEXT
         0x0E | 0x11 | 0x18 => {
             let text = reader.text()?;
-            write_escaped(text, place, reader.at(), out)
+            write_escaped(text, context, reader.at(), out)
         }
         // XSD-BYTE, XSD-UNSIGNEDSHORT, XSD-UNSIGNEDINT, XSD-UNSIGNEDLONG
         0x88 => integer::<1, W>(|bytes| i128::from(i8::from_le_bytes(bytes)), reader, out),
@@ -101,15 +101,19 @@ fn decimal<W: Write>(reader: &mut Reader<'_>, out: &mut W) -> Result<(), XmlErro
     Ok(write!(out, "{}", value.ok_or(bad)?)?)
 }
 
-/// Bytes behind the number of their code page.
-fn char_text<W: Write>(place: Place, reader: &mut Reader<'_>, out: &mut W) -> Result<(), XmlError> {
+/// Bytes after the number of their code page.
+fn char_text<W: Write>(
+    context: TextContext,
+    reader: &mut Reader<'_>,
+    out: &mut W,
+) -> Result<(), XmlError> {
     let len = reader.number()?;
     let bytes = reader.take(len)?;
     let bad = XmlError::Value { at: reader.at() };
     let (number, bytes) = bytes.split_first_chunk::<4>().ok_or(bad)?;
     let number = u16::try_from(u32::from_le_bytes(*number)).map_err(|_| bad)?;
     let code_page = CodePage::from_number(number).ok_or(bad)?;
-    let mut escaper = Escaper::new(place, all_blank_bytes(bytes));
+    let mut escaper = Escaper::new(context, all_blank_bytes(bytes));
     let mut decoder = CharDecoder::new(code_page);
     let mut text = String::new();
     for chunk in bytes.chunks(4_096) {
@@ -129,13 +133,13 @@ fn all_blank_bytes(bytes: &[u8]) -> usize {
 /// Text with the escapes of its place.
 fn write_escaped<W: Write>(
     text: &[u8],
-    place: Place,
+    context: TextContext,
     at: usize,
     out: &mut W,
 ) -> Result<(), XmlError> {
     let units = text.as_chunks::<2>().0;
     let is_blank = units.iter().all(|unit| matches!(unit, [b' ' | b'\t' | b'\n' | b'\r', 0]));
-    let mut escaper = Escaper::new(place, if is_blank { units.len() } else { 0 });
+    let mut escaper = Escaper::new(context, if is_blank { units.len() } else { 0 });
     for_each_text(text, at, |text| escaper.write(text, out))
 }
 
@@ -148,7 +152,7 @@ pub(super) fn write_verbatim<W: Write>(
     for_each_text(text, at, |text| Ok(out.write_str(text)?))
 }
 
-/// XML has no place for unpaired surrogates.
+/// XML has no context for unpaired surrogates.
 fn for_each_text(
     text: &[u8],
     at: usize,
@@ -173,16 +177,16 @@ fn for_each_text(
 /// that a parser would change, and the last character of a text that is all white space, which a
 /// parser would drop.
 struct Escaper {
-    place: Place,
+    context: TextContext,
     /// Characters left in a text of white space only; 0 otherwise.
     blank_left: usize,
 }
 
 impl Escaper {
-    fn new(place: Place, blank_characters: usize) -> Escaper {
+    fn new(context: TextContext, blank_characters: usize) -> Escaper {
         Escaper {
-            place,
-            blank_left: if place == Place::Content { blank_characters } else { 0 },
+            context,
+            blank_left: if context == TextContext::Content { blank_characters } else { 0 },
         }
     }
 
@@ -191,14 +195,14 @@ impl Escaper {
         for (at, character) in text.char_indices() {
             let is_last_blank = self.blank_left == 1;
             self.blank_left = self.blank_left.saturating_sub(1);
-            let escape = match (character, self.place) {
+            let escape = match (character, self.context) {
                 ('&', _) => "&amp;",
                 ('<', _) => "&lt;",
                 ('>', _) => "&gt;",
                 ('\r', _) => "&#x0D;",
-                ('"', Place::Attribute) => "&quot;",
-                ('\t', Place::Attribute) => "&#x09;",
-                ('\n', Place::Attribute) => "&#x0A;",
+                ('"', TextContext::Attribute) => "&quot;",
+                ('\t', TextContext::Attribute) => "&#x09;",
+                ('\n', TextContext::Attribute) => "&#x0A;",
                 (' ', _) if is_last_blank => "&#x20;",
                 ('\t', _) if is_last_blank => "&#x09;",
                 ('\n', _) if is_last_blank => "&#x0A;",
@@ -217,9 +221,9 @@ fn write_base64<W: Write>(bytes: &[u8], out: &mut W) -> Result<(), XmlError> {
     for chunk in bytes.chunks(3) {
         let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize] as char;
-            out.write_char(if place <= chunk.len() { digit } else { '=' })?;
+        for context in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * context) & 63) as usize] as char;
+            out.write_char(if context <= chunk.len() { digit } else { '=' })?;
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ const ROUNDS_OF_CHECKPOINTS: u64 = 5;
 const COMMITS: u32 = 20;
 const ROW_BYTES: u16 = 50;
 
-/// Medians of all rounds: microseconds of the plain way, and what each backend took beside it.
+/// Medians of all rounds: microseconds of plain writes, and the ratio of each backend.
 struct Line {
     what: &'static str,
     plain: f64,

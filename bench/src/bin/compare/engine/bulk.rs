@@ -1,4 +1,4 @@
-//! One transaction of 10,001 rows, and the checkpoint behind it: scenario 1 of seed 004.
+//! One transaction of 10,001 rows, and the checkpoint after it.
 
 use anyhow::Result;
 use bench::engine::{Form, Lab, ideal_pages};

@@ -1,5 +1,5 @@
-//! 1 … 64 threads insert short rows into one heap: in one file and in four, beside PostgreSQL with
-//! as many clients.
+//! 1 … 64 threads insert short rows into one heap: in one file and in four, compared with
+//! PostgreSQL with as many clients.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn autocommit(clients: u32) -> InsertWork {
     InsertWork { clients, rows, per_commit: 1, row_bytes: ROW_BYTES }
 }
 
-/// What peers are asked to do, too.
+/// The work of peers.
 pub(super) fn works() -> Vec<InsertWork> {
     CLIENTS.iter().flat_map(|clients| [work(*clients), autocommit(*clients)]).collect()
 }
@@ -38,11 +38,11 @@ fn rate(work: InsertWork, time: Duration) -> f64 {
     work.all_rows() as f64 / time.as_secs_f64()
 }
 
-/// Turns of all numbers of clients over one file and four: a single pair says nothing on a machine
-/// that changes its pace.
+/// Turns of all numbers of clients over one file and four: a single pair is not significant on a
+/// machine that changes its pace.
 const TURNS: u32 = 11;
 
-/// What one number of clients came to.
+/// The result for one number of clients.
 #[derive(Default)]
 struct Point {
     clients: u32,
@@ -75,7 +75,7 @@ impl Point {
     /// Runs another turn.
     fn turn(&mut self, labs: [&Lab; 2], work: InsertWork) -> Result<()> {
         let turn = self.rates[0].len();
-        // Who comes first changes: what the run before left behind must not always meet the same
+        // The order alternates: the state left by the previous run must not always affect the same
         // one.
         for at in if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] } {
             let lab = labs[at];
@@ -163,7 +163,7 @@ fn targets_of(points: &[Point], what: &str, runs: u32) -> Vec<Target> {
         values.reduce(f64::min).ok_or_else(|| "nothing to compare".to_owned())
     };
     let beside = least(&mut points.iter().filter_map(|p| Some(p.best(0, runs) / p.postgres?)));
-    // Every point beside each with fewer clients.
+    // Every point compared with each of fewer clients.
     let pairs = points
         .iter()
         .enumerate()

@@ -1,5 +1,5 @@
-//! 1 and 64 committers beside the device, in turns, so that a disturbance meets both; and what one
-//! client's commits cost.
+//! 1 and 64 committers compared with the device, in turns, so that a disturbance meets both; and
+//! what one client's commits cost.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn work(clients: u32) -> InsertWork {
     }
 }
 
-/// What peers are asked to do, too.
+/// The work of peers.
 pub(super) fn works() -> Vec<InsertWork> {
     [1, 64].map(work).into()
 }
@@ -38,7 +38,7 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// What a number of committers came to, medians of all rounds.
+/// The result for a number of committers, medians of all rounds.
 struct Committers {
     /// Microseconds of a commit, all clients together.
     time: f64,

@@ -1,4 +1,4 @@
-//! Create, insert and drop: what a table costs, by how many there are.
+//! Create, insert and drop: the cost of a table by the number of tables.
 
 use anyhow::Result;
 use bench::engine::{Form, Lab, add_tables, table_cycle};

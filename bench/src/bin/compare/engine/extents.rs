@@ -20,7 +20,8 @@ fn files(count: u64, is_equal: bool) -> Vec<u64> {
         .collect()
 }
 
-/// Turns of equal and unequal files: a run takes some milliseconds, and a single pair says nothing.
+/// Turns of equal and unequal files: a run takes some milliseconds, and a single pair is not
+/// significant.
 const TURNS: usize = 15;
 
 /// Rates over equal and unequal files, in turns, each the median; and that of their ratios.

@@ -41,7 +41,7 @@ fn work(row_bytes: u16, per_commit: u32) -> InsertWork {
     InsertWork { clients: 1, rows: ROWS, per_commit, row_bytes }
 }
 
-/// What peers are asked to do, too.
+/// The work of peers.
 pub(super) fn works() -> Vec<InsertWork> {
     SEED.iter().map(|(bytes, ..)| work(*bytes, ROWS)).collect()
 }

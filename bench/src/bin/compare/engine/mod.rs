@@ -1,12 +1,16 @@
 //! The storage engine: every part makes databases of its own and prints its table and its targets.
 //!
 //! ```text
-//! lengths   10,000 rows of seven lengths: pages, PFS records, time       clients   1 … 64 threads into one heap
-//! commits   1 and 64 committers beside the device; one client's writes   bulk      one long transaction and its checkpoint
-//! extents   extents per second, equal and unequal files           backends  commits and checkpoints by plain calls and by io_uring
-//! ddl       create, insert and drop, with 0, 100 and 900 tables
+//! lengths     10,000 rows of seven lengths: pages, PFS records, time
+//! clients     1 … 64 threads into one heap
+//! commits     1 and 64 committers and the device; one client's writes
+//! bulk        one long transaction and its checkpoint
+//! extents     extents per second, equal and unequal files
+//! backends    commits and checkpoints by plain calls and by io_uring
+//! ddl         create, insert and drop, with 0, 100 and 900 tables
 //! torn-pages  checkpoints and evictions with pages written twice and once
-//! trees     tables with indexes: inserts, point selects, ranges, updates of indexed columns, index builds; five parts
+//! trees       tables with indexes: inserts, point selects, ranges, updates of indexed columns,
+//!             index builds; five parts
 //! ```
 
 mod backends;
@@ -38,7 +42,7 @@ pub(crate) struct EngineArgs {
     /// Leave the peers out
     #[arg(long)]
     alone: bool,
-    /// Where databases are made: on the device that is to be measured
+    /// Where databases are created: on the device to be measured
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Runs of what is timed; the shortest counts
@@ -67,7 +71,7 @@ enum Part {
     TreesBuild,
 }
 
-/// What all parts know.
+/// The setting of all parts.
 struct Setting {
     folder: PathBuf,
     runs: u32,
@@ -78,7 +82,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// What each peer did with this work, by name.
+    /// The result of each peer for this work, by name.
     fn of_peers(
         &self,
         work: InsertWork,
@@ -142,7 +146,6 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds.
 fn ms(time: std::time::Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

@@ -1,10 +1,11 @@
-//! What surviving torn pages costs: the same work with pages written twice and once, in turns.
+//! The cost of torn-page protection: the same work with pages written twice and once, in turns.
 //!
 //! ```text
-//! small     a few rows on as many pages change, checkpoint          flushes decide
-//! large     a row on every page changes, checkpoint                 bandwidth decides
-//! new       rows fill new pages, checkpoint                         no copies are made
-//! evicting  updates here and there in a pool that is too small      copies are made while sessions wait
+//! small     a few rows on as many pages change, checkpoint      flushes decide
+//! large     a row on every page changes, checkpoint             bandwidth decides
+//! new       rows fill new pages, checkpoint                     no copies are made
+//! evicting  updates here and there in a pool that is too small  copies are made while sessions
+//!                                                               wait
 //! ```
 
 use std::ops::ControlFlow;
@@ -30,7 +31,7 @@ const UPDATES: usize = 3_000;
 const SMALL_POOL: usize = 2_048;
 const MODES: [TornPages; 2] = [TornPages::Repaired, TornPages::Lost];
 
-/// A database and a table in it whose rows are known.
+/// A database with one table.
 struct Bench {
     lab: Lab,
     table: Arc<Table>,
@@ -63,7 +64,7 @@ impl Bench {
         Ok(Bench { lab, table, rows })
     }
 
-    /// Changes every row that `step` leads to, in one transaction.
+    /// Updates every `step`-th row, in one transaction.
     fn change(&mut self, step: usize, turn: i32) -> Result<()> {
         let mut session = self.lab.db.session();
         session.begin();

@@ -1,4 +1,4 @@
-//! Tables with indexes beside peers with the same keys: rows come, are found, change; indexes are
+//! Tables with indexes compared with peers with the same keys: inserts, reads, updates; indexes are
 //! built.
 
 use std::time::Duration;
@@ -14,17 +14,15 @@ use extentdb_template::{MakeOptions, Size, make};
 
 use super::{Part, Setting, head, ms};
 
-/// Where throughput may fall is looked for with many numbers of clients; elsewhere some are enough.
+/// Many numbers of clients where throughput may fall; few elsewhere.
 const MANY: [u32; 5] = [1, 2, 4, 16, 64];
 const SOME: [u32; 3] = [1, 4, 64];
 /// Processors that count for ascending inserts (G3.2).
 const CORES_MAX: usize = 16;
 
-/// How much of something is done at scale 1, by all clients together.
+/// Operations at scale 1, by all clients together.
 struct Amount {
-    /// Rows that are there before.
     rows: u32,
-    /// What is done.
     total: u32,
     per_commit: u32,
 }
@@ -69,13 +67,13 @@ fn work(kind: TableKind, action: Action, clients: u32, scale: f64) -> TreeWork {
     let Amount { rows, total, per_commit } = amount_of(action);
     let scaled = |count: u32| (f64::from(count) * scale) as u32;
     let count = (scaled(total) / clients).max(1);
-    // Who changes rows has rows of his own; groups are full.
+    // Each client updates its own rows; groups are full.
     let needed = if action == Action::Update { count * clients } else { 1 };
     let rows = if rows == 0 { 0 } else { scaled(rows).max(needed).next_multiple_of(GROUP) };
     TreeWork { kind, action, clients, count, per_commit, rows }
 }
 
-/// What peers are asked to do, too.
+/// The work of peers.
 pub(super) fn works(part: Part, scale: f64) -> Vec<TreeWork> {
     let mut works = Vec::new();
     for (action, _, clients) in actions(part) {
@@ -86,7 +84,7 @@ pub(super) fn works(part: Part, scale: f64) -> Vec<TreeWork> {
     works
 }
 
-/// What one number of clients came to.
+/// The result for one number of clients.
 struct Point {
     clients: u32,
     rate: f64,
@@ -100,7 +98,7 @@ fn rate(work: TreeWork, time: Duration) -> f64 {
     work.total() as f64 / time.as_secs_f64()
 }
 
-/// The best of several runs. Who inserts gets a new table for each; who reads, that of the work
+/// The best of several runs. Inserts get a new table for each; reads use that of the work
 /// before where it is the same.
 fn measure(
     setting: &Setting,

@@ -1,11 +1,11 @@
 use extentdb_base::Rid;
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_catalog::layout::{Compression, PhysicalColumn, Place};
+use extentdb_catalog::layout::{ColumnOffset, Compression, PhysicalColumn};
 use extentdb_format::record::{RecordBuilder, RecordKind};
 use extentdb_types::{Collation, SqlType};
 
 use super::*;
-use crate::spots::Span;
+use crate::spans::Span;
 use crate::tree::lead::Pairs;
 
 const CI: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
@@ -13,7 +13,7 @@ const CI: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 /// A key column at the first place of its kind, in leaf and upper records.
 fn column(ordinal: i32, ty: SqlType, leaf: i16, upper: i16, status: u32) -> PhysicalColumn {
     let (ti, collation_id) = ty.to_physical();
-    let place = |offset| Place { offset, null_bit: ordinal as u16, bit: 3 };
+    let place = |offset| ColumnOffset { offset, null_bit: ordinal as u16, bit: 3 };
     PhysicalColumn {
         column_id: ordinal,
         ordinal,
@@ -68,7 +68,7 @@ fn compare(ty: SqlType, status: u32, a: Option<&[u8]>, b: Option<&[u8]>) -> Opti
     if plan.prefix(&first).is_before(&plan.prefix(&second)) {
         assert_eq!(order, Some(Ordering::Less), "{ty:?}: a smaller prefix proves the order");
     }
-    if plan.lead(true).is_some_and(|lead| is_rising(lead, &a, &b)) {
+    if plan.lead(true).is_some_and(|lead| is_ascending(lead, &a, &b)) {
         assert_eq!(order, Some(Ordering::Less), "{ty:?}: a smaller lead proves the order");
     }
     order
@@ -129,7 +129,7 @@ fn numbers_are_ordered_by_their_value() {
 }
 
 #[test]
-fn both_zeros_are_one_number_and_what_is_no_number_has_no_place() {
+fn both_zeros_are_equal_and_nan_has_no_order() {
     let compare = |ty, a: &[u8], b: &[u8]| compare(ty, 0, Some(a), Some(b));
     let float = SqlType::Float;
     assert_eq!(compare(float, &0f64.to_le_bytes(), &(-0f64).to_le_bytes()), Some(Ordering::Equal));
@@ -206,7 +206,7 @@ fn texts_are_ordered_by_their_collation() {
 }
 
 #[test]
-fn a_heap_row_has_its_place_only_where_every_reading_agrees() {
+fn a_row_locator_is_ordered_only_where_every_reading_agrees() {
     let layout =
         RowLayout::new(vec![column(1, SqlType::Binary { len: 8 }, 1, 1, 0)], Compression::None);
     let plan = KeyPlan::new(&layout, false, true, |_| None).unwrap();
@@ -286,21 +286,21 @@ fn a_column_that_is_younger_than_its_row_has_its_default() {
 }
 
 /// True when the lead alone proves that the first of two records has the lower key.
-fn is_rising(lead: &Lead, a: &Record<'_>, b: &Record<'_>) -> bool {
+fn is_ascending(lead: &Lead, a: &Record<'_>, b: &Record<'_>) -> bool {
     let bytes = [a.bytes(), b.bytes()].concat();
     let middle = a.bytes().len() as u16;
     let end = bytes.len() as u16;
-    let spots = [Span { slot: 0, start: 0, end: middle }, Span { slot: 1, start: middle, end }];
+    let spans = [Span { slot: 0, start: 0, end: middle }, Span { slot: 1, start: middle, end }];
     let reaches = |record: &Record<'_>| record.fixed_end() >= lead.end();
     reaches(a)
         && reaches(b)
-        && lead.holds(&bytes, spots.as_slice(), None)
-        && lead.doubtful(&bytes, spots.as_slice(), &mut Pairs::default()).is_empty()
+        && lead.holds(&bytes, spans.as_slice(), None)
+        && lead.doubtful(&bytes, spans.as_slice(), &mut Pairs::default()).is_empty()
 }
 
 /// Keys of several columns at random: leads and prefixes never say what the whole keys do not.
 #[test]
-fn leads_and_prefixes_never_contradict_the_whole_keys() {
+fn leading_columns_and_prefixes_never_contradict_the_whole_keys() {
     let mut rng = SplitMix64::new(9);
     let not_null = column_status::NOT_NULL;
     let down = column_status::DESCENDING;
@@ -351,7 +351,7 @@ fn leads_and_prefixes_never_contradict_the_whole_keys() {
             assert_eq!(order, Some(Ordering::Less), "{first:?} {second:?}");
             proven += 1;
         }
-        if plan.lead(true).is_some_and(|lead| is_rising(lead, &a, &b)) {
+        if plan.lead(true).is_some_and(|lead| is_ascending(lead, &a, &b)) {
             assert_eq!(order, Some(Ordering::Less), "{first:?} {second:?}");
             by_lead += 1;
         }

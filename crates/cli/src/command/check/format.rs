@@ -3,7 +3,11 @@
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use extentdb_check::{Input, Report, TextOptions};
+use extentdb_check::Report;
+use extentdb_report::{
+    Input, TextOptions, to_html, to_json, to_jsonl, to_junit, to_sarif, to_tableresults,
+    to_text_with,
+};
 
 use crate::output::Output;
 use crate::terminal::{Color, with_coloured_verdict};
@@ -64,17 +68,17 @@ impl ReportFormat {
     ) -> anyhow::Result<()> {
         match self {
             ReportFormat::Text => {
-                let text = report.to_text_with(style.options);
+                let text = to_text_with(report, style.options);
                 let is_coloured = style.color.is_on(output.reader());
                 let text = if is_coloured { with_coloured_verdict(&text) } else { text };
                 output.write_all(text.as_bytes())?;
             }
-            ReportFormat::Json => output.write_json(&report.to_json(inputs))?,
-            ReportFormat::Jsonl => output.write_all(report.to_jsonl(inputs).as_bytes())?,
-            ReportFormat::Tableresults => output.write_all(report.to_tableresults().as_bytes())?,
-            ReportFormat::Sarif => output.write_json(&report.to_sarif(inputs))?,
-            ReportFormat::Junit => output.write_all(report.to_junit().as_bytes())?,
-            ReportFormat::Html => output.write_all(report.to_html(inputs).as_bytes())?,
+            ReportFormat::Json => output.write_json(&to_json(report, inputs))?,
+            ReportFormat::Jsonl => output.write_all(to_jsonl(report, inputs).as_bytes())?,
+            ReportFormat::Tableresults => output.write_all(to_tableresults(report).as_bytes())?,
+            ReportFormat::Sarif => output.write_json(&to_sarif(report, inputs))?,
+            ReportFormat::Junit => output.write_all(to_junit(report).as_bytes())?,
+            ReportFormat::Html => output.write_all(to_html(report, inputs).as_bytes())?,
         }
         Ok(())
     }

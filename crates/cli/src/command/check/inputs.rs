@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use extentdb_check::Input;
 use extentdb_io::File;
+use extentdb_report::Input;
 use sha2::{Digest, Sha256};
 
 use crate::context::Context;

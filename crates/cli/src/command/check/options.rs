@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use extentdb_check::{IoChoice, Options, ScopeChoice, TextOptions};
+use extentdb_check::{IoChoice, Options, ScopeChoice};
 use extentdb_messages::lookup;
+use extentdb_report::TextOptions;
 
 use super::format::ReportFormat;
 use crate::measure::{duration, rate};

@@ -7,7 +7,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use extentdb_check::{Input, Options, Report, run as check};
+use extentdb_check::{Options, Report, run as check};
+use extentdb_report::{Input, to_json};
 use serde_json::{Value, json};
 
 use super::format::{ReportFormat, TextStyle};
@@ -130,7 +131,7 @@ fn write_one(
 
 fn json_of(checked: &Checked) -> Value {
     match &checked.result {
-        Ok((report, inputs)) => report.to_json(inputs),
+        Ok((report, inputs)) => to_json(report, inputs),
         Err(why) => {
             let paths: Vec<String> =
                 checked.files.iter().map(|path| path.display().to_string()).collect();

@@ -150,7 +150,7 @@ fn text(text: &str) -> Datum<'static> {
     Datum::decode(&ty, text.as_bytes()).map_or(Datum::Null, Datum::into_owned)
 }
 
-/// Starts a process that writes orders behind `rows`, up to `last`, and kills it in the middle of
+/// Starts a process that writes orders after `rows`, up to `last`, and kills it in the middle of
 /// another transaction. Returns the last order that was acknowledged.
 pub(super) fn write_and_die(folder: &Path, rows: u32, last: u32) -> anyhow::Result<u32> {
     let program = std::env::current_exe().context("cannot find this program")?;

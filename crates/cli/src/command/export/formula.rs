@@ -2,7 +2,7 @@
 //! of `--where`.
 //!
 //! ```text
-//! row ── stored bytes of the inputs ──▶ program of crate expr ──▶ value, truth, or why there is none
+//! row ── stored inputs ──▶ program of crate expr ──▶ value, truth, or why there is none
 //! ```
 //!
 //! What crate `expr` is not certain about does not compile, or leaves its row undecided; nothing is

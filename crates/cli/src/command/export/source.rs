@@ -31,7 +31,7 @@ impl PageSource for WatchedSource<'_> {
 
     fn read_run(&self, first: PageId, buf: &mut [u8]) -> Result<(), ReadError> {
         // A scan may walk many pages without a row; this is where it hears of the interrupt. The
-        // error is never shown: whoever gets it looks at the interrupt first.
+        // error is never shown: the caller looks at the interrupt first.
         if self.interrupt.stopped().is_some() {
             return Err(ReadError::NotStored { page: first });
         }

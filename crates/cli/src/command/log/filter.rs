@@ -29,7 +29,7 @@ impl Filter {
         })
     }
 
-    /// True for a block whose records all come behind the last one wanted.
+    /// True for a block whose records all come after the last one wanted.
     pub(super) fn is_behind(&self, block: Lsn) -> bool {
         block > self.to
     }
@@ -75,7 +75,7 @@ pub(super) fn operation(text: &str) -> Result<OpPattern, String> {
     Ok(OpPattern(ops))
 }
 
-/// Reads an LSN: as printed (hexadecimal, eight, eight and four digits), hexadecimal behind 0x, or
+/// Reads an LSN: as printed (hexadecimal, eight, eight and four digits), hexadecimal after 0x, or
 /// decimal as DBCC PAGE prints m_lsn; with or without brackets; also as the one decimal number of
 /// backups.
 pub(super) fn lsn(text: &str) -> Result<Lsn, String> {

@@ -75,7 +75,7 @@ impl<'c> Owner<'c> {
             missing.filter(|key| !own.iter().any(|own| own.column_id == key.column_id));
         match missing.nth(place - own.len()) {
             Some(key) => self.table_column(key.column_id),
-            // Behind the key of a clustered index that is not unique comes what makes it so.
+            // After the key of a clustered index that is not unique comes what makes it so.
             None if !base.unique => Some("UNIQUIFIER".to_owned()),
             None => None,
         }

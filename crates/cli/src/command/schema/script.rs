@@ -61,7 +61,7 @@ impl Script {
         Script { statements }
     }
 
-    /// The script, with GO behind every statement.
+    /// The script, with GO after every statement.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         for statement in &self.statements {

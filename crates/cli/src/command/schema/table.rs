@@ -42,7 +42,7 @@ pub(super) fn create(catalog: &Catalog, table: &Table) -> Statement {
     }
 }
 
-/// Joins the lines with commas, which must not stand behind a comment.
+/// Joins the lines with commas, which must not stand after a comment.
 fn join(lines: &[String]) -> String {
     let is_comment = |line: &String| line.starts_with("--");
     let last = lines.iter().rposition(|line| !is_comment(line));

@@ -49,7 +49,7 @@ pub(super) fn exchange(
     Ok(())
 }
 
-/// FORMAT_PAGE.
+/// Applies FORMAT_PAGE.
 pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(), Stop> {
     let kind = PageType::from_byte(format.page_type);
     let unit = format.page.alloc_unit();
@@ -82,7 +82,7 @@ fn format_iam(format: &FormatPage, unit: AllocUnitId, page: &mut PageBytes) -> R
     Ok(())
 }
 
-/// MODIFY_HEADER.
+/// Applies MODIFY_HEADER.
 pub(super) fn modify_header(modify: &ModifyHeader<'_>, page: &mut PageBytes) -> Result<(), Stop> {
     let slot = modify.fixed.page.slot;
     let offset = modify.fixed.offset_in_row;
@@ -152,7 +152,7 @@ pub(super) fn set_counts(slot: u16, cells: &[CountCell], page: &mut PageBytes) -
     Ok(())
 }
 
-/// ROOT_CHANGE.
+/// Applies ROOT_CHANGE.
 pub(super) fn change_root(root: &RootChange, page: &mut PageBytes) -> Result<(), Stop> {
     PageRef::new(page).row(root.page.slot)?;
     exchange(

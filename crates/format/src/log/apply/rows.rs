@@ -1,4 +1,4 @@
-//! Rows that come, go and change.
+//! Row operations: insert, delete, modify.
 
 use super::bytes::{exchange, part_of};
 use super::{EditError, Stop};
@@ -26,7 +26,7 @@ fn slot_rule(op: Op, context: Context, page: &PageBytes) -> Result<SlotRule, Sto
     }
 }
 
-/// INSERT_ROWS.
+/// Applies INSERT_ROWS.
 pub(super) fn insert(
     insert: &InsertRows<'_>,
     context: Context,
@@ -71,7 +71,7 @@ fn revive(slot: u16, rows: &[&[u8]], page: &mut PageBytes) -> Result<bool, Stop>
     }
 }
 
-/// DELETE_ROWS.
+/// Applies DELETE_ROWS.
 pub(super) fn delete(
     delete: &DeleteRows<'_>,
     context: Context,

@@ -16,7 +16,7 @@ pub enum BuildError {
     Full {
         /// Bytes of the record, slot included.
         bytes: usize,
-        /// Bytes left.
+        /// Bytes left in the block.
         left: usize,
     },
     /// The fixed part is shorter than its fields, or ends at an odd offset.

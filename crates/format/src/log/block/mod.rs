@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! offset size field          note
-//!     00    1 format         2 to 6; on disk a stamp lies here and the format number in the block's last byte
+//!     00    1 format         2 to 6; on disk a stamp lies here and the format number in the
+//!                            block's last byte
 //!     02    2 record_count   records in the block; 0 in a filler block
 //!     04    2 used           bytes in use, slot array included
 //!     06    2 size           bytes of the block, a multiple of the sector size, at most F000

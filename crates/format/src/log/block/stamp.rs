@@ -138,7 +138,7 @@ pub fn verify_stamps(disk: &[u8], parity: Parity) -> Option<BlockFault> {
 /// copies at the block's end stay.
 pub fn unstamp(block: &mut [u8]) {
     for sector in 0..sectors(block.len()) {
-        // The copies lie in the last sector behind its first byte: 120 sectors at most move 120
+        // The copies lie in the last sector after its first byte: 120 sectors at most move 120
         // bytes.
         let Some(displaced) =
             block.len().checked_sub(1 + sector).and_then(|at| block.get(at)).copied()

@@ -135,7 +135,7 @@ fn a_slot_out_of_order_hides_its_record_only() {
     let mut bytes = disk.clone();
     stamp::unstamp(&mut bytes);
     let used = 40 + 5 * 66;
-    // Record 3 now claims to lie behind all others.
+    // Record 3 now claims to lie after all others.
     bytes[used - 6..used - 4].copy_from_slice(&400u16.to_le_bytes());
     let view = BlockView::of(&bytes);
     let slots: Vec<u16> = view.slots().map(|(slot, _)| slot).collect();

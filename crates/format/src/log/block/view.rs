@@ -243,7 +243,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// The ranges of the logical bytes that hold nothing, ascending: padding in records, what lies
-    /// in front of the first record or in a span too short for one, the free bytes behind the slot
+    /// in front of the first record or in a span too short for one, the free bytes after the slot
     /// array, and the displaced bytes of sectors that begin with such a byte.
     pub fn undefined(&self) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();

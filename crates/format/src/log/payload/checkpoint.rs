@@ -36,7 +36,7 @@ use crate::log::time::LogTime;
 fixed_part! {
     /// `LOP_BEGIN_CKPT`.
     pub struct BeginCheckpoint from 0x18 {
-        /// Begin time.
+        /// When the checkpoint began.
         0x18 begin_time: LogTime,
         /// Zero in every file seen.
         0x20 lsn: Lsn,
@@ -51,7 +51,7 @@ body_without_elements!(BeginCheckpoint, None);
 fixed_part! {
     /// `LOP_END_CKPT`.
     pub struct EndCheckpoint from 0x18 {
-        /// End time.
+        /// When the checkpoint ended.
         0x18 end_time: LogTime,
         /// Where recovery must start: the begin record of the oldest active transaction, else the
         /// BEGIN_CKPT.
@@ -68,7 +68,7 @@ body_without_elements!(EndCheckpoint, None);
 fixed_part! {
     /// A transaction that was active at the checkpoint: an entry of [`XactCheckpoint`].
     pub struct ActiveXact from 0x0 {
-        /// The transaction.
+        /// An active transaction.
         0x0 xact: XactId,
         /// LSN of its begin record.
         0x8 begin: Lsn,

@@ -84,16 +84,20 @@ macro_rules! payloads {
             /// How many bytes of the record are of unknown meaning.
             pub fn unknown_bytes(&self) -> usize {
                 match self {
-                    $(Payload::$variant(payload) => payload.fixed().residue().len() + payload.unknown_elements(),)*
+                    $(Payload::$variant(payload) => {
+                        payload.fixed().residue().len() + payload.unknown_elements()
+                    })*
                     Payload::Opaque(payload) => payload.unknown_bytes(),
                 }
             }
 
-            /// Writes the fixed part behind the header over all of `fixed`.
+            /// Writes the fixed part after the header over all of `fixed`.
             pub(crate) fn write_fixed(&self, fixed: &mut [u8]) {
                 match self {
                     $(Payload::$variant(payload) => payload.fixed().write(fixed),)*
-                    Payload::Opaque(payload) => payload.residue.spread(fixed, RECORD_HEADER_BYTES, &[]),
+                    Payload::Opaque(payload) => {
+                        payload.residue.spread(fixed, RECORD_HEADER_BYTES, &[]);
+                    }
                 }
             }
 
@@ -102,7 +106,8 @@ macro_rules! payloads {
                 match self {
                     $(Payload::$variant(payload) => payload.elements(),)*
                     Payload::Opaque(payload) => {
-                        payload.elements.as_ref().map(|all| all.iter().map(|e| (*e).into()).collect())
+                        let elements = payload.elements.as_ref();
+                        elements.map(|all| all.iter().map(|e| (*e).into()).collect())
                     }
                 }
             }

@@ -88,7 +88,7 @@ fn lone_element<'a>(elements: &Slices<'a>) -> Option<Option<&'a [u8]>> {
 /// A payload whose meaning is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opaque<'a> {
-    /// The fixed part behind the header.
+    /// The fixed part after the header.
     pub residue: Residue,
     /// The elements, when there are such.
     pub elements: Option<Slices<'a>>,
@@ -97,7 +97,7 @@ pub struct Opaque<'a> {
 }
 
 impl<'a> Opaque<'a> {
-    /// Keeps everything of a record behind its header.
+    /// Keeps everything of a record after its header.
     fn read(record: &RecordRef<'a>) -> Self {
         let residue = Residue::all(record.fixed(), RECORD_HEADER_BYTES);
         match record.tail() {

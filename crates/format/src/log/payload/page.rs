@@ -23,7 +23,7 @@ use crate::log::record::{ElementList, Slices};
 /// The part that every operation on a page begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PagePart {
-    /// The page.
+    /// Page that the record changes.
     pub page: PageId,
     /// Slot on the page.
     pub slot: u16,
@@ -70,17 +70,17 @@ fixed_part! {
     pub struct FormatPage from 0x18 {
         /// The page; slot is FFFF hex.
         0x18 page: PagePart,
-        /// Page type.
+        /// Type of the formatted page, `m_type`.
         0x30 page_type: u8,
         /// Type flag bits of the page header.
         0x31 type_flag_bits: u8,
         /// Level in the index.
         0x32 level: u8,
-        /// Previous page.
+        /// `m_prevPage` of the formatted page.
         0x34 previous_page: PageId,
         /// Size of the fixed part of the page's records.
         0x3a pminlen: u16,
-        /// Next page.
+        /// `m_nextPage` of the formatted page.
         0x3c next_page: PageId,
         /// Flag bits of the page header; 0004 for b-trees from 2008 on.
         0x42 flag_bits: u16,
@@ -124,7 +124,7 @@ impl<'a> Body<'a> for FormatPageWith<'a> {
 fixed_part! {
     /// The fixed part of `LOP_SET_BITS`.
     pub struct BitsPart from 0x18 {
-        /// The page.
+        /// Page that the record changes.
         0x18 page: PagePart,
         /// First bit, counted from the record's start, its 4-byte header included.
         0x30 first_bit: u16,
@@ -172,9 +172,9 @@ fixed_part! {
         0x18 page: PagePart,
         /// Offset of the byte in the PFS record: 4 plus the page's number in the interval.
         0x30 byte_offset: Option<u16>,
-        /// New value.
+        /// Value that redo writes.
         0x32 new_value: Option<u8>,
-        /// Old value.
+        /// Value that undo restores.
         0x33 old_value: Option<u8>,
     }
 }
@@ -210,9 +210,9 @@ fixed_part! {
         0x40 object_id: u32,
         /// Index id in the headers of its pages.
         0x44 index_id: u16,
-        /// New value.
+        /// Root page that redo writes.
         0x48 new_page: PageId,
-        /// Old value.
+        /// Root page that undo restores.
         0x50 old_page: PageId,
         /// Offset of the pointer in the row.
         0x58 row_offset: u16,
@@ -223,7 +223,7 @@ body_without_elements!(RootChange, None);
 fixed_part! {
     /// `LOP_INSYSXACT`: names a page and nothing else that is known (from 2012 on).
     pub struct InSysXact from 0x18 {
-        /// The page.
+        /// Page that the record changes.
         0x18 page: PagePart,
     }
 }

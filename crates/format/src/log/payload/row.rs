@@ -1,13 +1,14 @@
-//! Payloads of row operations: rows come, go and change.
+//! Payloads of row operations: insert, delete, modify.
 //!
 //! ```text
 //! offset size field
-//!     18   24 page           page part
-//!     30    8 partition_id   rowset
-//!     38    2 offset_in_row  MODIFY_ROW: where in the row; MODIFY_HEADER: where in the page header; DELETE_ROWS: 1
-//!     3A    2 modify_size    bytes before the change
-//!     3C    2 row_flags      41, 46, 241 on LOB rows
-//!     3E      elements       RowLog Contents 0, 1, …
+//!     18   24 page          page part
+//!     30    8 partition_id  rowset
+//!     38    2 offset_in_row MODIFY_ROW: where in the row; MODIFY_HEADER: where in the page header;
+//!           DELETE_ROWS: 1
+//!     3A    2 modify_size   bytes before the change
+//!     3C    2 row_flags     41, 46, 241 on LOB rows
+//!     3E      elements      RowLog Contents 0, 1, …
 //! ```
 //!
 //! Observed in real files of versions 611 to 904.
@@ -120,9 +121,9 @@ impl<'a> Body<'a> for DeleteRows<'a> {
 pub struct ModifyRow<'a> {
     /// The fixed part.
     pub fixed: RowPart,
-    /// Bytes before.
+    /// Bytes that the change replaces: undo image.
     pub before: &'a [u8],
-    /// Bytes after.
+    /// Bytes that the change writes: redo image.
     pub after: &'a [u8],
     /// Key of the row; records with fewer than four elements have none.
     pub key: Option<&'a [u8]>,
@@ -174,9 +175,9 @@ impl<'a> Body<'a> for ModifyRow<'a> {
 pub struct ModifyHeader<'a> {
     /// The fixed part.
     pub fixed: RowPart,
-    /// Bytes before.
+    /// Bytes that the change replaces: undo image.
     pub before: &'a [u8],
-    /// Bytes after.
+    /// Bytes that the change writes: redo image.
     pub after: &'a [u8],
     /// Elements of unknown meaning.
     pub more: Slices<'a>,
@@ -213,9 +214,9 @@ pub struct Chunk<'a> {
     pub new_offset: u16,
     /// Length before the change as the record's second element states it.
     pub old_len: u16,
-    /// Bytes before.
+    /// Bytes that the change replaces: undo image.
     pub before: &'a [u8],
-    /// Bytes after.
+    /// Bytes that the change writes: redo image.
     pub after: &'a [u8],
 }
 
@@ -294,9 +295,9 @@ impl<'a> Body<'a> for ModifyColumns<'a> {
 pub struct FileHeaderModify<'a> {
     /// The fixed part.
     pub fixed: RowPart,
-    /// Record before.
+    /// The whole record before the change.
     pub before: &'a [u8],
-    /// Record after.
+    /// The whole record after the change.
     pub after: &'a [u8],
     /// Further elements; their meaning is not certain.
     pub more: Slices<'a>,

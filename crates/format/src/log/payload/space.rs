@@ -15,13 +15,13 @@ fixed_part! {
     pub struct HobtDelta from 0x18 {
         /// The allocation unit.
         0x18 alloc_unit: AllocUnitId,
-        /// Rows.
+        /// Change of the row count.
         0x20 rows: i64,
-        /// Data pages.
+        /// Change of the count of data pages.
         0x28 data_pages: i64,
-        /// Used pages.
+        /// Change of the count of used pages.
         0x30 used_pages: i64,
-        /// Reserved pages.
+        /// Change of the count of reserved pages.
         0x38 reserved_pages: i64,
     }
 }
@@ -58,7 +58,7 @@ fixed_part! {
     /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`: an identity counter moves on. Only the object is
     /// known.
     pub struct IdentValue from 0x18 {
-        /// The table.
+        /// Object id of the table.
         0x18 object_id: u32,
     }
 }
@@ -96,9 +96,9 @@ impl<'a> Body<'a> for IdentValueRecord<'a> {
 fixed_part! {
     /// `LOP_BP_DBVER`: the version of the database changes; one record per step of an upgrade.
     pub struct DbVersionChange from 0x18 {
-        /// Version before.
+        /// Database version before the step.
         0x18 old_version: u16,
-        /// Version after.
+        /// Database version after the step.
         0x1a new_version: u16,
     }
 }
@@ -148,7 +148,7 @@ fixed_part! {
         0x30 kind: u32,
         /// Id of the row's object: allocation unit or rowset.
         0x38 id: u64,
-        /// The counters.
+        /// Counters with their changes, unused ones zero.
         0x50 cells: [CountCell; 8],
     }
 }
@@ -184,9 +184,9 @@ fixed_part! {
         0x18 page: PagePart,
         /// Catalog table of the row: 2, `sysrscols`.
         0x30 kind: u32,
-        /// The rowset.
+        /// `sysrscols.rsid`.
         0x38 id: u64,
-        /// The column.
+        /// `sysrscols.rscolid`.
         0x50 column_id: u64,
         /// The counters: `rcmodified`.
         0x58 cells: [CountCell; 7],

@@ -13,7 +13,7 @@ use super::*;
 use crate::log::apply::Stop;
 use crate::log::block::{BlockFormat, BlockHeader};
 use crate::log::fault::RecordFault;
-use crate::log::field::Place;
+use crate::log::field::FieldRange;
 use crate::log::op::Op;
 use crate::log::record::RecordHeader;
 use crate::log::replay::redo;
@@ -21,9 +21,9 @@ use crate::log::time::LogTime;
 use crate::log::vlf::{VlfDescription, VlfHeader};
 
 /// Every structure made of fields at offsets.
-fn tables() -> Vec<(usize, &'static [Place])> {
-    fn table<T: FixedPart>() -> (usize, &'static [Place]) {
-        (T::START, T::PLACES)
+fn tables() -> Vec<(usize, &'static [FieldRange])> {
+    fn table<T: FixedPart>() -> (usize, &'static [FieldRange]) {
+        (T::START, T::FIELDS)
     }
     vec![
         table::<VlfHeader>(),
@@ -57,16 +57,16 @@ fn tables() -> Vec<(usize, &'static [Place])> {
 
 #[test]
 fn fields_ascend_and_do_not_overlap() {
-    for (start, places) in tables() {
+    for (start, fields) in tables() {
         let mut next = start;
-        for place in places {
-            assert!(place.at >= next, "{place:x?} in {places:x?}");
+        for place in fields {
+            assert!(place.at >= next, "{place:x?} in {fields:x?}");
             next = place.end();
         }
     }
 }
 
-/// A record with the given fixed part behind the header, and elements of these lengths.
+/// A record with the given fixed part after the header, and elements of these lengths.
 fn record(op: Op, fixed: &[u8], elements: Option<&[&[u8]]>) -> Vec<u8> {
     let fixed_len = (RECORD_HEADER_BYTES + fixed.len()) as u16;
     let mut bytes = vec![0; RECORD_HEADER_BYTES];

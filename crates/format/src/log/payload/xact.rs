@@ -35,14 +35,14 @@ pub const XACT_TYPE_SYSTEM: u32 = 3;
 fixed_part! {
     /// The fixed part of `LOP_BEGIN_XACT`, formats 4 to 6.
     pub struct BeginPart from 0x18 {
-        /// Session.
+        /// Session id, `SPID`.
         0x18 spid: u16,
         /// Beginlog Status; mostly 1.
         0x1c status: u32,
         /// Xact Type: [`XACT_TYPE_USER`], or [`XACT_TYPE_SYSTEM`] for a nested system transaction
         /// (SplitPage, FirstPage Alloc, AllocMixedExtent …).
         0x20 kind: u32,
-        /// Begin time.
+        /// When the transaction began, local time of the server.
         0x28 begin_time: LogTime,
         /// Transaction id of the whole server.
         0x30 xact_id: u64,
@@ -94,13 +94,13 @@ impl<'a> Body<'a> for BeginXact<'a> {
 fixed_part! {
     /// The fixed part of `LOP_BEGIN_XACT`, format 3.
     pub struct BeginPart2005 from 0x18 {
-        /// Session.
+        /// Session id, `SPID`.
         0x1c spid: u16,
         /// Beginlog Status.
         0x20 status: u32,
         /// Xact Type.
         0x24 kind: u16,
-        /// Begin time.
+        /// When the transaction began, local time of the server.
         0x28 begin_time: LogTime,
     }
 }
@@ -136,7 +136,7 @@ impl<'a> Body<'a> for BeginXact2005<'a> {
 fixed_part! {
     /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`.
     pub struct EndXact from 0x18 {
-        /// End time.
+        /// When the transaction ended, local time of the server.
         0x18 end_time: LogTime,
         /// LSN of the transaction's begin record.
         0x20 begin: Lsn,
@@ -157,7 +157,7 @@ fixed_part! {
         0x20 master_prepare: Lsn,
         /// LSN of this transaction's begin record.
         0x2c begin: Lsn,
-        /// Prepare time.
+        /// When the transaction was prepared, local time of the server.
         0x38 time: LogTime,
     }
 }
@@ -204,7 +204,7 @@ fixed_part! {
 pub struct Savepoint<'a> {
     /// The fixed part.
     pub fixed: SavepointPart,
-    /// Name.
+    /// Transaction name; `user_transaction` unless it was named.
     pub name: LogText<'a>,
     /// Elements of unknown meaning.
     pub more: Slices<'a>,

@@ -1,8 +1,8 @@
-//! What lies behind the end of the log.
+//! What lies past the end of the log.
 //!
 //! A VLF that is used again is not cleared: whole blocks of its earlier use may follow the end of
 //! the log. They are harmless, because they carry the other parity and an older sequence number.
-//! Blocks of the *current* use behind the end are another matter: they say that the block at the
+//! Blocks of the *current* use past the end are another matter: they say that the block at the
 //! end was written once and is now damaged, so that what follows it is lost. Unless they bear a
 //! durable mark before the end: then they belong to the last write, which a power cut tore.
 
@@ -15,7 +15,7 @@ use crate::log::fault::NoBlock;
 use crate::log::source::LogBytes;
 use crate::log::vlf::{Vlf, VlfMap};
 
-/// What lies behind the end of the log in its VLF.
+/// What lies past the end of the log in its VLF.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Whole blocks of an earlier use of the VLF.
@@ -33,7 +33,7 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    fn add(&mut self, vlf: &Vlf, found: &Found<'_>) {
+    fn add(&mut self, vlf: &Vlf, found: &FoundBlock<'_>) {
         let lsn = found.lsn;
         let is_current =
             found.parity == vlf.header.block_parity() && lsn.vlf == vlf.header.sequence;
@@ -51,7 +51,7 @@ impl Leftovers {
 }
 
 /// A whole block past the end of the log.
-struct Found<'a> {
+struct FoundBlock<'a> {
     disk: &'a [u8],
     lsn: Lsn,
     /// Of its first stamp.
@@ -93,7 +93,7 @@ pub(super) fn find<S: LogBytes>(
         position = match probe {
             Probe::Block { disk, lsn } => {
                 let parity = first_stamp.parity();
-                found.add(vlf, &Found { disk: &disk, lsn, parity, end: end.lsn });
+                found.add(vlf, &FoundBlock { disk: &disk, lsn, parity, end: end.lsn });
                 position + disk.len() as u64
             }
             Probe::None(NoBlock::NeverWritten) => skip_hole(source, vlf, position),

@@ -27,7 +27,7 @@ pub(super) enum Probe {
     None(NoBlock),
 }
 
-/// Number of a block at a place in its VLF; saturates far behind the largest VLF.
+/// Number of a block at a place in its VLF; saturates far after the largest VLF.
 pub(super) fn block_number(position: u64) -> u32 {
     u32::try_from(position / STEP).unwrap_or(u32::MAX)
 }
@@ -108,7 +108,7 @@ impl Window {
         })
     }
 
-    /// The next place behind `position` where a block of the log begins. Every byte looked at is
+    /// The next place after `position` where a block of the log begins. Every byte looked at is
     /// taken from `budget`.
     pub(super) fn search<S: LogBytes>(
         &mut self,
@@ -130,7 +130,7 @@ impl Window {
     }
 }
 
-/// The next place to look at behind one that was never written.
+/// The next place to look at after one that was never written.
 pub(super) fn skip_hole<S: LogBytes>(source: &S, vlf: &Vlf, position: u64) -> u64 {
     let data = source.next_data(vlf.offset + position).saturating_sub(vlf.offset);
     // VLFs lie on multiples of 8 KiB, so rounding down keeps to the sectors of the VLF.

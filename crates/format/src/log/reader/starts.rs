@@ -1,11 +1,11 @@
-//! Do the headers of VLFs agree with the blocks behind them?
+//! Do the headers of VLFs agree with the blocks after them?
 //!
 //! The header of a VLF is durable before its first block is written. So the first block is of the
 //! use that the header names, or, when none was written since, of an earlier one. A newer one says
 //! that the header is damaged, or was replaced by what it was before: then a part of the log is
 //! hidden.
 //!
-//! Invariant: a VLF that a restore has made anew (unused, and its parity kept) may hold what it
+//! Invariant: a VLF that a restore has made again (unused, and its parity kept) may hold what it
 //! held before, stamped with that parity.
 
 use extentdb_base::Lsn;

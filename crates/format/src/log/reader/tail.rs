@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! chain of blocks │ end │ rest of the newest VLF
-//!                       │ zeros                     never written, or cleared when the log was opened
-//!                       │ sectors of earlier uses   the other parity
-//!                       │ sectors of this use       the last write: any of them may be missing
+//!                       │ zeros                   never written, or cleared at the opening
+//!                       │ sectors of earlier uses the other parity
+//!                       │ sectors of this use     the last write: any of them may be missing
 //! ```
 //!
 //! A log is written strictly in order: a write begins when the one before it is durable. So a power
@@ -48,7 +48,7 @@ pub struct LogTail {
 /// A block that was written when the log had been durable past its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailProof {
-    /// The block.
+    /// LSN of the block that says so.
     pub by: Lsn,
     /// LSN up to which the log was durable then.
     pub durable: Lsn,
@@ -235,7 +235,7 @@ impl<'s, S: LogBytes> Search<'s, S> {
         }
     }
 
-    /// Looks at the sectors of a block behind its first one. False when some are missing or
+    /// Looks at the sectors of a block after its first one. False when some are missing or
     /// damaged.
     fn has_all_sectors(&mut self, size: usize) -> Result<bool, S::Error> {
         let Some(parity) = self.vlf.header.block_parity() else { return Ok(false) };

@@ -108,7 +108,7 @@ fn vlfs_are_read_by_sequence_and_not_by_place() {
     let expected =
         ["7:10", "7:18", "7:1c", "8:10 unlinked", "8:18", "8:1c", "end at 9:10: the VLF is full"];
     assert_eq!(log.chain(), expected);
-    // Behind the full VLF lies the one before it, whose blocks are not lost.
+    // After the full VLF lies the one before it, whose blocks are not lost.
     assert_eq!(log.leftovers(), Leftovers { complete: true, ..Leftovers::default() });
 }
 
@@ -125,7 +125,7 @@ fn torn_log_block_ends_recovery() {
     let block = 0x2000 + 0x2000 + 512;
     log.bytes[block + 2 * 512] = 0x80;
     assert_eq!(log.chain(), ["7:10", "end at 7:11: torn: sector 2 is stamped 80"]);
-    // The block behind the torn one was written in the same use of the VLF: the log has lost it.
+    // The block after the torn one was written in the same use of the VLF: the log has lost it.
     let leftovers = log.leftovers();
     assert_eq!((leftovers.lost_blocks, leftovers.first_lost), (1, Some(Lsn::new(7, 0x15, 1))));
     assert_eq!(leftovers.stale_blocks, 0);

@@ -88,7 +88,7 @@ pub struct RecordHeader {
     pub fixed_len: u16,
     /// Record of the same transaction before this one; zero for the first.
     pub previous: Lsn,
-    /// Flag bits.
+    /// Flag bits of the record.
     pub flags: RecordFlags,
     /// Transaction; zero for none.
     pub xact: XactId,
@@ -134,9 +134,9 @@ impl RecordHeader {
 /// What follows the fixed part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tail<'a> {
-    /// Nothing.
+    /// The record ends after its fixed part.
     Absent,
-    /// Elements.
+    /// Elements after the fixed part.
     Elements(Slices<'a>),
     /// Bytes that are not elements, or not valid ones.
     Raw(&'a [u8]),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A record of formats 3 to 6: header, `fixed` behind it, then `tail`.
+/// A record of formats 3 to 6: header, `fixed` after it, then `tail`.
 fn record(op: Op, fixed: &[u8], tail: &[u8]) -> Vec<u8> {
     let header = RecordHeader {
         fixed_len: (RECORD_HEADER_BYTES + fixed.len()) as u16,

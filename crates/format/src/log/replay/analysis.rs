@@ -1,10 +1,10 @@
 //! Analysis: which transactions were open at the end of the log, and what they touched.
 //!
 //! ```text
-//! BEGIN_XACT … changes … COMMIT_XACT      done
-//! BEGIN_XACT … changes … ABORT_XACT       done, the changes are undone by compensation records
-//! BEGIN_XACT … changes … end of the log   open: a restart would undo it
-//! XACT_CKPT (before 2012)                 open at the checkpoint, begun before the first record read
+//! BEGIN_XACT … changes … COMMIT_XACT    done
+//! BEGIN_XACT … changes … ABORT_XACT     done, the changes are undone by compensation records
+//! BEGIN_XACT … changes … end of the log open: a restart would undo it
+//! XACT_CKPT (before 2012)               open at the checkpoint, begun before the first record read
 //! ```
 //!
 //! Fed with the records in LSN order, from the oldest that is needed: the minimum LSN of the last
@@ -47,7 +47,7 @@ pub struct Unfinished {
     pub units: BTreeSet<AllocUnitId>,
     /// Pages that it changed, and pages that maps it changed are about.
     pub pages: BTreeSet<PageId>,
-    /// Its changes.
+    /// Number of its records that change pages.
     pub records: u64,
 }
 
@@ -99,7 +99,7 @@ impl Analysis {
         self.open
     }
 
-    /// Records read.
+    /// Number of records read.
     pub fn records(&self) -> u64 {
         self.records
     }

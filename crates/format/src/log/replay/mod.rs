@@ -7,11 +7,11 @@
 //! FORMAT_PAGE                             needs no old page
 //! ```
 //!
-//! Pure: a record and a page image in, a page image out. Whoever recovers a database (or checks a
-//! copy of one) finds the pages, hands them over with their displaced torn-page bits restored, and
-//! seals what changed. [`analysis`] tells which transactions were still open; [`undo`](super::undo)
-//! says what takes their records back. The change itself, and what can be replayed at all, is the
-//! business of [`apply`](super::apply).
+//! Pure: a record and a page image in, a page image out. A caller that recovers a database (or
+//! checks a copy of one) finds the pages, hands them over with their displaced torn-page bits
+//! restored, and seals what changed. [`analysis`] tells which transactions were still open;
+//! [`undo`](super::undo) says what takes their records back. The change itself, and what can be
+//! replayed at all, is the business of [`apply`](super::apply).
 //!
 //! Invariants
 //! - [`redo`] fails without having changed the page.

@@ -83,7 +83,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    /// Whatever is done to a page of rows can be taken back: every row is again where it was.
+    /// Whatever is done to a page of rows can be rolled back: every row is again where it was.
     #[test]
     fn undo_brings_every_row_back(lens in prop::collection::vec(1..60usize, 1..8), case in case()) {
         let rows: Vec<_> = (1u8..).zip(&lens).map(|(key, len)| row(key, *len)).collect();

@@ -98,7 +98,7 @@ const _: () = assert!(std::mem::offset_of!(FileInfoFields, unique_id) == 186);
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
-    /// Pages.
+    /// A data file: pages.
     Data,
     /// Transaction log.
     Log,
@@ -109,7 +109,7 @@ pub enum FileKind {
 /// SFIN: a file of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
-    /// Numbers, LSNs and dates. Spans and the length are worked out anew when writing.
+    /// Numbers, LSNs and dates. Spans and the length are computed again when writing.
     pub fields: FileInfoFields,
     /// Bytes between the known part and the texts.
     pub tail: Vec<u8>,

@@ -38,7 +38,7 @@ const _: () = assert!(KNOWN_BYTES == 24);
 /// SFGI: a filegroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilegroupInfo {
-    /// Numbers. The span and the length are worked out anew when writing.
+    /// Numbers. The span and the length are computed again when writing.
     pub fields: FilegroupInfoFields,
     /// Bytes between the known part and the name.
     pub tail: Vec<u8>,

@@ -163,7 +163,7 @@ fn section_faults(section: &[u8], needed: usize, spans: &[Span], faults: &mut Ve
     faults.extend(spans.iter().filter_map(|span| span.fault(section, kind)));
 }
 
-/// Ends a section: fixed part, the bytes behind it, total length.
+/// Ends a section: fixed part, the bytes after it, total length.
 fn finish_section(
     filler: super::layout::Filler<'_>,
     fixed: &[u8],

@@ -234,7 +234,7 @@ impl SetFlags {
 /// SCIN: the backup set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetInfo {
-    /// Numbers, LSNs and dates. Spans and the length are worked out anew when writing.
+    /// Numbers, LSNs and dates. Spans and the length are computed again when writing.
     pub fields: SetInfoFields,
     /// Bytes between the known part and the texts: 36 from 2012 on.
     pub tail: Vec<u8>,

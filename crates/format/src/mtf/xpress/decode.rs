@@ -2,7 +2,7 @@
 //!
 //! It keeps up to 64 bits at hand, more than the format's rule loads. What the rule would have
 //! loaded is known without counting: of the bits at hand, `16 + at_hand % 16` belong to it, because
-//! the rule leaves 16 to 31 bits after each step. Length bytes lie behind those, so
+//! the rule leaves 16 to 31 bits after each step. Length bytes lie after those, so
 //! [`Bits::length_byte`] first gives back the units loaded too early.
 
 use super::table::CodeTable;
@@ -14,13 +14,13 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder.
+    /// A decoder with empty tables; reusable for any number of payloads.
     pub fn new() -> Self {
         Decoder { table: CodeTable::new() }
     }
 
     /// Expands `payload` to exactly fill `out`. On damage, `out` holds the bytes up to the place
-    /// that the error names, and rubbish behind it.
+    /// that the error names, and rubbish after it.
     pub fn decode(&mut self, payload: &[u8], out: &mut [u8]) -> Result<(), Damage> {
         let total = out.len();
         let end = self.run(payload, out, total)?;
@@ -76,7 +76,7 @@ impl Decoder {
             if symbol < 256 {
                 put(out, at, symbol);
                 at += 1;
-                // At least 17 bits are left, which is another symbol, but not a match behind it.
+                // At least 17 bits are left, which is another symbol, but not a match after it.
                 let (next, code_bits) = self.table.look_up(bits.buffer);
                 if next >= 256 || at >= chunk_end {
                     continue;
@@ -137,7 +137,7 @@ fn copy_match(out: &mut [u8], at: usize, distance: usize, length: usize) -> usiz
     length
 }
 
-/// Copies in steps of eight bytes and may write up to seven bytes behind `end`, which later output
+/// Copies in steps of eight bytes and may write up to seven bytes after `end`, which later output
 /// overwrites.
 #[inline(always)]
 fn copy_words(out: &mut [u8], at: usize, distance: usize, end: usize) {
@@ -168,11 +168,11 @@ struct Bits<'a> {
     input: &'a [u8],
     /// Place of the next unit that is not in the buffer.
     next: usize,
-    /// The bits at hand, left-aligned, zeros behind them.
+    /// The bits at hand, left-aligned, zeros after them.
     buffer: u64,
     /// How many they are.
     at_hand: u32,
-    /// A length byte was wanted behind the end of the payload.
+    /// A length byte was wanted past the end of the payload.
     is_short: bool,
 }
 
@@ -219,12 +219,12 @@ impl<'a> Bits<'a> {
         self.next - (self.at_hand - self.ruled_bits()) as usize / 8
     }
 
-    /// True when bits or bytes were given out that lie behind the end of the payload.
+    /// True when bits or bytes were given out that lie past the end of the payload.
     fn is_exhausted(&self) -> bool {
         self.is_short || self.ruled_at() * 8 > self.input.len() * 8 + self.ruled_bits() as usize
     }
 
-    /// The byte behind the last unit that the rule has loaded.
+    /// The byte after the last unit that the rule has loaded.
     fn length_byte(&mut self) -> u32 {
         let at = self.ruled_at();
         let keep = self.ruled_bits();
@@ -250,7 +250,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The last few bytes of the payload, zeros behind them.
+/// The last few bytes of the payload, zeros after them.
 #[cold]
 fn last_word(ahead: &[u8]) -> [u8; 4] {
     let mut word = [0; 4];

@@ -3,19 +3,20 @@
 //! Public format of the open specification MS-XCA (LZ77 + Huffman); each record stands alone.
 //!
 //! ```text
-//! 256 bytes     512 code lengths of 4 bits, symbol 2i in the low half of byte i; 0 unused
-//! then          bits in u16 little-endian units, most significant first, with length bytes between the units
+//! 256 bytes 512 code lengths of 4 bits, symbol 2i in the low half of byte i; 0 unused
+//! then      bits in u16 little-endian units, most significant first, with length bytes between the
+//!           units
 //!
-//! symbol        0 … 255 a byte;  256 … 511 a match: length = (s - 256) & 15, b = (s - 256) >> 4
-//! length 15     one byte x follows: 15 + x; x = 255: u16 follows; u16 = 0: u32 follows
-//! match         length + 3 bytes from (2^b + the next b bits) back; source and target may overlap
+//! symbol    0 … 255 a byte;  256 … 511 a match: length = (s - 256) & 15, b = (s - 256) >> 4
+//! length 15 one byte x follows: 15 + x; x = 255: u16 follows; u16 = 0: u32 follows
+//! match     length + 3 bytes from (2^b + the next b bits) back; source and target may overlap
 //! ```
 //!
 //! Rules that must hold, or the record is damaged
 //! - Codes are canonical (shorter first, then by symbol) and fill the code space completely.
 //! - Two units are loaded at the start; after bits are taken, one more when fewer than 16 are left.
-//!   The length bytes lie behind the *last unit loaded*, so this rule is part of the format. Units
-//!   behind the end count as zero.
+//!   The length bytes lie after the *last unit loaded*, so this rule is part of the format. Units
+//!   past the end count as zero.
 //! - A table serves 65,536 bytes of output; then the rest of the loaded bits is dropped and a new
 //!   table begins.
 //! - At the end of the output at most two bytes of the payload are not yet loaded (an end mark that

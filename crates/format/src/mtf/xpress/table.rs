@@ -9,7 +9,7 @@ use super::TABLE_BYTES;
 /// Bits that the first table answers.
 const FAST_BITS: u32 = 11;
 const FAST_ENTRIES: usize = 1 << FAST_BITS;
-/// Longest code.
+/// Longest code of the alphabet, in bits.
 const CODE_BITS: u32 = 15;
 const CODE_SPACE: u32 = 1 << CODE_BITS;
 const SYMBOLS: usize = 2 * TABLE_BYTES;
@@ -27,9 +27,9 @@ pub(super) struct CodeTable {
 /// The codes of one length.
 #[derive(Clone, Copy, Default)]
 struct Range {
-    /// First code.
+    /// First code of this length.
     start: u32,
-    /// Behind the last code.
+    /// After the last code.
     end: u32,
     /// Where its symbols begin in `by_code`.
     symbols_at: u32,

@@ -9,12 +9,12 @@ pub enum CdFault {
         /// The header byte; 0 when there is none.
         header: u8,
     },
-    /// Header, count or stub reach behind the page.
+    /// Header, count or stub reach past the page.
     Header {
         /// Bytes there are.
         limit: usize,
     },
-    /// The descriptors reach behind the page.
+    /// The descriptors reach past the page.
     Descriptors {
         /// Where they would end.
         end: usize,
@@ -28,7 +28,7 @@ pub enum CdFault {
         /// The four bits.
         code: u8,
     },
-    /// The short values reach behind the page.
+    /// The short values reach past the page.
     ShortData {
         /// Where they would end.
         end: usize,
@@ -39,7 +39,7 @@ pub enum CdFault {
     ShortCluster {
         /// The cluster, from 0.
         cluster: u16,
-        /// As stored.
+        /// Value as stored.
         stored: u8,
         /// By the descriptors.
         computed: u16,
@@ -54,7 +54,7 @@ pub enum CdFault {
         /// Its flag byte.
         found: u8,
     },
-    /// The arrays of the long data region reach behind the page.
+    /// The arrays of the long data region reach past the page.
     LongArrays {
         /// Where they would end.
         end: usize,
@@ -63,7 +63,7 @@ pub enum CdFault {
     },
     /// There are fewer or more long values than descriptors say.
     LongCount {
-        /// As stored.
+        /// Value as stored.
         stored: u16,
         /// By the descriptors.
         computed: u16,
@@ -72,12 +72,12 @@ pub enum CdFault {
     LongCluster {
         /// The cluster, from 0.
         cluster: u16,
-        /// As stored.
+        /// Value as stored.
         stored: u8,
         /// By the descriptors.
         computed: u16,
     },
-    /// A long value ends before it begins or behind the page.
+    /// A long value ends before it begins or past the page.
     LongOffset {
         /// The value, from 0.
         entry: u16,
@@ -88,7 +88,7 @@ pub enum CdFault {
         /// End of the page for this record.
         limit: usize,
     },
-    /// The versioning tag reaches behind the page.
+    /// The versioning tag reaches past the page.
     VersionTag {
         /// Where it would end.
         end: usize,
@@ -102,16 +102,16 @@ pub enum CdFault {
 pub enum CiFault {
     /// The page header promises compression information, but the flag byte is none of those known.
     Flags {
-        /// The byte.
+        /// Byte as stored.
         found: u8,
     },
-    /// Its end, or that of its anchor record, lies behind the page or before its beginning.
+    /// Its end, or that of its anchor record, lies past the page or before its beginning.
     Size {
         /// The stored offset.
         found: u16,
         /// The smallest there could be.
         start: usize,
-        /// The largest.
+        /// Largest value that the page allows.
         limit: usize,
     },
     /// The anchor record does not add up.
@@ -130,7 +130,7 @@ pub enum CiFault {
         /// Bytes there are.
         limit: usize,
     },
-    /// A dictionary entry ends before it begins or behind the dictionary.
+    /// A dictionary entry ends before it begins or after the dictionary.
     DictionaryEntry {
         /// The entry, from 0.
         entry: u16,

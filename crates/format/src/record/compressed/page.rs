@@ -2,15 +2,16 @@
 //! Unverified, see [`compressed`](super).
 //!
 //! ```text
-//! +0   flags u8            bit 1: anchor record, bit 2: dictionary (bit 0 clear: not a CD record)
-//! +1   changes u16         changes since the page was compressed (PageModCount)
-//! +3   end of anchor u16   if bit 1: from +0
-//! +5   size u16            if bit 2: end of the dictionary, from +0
-//!      anchor record       in CD format, if bit 1
-//!      dictionary          if bit 2: count u16, end offset u16 each from the dictionary's own start, entries
+//! +0 flags u8          bit 1: anchor record, bit 2: dictionary (bit 0 clear: not a CD record)
+//! +1 changes u16       changes since the page was compressed (PageModCount)
+//! +3 end of anchor u16 if bit 1: from +0
+//! +5 size u16          if bit 2: end of the dictionary, from +0
+//!    anchor record     in CD format, if bit 1
+//!    dictionary        if bit 2: count u16, end offset u16 each from the dictionary's own start,
+//!                      entries
 //! ```
 //!
-//! It stands right behind the page header, in no slot; `m_typeFlagBits` 0x80 announces it. A page
+//! It stands right past the page header, in no slot; `m_typeFlagBits` 0x80 announces it. A page
 //! of a page-compressed table without it holds plain CD records; non-leaf index pages never have
 //! it.
 //!

@@ -2,16 +2,17 @@
 //! Unverified, see [`compressed`](super).
 //!
 //! ```text
-//! header        u8       bit 0: 1 = CD format; 1: versioning tag; 2..4: kind; 5: long data region
-//! column count  1 or 2   below 128 one byte; else 0x80 + high byte, low byte
-//! descriptors   n / 2    four bits per column, low half first:
-//!                          0 NULL   1 empty or zero   2..9 one to eight bytes   10 long   11 bit with value 1
-//!                          12 one byte: symbol of the page dictionary
-//! short data    (n-1)/30 bytes: length of each cluster of 30 columns but the last; then the short values
-//! long data     flags u8 (bit 0: offsets are u16, bit 1: some value is a pointer structure)
-//!               count u16, end offset u16 each from the start of the first value; bit 15 = pointer structure
-//!               (n-1)/30 bytes: number of long values in each cluster but the last; then the values
-//! tag           14 bytes if bit 1 of the header
+//! header       u8       bit 0: 1 = CD format; 1: versioning tag; 2..4: kind; 5: long data region
+//! column count 1 or 2   below 128 one byte; else 0x80 + high byte, low byte
+//! descriptors  n / 2    four bits per column, low half first:
+//!                         0 NULL  1 empty or zero  2..9 one to eight bytes  10 long  11 bit of 1
+//!                         12 one byte: symbol of the page dictionary
+//! short data   (n-1)/30 bytes: length of each cluster of 30 columns but the last; then the short
+//!              values
+//! long data    flags u8 (bit 0: offsets are u16, bit 1: some value is a pointer structure)
+//!              count u16, end offset u16 each from the first value's start; bit 15 = pointer
+//!              (n-1)/30 bytes: number of long values in each cluster but the last; then the values
+//! tag          14 bytes if bit 1 of the header
 //! ```
 //!
 //! ```text
@@ -95,13 +96,13 @@ impl CdKind {
 /// A column as a CD record stores it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CdColumn<'a> {
-    /// NULL.
+    /// The column is NULL.
     Null,
     /// Zero, the empty string, a bit of value 0; on a page with anchors: exactly the anchor.
     Empty,
     /// One to eight bytes.
     Short(&'a [u8]),
-    /// More bytes.
+    /// More than eight bytes, in the long data region.
     Long {
         /// The bytes; a pointer structure when `complex`.
         bytes: &'a [u8],

@@ -2,15 +2,17 @@
 //! writing.
 //!
 //! ```text
-//! single-byte mode                                   Unicode mode (UTF-16, big-endian)
-//! 00 09 0a 0d 20..7f  itself                         e0..e7  UCn: single-byte mode, window n
-//! 80..ff              character of the window        e8..ef  UDn + offset: define window n, single-byte mode
-//! 01..08  SQn + byte  one character of window n      f0      UQU + 2 bytes: that unit
-//! 0b      SDX + 2     define window beyond U+FFFF    f1      UDX + 2 bytes: define window beyond U+FFFF
-//! 0e      SQU + 2     that UTF-16 unit               f2      reserved
-//! 0f      SCU         Unicode mode                   else    first byte of a unit
-//! 10..17  SCn         window n
-//! 18..1f  SDn + byte  define window n
+//! single-byte mode                               Unicode mode (UTF-16, big-endian)
+//! 00 09 0a 0d 20..7f itself                      e0..e7  UCn: single-byte mode, window n
+//! 80..ff             character of the window     e8..ef  UDn + offset: define window n, single-
+//!                                                        byte mode
+//! 01..08  SQn + byte one character of window n   f0      UQU + 2 bytes: that unit
+//! 0b      SDX + 2    define window beyond U+FFFF f1      UDX + 2 bytes: define window beyond
+//!                                                        U+FFFF
+//! 0e      SQU + 2    that UTF-16 unit            f2      reserved
+//! 0f      SCU        Unicode mode                else    first byte of a unit
+//! 10..17  SCn        window n
+//! 18..1f  SDn + byte define window n
 //! 0c      reserved
 //! ```
 //!
@@ -32,7 +34,7 @@ pub enum ScsuError {
     Reserved {
         /// Where it is.
         at: usize,
-        /// The byte.
+        /// Byte of the SCSU stream.
         byte: u8,
     },
 }
@@ -183,7 +185,7 @@ fn push_unit(unit: u16, out: &mut Vec<u8>) {
 fn push_character(character: u32, out: &mut Vec<u8>) {
     match character.checked_sub(0x1_0000) {
         None => push_unit(character as u16, out),
-        // A window reaches at most U+10FFFF: 13 bits of 128 characters each behind U+FFFF.
+        // A window reaches at most U+10FFFF: 13 bits of 128 characters each after U+FFFF.
         Some(offset) => {
             push_unit(0xd800 + (offset >> 10) as u16, out);
             push_unit(0xdc00 + (offset & 0x3ff) as u16, out);

@@ -2,20 +2,23 @@
 //! [`compressed`](super).
 //!
 //! ```text
-//! type                                   compressed form (empty = 0, blank or no bytes at all)
-//! bit                                    in the descriptor
-//! tinyint                                one byte
-//! smallint int bigint money smallmoney   big-endian in the fewest bytes, the sign bit flipped: 1 = 81, -1 = 7f
-//! datetime                               like a bigint: days in the high, ticks of 1/300 s in the low 32 bits
-//! rowversion                             big-endian in the fewest bytes
-//! float real smalldatetime               little-endian without the zero bytes at its start
-//! date time datetime2 datetimeoffset     as uncompressed; zero bytes at its end may be left out
-//! decimal numeric                        [`vardecimal`](crate::record::vardecimal)
-//! char nchar                             without trailing blanks
-//! nchar(n) nvarchar(n)                   in an odd number of bytes [`scsu`](super::scsu), else UTF-16
-//! binary                                 without trailing zero bytes
-//! uniqueidentifier                       16 bytes
-//! the others, and all (max) types        as uncompressed
+//! type                                 compressed form (empty = 0, blank or no bytes at all)
+//! bit                                  in the descriptor
+//! tinyint                              one byte
+//! smallint int bigint money smallmoney big-endian in the fewest bytes, the sign bit flipped: 1 =
+//!          81, -1 = 7f
+//! datetime                             like a bigint: days in the high, ticks of 1/300 s in the
+//!                                      low 32 bits
+//! rowversion                           big-endian in the fewest bytes
+//! float real smalldatetime             little-endian without the zero bytes at its start
+//! date time datetime2 datetimeoffset   as uncompressed; zero bytes at its end may be left out
+//! decimal numeric                      [`vardecimal`](crate::record::vardecimal)
+//! char nchar                           without trailing blanks
+//! nchar(n) nvarchar(n)                 in an odd number of bytes [`scsu`](super::scsu), else
+//!                                      UTF-16
+//! binary                               without trailing zero bytes
+//! uniqueidentifier                     16 bytes
+//! the others, and all (max) types      as uncompressed
 //! ```
 
 use std::borrow::Cow;
@@ -28,7 +31,7 @@ use crate::record::vardecimal::{VarDecimalError, expand_vardecimal};
 /// A value of a compressed row before its type is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CompressedValue<'a> {
-    /// NULL.
+    /// The column is NULL.
     Null,
     /// A bit of value 1.
     BitTrue,
@@ -48,13 +51,13 @@ pub enum CompressedError {
     /// A symbol on a page that has no dictionary.
     #[error("dictionary symbol {symbol} on a page without dictionary")]
     NoDictionary {
-        /// The symbol.
+        /// Page dictionary symbol.
         symbol: u8,
     },
     /// A symbol that the dictionary does not have.
     #[error("dictionary symbol {symbol}, but there are {entries} entries")]
     Symbol {
-        /// The symbol.
+        /// Page dictionary symbol.
         symbol: u8,
         /// Entries that can be read.
         entries: u16,
@@ -95,7 +98,7 @@ pub enum CompressedError {
         ty: SqlType,
         /// Bytes of the type.
         expected: usize,
-        /// Bytes found.
+        /// Bytes of the stored value.
         found: usize,
     },
     /// Compressed text that is none.

@@ -28,7 +28,7 @@ pub struct LeftOut {
     pub path: PathBuf,
     /// Its number on its media.
     pub position: u32,
-    /// The reason.
+    /// Why the set is not used, as a sentence.
     pub why: String,
 }
 

@@ -1,5 +1,5 @@
-//! The log that a backup carries, as the log file it was copied from: zeros around the carried parts,
-//! and VLFs by description.
+//! The log that a backup carries, as the log file it was copied from: zeros around the carried
+//! parts, and VLFs by description.
 
 use std::collections::BTreeMap;
 

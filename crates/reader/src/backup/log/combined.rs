@@ -1,8 +1,9 @@
 //! The log of several backups as one: VLFs by their sequence number, one after the other.
 //!
 //! ```text
-//! full, log 1, log 2: carried pieces of VLF 49, 50     offsets in their log files, used again and again
-//! combined          : │ VLF 49 │ VLF 50 │ …            offsets of no file: as long as the log is
+//! full, log 1, log 2: carried pieces of VLF 49, 50  offsets in their log files, used again and
+//!                                                   again
+//! combined          : │ VLF 49 │ VLF 50 │ …         offsets of no file: as long as the log is
 //! ```
 //!
 //! Pieces of one VLF may overlap: a block is never written twice, so they agree. Where they do not

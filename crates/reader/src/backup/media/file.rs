@@ -14,9 +14,9 @@ use crate::backup::stream::BlockStream;
 pub struct MediaFamily {
     /// Media set GUID, the same in all stripes; `None` when the stream that holds it is missing.
     pub media_set: Option<Guid>,
-    /// MEDIANAME.
+    /// The media name given to BACKUP (MEDIANAME).
     pub name: String,
-    /// MEDIADESCRIPTION.
+    /// The media description given to BACKUP (MEDIADESCRIPTION).
     pub description: String,
     /// Product that wrote it.
     pub software_name: String,

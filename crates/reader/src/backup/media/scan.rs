@@ -47,9 +47,7 @@ pub(crate) struct SetScan {
     pub(crate) at: u64,
     pub(crate) start: StartOfSet,
     pub(crate) volume: Option<Volume>,
-    /// MSCI.
     pub(crate) first: Option<Configuration>,
-    /// MSLS.
     pub(crate) last: Option<Configuration>,
     pub(crate) data: Vec<DataRun>,
     pub(crate) logs: Vec<LogRun>,
@@ -61,7 +59,6 @@ pub(crate) struct SetScan {
     pub(crate) encrypted: Option<Tag>,
 }
 
-/// Adjacent extents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataRun {
     /// Offset of the first in the stream.

@@ -1,7 +1,8 @@
 //! A few expanded extents, kept for the next page of them.
 //!
 //! Reading a B-tree page by page would otherwise expand an extent of a compressed backup eight
-//! times. Two threads may expand the same extent at once; the lock is held only for lookup and insert.
+//! times. Two threads may expand the same extent at once; the lock is held only for lookup and
+//! insert.
 
 use extentdb_base::Extent;
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -13,7 +14,6 @@ const EXTENTS_PER_SHARD: usize = 8;
 
 type Shard = Vec<(Extent, Arc<[u8]>)>;
 
-/// The cache.
 #[derive(Default)]
 pub(crate) struct ExtentCache {
     shards: [Mutex<Shard>; SHARDS],

@@ -173,7 +173,7 @@ impl BackupSet {
     }
 
     /// File and offset of an extent: of its first byte, or of the compressed record that holds it.
-    pub fn place_of(&self, extent: Extent) -> Option<(&std::path::Path, u64)> {
+    pub fn location_of(&self, extent: Extent) -> Option<(&std::path::Path, u64)> {
         let (stream, at) = self.locate(extent)?;
         Some((stream.path(), stream.file_offset(at)))
     }
@@ -202,7 +202,8 @@ impl BackupSet {
     /// Reads adjacent whole pages from `first` on. `buf` is a multiple of the page
     /// size.
     ///
-    /// Whole extents are read directly into `buf`; of others, a few stay expanded for the next call.
+    /// Whole extents are read directly into `buf`; of others, a few stay expanded for the next
+    /// call.
     ///
     /// # Errors
     /// As [`BackupSet::read_extent`]. Parts of `buf` may have been filled.

@@ -1,7 +1,7 @@
 //! Where each extent of the database lies in the backup set.
 //!
-//! The extents of a set are numbered in stored order: stripe by stripe, run by run. Per extent of the
-//! database the map keeps its index and its number, 8 bytes; a number gives stripe and offset
+//! The extents of a set are numbered in stored order: stripe by stripe, run by run. Per extent of
+//! the database the map keeps its index and its number, 8 bytes; a number gives stripe and offset
 //! through the list of runs.
 
 use std::collections::BTreeMap;

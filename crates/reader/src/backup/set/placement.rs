@@ -60,7 +60,6 @@ pub(crate) struct Placement {
 pub(crate) enum StoredExtents {
     /// Exactly those that the GAM calls allocated.
     Allocated,
-    /// Changed extents.
     Changed,
     /// A part of them: stripes are missing.
     Part,
@@ -306,12 +305,12 @@ impl Placer<'_> {
         let mut left = Vec::new();
         let mut taken = HashMap::new();
         for (n, group) in std::mem::take(&mut self.groups).into_iter().enumerate() {
-            let places = if stored == StoredExtents::Allocated && n < GROUPS_MAX {
-                self.free_places(&group, &taken, &mut gam, &mut looks)?
+            let candidates = if stored == StoredExtents::Allocated && n < GROUPS_MAX {
+                self.free_extents(&group, &taken, &mut gam, &mut looks)?
             } else {
                 None
             };
-            left.extend(self.place_group(group.numbers, places, &mut taken)?);
+            left.extend(self.place_group(group.numbers, candidates, &mut taken)?);
         }
         taken.into_iter().for_each(|(extent, number)| self.map.add(extent, number));
         Ok(left)
@@ -322,19 +321,22 @@ impl Placer<'_> {
     fn place_group(
         &mut self,
         numbers: Range<u32>,
-        places: Option<Vec<Extent>>,
+        candidates: Option<Vec<Extent>>,
         taken: &mut HashMap<Extent, u32>,
     ) -> Result<Option<Unplaced>, extentdb_io::Error> {
-        if let Some(places) = places.as_ref().filter(|places| places.len() == numbers.len()) {
-            taken.extend(places.iter().copied().zip(numbers));
+        if let Some(candidates) =
+            candidates.as_ref().filter(|candidates| candidates.len() == numbers.len())
+        {
+            taken.extend(candidates.iter().copied().zip(numbers));
             return Ok(None);
         }
         let work = self.work_extents(numbers.clone())?;
         self.fillers += work.len() as u64;
         let extents = (numbers.len() - work.len()) as u64;
         let mut rest = numbers.filter(|number| work.binary_search(number).is_err());
-        if let Some(places) = places.filter(|places| places.len() as u64 == extents) {
-            taken.extend(places.into_iter().zip(rest));
+        if let Some(candidates) = candidates.filter(|candidates| candidates.len() as u64 == extents)
+        {
+            taken.extend(candidates.into_iter().zip(rest));
             return Ok(None);
         }
         Ok(rest.next().map(|first| Unplaced { first, extents }))
@@ -367,7 +369,7 @@ impl Placer<'_> {
 
     /// Allocated extents between the neighbours of a group that are stored nowhere; at most one
     /// more than are wanted. `None` when the GAM cannot be read.
-    fn free_places(
+    fn free_extents(
         &mut self,
         group: &UnclaimedRun,
         taken: &HashMap<Extent, u32>,
@@ -375,15 +377,15 @@ impl Placer<'_> {
         looks: &mut u32,
     ) -> Result<Option<Vec<Extent>>, extentdb_io::Error> {
         let wanted = group.numbers.len() + 1;
-        let mut places = Vec::new();
+        let mut candidates = Vec::new();
         for (file, range) in self.gaps(group) {
             for index in range {
                 *looks = looks.saturating_sub(1);
                 if *looks == 0 {
                     return Ok(None);
                 }
-                if places.len() >= wanted {
-                    return Ok(Some(places));
+                if candidates.len() >= wanted {
+                    return Ok(Some(candidates));
                 }
                 let extent = Extent { file, index };
                 let is_allocated =
@@ -394,13 +396,13 @@ impl Placer<'_> {
                     Some(true)
                         if self.map.find(extent).is_none() && !taken.contains_key(&extent) =>
                     {
-                        places.push(extent);
+                        candidates.push(extent);
                     }
                     Some(_) => {}
                 }
             }
         }
-        Ok(Some(places))
+        Ok(Some(candidates))
     }
 
     /// The ranges of extents that lie between the neighbours of a group.

@@ -81,7 +81,6 @@ impl BlockStream {
         Ok(BlockStream { source, path, number, form })
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> &Arc<PathBuf> {
         &self.path
     }

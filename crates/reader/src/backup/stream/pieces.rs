@@ -1,7 +1,7 @@
 //! The pieces of a compressed backup: which part of the stream lies where in the file.
 //!
 //! ```text
-//! bit 63 … 56  kind     bit 55 … 48  units of 512 bytes in the stream     bit 47 … 0  offset in the file
+//! bit 63 … 56  kind  bit 55 … 48  units of 512 bytes in the stream  bit 47 … 0  offset in the file
 //! ```
 //!
 //! Eight bytes per record. Where a piece begins in the stream is the sum of the units before it;

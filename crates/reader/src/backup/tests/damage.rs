@@ -150,7 +150,7 @@ fn one_damaged_payload_loses_one_extent() {
     let Err(error) = read(&set, extent(1, 3)) else { panic!("extent 3 is damaged") };
     let text = error.to_string();
     assert!(text.starts_with(&format!("a.bak: record at {}: checksum ", record.start)), "{text}");
-    assert_eq!(set.place_of(extent(1, 3)).map(|(_, offset)| offset), Some(record.start as u64));
+    assert_eq!(set.location_of(extent(1, 3)).map(|(_, offset)| offset), Some(record.start as u64));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What the tests run on: a database on a disk in memory with a log, a pool, a space and one tree.
 //!
-//! The database is built by `template` and has three tables without rows: one with a clustered index,
-//! a heap with a nonclustered one that includes the value, and a clustered one of numbers. The keys
-//! of the first two may have 900 bytes. The pointers of the unit are kept in its real row of
-//! `sysallocunits`, so that they are logged, redone and undone as in a whole database.
+//! The database is built by `template` and has three tables without rows: one with a clustered
+//! index, a heap with a nonclustered one that includes the value, and a clustered one of numbers.
+//! The keys of the first two may have 900 bytes. The pointers of the unit are kept in its real row
+//! of `sysallocunits`, so that they are logged, redone and undone as in a whole database.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

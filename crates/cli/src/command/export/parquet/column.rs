@@ -109,7 +109,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// The Arrow types, each with what stands behind the column's name.
+    /// The Arrow types, each with what stands after the column's name.
     pub(super) fn types(&self) -> Vec<(&'static str, DataType)> {
         let one = |ty| vec![("", ty)];
         match self {

@@ -62,7 +62,7 @@ impl<'a> CdParts<'a> {
         [IS_CD | CdKind::ForwardingStub.bits(), a, b, c, d, e, f, g, h]
     }
 
-    /// Lays the record out behind what `out` already holds.
+    /// Lays the record out after what `out` already holds.
     pub fn write(&self, out: &mut Vec<u8>) {
         let back_pointer = self.back_pointer.map(back_pointer_bytes);
         let mut longs: Vec<(&[u8], bool)> = self
