@@ -315,11 +315,10 @@ pub enum Error {
     /// A change was asked for outside of a transaction.
     #[error("there is no open transaction")]
     NoTransaction,
-    /// The transaction gave way in a deadlock: all that is left to do is to roll it back. The edge
-    /// calls it 3930.
-    #[error("the transaction gave way in a deadlock and can only be rolled back")]
+    /// The transaction is a deadlock victim: it can only be rolled back. The edge calls it 3930.
+    #[error("the transaction was a deadlock victim and can only be rolled back")]
     Doomed,
-    /// A lock is not to be had.
+    /// A lock was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// Rows.
@@ -367,7 +366,7 @@ impl Error {
     }
 }
 
-/// What is behind an error, whichever floor it comes from: what a caller decides by.
+/// The cause of an error, whichever crate it comes from: what a caller decides by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Cause {
@@ -375,7 +374,7 @@ pub enum Cause {
     LogFull,
     /// The filegroup is full. The edge calls it 1105.
     FilegroupFull,
-    /// A lock is not to be had: 1205 or 1222.
+    /// A lock was not granted: 1205 or 1222.
     Lock,
     /// The disk refused. The edge calls it 823.
     Disk,
@@ -388,12 +387,12 @@ pub enum Cause {
 }
 
 impl Error {
-    /// Did whoever got it give way in a deadlock? The edge calls it 1205.
+    /// Was the transaction chosen as deadlock victim? The edge calls it 1205.
     pub fn is_deadlock(&self) -> bool {
         matches!(self, Error::Lock(LockError::Deadlock { .. }))
     }
 
-    /// What is behind the error.
+    /// The cause, whichever crate the error comes from.
     pub fn cause(&self) -> Cause {
         match self {
             Error::Offline(_) => Cause::Offline,

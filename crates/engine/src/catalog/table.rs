@@ -185,7 +185,7 @@ impl Table {
         storage: &Storage,
         action: &'static str,
     ) -> Result<(), Error> {
-        match storage.constraints.leading_in.iter().find(|key| key.child != self.id) {
+        match storage.constraints.referencing_keys.iter().find(|key| key.child != self.id) {
             None => Ok(()),
             Some(key) => {
                 let table = self.name.clone();

@@ -1,4 +1,4 @@
-//! A database with threads of its own, as long as somebody works with it.
+//! Background threads of a database while its owner works with it.
 //!
 //! ```text
 //! db.run(|| …)   checkpointer   every 100 ms, or when a commit rings: is a checkpoint due?   CHECKPOINT_QUEUE while it waits
@@ -28,7 +28,7 @@ use crate::error::Error;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// The threads are there until this goes.
+/// Clears the running flag when the threads have ended.
 struct Running<'b>(&'b WakeUps);
 
 impl Drop for Running<'_> {
@@ -110,7 +110,7 @@ impl Database {
             let wait = self.options.waits.begin(idle, now());
             let goes_on = wake_up.wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
-            // What one turn could not do, the next may: a full disk is emptied, an outage is seen
+            // What one turn could not do, the next may: a full disk is cleared_value, an outage is seen
             // above.
             let _ = if goes_on { task(self) } else { break };
         }

@@ -1,4 +1,5 @@
-//! Checkpoints: from here on the log is needed, from before not any more.
+//! Checkpoints: all pages that were dirty are written; a restart needs the log from the minimum LSN
+//! on.
 //!
 //! ```text
 //! BEGIN_CKPT → heaps tell PFS the truth → COUNT_DELTA → XACT_CKPT → all dirty pages written and synced → END_CKPT, flushed
@@ -162,7 +163,7 @@ impl Database {
         }
     }
 
-    /// A checkpoint when one is due, unless somebody else makes one.
+    /// A checkpoint when one is due, unless another thread is writing one.
     pub(crate) fn make_due_checkpoint(&self) -> Result<(), Error> {
         if self.urgency() != Urgency::None
             && let Ok(_running) = self.checkpoints.running.try_lock()
@@ -205,7 +206,7 @@ impl Database {
         let previous = lock(&self.checkpoints.last).begin;
         let begin = self.log_begin(previous)?;
         self.options.events.event(&Event::CheckpointBegin { lsn: begin });
-        self.settle_heaps()?;
+        self.write_heap_free_space()?;
         self.write_file_sizes()?;
         self.write_counts()?;
         self.space.settle_hints()?;
@@ -242,12 +243,12 @@ impl Database {
         }
     }
 
-    /// Tells PFS the truth about the pages of all tables.
-    fn settle_heaps(&self) -> Result<(), Error> {
+    /// Writes the free space of heap pages into the PFS.
+    fn write_heap_free_space(&self) -> Result<(), Error> {
         // A table that is dropped meanwhile would get pages back.
         let _ddl = lock(&self.ddl);
         let heaps = self.catalog.all_tables().into_iter().filter_map(|table| table.heap());
-        for heap in heaps.filter(|heap| !self.catalog.is_leaving(heap.unit().id())) {
+        for heap in heaps.filter(|heap| !self.catalog.is_dropped(heap.unit().id())) {
             skip_suspect(heap.settle().map_err(Error::from))?;
         }
         Ok(())

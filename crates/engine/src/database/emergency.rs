@@ -10,10 +10,10 @@
 //! 7  open       as usual: the log does not hold that checkpoint, is set aside, and a new one begins past it
 //! ```
 //!
-//! Step 4 is needed by step 5, step 6 by everything that comes later: a record must never get an
-//! LSN that a page has already, or redo takes it for applied. Within the cut log no page is newer
-//! than its end when the first record is appended; the LSNs of the new log lie past all that were
-//! ever handed out.
+//! Step 4 is needed by step 5, step 6 by everything after it: a record must never get an LSN that a
+//! page has already, or redo takes it for applied. Within the cut log no page is newer than its end
+//! when the first record is appended; the LSNs of the new log lie past all that were ever handed
+//! out.
 //!
 //! Example. The log is damaged at 33:80; page 1:200 carries the LSN 33:90:4 of a lost commit, and a
 //! transaction that is open at 33:80 has changed it before. Its undo is logged as 33:81:2. The

@@ -50,7 +50,7 @@ impl Database {
             context.insert_file(&identity, pages)
         });
         match (added, made) {
-            (Ok(()), Some((disk, identity, pages))) => self.take_in(disk, &identity, pages),
+            (Ok(()), Some((disk, identity, pages))) => self.add_to_space(disk, &identity, pages),
             (Err(error), made) => {
                 // Whether a commit that failed is durable is found out by the next opening, which
                 // may need the file.
@@ -81,8 +81,8 @@ impl Database {
         Ok(disk)
     }
 
-    /// The file is part of the database: its extents may be had.
-    fn take_in(
+    /// Makes the file part of the database: its extents can be allocated.
+    fn add_to_space(
         &self,
         disk: Arc<dyn DiskFile>,
         identity: &FileIdentity,
@@ -157,7 +157,7 @@ impl StatementContext<'_> {
         self.lock_table(&table, LockMode::Ix)?;
         let storage = table.storage();
         let mut row = storage.cells_of_system(&sysfiles1_row(identity, FileKind::Data));
-        self.place_row(table.with(&storage), &mut row)?;
+        self.insert_row(table.with(&storage), &mut row)?;
         Ok(())
     }
 }

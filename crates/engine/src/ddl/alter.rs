@@ -1,4 +1,4 @@
-//! Columns come to a table that has rows, and go.
+//! ALTER TABLE: adds and drops columns of a table with rows.
 //!
 //! ```text
 //! comes, takes NULL       rows stay as they are: they end before the column, which reads as NULL
@@ -30,8 +30,8 @@ use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint
 use crate::catalog::table::{Table, TableRef};
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
-use crate::ddl::table::{placed_columns, verify_row_bytes};
-use crate::dml::rows::Found;
+use crate::ddl::table::{positioned_columns, verify_row_bytes};
+use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -67,7 +67,7 @@ impl Session<'_> {
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable || spec.identity.is_some() || column.formula.is_some();
             if has_rows && has_value && column.is_stored() {
-                context.give_values(table.with(&storage), &old, column)
+                context.fill_column(table.with(&storage), &old, column)
             } else {
                 Ok(())
             }
@@ -100,7 +100,7 @@ impl Session<'_> {
             let mut layout = old.shape.layout().clone();
             if gone.is_stored() {
                 layout = layout.with_dropped(gone.id);
-                context.change_places(&old, &layout)?;
+                context.change_layout(&old, &layout)?;
             }
             let new = context.relaid(&old, new, layout)?;
             context.store(table, new);
@@ -158,8 +158,8 @@ impl StatementContext<'_> {
         }
         let mut layout = old.shape.layout().clone();
         if own.is_stored() {
-            layout = layout.with_column(id, spec.ty, spec.nullable).ok_or_else(unknown_place)?;
-            self.change_places(old, &layout)?;
+            layout = layout.with_column(id, spec.ty, spec.nullable).ok_or_else(unknown_layout)?;
+            self.change_layout(old, &layout)?;
         }
         if let Some((name, text)) = &spec.default {
             own.default = Some(self.insert_default(table, id, (name, text))?);
@@ -222,10 +222,10 @@ impl StatementContext<'_> {
     }
 
     /// The rows of `sysrscols` and `sysrowsets` of a base that gets this layout.
-    pub(crate) fn change_places(&mut self, old: &Storage, layout: &RowLayout) -> Result<(), Error> {
+    pub(crate) fn change_layout(&mut self, old: &Storage, layout: &RowLayout) -> Result<(), Error> {
         let hobt = old.base.hobt();
         let was = &old.shape.layout().columns;
-        let lengths = layout.leaf_lengths(old.base.heap().is_some()).ok_or_else(unknown_place)?;
+        let lengths = layout.leaf_lengths(old.base.heap().is_some()).ok_or_else(unknown_layout)?;
         verify_row_bytes(lengths.max_leaf, old.base.heap().is_some())?;
         let numbers = [
             (rowset::MAX_NULL_BIT, smallint(lengths.max_null_bit as i16)),
@@ -234,7 +234,7 @@ impl StatementContext<'_> {
         ];
         self.change_system_row("sysrowsets", &[bigint(hobt.0)], &numbers)?;
         for (was, is) in was.iter().zip(&layout.columns).filter(|(was, is)| was != is) {
-            self.change_place(hobt, was, is)?;
+            self.change_layout_column(hobt, was, is)?;
         }
         let mut rows = SystemRows::new();
         let fresh = layout.columns.iter().skip(was.len());
@@ -243,7 +243,7 @@ impl StatementContext<'_> {
     }
 
     /// Describes a column of a rowset in another way.
-    pub(crate) fn change_place(
+    pub(crate) fn change_layout_column(
         &mut self,
         hobt: extentdb_base::HobtId,
         was: &PhysicalColumn,
@@ -284,7 +284,7 @@ impl StatementContext<'_> {
         new: Storage,
         layout: RowLayout,
     ) -> Result<Storage, Error> {
-        let columns = placed_columns(&new.columns, &layout)?;
+        let columns = positioned_columns(&new.columns, &layout)?;
         let shape = old.shape.relaid(layout)?;
         let space = self.db().space.clone();
         let unit = old.base.unit().clone();
@@ -304,23 +304,23 @@ impl StatementContext<'_> {
         Ok(Storage { columns, shape, base, indexes, ..new })
     }
 
-    /// Gives all rows a value in a column that has come: the next identity value, what it is
-    /// computed to be, or its default.
-    fn give_values(
+    /// Gives all rows a value in a new column: the next identity value, what it is computed to be,
+    /// or its default.
+    fn fill_column(
         &mut self,
         of: TableRef<'_>,
         old: &Storage,
         column: &TableColumn,
     ) -> Result<(), Error> {
         let storage = of.storage;
-        for Found { at, record } in self.rows_for_ddl(storage)? {
+        for FoundRow { at, record } in self.rows_for_ddl(storage)? {
             let mut cells = storage.adopt(old, old.cells(&record)?)?;
             if column.formula.is_none() {
                 cells[column.at] = column.cell(&self.missing(of, column)?)?;
             }
             storage.compute(&mut cells)?;
             storage.constraints.verify_checks(of.table.name(), &storage.columns, &cells)?;
-            self.change_row(of, &at, &mut cells)?;
+            self.update_row(of, &at, &mut cells)?;
         }
         Ok(())
     }
@@ -335,7 +335,7 @@ const OF_COLUMN: u8 = 1;
 const RSCOLS_COLUMNS: usize = 14;
 const RSCOLS_MODIFIED: usize = 3;
 
-fn unknown_place() -> Error {
+fn unknown_layout() -> Error {
     Unsupported::RowLayout.into()
 }
 
@@ -375,11 +375,13 @@ pub(crate) fn verify_in_no_rule(storage: &Storage, own: &TableColumn) -> Result<
     let constraints = &storage.constraints;
     let check = constraints.checks.iter().find(|check| check.columns().contains(&own.id));
     let out = constraints
-        .leading_out
+        .foreign_keys
         .iter()
         .find(|key| key.columns.iter().any(|(from, _)| *from == own.id));
-    let into =
-        constraints.leading_in.iter().find(|key| key.columns.iter().any(|(_, to)| *to == own.id));
+    let into = constraints
+        .referencing_keys
+        .iter()
+        .find(|key| key.columns.iter().any(|(_, to)| *to == own.id));
     let is_of = |column: &&TableColumn| {
         column.formula.as_ref().is_some_and(|formula| formula.columns().contains(&own.id))
     };

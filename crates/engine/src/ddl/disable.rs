@@ -1,12 +1,12 @@
-//! Indexes are switched off and on again.
+//! Disables nonclustered indexes and enables them again.
 //!
 //! ```text
-//! off    the catalog keeps their description, marked; their rowset and its pages go. Nobody keeps them true, a unique one
-//!        forbids nothing, and a check names them (2546)
-//! on     a rebuild: another rowset, with entries for all rows there are
+//! disabled   the catalog keeps the definition, marked; the rowset and its pages are dropped. The index
+//!            is not maintained, a unique one is not enforced, and a check reports it (2546)
+//! enabled    by a rebuild: a new rowset, with entries for all rows
 //! ```
 //!
-//! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred
+//! The mark is from public texts of `sys.indexes`; that the rowset is dropped with the data is inferred
 //! from indexes without one.
 
 use extentdb_base::HobtId;
@@ -46,7 +46,8 @@ impl Session<'_> {
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
                 return Err(Unsupported::DisableClustered { index: name.to_owned() }.into());
             }
-            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            if let Some(key) =
+                old.constraints.referencing_keys.iter().find(|key| key.index == index.id())
             {
                 return Err(referenced("disable", name, key));
             }

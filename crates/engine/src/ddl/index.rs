@@ -1,4 +1,4 @@
-//! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the
+//! CREATE and DROP INDEX: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
 use extentdb_base::sync::{Arc, lock, write};
@@ -187,7 +187,7 @@ impl Session<'_> {
                 return context.drop_rule(table, &old, &rule);
             }
             if let Some(key) = old.disabled(name).and_then(|disabled| {
-                old.constraints.leading_in.iter().find(|key| key.index == disabled.id)
+                old.constraints.referencing_keys.iter().find(|key| key.index == disabled.id)
             }) {
                 return Err(referenced("drop", name, key));
             }
@@ -206,7 +206,8 @@ impl Session<'_> {
                 }
                 _ => {}
             }
-            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            if let Some(key) =
+                old.constraints.referencing_keys.iter().find(|key| key.index == index.id())
             {
                 return Err(referenced("drop", name, key));
             }
@@ -254,7 +255,7 @@ impl StatementContext<'_> {
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let old = table.storage();
         let new = Arc::new(new);
-        self.db().catalog.leave(&old, &new);
+        self.db().catalog.drop_replaced(&old, &new);
         write(&self.db().catalog.tables).own(table.id(), &new);
         table.set_storage(new.clone());
         self.defer_change(DeferredChange::Stored { table: table.clone(), old, new: new.clone() });
