@@ -1,9 +1,10 @@
 //! Constraints of a table: CHECK constraints, and foreign keys in both directions.
 //!
 //! ```text
-//! row comes or changes   every CHECK of the table, before it is put there: false is refused, NULL passes
-//!                        every foreign key of the table, after that: without a NULL in it, the row it names must be there
-//! row goes or changes    every foreign key that leads to the table, after that: `foreign_key.rs`
+//! INSERT, UPDATE   every CHECK of the table, before the change: false is refused, NULL passes
+//!                  every foreign key of the table, after it: the referenced row must exist, unless
+//!                  a column of the key is NULL
+//! DELETE, UPDATE   every foreign key that references the table, after the change (`dml::foreign_key`)
 //! ```
 //!
 //! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row

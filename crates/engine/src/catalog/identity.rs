@@ -2,7 +2,8 @@
 //! back.
 //!
 //! ```text
-//! idtval   last value, increment, seed, each as wide as the column; 1 while there was none        a column of syscolpars
+//! idtval   last value, increment, seed, each as wide as the column; 1 while
+//!          there was none
 //!          decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
 //! ```
 //!

@@ -3,7 +3,8 @@
 //! ```text
 //! clustered      row     uniquifier, when the key is not unique │ key columns │ all others
 //!                key     the key columns, then the uniquifier
-//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the rest of the clustered key
+//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the
+//!                        rest of the clustered key
 //!                key     unique       the key columns
 //!                        not unique   the key columns, then what leads to the row
 //! ```

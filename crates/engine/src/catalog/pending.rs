@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! created_units   units that open transactions create: kept by a commit, removed by a rollback
-//! dropped_units   heaps and trees that they drop or replace: removed by a commit, kept by a rollback
+//! dropped_units   heaps and trees that they drop or replace: removed by a commit, kept by a
+//!                 rollback
 //! ```
 
 use extentdb_base::AllocUnitId;

@@ -2,8 +2,9 @@
 //! on.
 //!
 //! ```text
-//! BEGIN_CKPT → heaps tell PFS the truth → COUNT_DELTA → XACT_CKPT → all dirty pages written and synced → END_CKPT, flushed
-//!   → boot page: this checkpoint → the log before its minimum may go
+//! BEGIN_CKPT → free space of heaps into PFS → COUNT_DELTA → XACT_CKPT
+//!   → all dirty pages written and synced → END_CKPT, flushed
+//!   → boot page: this checkpoint → log truncated before its minimum
 //! ```
 //!
 //! Real logs have COUNT_DELTA before BEGIN_CKPT. Behind it, every change of a unit that its

@@ -1,13 +1,17 @@
 //! Emergency mode: a crashed database whose log is damaged is opened with what its log still has.
 //!
 //! ```text
-//! 1  examine    what a cut would erase; nothing is changed, and a log without a sound beginning is refused
+//! 1  examine    what a cut would erase; nothing is changed, and a log without a sound beginning is
+//!               refused
 //! 2  boot page  emergency mode, durable: from here on `open` refuses the database
 //! 3  log        cut before the damage
-//! 4  redo       of the log that is left; pages that are newer than it stay, and get the LSN of its end, durably
+//! 4  redo       of the log that is left; pages that are newer than it stay, and get the LSN of its
+//!               end, durably
 //! 5  undo       of open transactions; the mark in sysxprops; checkpoint
-//! 6  boot page  closed cleanly at a checkpoint past everything that is lost, no emergency mode: one write
-//! 7  open       as usual: the log does not hold that checkpoint, is set aside, and a new one begins past it
+//! 6  boot page  closed cleanly at a checkpoint past everything that is lost, no emergency mode:
+//!               one write
+//! 7  open       as usual: the log does not hold that checkpoint, is set aside, and a new one
+//!               begins past it
 //! ```
 //!
 //! Step 4 is needed by step 5, step 6 by everything after it: a record must never get an LSN that a

@@ -1,7 +1,8 @@
 //! A further data file for a database that is open.
 //!
 //! ```text
-//! file made: header, maps, synced  →  rows of sysprufiles and sysfiles1 committed  →  its pages in the pool, its extents free
+//! file made: header, maps, synced  →  rows of sysprufiles and sysfiles1 committed  →  its pages in
+//!                                     the pool, its extents free
 //! ```
 //!
 //! Nothing in the log names a page of the file before its rows are durable. A crash before that

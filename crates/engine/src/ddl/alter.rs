@@ -1,11 +1,13 @@
 //! ALTER TABLE: adds and drops columns of a table with rows.
 //!
 //! ```text
-//! comes, takes NULL       rows stay as they are: they end before the column, which reads as NULL
-//! comes, takes no NULL    every row is written anew with the column's default, in the same transaction; so for an identity, and
-//!                         for a computed column that is PERSISTED. Other computed columns are in the catalog only
-//! goes                    rows stay as they are, and keep its place: nobody reads it, and what is written has NULL there. It is
-//!                         given up when all rows are written anew: with another clustered index, or a rebuild
+//! ADD, NULL       rows stay as they are: they end before the column, which reads as NULL
+//! ADD, NOT NULL   every row is rewritten with the default of the column, in the same transaction; so
+//!                 for an identity and a PERSISTED computed column. Other computed columns are in the
+//!                 catalog only
+//! DROP            rows keep the bytes of the column, which nothing reads; new ones have NULL there.
+//!                 They are removed when all rows are rewritten: with another clustered index, or a
+//!                 rebuild
 //! ```
 //!
 //! A column that comes lies behind all others. Its place goes into the catalog before its name,

@@ -1,10 +1,11 @@
 //! ALTER COLUMN: another type, NULL or NOT NULL.
 //!
 //! ```text
-//! another length, NULL or NOT NULL    rows stay as they are: they are looked at, where the new column could be too short for
-//!                                     them, or takes no NULL. Lengths: varchar, nvarchar, varbinary
-//! any other type                      rows get a further place, and are written anew with the value converted; the old place
-//!                                     stays, as that of a dropped column
+//! another length, NULL, NOT NULL   rows stay as they are; they are read when the new column could be
+//!                                  too short for them, or takes no NULL. Lengths: varchar, nvarchar,
+//!                                  varbinary
+//! any other type                   rows get a second column, and are rewritten with the converted
+//!                                  value; the old column stays, as a dropped one
 //! ```
 //!
 //! What else needs the column stands in the way, but for indexes where texts may get longer; their
@@ -184,8 +185,10 @@ impl Method {
     fn of(was: &TableColumn, is: &TableColumn) -> Method {
         use SqlType::{NVarChar, VarBinary, VarChar};
         let (shorter, is_same_kind) = match (was.ty, is.ty) {
-            (VarChar { len: Some(a), collation: x }, VarChar { len: Some(b), collation: y })
-            | (NVarChar { len: Some(a), collation: x }, NVarChar { len: Some(b), collation: y }) => {
+            (VarChar { len: Some(a), collation: x }, VarChar { len: Some(b), collation: y }) => {
+                (b < a, x == y)
+            }
+            (NVarChar { len: Some(a), collation: x }, NVarChar { len: Some(b), collation: y }) => {
                 (b < a, x == y)
             }
             (VarBinary { len: Some(a) }, VarBinary { len: Some(b) }) => (b < a, true),

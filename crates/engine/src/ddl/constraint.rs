@@ -1,5 +1,5 @@
-//! Adds and drops CHECK constraints, foreign keys and defaults: objects of their table, with rows of
-//! references for what they depend on.
+//! Adds and drops CHECK constraints, foreign keys and defaults: objects of their table, with rows
+//! of references for what they depend on.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};

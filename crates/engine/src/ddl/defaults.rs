@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! identity column   the next value                                         identity.rs
-//! DEFAULT           the expression of its constraint, converted as an assignment would: what does not fit is an error, never cut
+//! DEFAULT           the expression of its constraint, converted as an assignment would: what does
+//!                   not fit is an error, never cut
 //! neither           NULL
 //! ```
 //!

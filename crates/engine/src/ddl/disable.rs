@@ -1,13 +1,13 @@
 //! Disables nonclustered indexes and enables them again.
 //!
 //! ```text
-//! disabled   the catalog keeps the definition, marked; the rowset and its pages are dropped. The index
-//!            is not maintained, a unique one is not enforced, and a check reports it (2546)
+//! disabled   the catalog keeps the definition, marked; the rowset and its pages are dropped. The
+//!            index is not maintained, a unique one is not enforced, and a check reports it (2546)
 //! enabled    by a rebuild: a new rowset, with entries for all rows
 //! ```
 //!
-//! The mark is from public texts of `sys.indexes`; that the rowset is dropped with the data is inferred
-//! from indexes without one.
+//! The mark is from public texts of `sys.indexes`; that the rowset is dropped with the data is
+//! inferred from indexes without one.
 
 use extentdb_base::HobtId;
 use extentdb_base::sync::{Arc, lock};

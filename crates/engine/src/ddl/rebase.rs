@@ -1,10 +1,12 @@
-//! Moves the rows of a table: from a heap into a clustered index, back, or into a new one of the same
-//! kind.
+//! Moves the rows of a table: from a heap into a clustered index, back, or into a new one of the
+//! same kind.
 //!
 //! ```text
 //! rows        read from the old base, inserted into the new one in key order
-//! indexes     built again with new rowsets: their row locator was a RID and is a key, or the reverse
-//! catalog     rows of all old rowsets are deleted, those of the new ones inserted, in one transaction
+//! indexes     built again with new rowsets: their row locator was a RID and is a key, or the
+//!             reverse
+//! catalog     rows of all old rowsets are deleted, those of the new ones inserted, in one
+//!             transaction
 //! old units   freed when the transaction has committed
 //! ```
 

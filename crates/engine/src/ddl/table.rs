@@ -1,4 +1,5 @@
-//! CREATE, DROP and TRUNCATE TABLE: rows of the system tables, changed in the session's transaction.
+//! CREATE, DROP and TRUNCATE TABLE: rows of the system tables, changed in the session's
+//! transaction.
 
 use std::collections::BTreeSet;
 

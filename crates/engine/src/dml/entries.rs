@@ -1,14 +1,16 @@
-//! Index maintenance: entries are inserted, changed and deleted with their rows, in the same statement.
+//! Index maintenance: entries are inserted, changed and deleted with their rows, in the same
+//! statement.
 //!
 //! ```text
 //! INSERT   an entry in every index whose filter the row satisfies
-//! UPDATE   key changed: the old entry is deleted, a new one inserted; included columns only: replaced
+//! UPDATE   key changed: the old entry is deleted, a new one inserted; included columns only:
+//!          replaced
 //! DELETE   its entries become ghosts
 //! ```
 //!
 //! Locks: a row is locked X by the transaction that changes it. That is enough for entries of
-//! non-unique indexes, whose keys end with the address of the row. In a unique index the key itself is
-//! locked X by every transaction that inserts or deletes an entry with it, to the end of the
+//! non-unique indexes, whose keys end with the address of the row. In a unique index the key itself
+//! is locked X by every transaction that inserts or deletes an entry with it, to the end of the
 //! transaction: no other one sees a ghost or an entry whose fate is open.
 
 use std::borrow::Cow;

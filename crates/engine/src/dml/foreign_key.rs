@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! child: INSERT, UPDATE    the referenced row must exist
-//! parent: DELETE, UPDATE   NO ACTION     no row may reference the old key at the end of the statement
+//! parent: DELETE, UPDATE   NO ACTION     no row references the old key at the end of the statement
 //!                          CASCADE       referencing rows are deleted, or get the new key
 //!                          SET NULL      their columns become NULL
-//!                          SET DEFAULT   their columns get their defaults, which must be referenced
+//!                          SET DEFAULT   their columns get their defaults, which must exist
 //! ```
 //!
-//! Cascades run first; checks of NO ACTION are deferred to the end of the statement. Both read row by
-//! row under READ COMMITTED or higher, after the change: of two transactions that insert a child and
-//! delete its parent at the same time, each waits for the row of the other, and one is refused or
-//! becomes a deadlock victim. Cascaded rows are locked and changed like any other, with the foreign
-//! keys that reference them in turn. Cycles and multiple cascade paths are refused when a foreign key
-//! is added.
+//! Cascades run first; checks of NO ACTION are deferred to the end of the statement. Both read row
+//! by row under READ COMMITTED or higher, after the change: of two transactions that insert a child
+//! and delete its parent at the same time, each waits for the row of the other, and one is refused
+//! or becomes a deadlock victim. Cascaded rows are locked and changed like any other, with the
+//! foreign keys that reference them in turn. Cycles and multiple cascade paths are refused when a
+//! foreign key is added.
 
 use std::ops::ControlFlow;
 

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! leaf of the clustered index, settled     its rows, as they were copied out of it
-//! leaf of another index of a heap          a batch of its entries; rows that they lead to, page by page where those are settled
+//! leaf of another index of a heap          a batch of its entries; rows that they lead to, page by
+//!                                          page where those are settled
 //! all else                                 row by row, each locked as the isolation asks for
 //! ```
 //!

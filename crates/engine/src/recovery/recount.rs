@@ -1,4 +1,5 @@
-//! After a crash: units that the log touched are counted again, and the PFS of their pages is corrected.
+//! After a crash: units that the log touched are counted again, and the PFS of their pages is
+//! corrected.
 
 use std::collections::BTreeSet;
 

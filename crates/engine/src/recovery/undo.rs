@@ -1,4 +1,5 @@
-//! Undo: the records of a transaction are undone one by one, newest first, each where its row is now.
+//! Undo: the records of a transaction are undone one by one, newest first, each where its row is
+//! now.
 //!
 //! Online rollbacks and restarts share it; every undo logs a compensation record.
 

@@ -2,20 +2,20 @@
 //!
 //! ```text
 //! READ UNCOMMITTED   Sch-S on the table only: rows of open transactions are visible
-//! READ COMMITTED     S on each row while it is read; no locks on a page that no open transaction has
-//!                    changed
-//! REPEATABLE READ    S on each row to the end of the transaction; others may insert rows (phantoms)
-//! SERIALIZABLE       RangeS-S on each key of the range and on the next key after it, to the end of the
-//!                    transaction; a heap has no keys: S on the table
+//! READ COMMITTED     S on each row while it is read; no locks on a page that no open transaction
+//!                    has changed
+//! REPEATABLE READ    S on each row to the end of the transaction; others may insert (phantoms)
+//! SERIALIZABLE       RangeS-S on each key of the range and on the next key after it, to the end of
+//!                    the transaction; a heap has no keys: S on the table
 //! ```
 //!
 //! Next-key locking: an inserter tests the key after the new one with RangeI-N while a serializable
-//! transaction is open, before the insert and, when the next key has changed meanwhile, again after it.
-//! A reader locks the keys of a leaf, then reads it again, and locks what was inserted in between. So
-//! neither misses the other, and no latch is held during a lock wait.
+//! transaction is open, before the insert and, when the next key has changed meanwhile, again after
+//! it. A reader locks the keys of a leaf, then reads it again, and locks what was inserted in
+//! between. So neither misses the other, and no latch is held during a lock wait.
 //!
-//! Where we differ from the textbook: range locks are tested only while a serializable reader exists,
-//! which a counter says; inserters read it after their insert.
+//! Where we differ from the textbook: range locks are tested only while a serializable reader
+//! exists, which a counter says; inserters read it after their insert.
 
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 

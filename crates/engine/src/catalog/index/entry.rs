@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cells of a row      filter ── no ──▶ none
-//! or its record                └ yes ─▶ one cell for each column of the entry, as the row has it or can compute it
+//! or its record                └ yes ─▶ one cell for each column of the entry, as the row has it
+//!                              or can compute it
 //! ```
 
 use std::borrow::Cow;
