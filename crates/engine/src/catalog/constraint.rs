@@ -4,7 +4,8 @@
 //! INSERT, UPDATE   every CHECK of the table, before the change: false is refused, NULL passes
 //!                  every foreign key of the table, after it: the referenced row must exist, unless
 //!                  a column of the key is NULL
-//! DELETE, UPDATE   every foreign key that references the table, after the change (`dml::foreign_key`)
+//! DELETE, UPDATE   every foreign key that references the table, after the change
+//!                  (`dml::foreign_key`)
 //! ```
 //!
 //! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row

@@ -1,16 +1,16 @@
 //! Background threads of a database while its owner works with it.
 //!
 //! ```text
-//! checkpointer   every 100 ms, or when a commit wakes it: is a checkpoint due?      CHECKPOINT_QUEUE
-//! lazy writer    every 100 ms: frees frames when few are free                       LAZYWRITER_SLEEP
+//! checkpointer   every 100 ms, or when a commit wakes it: is a checkpoint due?  CHECKPOINT_QUEUE
+//! lazy writer    every 100 ms: frees frames when few are free  LAZYWRITER_SLEEP
 //! growth         when few extents are left: grows files ahead of need, and writes
-//!                zeros into space that was never written                            SLEEP_TASK
-//! ghost cleanup  every 100 ms: removes ghost records of trees                       SLEEP_TASK
+//!                zeros into space that was never written  SLEEP_TASK
+//! ghost cleanup  every 100 ms: removes ghost records of trees  SLEEP_TASK
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools
-//! and simulations. With them a commit only notifies the checkpointer. It makes the checkpoint itself when
-//! the log is so full that waiting would mean error 9002.
+//! and simulations. With them a commit only notifies the checkpointer. It makes the checkpoint
+//! itself when the log is so full that waiting would mean error 9002.
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.

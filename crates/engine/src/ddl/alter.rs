@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! ADD, NULL       rows stay as they are: they end before the column, which reads as NULL
-//! ADD, NOT NULL   every row is rewritten with the default of the column, in the same transaction; so
-//!                 for an identity and a PERSISTED computed column. Other computed columns are in the
-//!                 catalog only
-//! DROP            rows keep the bytes of the column, which nothing reads; new ones have NULL there.
-//!                 They are removed when all rows are rewritten: with another clustered index, or a
+//! ADD, NOT NULL   every row is rewritten with the default of the column, in the same transaction;
+//!                 so for an identity and a PERSISTED computed column. Other computed columns are
+//!                 in the catalog only
+//! DROP            rows keep the bytes of the column, which nothing reads; new ones have NULL
+//!                 there. They are removed when all rows are rewritten: with another clustered
+//!                 index, or a
 //!                 rebuild
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! ALTER COLUMN: another type, NULL or NOT NULL.
 //!
 //! ```text
-//! another length, NULL, NOT NULL   rows stay as they are; they are read when the new column could be
-//!                                  too short for them, or takes no NULL. Lengths: varchar, nvarchar,
-//!                                  varbinary
+//! another length, NULL, NOT NULL   rows stay as they are; they are read when the new column could
+//!                                  be too short for them, or takes no NULL. Lengths: varchar,
+//!                                  nvarchar, varbinary
 //! any other type                   rows get a second column, and are rewritten with the converted
 //!                                  value; the old column stays, as a dropped one
 //! ```

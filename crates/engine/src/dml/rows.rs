@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! heap        address: RID. The row gets one, which is locked X before others can see the row
-//! clustered   address: key. It is locked X, then the row is inserted into the tree. A non-unique key
-//!             gets the next uniquifier after all that exist, ghosts included: a rollback may restore
-//!             a deleted row
+//! clustered   address: key. It is locked X, then the row is inserted into the tree. A non-unique
+//!             key gets the next uniquifier after all that exist, ghosts included: a rollback may
+//!             restore a deleted row
 //! ```
 
 use std::borrow::Cow;
