@@ -1,13 +1,13 @@
 //! The outside world as traits: time and chance.
 //!
-//! Nobody below `sql` asks the system for the time or for random numbers; whoever needs them takes
-//! a [`Clock`] or an [`Rng`] as an argument. A simulator hands in its own.
+//! No crate below `sql` reads the system's time or random numbers; code that needs them takes a
+//! [`Clock`] or an [`Rng`] as an argument. A simulator passes its own.
 
 use std::time::{Duration, Instant, SystemTime};
 
 /// A source of time.
 pub trait Clock: Send + Sync {
-    /// Time since an arbitrary fixed start; never goes back.
+    /// Time since an arbitrary fixed start; monotonic.
     fn monotonic(&self) -> Duration;
     /// Time since 1970-01-01 00:00 UTC.
     fn since_epoch(&self) -> Duration;
@@ -68,7 +68,7 @@ pub trait Rng {
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// A generator whose whole future follows from `seed`.
+    /// A generator that is determined by `seed`.
     pub const fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }

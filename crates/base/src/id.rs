@@ -96,7 +96,7 @@ impl fmt::Display for XactId {
 pub struct PageId {
     /// File of the database.
     pub file: FileId,
-    /// Page in the file, from 0; it lies at byte `8192 * page`.
+    /// Page in the file, from 0; at byte offset `8192 * page`.
     pub page: u32,
 }
 
@@ -133,7 +133,7 @@ impl PageId {
         self == PageId::NONE
     }
 
-    /// The extent this page lies in.
+    /// The extent of this page.
     pub fn extent(self) -> Extent {
         Extent { file: self.file, index: self.page / PAGES_PER_EXTENT }
     }
@@ -144,7 +144,7 @@ impl PageId {
         PageId { file: self.file, page: first.max(1) }
     }
 
-    /// First page of the GAM interval this page lies in.
+    /// First page of the GAM interval of this page.
     pub fn gam_interval(self) -> PageId {
         PageId { file: self.file, page: self.page - self.page % PAGES_PER_GAM }
     }
@@ -208,7 +208,7 @@ impl Extent {
     }
 }
 
-/// A row by its place: page and slot.
+/// RID of a row: page and slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rid {
     /// Page of the record.

@@ -88,7 +88,7 @@ impl Outage {
         self.cause().is_some()
     }
 
-    /// Refuses to go on after the outage began.
+    /// Fails after the outage began, with its first cause.
     ///
     /// # Errors
     /// The first cause.

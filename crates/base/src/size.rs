@@ -1,4 +1,4 @@
-//! Sizes that every room of the house agrees on. Units are bytes unless the name says otherwise.
+//! Sizes that all crates share. Units are bytes unless the name says otherwise.
 
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 8192;

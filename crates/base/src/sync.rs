@@ -1,8 +1,8 @@
 //! Threads, locks and atomics: the one door to them for the storage core.
 //!
 //! Plain `std`, or, in a build with `--cfg shuttle`, shuttle's versions: then every access to them
-//! is a point where another thread may go on, and a seed decides which. Nobody below `sql` may take
-//! them from anywhere else.
+//! is a point where another thread may run, and a seed decides which. No crate below `sql` uses
+//! locks, threads or atomics from anywhere else.
 
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ mod native {
     pub use std::thread;
 }
 
-/// Those whose schedule follows from a seed.
+/// Primitives whose schedule follows from a seed.
 #[cfg(shuttle)]
 mod replayed {
     pub use shuttle::sync::{
@@ -45,7 +45,7 @@ mod replayed {
 }
 
 /// Locks a mutex; a panic of another holder does not make the data unreachable, because every
-/// holder in this house leaves the data valid between statements.
+/// holder leaves the data valid between statements.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

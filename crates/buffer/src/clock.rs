@@ -1,15 +1,17 @@
-//! Eviction: a clock whose hand gives every used frame a second chance.
+//! Eviction. Known algorithm: the clock (second chance). Where we differ: a dirty frame is skipped
+//! once and written together with its neighbours when no clean one follows soon.
 //!
 //! ```text
-//!   hand ──▶ fixed, on the free list      pass
-//!            used since the last turn     take the chance away, pass
-//!            clean                        out of the table, and the frame is free
-//!            dirty                        remembered; when no clean one comes soon: written with its neighbours, then as above
+//!   hand ──▶ fixed, on the free list  pass
+//!            used since the last turn clear the bit, pass
+//!            clean                    removed from the table, and the frame is free
+//!            dirty                    remembered; when no clean one comes soon: written with its
+//!                                     neighbours, then as above
 //! ```
 //!
-//! A frame leaves the table under the lock of its shard, after these were seen under it: the table
-//! leads to it, nobody has it fixed, DT was to be had at once, it has no changes. Each can only
-//! become untrue through that lock.
+//! A frame is removed from the table under the lock of its shard, after these were checked under
+//! it: the table has it, it is not fixed, DT was acquired without waiting, it has no changes. Each
+//! can only change under that lock.
 
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock, thread};
@@ -33,15 +35,14 @@ const WAITS: usize = 500;
 pub(crate) enum Victim {
     /// A frame, out of the table.
     Frame(usize),
-    /// A frame that is dirty; nothing better came by.
+    /// A dirty frame, in case no clean one follows.
     Dirty(usize),
     /// Two turns, and every frame is fixed or was used in the meantime.
     Nothing,
 }
 
 impl Pool {
-    /// A frame that holds nothing and is on no list: the caller's. Writes a dirty page if there is
-    /// no other way.
+    /// An empty frame that is on no list, for the caller. Writes a dirty page if necessary.
     pub(crate) fn take_frame(&self) -> Result<usize, Error> {
         if let Some(index) = lock(&self.free).pop() {
             return Ok(index);
@@ -103,7 +104,7 @@ impl Pool {
         dirty.map_or(Victim::Nothing, Victim::Dirty)
     }
 
-    /// Takes the page of a frame out of memory, if nobody uses it and nothing would be lost.
+    /// Evicts the page of a frame, if it is neither in use nor dirty.
     pub(crate) fn evict(&self, index: usize) -> bool {
         let frame: &Arc<Frame> = &self.frames[index];
         let page = frame.page();

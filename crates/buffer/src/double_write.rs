@@ -2,24 +2,24 @@
 //!
 //! ```text
 //! group of copies ──▶ free segments of the area, durable ──▶ in place ──▶ segments wait for the sync of the files ──▶ free
-//! restart: every image of the area whose page in place is damaged replaces it                          (repair.rs)
+//! restart: every image of the area whose page in place is damaged replaces it    (repair.rs)
 //! ```
 //!
 //! Where we differ: a page that was formatted since it was last written needs no copy, because redo
-//! makes it again from its `FORMAT_PAGE` record and never reads it. The area is made when the
-//! database is opened, as small as the disk asks for, grows segment by segment, and is removed by a
-//! clean close.
+//! formats it again by its `FORMAT_PAGE` record and never reads it. The area is created when the
+//! database is opened, of the smallest size, grows segment by segment, and is removed by a clean
+//! close.
 //!
 //! Invariants
-//! - A page is written in place only when its image is durable in the area, or nobody will read
-//!   what is in place after a crash.
-//! - A segment is used again only when all its pages are durable in place.
-//! - Segments are taken after the copies are made and no latch is held: holders wait for the disk
-//!   only. Who holds a segment never waits for another one that is busy: on a full disk there may
-//!   be one only, and its holder has to do with less.
+//! - A page is written in place only when its image is durable in the area, or the page in place is
+//!   not read after a crash.
+//! - A segment is reused only when all its pages are durable in place.
+//! - Segments are acquired after the copies are made, without a latch: their holders wait for the
+//!   disk only. The holder of a segment never waits for another busy one: on a full disk there may
+//!   be one only, and its holder writes smaller groups.
 //!
 //! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written
-//! in place, the power goes. 3. At restart page 8 fails its checksum and is replaced by its image;
+//! in place, power failure. 3. At restart page 8 fails its checksum and is replaced by its image;
 //! page 9 is sound, in its older state, and redo brings it forward.
 
 mod repair;
@@ -53,7 +53,7 @@ pub struct DoubleWrite {
 
 #[derive(Debug)]
 struct State {
-    /// On a disk without room its segments are smaller than was asked for.
+    /// On a disk without room its segments are smaller than requested.
     header: AreaHeader,
     /// None while the disk has no room for the smallest area.
     file: Option<Arc<dyn DiskFile>>,
@@ -94,7 +94,7 @@ enum Need {
     Further,
 }
 
-/// What taking a segment came to.
+/// Outcome of acquiring a segment.
 enum Taken {
     Segment {
         index: usize,
@@ -140,8 +140,8 @@ impl DoubleWrite {
         }
     }
 
-    /// All data files name the current use, durably: from now on an older copy of one is told from
-    /// it.
+    /// All data files have the current use in their header, durably: older copies of a file are
+    /// recognised from now on.
     ///
     /// # Errors
     /// The disk refuses.
@@ -165,8 +165,7 @@ impl DoubleWrite {
         &self.path
     }
 
-    /// Makes copies durable. `sync` makes everything durable that was written in place before it is
-    /// called.
+    /// Makes copies durable. `sync` makes every earlier write in place durable.
     ///
     /// # Errors
     /// Those of the disk and of `sync`. When the disk is full nothing was written.
@@ -319,7 +318,7 @@ impl DoubleWrite {
         let synced = sync()?;
         let mut state = lock(&self.state);
         for (segment, before) in state.segments.iter_mut().zip(covered) {
-            // The batch tells whether it was used again meanwhile.
+            // The batch number shows whether it was reused meanwhile.
             if *segment == before && matches!(before, Segment::InPlace { .. }) {
                 *segment = Segment::Free;
             }
@@ -329,7 +328,7 @@ impl DoubleWrite {
         Ok(synced)
     }
 
-    /// Removes the file: every page is durable in place, and nothing is written any more.
+    /// Removes the file: every page is durable in place, and no more pages are written.
     ///
     /// # Errors
     /// The disk refuses.
@@ -367,7 +366,7 @@ impl Held<'_> {
         Held { area: None, segments: Vec::new(), is_in_place: true }
     }
 
-    /// The writes in place have ended, and the accounts of the files know of them.
+    /// The writes in place have ended, and are entered in the accounts of the files.
     pub(crate) fn in_place(mut self) {
         self.is_in_place = true;
     }
@@ -387,7 +386,7 @@ fn entries_of(copies: &[Copy<'_>]) -> Vec<DirectoryEntry> {
     copies.iter().map(|(page, image)| DirectoryEntry::of(*page, image)).collect()
 }
 
-/// Writes a directory and its images in one go.
+/// Writes a directory and its images in one write.
 fn write_segment(
     file: &dyn DiskFile,
     offset: u64,

@@ -1,4 +1,4 @@
-//! What can go wrong between a page and its user.
+//! Errors of the buffer pool.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use extentdb_base::{FileId, Lsn, OfflineCause, PageId};
 
 use crate::WriteAheadError;
 
-/// A page cannot be had, or cannot be made durable.
+/// Why a page could not be read, or not be made durable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What came back is not the page asked for, or does not add up. The edge calls it 824.
+    /// The page read is not the page asked for, or is damaged. Message 824 at the API boundary.
     #[error("page {page}: {fault}")]
     BadPage {
         /// The page asked for.
@@ -18,8 +18,8 @@ pub enum Error {
         /// What is wrong.
         fault: PageFault,
     },
-    /// The system refused to read, write or sync. The edge calls it 823.
-    #[error("file {file}: the system refused")]
+    /// A read, write or sync failed. Message 823 at the API boundary.
+    #[error("file {file}: I/O failed")]
     Disk {
         /// The file of the database.
         file: FileId,
@@ -43,13 +43,13 @@ pub enum Error {
     #[error("no page may be written before its log")]
     Log(#[from] WriteAheadError),
     /// The double-write area could not take copies of pages that were to be written: they were not.
-    #[error("the double-write area refuses")]
+    #[error("the double-write area failed")]
     DoubleWrite {
         /// The reason.
         source: extentdb_io::Error,
     },
-    /// The double-write area has fewer segments than a group of pages needs. Met by nobody outside:
-    /// smaller groups are written.
+    /// The double-write area has fewer segments than a group of pages needs. Internal: smaller
+    /// groups are written.
     #[error("the double-write area is too small for a group of pages")]
     DoubleWriteTooSmall,
     /// The database went offline before. Pages can be read; nothing can be changed or written any
@@ -98,8 +98,8 @@ pub enum PageFault {
         /// Length of the file in pages.
         file_pages: u64,
     },
-    /// The page in memory carries an LSN that nobody announced by `set_dirty`: writing it could
-    /// overtake its log.
+    /// The page in memory has an LSN that was not announced by `set_dirty`: writing it could
+    /// violate write-ahead logging.
     AheadOfLog {
         /// The LSN in the header.
         lsn: Lsn,

@@ -8,8 +8,8 @@
 //!
 //! Invariants
 //! - A change is in the account of its frame or of its file until a sync that began after its write
-//!   has ended. It enters the file's account before it leaves the frame's; so whoever asks frames
-//!   first and files second misses none.
+//!   has ended. It enters the file's account before it leaves the frame's; so a reader that visits
+//!   frames first and files second misses none.
 
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -34,7 +34,7 @@ struct Unsynced {
     writes: u64,
     /// The first logged change in them.
     oldest: Lsn,
-    /// The first logged change that the sync under way makes durable.
+    /// The first logged change that the current sync makes durable.
     syncing: Lsn,
 }
 
@@ -49,7 +49,7 @@ impl PoolFile {
     }
 
     /// Writes of pages have ended whose first logged change is `first`. To be called before the
-    /// frames are told.
+    /// frames are updated.
     pub(crate) fn note_writes(&self, writes: u64, first: Lsn) {
         let mut unsynced = lock(&self.unsynced);
         unsynced.writes += writes;
@@ -75,8 +75,8 @@ impl PoolFile {
         if writes == 0 {
             return Ok(0);
         }
-        // On failure `syncing` stays: nobody knows what reached the device, and the pool never
-        // syncs again.
+        // On failure `syncing` stays set: what has reached the device is unknown, and the pool
+        // never syncs again.
         self.disk.sync()?;
         lock(&self.unsynced).syncing = Lsn::ZERO;
         Ok(writes)

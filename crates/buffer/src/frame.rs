@@ -1,23 +1,22 @@
-//! A frame: the place of one page in memory, with everything that belongs to it.
+//! A frame: the memory of one page, with its latch and state.
 //!
 //! ```text
-//! latch        who may touch the bytes
-//! page         which page it holds; changes only while nobody has the frame fixed
+//! latch        protects the bytes
+//! page         which page it holds; changes only while the frame is not fixed
 //! present      the bytes are the page's: read and verified, or created
 //! in_io        the bytes are on their way from the file
-//! referenced   used since the clock's hand came by
-//! changes      what is newer here than on the file
+//! referenced   used since the clock's hand passed
+//! changes      changes that are not on the file yet
 //! ```
 //!
-//! **Fixed** means that somebody beside the pool holds the frame's `Arc`. It is cloned only under
-//! the lock of the page table's shard, so whoever sees a count of one under that lock knows that it
-//! stays one.
+//! **Fixed** (pinned) means that the frame's `Arc` has an owner besides the pool. It is cloned only
+//! under the lock of the page table's shard, so a count of one seen under that lock stays one.
 //!
 //! ```text
-//! changes:   clean ── set_dirty(L) ──▶ changed, first = L ── begin_write ──▶ in flight (L), not changed
-//!              ▲                            ▲                                  │ set_dirty(M): changed, first = M
-//!              └──────── end_write ─────────┼──── still changed (M) ◀──────────┤ end_write: L goes to the file's account
-//!                                           └──── first = L again  ◀───────────┘ fail_write
+//! changes: clean ── set_dirty(L) ──▶ changed, first = L ── begin_write ──▶ in flight (L), not changed
+//!            ▲                            ▲                                  │ set_dirty(M): changed, first = M
+//!            └──────── end_write ─────────┼──── still changed (M) ◀──────────┤ end_write: L goes to the file's account
+//!                                         └──── first = L again  ◀───────────┘ fail_write
 //! ```
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -68,19 +67,19 @@ struct Changes {
     changed: bool,
     /// The first logged of these changes.
     first: Lsn,
-    /// The copy that is on its way to the file.
+    /// The copy that is being written.
     in_flight: Option<InFlight>,
     /// Formatted, by a logged record, since the last copy was taken.
     formatted: bool,
     /// The newest logged change ever announced; the log must be durable up to here before the page
     /// is written.
     newest: Lsn,
-    /// The LSN that the page came with. Its log was durable before it was written, perhaps in
+    /// The LSN of the page when it was read. Its log was durable before it was written, perhaps in
     /// another log.
     came_with: Lsn,
 }
 
-/// A copy of a page on its way to its file.
+/// A copy of a page that is being written.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     /// The first logged change in it.
@@ -93,7 +92,7 @@ struct InFlight {
 pub(crate) enum Patience {
     /// As long as it takes.
     Wait,
-    /// Only what is to be had at once.
+    /// Do not wait.
     AtOnce,
 }
 
@@ -158,7 +157,7 @@ impl Frame {
         PageId::new((packed >> 32) as u16, packed as u32)
     }
 
-    /// Is somebody using it? Final only under the lock of the page's shard.
+    /// Is it fixed? Final only under the lock of the page's shard.
     pub(crate) fn is_fixed(frame: &Arc<Frame>) -> bool {
         let fixed = Arc::strong_count(frame) > 1;
         // The last user's doings happened before its reference was dropped; see them.
@@ -174,8 +173,7 @@ impl Frame {
         self.latch.release(mode, &self.shared.accounts);
     }
 
-    /// Gets ready for `page`, whose bytes are about to come. The frame is in no table, and EX is
-    /// held.
+    /// Prepares for reading `page`. The frame is in no table, and EX is held.
     pub(crate) fn assign(&self, page: PageId) {
         self.present.store(false, Ordering::Release);
         self.in_io.store(true, Ordering::Release);
@@ -183,7 +181,7 @@ impl Frame {
         *lock(&self.changes) = Changes::default();
     }
 
-    /// Holds nothing any more. DT is held or nobody knows the frame.
+    /// Empties the frame. DT is held, or the frame is in no table.
     pub(crate) fn vacate(&self) {
         self.page.store(0, Ordering::Release);
         self.present.store(false, Ordering::Release);
@@ -191,14 +189,14 @@ impl Frame {
         self.referenced.store(false, Ordering::Relaxed);
     }
 
-    /// The bytes are those of the page, which came with `lsn`. EX is held.
+    /// The bytes are those of the page, read with `lsn`. EX is held.
     pub(crate) fn set_present(&self, lsn: Lsn) {
         lock(&self.changes).came_with = lsn;
         self.present.store(true, Ordering::Release);
         self.in_io.store(false, Ordering::Release);
     }
 
-    /// The bytes mean nothing: whoever comes next reads them from the file. EX is held.
+    /// The bytes are invalid: the next user reads the page from the file. EX is held.
     pub(crate) fn set_absent(&self) {
         self.present.store(false, Ordering::Release);
         self.in_io.store(false, Ordering::Release);
@@ -278,8 +276,8 @@ impl Frame {
             let Some(fixed) = Fixed::update(frame, patience) else { return Ok(None) };
             let mut changes = lock(&frame.changes);
             if changes.in_flight.is_some() {
-                // Another write of this page is under way. Wait without a latch: it must not keep
-                // the page's users out.
+                // Another write of this page is under way. Wait without a latch, so that the page's
+                // users do not wait, too.
                 drop(fixed);
                 if patience == Patience::AtOnce {
                     return Ok(None);
@@ -303,15 +301,15 @@ impl Frame {
             changes.formatted = false;
             changes.in_flight = Some(InFlight { first, tear });
             let newest = changes.newest;
-            // The copy is made under UP, so nobody changes the page; readers go on.
+            // The copy is made under UP: no writer, but readers.
             drop(changes);
             image.copy_from_slice(fixed.bytes());
             return Ok(Some(Image { newest, first, tear }));
         }
     }
 
-    /// Waits until no copy is on its way to the file; says up to where the log must be durable
-    /// before the page is written. EX is held, so that no copy is taken meanwhile.
+    /// Waits until no copy is being written; returns the LSN that must be durable before the page
+    /// is written. EX is held, so that no copy is taken meanwhile.
     pub(crate) fn wait_for_write(&self) -> Lsn {
         let mut changes = lock(&self.changes);
         while changes.in_flight.is_some() {
@@ -356,7 +354,7 @@ impl Frame {
         self.count_dirty(&changes);
     }
 
-    /// Keeps flag and count true to `changes`, which are locked.
+    /// Updates flag and count by `changes`, which are locked.
     fn count_dirty(&self, changes: &Changes) {
         let dirty = changes.changed || changes.in_flight.is_some();
         if dirty == self.dirty.load(Ordering::Relaxed) {

@@ -1,11 +1,11 @@
 //! Guards: a page fixed and latched, for as long as the guard lives.
 //!
 //! Invariants
-//! - A guard owns its frame's `Arc` (the fix) and one hold of its latch, and gives back the latch
+//! - A guard owns its frame's `Arc` (the pin) and one hold of its latch, and releases the latch
 //!   first.
 //! - `&` of an SH, UP or EX guard gives `&PageBytes`; only `&mut` of an EX guard gives
 //!   `&mut PageBytes`.
-//! - Guards stay on their thread: a latch is given back by the one who took it.
+//! - Guards stay on their thread: a latch is released by the thread that acquired it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ pub(crate) struct Fixed {
     stays: PhantomData<*const ()>,
 }
 
-/// A page that may be read. Others may read it, too; nobody changes it.
+/// A page latched SH: readers only.
 pub struct PageReadGuard {
     fixed: Fixed,
     id: PageId,
@@ -87,7 +87,7 @@ impl Fixed {
     #[inline]
     pub(crate) fn bytes(&self) -> &PageBytes {
         // SAFETY: the latch is held in SH, UP or EX while `self` lives, and the reference borrows
-        // `self`; `bytes_mut` needs `&mut self`, so its reference cannot live beside this one.
+        // `self`; `bytes_mut` needs `&mut self`, so its reference cannot exist at the same time.
         unsafe { self.frame.memory.bytes() }
     }
 
@@ -97,7 +97,7 @@ impl Fixed {
         assert!(self.mode == LatchMode::Ex, "a page is changed under EX only");
         self.touched = true;
         // SAFETY: EX is held while `self` lives, so no other guard of the frame exists; the
-        // reference borrows `self` mutably, so it is the only one that came out of this guard.
+        // reference borrows `self` mutably, so it is the only reference of this guard.
         unsafe { self.frame.memory.bytes_mut() }
     }
 
@@ -109,7 +109,7 @@ impl Fixed {
         self
     }
 
-    /// Before EX is given up: is what lies in the frame a page?
+    /// Before EX is released: does the frame hold a page?
     fn settle(&mut self) {
         if std::mem::take(&mut self.unformatted) && !self.frame.is_dirty() {
             self.frame.set_absent();

@@ -1,20 +1,21 @@
 //! Latches: protection of a page's bytes for an instant.
 //!
 //! ```text
-//!      KP  SH  UP  EX  DT          KP  keep: the page must not go away
-//! KP    y   y   y   y   -          SH  share: read the bytes
-//! SH    y   y   y   -   -          UP  update: read, and keep other writers out (pages on their way to the file)
-//! UP    y   y   -   -   -          EX  exclusive: change the bytes
-//! EX    y   -   -   -   -          DT  destroy: give the frame to another page
-//! DT    -   -   -   -   -
+//!      KP  SH UP  EX  DT          KP  keep: the page must not be evicted
+//! KP    y   y  y   y   -          SH  share: read the bytes
+//! SH    y   y  y   -   -          UP  update: read, and keep other writers out (pages being
+//!                                     written)
+//! UP    y   y  -   -   -          EX  exclusive: change the bytes
+//! EX    y   -  -   -   -          DT  destroy: reuse the frame for another page
+//! DT    -   -  -   -   -
 //!
-//! state word   | KP holders: 20 bits | SH holders: 20 bits | UP | EX | DT | QUEUED |
+//! state word  | KP holders: 20 bits | SH holders: 20 bits | UP | EX | DT | QUEUED |
 //! ```
 //!
 //! Invariants
-//! - Nobody waits: one compare-and-swap takes a latch, one subtraction releases it.
-//! - Somebody waits: QUEUED is set, the fast path is closed, and holders change only by release or
-//!   by grant from the front of the queue. So the order is first come, first served; compatible
+//! - Without waiters: one compare-and-swap acquires a latch, one subtraction releases it.
+//! - With waiters: QUEUED is set, the fast path is closed, and holders change only by release or by
+//!   grant from the front of the queue. So the order is first come, first served; compatible
 //!   neighbours in the queue are granted together.
 //! - QUEUED is set and cleared only under the queue's mutex; when it is clear, the queue is empty.
 //! - A release that leaves QUEUED set grants. The one who set QUEUED looked at the holders *after*
@@ -32,7 +33,7 @@ use extentdb_telemetry::{WaitType, Waits};
 /// How strongly a page is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LatchMode {
-    /// Keep: the page must not go away.
+    /// Keep: the page must not be evicted.
     Kp,
     /// Share: read.
     Sh,
@@ -53,8 +54,8 @@ pub struct WaitAccounts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// A latch; see the module for its rules. Guards belong to whoever wraps it: what is acquired must
-/// be released in its mode.
+/// A latch; see the module for its rules. It has no guards of its own: an acquired mode must be
+/// released in that mode.
 #[derive(Debug)]
 pub struct Latch {
     state: AtomicU64,
@@ -116,7 +117,7 @@ impl LatchMode {
         }
     }
 
-    /// The wait type of a page latch; `in_io` when the page is on its way from the file.
+    /// The wait type of a page latch; `in_io` while the page is being read.
     pub const fn wait_type(self, in_io: bool) -> WaitType {
         match (self, in_io) {
             (LatchMode::Kp, false) => WaitType::PageLatchKp,
@@ -134,12 +135,12 @@ impl LatchMode {
 }
 
 impl Latch {
-    /// Held by nobody.
+    /// A latch that is not held.
     pub fn new() -> Self {
         Latch { state: AtomicU64::new(0), queue: Mutex::new(VecDeque::new()) }
     }
 
-    /// Takes the latch if that needs no waiting; never passes somebody who waits.
+    /// Acquires the latch if that needs no waiting; never overtakes a waiter.
     #[inline]
     pub fn try_acquire(&self, mode: LatchMode) -> bool {
         let mut state = self.state.load(Ordering::Relaxed);
@@ -158,8 +159,7 @@ impl Latch {
         false
     }
 
-    /// Takes the latch. `in_io` is asked when the task has to wait: is the page on its way from the
-    /// file?
+    /// Acquires the latch. `in_io` is called when the thread has to wait: is the page being read?
     #[inline]
     pub fn acquire(&self, mode: LatchMode, accounts: &WaitAccounts, in_io: impl FnOnce() -> bool) {
         if !self.try_acquire(mode) && !self.spin(mode) {
@@ -177,7 +177,7 @@ impl Latch {
         }
     }
 
-    /// Turns a held EX or UP latch into SH without letting go.
+    /// Downgrades a held EX or UP latch to SH without releasing it.
     pub fn downgrade(&self, from: LatchMode, accounts: &WaitAccounts) {
         assert!(matches!(from, LatchMode::Ex | LatchMode::Up), "{from:?} does not include SH");
         let before = self.state.fetch_add(SH_ONE.wrapping_sub(from.unit()), Ordering::Release);
@@ -186,12 +186,12 @@ impl Latch {
         }
     }
 
-    /// True while somebody holds it in EX or DT.
+    /// True while it is held in EX or DT.
     pub fn is_exclusive(&self) -> bool {
         self.state.load(Ordering::Acquire) & (EX | DT) != 0
     }
 
-    /// True while somebody waits.
+    /// True while it has waiters.
     pub fn has_waiters(&self) -> bool {
         self.state.load(Ordering::Acquire) & QUEUED != 0
     }
@@ -220,12 +220,12 @@ impl Latch {
         account.end(accounts.clock.monotonic(), Some(signalled));
     }
 
-    /// Joins the queue, unless the latch came free meanwhile and is now held.
+    /// Joins the queue, unless the latch was released meanwhile and could be acquired.
     fn enqueue(&self, mode: LatchMode) -> Option<Arc<Waiter>> {
         let mut queue = lock(&self.queue);
         let state = self.state.fetch_or(QUEUED, Ordering::Acquire);
         if queue.is_empty() && state & mode.blocked_by() == 0 {
-            // With QUEUED set nobody but releases changes the holders, and they only make room.
+            // With QUEUED set only releases change the holders.
             self.state.fetch_add(mode.unit().wrapping_sub(QUEUED), Ordering::Acquire);
             return None;
         }
@@ -239,8 +239,8 @@ impl Latch {
     fn grant(&self, accounts: &WaitAccounts) {
         let mut queue = lock(&self.queue);
         while let Some(front) = queue.front() {
-            // Acquire: what the releasers did before must be seen by those who are granted here,
-            // through their mutex.
+            // Acquire: the writes of the releasers must be visible to the waiters that are granted
+            // here, through their mutex.
             if self.state.load(Ordering::Acquire) & front.mode.blocked_by() != 0 {
                 return;
             }

@@ -1,6 +1,6 @@
-//! The lazy writer: frames are freed before somebody has to wait for one.
+//! The lazy writer: frees frames ahead of need.
 //!
-//! Here is one turn of it; who calls it, how often and from which thread is the engine's business.
+//! This is one turn of it; the engine calls it from a background thread.
 
 use extentdb_base::sync::lock;
 
@@ -11,8 +11,8 @@ use crate::{Error, SweepStats};
 
 impl Pool {
     /// Moves the clock on until `target_free` frames, but no more than half of the pool, are on the
-    /// free list. Dirty pages on the way are written with their neighbours. Ends early when
-    /// everything is in use.
+    /// free list. Dirty pages that the hand passes are written with their neighbours. Ends early
+    /// when all frames are in use.
     pub fn sweep(&self, target_free: usize) -> Result<SweepStats, Error> {
         let target = target_free.min(self.frames.len() / 2);
         let mut stats = SweepStats::default();

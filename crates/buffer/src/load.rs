@@ -1,8 +1,8 @@
 //! Reading a page from its file, and finding out whether it is the page.
 //!
-//! A read that fails, or brings a page that is not sound, is repeated four times: some devices
-//! answer rightly the second time. Success after failure is told as an event (825), because such a
-//! device will fail for good soon.
+//! A read that fails, or returns a damaged page, is repeated four times: some devices succeed at
+//! the second attempt. Success after failure is reported as an event (825), because such a device
+//! will fail for good soon.
 
 use std::time::Duration;
 
@@ -124,8 +124,7 @@ pub(crate) fn accept(page: PageId, bytes: &mut PageBytes) -> Result<(), Error> {
     Ok(())
 }
 
-/// Zeros are told apart from other nonsense: a page that was never written is not a page that was
-/// damaged.
+/// Zeros are distinguished from other damage: the page may never have been written.
 pub(crate) fn fault_of(page: PageId, bytes: &PageBytes) -> Option<PageFault> {
     let header = PageHeader::of(bytes);
     if header.header_version != HEADER_VERSION {

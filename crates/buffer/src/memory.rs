@@ -1,15 +1,15 @@
-//! Memory of pages, and the one place where a latch turns into a reference to bytes.
+//! Memory of pages, and the only module where a latch turns into a reference to bytes.
 //!
 //! ```text
-//! Slab         | page cell | page cell | … 128          one allocation of 1 MiB, zero and untouched until first use
-//! PageMemory     ──────────▲  one cell of a slab; keeps the slab alive
+//! Slab       | page cell | page cell | … 128    one allocation of 1 MiB, untouched until first use
+//! PageMemory   ──────────▲  one cell of a slab; keeps the slab alive
 //! ```
 //!
 //! Invariants
 //! - A cell begins at an address divisible by 8192, so it serves direct I/O.
 //! - The bytes of a cell are read under SH or stronger and changed under EX or DT of the latch that
-//!   belongs to the cell. This module cannot see latches: whoever calls its unsafe functions holds
-//!   one. Only guards do.
+//!   belongs to the cell. This module cannot see latches: the callers of its unsafe functions hold
+//!   one. Only guards call them.
 
 use std::cell::UnsafeCell;
 
@@ -29,7 +29,7 @@ pub(crate) struct Slab(Box<[PageCell]>);
 
 // SAFETY: the cells are plain bytes without owner or thread affinity. Threads that share a slab
 // reach a cell only by the two unsafe functions below, whose callers hold the latch of the cell;
-// latches order their accesses (Release on the way out, Acquire on the way in).
+// latches order their accesses (Release at the release, Acquire at the acquisition).
 unsafe impl Sync for Slab {}
 
 /// One page of memory.
@@ -56,12 +56,12 @@ impl PageMemory {
     ///
     /// # Safety
     /// The latch of this cell is held in SH, UP, EX or DT for as long as the reference lives, and
-    /// no reference of [`bytes_mut`](Self::bytes_mut) lives beside it.
+    /// no reference of [`bytes_mut`](Self::bytes_mut) exists at the same time.
     #[inline]
     pub(crate) unsafe fn bytes(&self) -> &PageBytes {
-        // SAFETY: the pointer is valid for the life of the slab, which `self` keeps; nobody changes
-        // the bytes, because that takes EX or DT, which exclude every mode the caller may hold, or
-        // is the caller's own to prevent.
+        // SAFETY: the pointer is valid for the lifetime of the slab, which `self` keeps; the bytes
+        // do not change, because that takes EX or DT, which exclude every mode the caller may hold,
+        // or is the caller's own to prevent.
         unsafe { &*self.slab.0[self.index].0.get() }
     }
 
@@ -69,7 +69,7 @@ impl PageMemory {
     ///
     /// # Safety
     /// The latch of this cell is held in EX or DT by the caller for as long as the reference lives,
-    /// and no other reference to the bytes lives beside it.
+    /// and no other reference to the bytes exists at the same time.
     #[inline]
     #[expect(
         clippy::mut_from_ref,

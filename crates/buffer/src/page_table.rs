@@ -8,7 +8,7 @@
 //! - A frame's `Arc` is cloned only under the lock of the shard of its page, and a page leaves the
 //!   table only under the same lock while its frame is not fixed. So what was looked up stays what
 //!   it is until its guard is dropped.
-//! - No shard is locked while another one is, nor while anybody waits for a latch or for I/O.
+//! - No shard is locked while another one is, nor during a wait for a latch or for I/O.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,7 +16,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use extentdb_base::PageId;
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
-/// Shards; far more than processors, so that two seldom meet.
+/// Shards; far more than processors, so that two threads seldom contend.
 const SHARDS: usize = 128;
 /// An odd number without pattern: 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -69,7 +69,7 @@ impl Shard {
         self.map.get(&packed(page)).map(|frame| *frame as usize)
     }
 
-    /// The page lies in `frame` from now on.
+    /// Enters the page with its frame.
     pub(crate) fn insert(&mut self, page: PageId, frame: usize) {
         let before = self.map.insert(packed(page), frame as u32);
         assert!(before.is_none(), "page {page} in two frames");

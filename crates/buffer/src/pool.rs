@@ -38,12 +38,12 @@ pub struct PoolOptions {
     pub frames: usize,
     /// Where waits are counted.
     pub waits: Arc<Waits>,
-    /// Who hears of retries, long I/O and the end of durability.
+    /// Observer of retries, long I/O and the end of durability.
     pub events: Arc<dyn EventSink>,
     /// Shared with the log: what takes one of them offline takes the other offline, too.
     pub outage: Outage,
-    /// Where copies of pages go before the pages are overwritten, so that torn pages can be
-    /// repaired. None: a page that a crash tears is lost (824).
+    /// The double-write area: copies of pages before they are overwritten, so that torn pages can
+    /// be repaired. None: a page torn by a crash is lost (824).
     pub double_write: Option<Arc<DoubleWrite>>,
 }
 
@@ -60,13 +60,13 @@ pub struct Pool {
     pub(crate) log: Arc<dyn WriteAhead>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counters: Counters,
-    /// Where copies of pages go before the pages are overwritten.
+    /// The double-write area.
     pub(crate) double_write: Option<Arc<DoubleWrite>>,
-    /// Was the last page written without a copy, for want of room?
+    /// Was the last page written without a copy, because the disk was full?
     pub(crate) is_unprotected: AtomicBool,
-    /// Held by the one who gathers cold pages to make frames free.
+    /// Serializes gathering cold pages to free frames.
     pub(crate) gathering: Mutex<()>,
-    /// Groups of pages on their way to their files.
+    /// Groups of pages being written.
     pub(crate) writing: UnderWay,
     /// Buffers of gathered writes and reads, kept for the next one.
     pub(crate) buffers: Mutex<Vec<AlignedBuf>>,
@@ -74,14 +74,14 @@ pub struct Pool {
 
 /// A page's frame, fixed.
 pub(crate) enum Found {
-    /// In the table; somebody may hold its latch.
+    /// In the table; its latch may be held.
     Cached(Arc<Frame>),
-    /// Just put there, held in EX, its bytes still to come.
+    /// Just entered, latched EX, not read yet.
     Fresh(Fixed),
 }
 
 impl PoolOptions {
-    /// A pool of `frames` frames that counts waits for itself and tells nobody of events.
+    /// A pool of `frames` frames with wait counters of its own and without an observer.
     pub fn new(frames: usize) -> Self {
         PoolOptions {
             frames,
@@ -97,7 +97,7 @@ impl Pool {
     /// An empty pool without files.
     ///
     /// # Panics
-    /// When the memory is not to be had.
+    /// When the memory cannot be allocated.
     pub fn new(options: PoolOptions, log: Arc<dyn WriteAhead>, clock: Arc<dyn Clock>) -> Pool {
         let events = Arc::clone(&options.events);
         options.outage.observe(move |cause| {
@@ -156,7 +156,7 @@ impl Pool {
         Ok(PageWriteGuard::new(self.fixed(page, LatchMode::Ex)?, page))
     }
 
-    /// As [`write`](Self::write), but `None` when somebody else has the page latched. It may still
+    /// As [`write`](Self::write), but `None` when another thread has the page latched. It may still
     /// wait for a read.
     pub fn try_write(&self, page: PageId) -> Result<Option<PageWriteGuard>, Error> {
         self.refuse_offline()?;
@@ -171,9 +171,8 @@ impl Pool {
         Ok(Some(PageWriteGuard::new(fixed, page)))
     }
 
-    /// The page, latched EX and zeroed, to be formatted. Nothing is read: what was there before is
-    /// of no interest. When the guard is dropped without `set_dirty`, the page is as if it had not
-    /// been touched, unless it had changes of its own: those are lost.
+    /// The page, latched EX and zeroed, to be formatted. Nothing is read. When the guard is dropped
+    /// without `set_dirty`, the page is unchanged, unless it had unwritten changes: those are lost.
     pub fn create(&self, page: PageId) -> Result<PageWriteGuard, Error> {
         self.refuse_offline()?;
         self.refuse_beyond_end(page)?;
@@ -307,7 +306,7 @@ impl Pool {
         Some(frame)
     }
 
-    /// Puts a frame that holds nothing into the table for `page`, unless somebody was faster.
+    /// Enters an empty frame into the table for `page`, unless another thread was faster.
     pub(crate) fn enter(&self, page: PageId, index: usize) -> Found {
         let fixed = Fixed::acquire(Arc::clone(&self.frames[index]), LatchMode::Ex);
         fixed.frame().assign(page);

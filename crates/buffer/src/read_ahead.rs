@@ -1,4 +1,4 @@
-//! Read-ahead: neighbouring pages in one read, before anybody asks for them.
+//! Read-ahead: neighbouring pages in one read, before they are requested.
 //!
 //! ```text
 //! wanted      10 11 12 13 14 15 16 17
@@ -6,9 +6,9 @@
 //! reads       [10 11]  [13 14 15]  [17]
 //! ```
 //!
-//! A hint: it takes free frames and clean ones that nobody uses, never writes a page, never waits
-//! for a latch, takes at most a quarter of the pool, and fails silently. Whoever wants a page that
-//! did not come reads it himself and hears why.
+//! A hint: it uses free frames and clean ones that are not in use, never writes a page, never waits
+//! for a latch, uses at most a quarter of the pool, and fails silently. A page that was not read
+//! ahead is read when it is requested, with its error.
 
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
@@ -43,8 +43,8 @@ impl Pool {
         self.fill(&file, run);
     }
 
-    /// A frame for the page, in the table and held in EX; none when the page is there or no frame
-    /// is to be had cheaply.
+    /// A frame for the page, in the table and latched EX; none when the page is in memory or no
+    /// frame is free cheaply.
     fn enter_if_absent(&self, page: PageId) -> Option<Fixed> {
         if self.table.shard(page).frame(page).is_some() {
             return None;
@@ -60,7 +60,7 @@ impl Pool {
         }
     }
 
-    /// Reads a run of neighbours in one go. A page that is not sound stays without bytes.
+    /// Reads a run of neighbours in one read. A damaged page stays without bytes.
     fn fill(&self, file: &PoolFile, run: Vec<(PageId, Fixed)>) {
         let Some((first, _)) = run.first() else { return };
         let first = first.page;

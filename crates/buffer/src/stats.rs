@@ -20,7 +20,7 @@ pub struct PoolStats {
     pub lookups: u64,
     /// Pages read from files: "Page reads".
     pub page_reads: u64,
-    /// Of them, those read before anybody asked: "Readahead pages".
+    /// Of them, those read ahead: "Readahead pages".
     pub read_ahead_pages: u64,
     /// Reads repeated because the page was not sound or the system refused.
     pub read_retries: u64,
@@ -36,11 +36,10 @@ pub struct PoolStats {
     pub syncs: u64,
     /// Pages that left memory for others.
     pub evictions: u64,
-    /// Requests that found the free list empty and had to look for a frame themselves: "Free list
-    /// stalls".
+    /// Requests that found the free list empty and had to evict: "Free list stalls".
     pub free_list_stalls: u64,
     /// Time of the last whole turn of the clock's hand, or since the start of the present one when
-    /// that is longer: a page that nobody uses stays about that long. "Page life expectancy".
+    /// that is longer: an unused page stays in memory about that long. "Page life expectancy".
     pub page_life_expectancy: Duration,
 }
 
@@ -60,7 +59,7 @@ pub struct WriteStats {
 /// What a turn of the lazy writer did.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SweepStats {
-    /// Frames put on the free list.
+    /// Frames added to the free list.
     pub freed: u64,
     /// Dirty pages written to get them.
     pub pages_written: u64,
@@ -99,7 +98,7 @@ impl Counters {
         turn.began = now;
     }
 
-    /// The turn of the hand that is under way began at `now`.
+    /// The current turn of the hand began at `now`.
     pub(crate) fn start(&self, now: Duration) {
         lock(&self.turn).began = now;
     }

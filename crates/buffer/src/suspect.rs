@@ -1,7 +1,7 @@
-//! Suspect pages: those that could not be read as what they should be (824). Each is named, its
-//! object fails, all else goes on.
+//! Suspect pages: those that could not be read soundly (824). Operations on their object fail, all
+//! others continue.
 //!
-//! A page leaves the list when it is read soundly again, or formatted anew.
+//! A page leaves the list when it is read soundly, or formatted.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ pub struct SuspectPage {
     pub page: PageId,
     /// What was wrong with it last.
     pub fault: PageFault,
-    /// How often it was asked for in vain.
+    /// Number of failed requests.
     pub errors: u64,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Suspects {
     pages: Mutex<BTreeMap<PageId, SuspectPage>>,
-    /// How many there are: mostly none, and then nobody takes the mutex.
+    /// Number of suspect pages: mostly none, and then the mutex is not locked.
     count: AtomicUsize,
 }
 

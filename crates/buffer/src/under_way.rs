@@ -1,5 +1,5 @@
-//! Writes under way: their frames are fixed, and free again soon. Whoever finds no frame waits for
-//! one of them to end.
+//! Writes in progress: their frames are fixed, and free again soon. A request that finds no frame
+//! waits for one of them to end.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ struct Counts {
     ended: u64,
 }
 
-/// A write is under way while this lives.
+/// A write in progress, until this is dropped.
 #[derive(Debug)]
 #[must_use = "the write counts as ended when this is dropped"]
 pub(crate) struct Write<'a>(&'a UnderWay);
@@ -32,7 +32,7 @@ impl UnderWay {
         Write(self)
     }
 
-    /// Waits until a write that is under way has ended. False at once when there is none.
+    /// Waits until a write in progress has ended. False at once when there is none.
     pub(crate) fn wait_for_one(&self) -> bool {
         let counts = lock(&self.counts);
         if counts.begun == counts.ended {
@@ -65,7 +65,7 @@ mod tests {
         thread::scope(|scope| {
             let waiter = scope.spawn(|| writes.wait_for_one());
             drop(write);
-            // It came before or after the end: either way it returns.
+            // Called before or after the end: either way it returns.
             let _ = waiter.join().unwrap();
         });
         assert!(!writes.wait_for_one());

@@ -1,10 +1,10 @@
-//! The log as the pool sees it: something that can be made durable up to a place.
+//! Write-ahead logging as the pool sees it: a log that can be made durable up to an LSN.
 
 use std::error::Error;
 
 use extentdb_base::Lsn;
 
-/// Makes log records durable. A page goes to its file only after the records of its changes.
+/// Makes log records durable. A page is written only after the records of its changes.
 pub trait WriteAhead: Send + Sync {
     /// Returns when every record up to and including `lsn` is durable. Quick when it is already.
     fn flush_to(&self, lsn: Lsn) -> Result<(), WriteAheadError>;

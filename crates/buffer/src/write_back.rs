@@ -3,18 +3,18 @@
 //! ```text
 //! dirty pages, sorted by file and page
 //!   ▼ batches: runs of neighbours of one file, up to 128 pages        ▼ groups: batches, up to 1024 pages
-//! per page:   UP ─ copy ─ release          readers go on; a writer waits for one copy, never for the device
+//! per page:   UP ─ copy ─ release          readers continue; a writer waits for one copy, never for the device
 //! per group:  seal the copies ─ flush the log to the newest change in them ─ copies to the double-write area, durable ─
-//!             in place: a write for each run, those of a batch handed over at once ─ accounts of the files ─ frames clean
+//!             in place: a write for each run, those of a batch submitted together ─ accounts of the files ─ frames clean
 //! at last:    one sync per file
 //! ```
 //!
 //! Invariants
 //! - No latch is held while the log or a file is waited for.
 //! - A page has at most one copy in flight, so an old image never overtakes a newer one.
-//! - When a write or the flush of the log fails, the pages count as changed as before, and the pool
-//!   is offline. A disk that has no room for the smallest double-write area is no failure: work
-//!   goes on, pages are written once, and an event says so.
+//! - When a write or the flush of the log fails, the pages stay changed, and the pool is offline. A
+//!   disk without room for the smallest double-write area is no failure: pages are written once,
+//!   and an event reports it.
 
 use std::time::Duration;
 
@@ -38,15 +38,15 @@ use crate::{Error, PageFault};
 
 /// Pages of one write, and of all writes of a batch: 1 MiB.
 pub(crate) const GATHER_PAGES: usize = 128;
-/// Pages whose copies become durable together: 8 MiB, so that the wait for it costs little beside
-/// the transfer.
+/// Pages whose copies become durable together: 8 MiB, so that the wait for it costs little compared
+/// with the transfer.
 const GROUP_PAGES: usize = 1024;
-/// Pages that are written beside somebody who gathers.
+/// Pages written by a thread while another one gathers.
 const RUN_BESIDE: usize = 4;
 /// Buffers kept for the next write.
 const SPARE_BUFFERS: usize = 4;
 
-/// Copies of pages on their way to their file.
+/// Copies of pages being written.
 struct Batch<'a> {
     pool: &'a Pool,
     file: Arc<PoolFile>,
@@ -92,9 +92,9 @@ impl Pool {
         })
     }
 
-    /// Writes the page of a frame together with neighbours that are dirty and free at once; and,
-    /// because a copy has to become durable first, with other dirty pages that the clock would meet
-    /// soon. Not durable before the next sync.
+    /// Writes the page of a frame together with dirty neighbours whose latch is free; and, because
+    /// a copy has to become durable first, with other dirty pages that the clock would reach soon.
+    /// Not durable before the next sync.
     pub(crate) fn write_around(&self, index: usize) -> Result<Written, Error> {
         self.refuse_offline()?;
         let page = self.frames[index].page();
@@ -130,8 +130,8 @@ impl Pool {
             .collect()
     }
 
-    /// Up to `room` dirty pages that nobody uses and that were not used since the clock's last
-    /// turn, in the order of the clock.
+    /// Up to `room` dirty pages that are not in use and were not used since the clock's last turn,
+    /// in the order of the clock.
     fn cold_dirty_pages(&self, room: usize) -> Vec<PageId> {
         let ahead = self.frames_ahead().take(8 * room);
         let cold = ahead
@@ -139,8 +139,8 @@ impl Pool {
         cold.map(|frame| frame.page()).filter(|page| !page.is_none()).take(room).collect()
     }
 
-    /// Writes those of these pages that are dirty, group by group; without patience, only those
-    /// that are not busy.
+    /// Writes those of these pages that are dirty, group by group; without waiting, only those that
+    /// are not latched.
     fn write_pages(&self, pages: &[PageId], patience: Patience) -> Result<Written, Error> {
         let mut written = Written::default();
         let mut rest = pages;
@@ -242,7 +242,7 @@ impl Pool {
     }
 
     /// Writes a page in place while its guard is held; it is durable when the call returns, and
-    /// clean. For the page that says where a restart begins.
+    /// clean. For the boot page, where a restart begins.
     ///
     /// # Errors
     /// The pool is offline.
@@ -256,8 +256,7 @@ impl Pool {
         self.refuse_offline()?;
         let page = guard.id();
         let file = self.pool_file(page.file)?;
-        // With EX held no other copy is taken; one that is under way must not arrive after this
-        // one.
+        // With EX held no other copy is made; one in progress must not be written after this one.
         let frame = guard.frame();
         let newest = frame.wait_for_write();
         let mut image = PageBuf::zeroed();
@@ -277,8 +276,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Would a write that is cut short leave anything but the old or the new page? Not when they
-    /// differ in one sector only.
+    /// Can an interrupted write tear the page? Not when old and new page differ in one sector only.
     fn may_tear(&self, file: &PoolFile, page: PageId, image: &PageBytes) -> Result<bool, Error> {
         let mut stored = PageBuf::zeroed();
         self.read_run(file, page.page, &mut stored[..])?;
@@ -320,7 +318,7 @@ impl Pool {
     }
 
     /// Pages of a batch. Their frames are fixed until it is written: a small pool needs most of its
-    /// frames for others, also for those who must get on before the batch can.
+    /// frames for other pages, some of which the batch depends on.
     fn batch_room(&self) -> usize {
         GATHER_PAGES.min(self.frames.len() / 4).max(1)
     }
@@ -365,7 +363,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Adds a copy of `page` unless there is nothing to write or, without patience, it is busy.
+    /// Adds a copy of `page` unless it is clean or, without waiting, it is latched.
     fn add(&mut self, page: PageId, patience: Patience) -> Result<(), Error> {
         let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else {
             return Ok(());
@@ -492,8 +490,8 @@ fn next_run(pages: &[PageId], room: usize) -> Option<&[PageId]> {
     pages.get(..len)
 }
 
-/// Copies that lie one behind the other in a buffer, as writes: one for each run of neighbours,
-/// with its place in the file.
+/// Adjacent copies of a buffer as writes: one for each run of neighbouring pages, with its offset
+/// in the file.
 fn runs_of<'a>(pages: &[u32], buffer: &'a [u8]) -> Vec<(u64, &'a [u8])> {
     let mut left = &buffer[..pages.len() * PAGE_BYTES];
     let runs = pages.chunk_by(|page, next| page + 1 == *next);
@@ -549,7 +547,7 @@ mod tests {
         assert_eq!(of_128(&files), [2, 3]);
         let scattered: Vec<(u32, u32)> = (0..300).map(|number| (number * 2, 1)).collect();
         assert_eq!(of_128(&pages(1, &scattered)), [128, 128, 44]);
-        // A pool has frames for so many and no more.
+        // The pool has no more frames than this.
         assert_eq!(batches(&pages(1, &[(10, 3), (20, 5), (30, 1), (40, 2)]), 4), [3, 4, 4]);
         assert_eq!(batches(&pages(1, &[(10, 2), (14, 1)]), 1), [1, 1, 1]);
     }

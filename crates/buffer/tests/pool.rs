@@ -130,7 +130,7 @@ fn a_created_page_that_was_never_formatted_is_not_a_page() {
     guard.set_dirty(lsn);
     drop(guard);
     assert_eq!(counter(&bench.pool.read(page(2)).unwrap()), 6);
-    // A page whose creation failed after it had changes: zeros, which nobody takes for a page.
+    // A page whose creation failed after it had changes: zeros, which are no valid page.
     drop(bench.pool.create(page(2)).unwrap());
     bench.pool.write_dirty().unwrap();
     bench.pool.discard_all();

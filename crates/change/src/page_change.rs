@@ -1,11 +1,12 @@
 //! Changing a page: the log record first, then the page, by the same function that redo uses.
 //!
 //! ```text
-//! page latched EX → marked dirty as of the log's end → record appended → applied → page LSN = record's LSN
+//! page latched EX → marked dirty as of the log's end → record appended → applied → page LSN =
+//!      record's LSN
 //! ```
 //!
 //! The mark comes before the record: a checkpoint that begins between the two must know that the
-//! page is about to change, or it would let go of the record. A page that has changed since it was
+//! page is about to change, or it would truncate the record. A page that has changed since it was
 //! written last is marked already, as of an earlier record.
 
 use extentdb_base::Lsn;

@@ -24,7 +24,7 @@ pub trait UndoContext {
     /// An error of this floor, or of the one above.
     type Error: From<Error>;
 
-    /// The pool that pages come from.
+    /// The buffer pool.
     fn pool(&self) -> &Pool;
 
     /// The transactions that changes belong to.

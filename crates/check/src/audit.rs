@@ -1,15 +1,16 @@
 //! What one page states of itself, given its owner (`docs/check.md` 3 and the record headers of 4).
 //!
 //! ```text
-//! read, protection      8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the catalog
-//! page id               8909 (5256), 8928
-//! owner in the header   2533 for the owner by IAM, 2534 for the one named
-//! version, type         8939; a legal type in the wrong unit: 8938
-//! accounting, links     8939
-//! slots, records        8941, 8942, 8943, 8944; compression information 5274
-//! free bytes            8939
-//! then                  8928 once for a page that failed, and nothing else of it counts
-//! sound pages           8927, 8914, 2515, 2574; rows and links go to the partial
+//! read, protection    8939 IS_OFF (BUF_IOERR …), 8928      5233 when the unit is not in the
+//!                                                          catalog
+//! page id             8909 (5256), 8928
+//! owner in the header 2533 for the owner by IAM, 2534 for the one named
+//! version, type       8939; a legal type in the wrong unit: 8938
+//! accounting, links   8939
+//! slots, records      8941, 8942, 8943, 8944; compression information 5274
+//! free bytes          8939
+//! then                8928 once for a page that failed, and nothing else of it counts
+//! sound pages         8927, 8914, 2515, 2574; rows and links go to the partial
 //! ```
 //!
 //! What healthy files contain

@@ -1,8 +1,8 @@
 //! Compressed rows in the form of uncompressed ones, so that all logical checks know one form only.
 //!
 //! ```text
-//! CD record (+ anchor, dictionary of its page)  ->  data or index record in a layout of our own:
-//!                                                   fixed columns one after the other, variable columns in record order
+//! CD record (+ anchor, dictionary of its page) -> data or index record in a layout of our own:
+//!                                      fixed columns in sequence, variable ones in record order
 //! ```
 //!
 //! The compressed forms are known from public descriptions. A page with a value that cannot be

@@ -360,7 +360,9 @@ wire_structs! {
     Owner { is_user, object, index, partition, unit }
     Location { owner, page, slot, byte_offset }
     Cause { page, error }
-    Finding { error, severity, state, location, repair, derived_from, related, key, companions, message }
+    Finding {
+        error, severity, state, location, repair, derived_from, related, key, companions, message
+    }
     Totals { allocation, consistency }
     Findings { kept, limit, count, totals, repair }
 }

@@ -1,9 +1,10 @@
 //! A check in parts: by several processes, or by one that is stopped and goes on later.
 //!
 //! ```text
-//! check_part   plan, scan of a page range              -> a partial as bytes
-//! merge_parts  plan, partials added up, second passes   -> the report
-//! resume       plan, what is missing in a partial      -> the report, and the partial while something is missing
+//! check_part  plan, scan of a page range             -> a partial as bytes
+//! merge_parts plan, partials added up, second passes  -> the report
+//! resume      plan, what is missing in a partial     -> the report, and the partial while
+//!                                                    something is missing
 //! ```
 //!
 //! The report is the same as that of one process: everything that adds up is in the partial,

@@ -1,10 +1,12 @@
 //! The pass over all allocated pages, in file order, by any number of threads.
 //!
 //! ```text
-//! plan: PFS bytes, owner map -> chunks of whole extents         a chunk is 4 MiB of allocated extents and short gaps
-//! io::ChunkReader            -> pieces of a chunk               read by the worker itself, or ahead of it past the cache
-//! worker: for each extent, its eight PFS bytes and its owner    nothing allocated: skipped
-//!         for each allocated page: audit                        -> the worker's own Partial
+//! plan: PFS bytes, owner map -> chunks of whole extents      a chunk is 4 MiB of allocated extents
+//!                                                            and short gaps
+//! io::ChunkReader            -> pieces of a chunk            read by the worker itself, or ahead
+//!                                                            of it past the cache
+//! worker: for each extent, its eight PFS bytes and its owner nothing allocated: skipped
+//!         for each allocated page: audit                     -> the worker's own Partial
 //! ```
 //!
 //! Workers share the plan, which is immutable, and the place in the plan where the next chunk

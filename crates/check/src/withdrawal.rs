@@ -2,9 +2,10 @@
 //! not hold for it.
 //!
 //! ```text
-//! compressed unit    one page in five cannot be cracked, or as many in the database   the form is not what is published
-//! any unit           one page in four violates one rule, or most of many rows         the rule is not understood
-//! system tables      a few rows lack what they must have                              other versions may write them so
+//! compressed unit one page in five cannot be cracked, or as many in the database the form is not
+//!            what is published
+//! any unit        one page in four violates one rule, or most of many rows: rule not understood
+//! system tables   a few rows lack required values: other versions may differ
 //! ```
 //!
 //! Damage hits single pages and rows. A column that is stored in another way than this program

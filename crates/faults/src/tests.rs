@@ -226,6 +226,7 @@ fn equal_seeds_make_equal_faults() {
 #[test]
 fn kinds_are_found_by_name_and_a_wrong_name_lists_them() {
     assert!(Kind::ALL.iter().all(|kind| Kind::from_name(kind.name()).unwrap() == *kind));
+    assert_eq!(Kind::from_name("catalogue-entry-byte").unwrap().name(), "catalog-entry-byte");
     let error = Kind::from_name("coffee").unwrap_err().to_string();
     assert!(error.contains("flipped-byte") && error.contains("foreign-page"), "{error}");
 }

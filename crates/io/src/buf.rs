@@ -1,7 +1,7 @@
 //! I/O memory: the only allocator of buffers that the disk reads into.
 //!
 //! ```text
-//! AlignedBuf   | block 0 (4096 bytes) | block 1 | …            begins at an address divisible by 4096
+//! AlignedBuf   | block 0 (4096 bytes) | block 1 | …         begins at an address divisible by 4096
 //! ```
 //!
 //! Direct reads need memory, offset and length aligned to the block size of the device; 4096
@@ -32,7 +32,7 @@ impl AlignedBuf {
     /// At least `bytes` zeros, rounded up to whole blocks.
     ///
     /// # Panics
-    /// When the memory is not to be had, as any allocation does.
+    /// When the memory cannot be allocated, as any allocation does.
     pub fn zeroed(bytes: usize) -> Self {
         let blocks = bytes.div_ceil(BLOCK_BYTES);
         match <[Block]>::new_box_zeroed_with_elems(blocks) {

@@ -4,8 +4,8 @@
 //! copy of every byte and pushes everything else out. A direct twin of an open file reads whole
 //! blocks at block offsets only.
 //!
-//! Invariant: the twin is the same file. The path is opened a second time, and a path may lead
-//! elsewhere by then, so both identities are compared.
+//! Invariant: the twin is the same file. The path is opened a second time, and may name another
+//! file by then, so both identities are compared.
 
 use std::fs;
 use std::io;
@@ -15,8 +15,7 @@ use extentdb_base::sync::Arc;
 
 use crate::buf::{AlignedBuf, BLOCK_BYTES};
 use crate::error::{Error, Op};
-use crate::file::File;
-use crate::platform;
+use crate::platform::{self, Identity};
 
 /// A file opened for reads past the page cache.
 #[derive(Debug)]
@@ -26,11 +25,11 @@ pub struct DirectFile {
 }
 
 impl DirectFile {
-    pub(crate) fn twin_of(file: &File) -> Option<DirectFile> {
-        let handle = platform::open_direct(file.path())?;
-        let identity = platform::identity(&handle, file.path()).ok()?;
-        (identity == file.identity().ok()?.0)
-            .then(|| DirectFile { handle, path: file.path().into() })
+    /// The twin of the open file of this path and identity.
+    pub(crate) fn twin_of(path: &Path, identity: &Identity) -> Option<DirectFile> {
+        let handle = platform::open_direct(path)?;
+        let own = platform::identity(&handle, path).ok()?;
+        (own == *identity).then(|| DirectFile { handle, path: path.into() })
     }
 
     /// Reads at `offset` until the first `bytes` of `buf` are full or the file ends; returns the

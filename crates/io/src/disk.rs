@@ -1,17 +1,18 @@
-//! Disks and files that are written: what the engine's storage asks of the world below it.
+//! Disks and files that are written: the interface between storage and operating system.
 //!
 //! ```text
 //!   wal, buffer, engine
-//!        │  Disk, DiskFile: bytes at a place, and when they are durable
+//!        │  Disk, DiskFile: bytes at an offset, and when they are durable
 //!        ▼
 //!   RealDisk   the file system; one DurabilityMode decides how "durable" is done
-//!   MemDisk    memory; keeps live and durable bytes apart and hands out what a power cut would leave
+//!   MemDisk    memory; keeps live and durable bytes apart and returns what a power failure would
+//!              leave
 //! ```
 //!
-//! Two ways lead to durable bytes. [`Durability::Deferred`] writes are cheap and become durable
+//! Bytes become durable in two ways. [`Durability::Deferred`] writes are cheap and become durable
 //! together at the next [`DiskFile::sync`]: pages of a checkpoint. [`Durability::Through`] writes
 //! are durable when the call returns, and the disk decides how: forced unit access where that is
-//! cheaper, a write and a flush where it is not. Log blocks go this way.
+//! cheaper, a write and a flush where it is not. Log blocks are written so.
 //!
 //! Invariants
 //! - Writes name their offset; no file position, so one file serves all threads.
@@ -43,14 +44,14 @@ pub trait Disk: Send + Sync + Debug {
     /// refused. The name is durable when the call returns.
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
 
-    /// Opens an existing file for reading and writing, and takes it exclusively: [`Error::InUse`]
-    /// when somebody else has it.
+    /// Opens an existing file for reading and writing, and locks it exclusively: [`Error::InUse`]
+    /// when another process has locked it.
     fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
 
     /// Does the path name something?
     fn exists(&self, path: &Path) -> bool;
 
-    /// Removes a file. It stays removed after a power cut.
+    /// Removes a file. It stays removed after a power failure.
     fn remove(&self, path: &Path) -> Result<(), Error>;
 
     /// Gives a file another name, which nothing may have yet. The new name is durable when the call
@@ -58,7 +59,7 @@ pub trait Disk: Send + Sync + Debug {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error>;
 }
 
-/// A file taken for reading and writing, until the last reference to it is gone.
+/// A file locked for reading and writing, until the last reference to it is dropped.
 #[expect(
     clippy::len_without_is_empty,
     reason = "a database file is never asked whether it is empty"
@@ -73,12 +74,11 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Reads at `offset` until `buf` is full or the file ends; returns the number of bytes read.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error>;
 
-    /// Writes all parts at `offset`, one behind the other. A write past the end makes the file
-    /// longer.
+    /// Writes all parts at `offset`, concatenated. A write past the end extends the file.
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error>;
 
-    /// Writes at several places that do not overlap, each as [`write_at`](Self::write_at) with
-    /// [`Durability::Deferred`] does. They may be under way at once and end in any order. After an
+    /// Writes at several offsets that do not overlap, each as [`write_at`](Self::write_at) with
+    /// [`Durability::Deferred`] does. They may run concurrently and end in any order. After an
     /// error each of them may have been made, in part, or not.
     fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
         writes
@@ -126,8 +126,8 @@ pub enum Durability {
 /// What the bytes of a longer file are made of. They read as zeros either way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fill {
-    /// Nothing is stored, and no room is taken: a later write may find the disk full. The first
-    /// write to a place costs the file system a change of its own records.
+    /// Nothing is stored, and no room is allocated: a later write may find the disk full. The first
+    /// write to a block costs the file system a change of its metadata.
     Hole,
     /// Room is allocated and nothing is stored, as [`Hole`](Self::Hole) but for the full disk: a
     /// later write has room. Zeros are written where the file system cannot do that.

@@ -1,11 +1,10 @@
-//! What can go wrong between us and the operating system.
+//! Errors of the operating system.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A refusal of the operating system, or a file that is not what was asked for. Always names the
-/// file.
+/// An error of the operating system, or a file that is not the expected one. Always names the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +18,7 @@ pub enum Error {
         /// The reason the system gave.
         source: io::Error,
     },
-    /// The operating system refused a transfer. The edge calls it 823.
+    /// A transfer failed. Message 823 at the API boundary.
     #[error("{op} of {bytes} bytes at offset {offset} in {} failed", path.display())]
     Transfer {
         /// Read or write.
@@ -33,14 +32,14 @@ pub enum Error {
         /// The reason the system gave.
         source: io::Error,
     },
-    /// The file ends before the last byte that was asked for.
+    /// The file ends before the last byte requested.
     #[error("{} ends after {read} of {bytes} bytes at offset {offset}", path.display())]
     EndOfFile {
         /// The file.
         path: PathBuf,
         /// First byte of the read.
         offset: u64,
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: usize,
         /// Bytes that were there.
         read: usize,
@@ -89,7 +88,7 @@ impl Error {
     }
 }
 
-/// What was asked of the operating system.
+/// The operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Opening an existing file.

@@ -2,7 +2,6 @@
 #![deny(unsafe_code)]
 
 mod buf;
-mod cache;
 mod direct;
 pub mod disk;
 mod error;
@@ -12,7 +11,6 @@ mod read_ahead;
 mod read_at;
 
 pub use buf::{AlignedBuf, BLOCK_BYTES};
-pub use cache::cached_fraction;
 pub use direct::DirectFile;
 pub use disk::{
     Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill,

@@ -1,9 +1,9 @@
 //! Where operating systems differ: one small function each, so that the rest of the crate is the
 //! same everywhere.
 //!
-//! Linux has all of it, macOS knows of holes. Elsewhere the standard library must do: every file is
-//! one run of data, nothing is known of the page cache, no read goes past it. That costs speed,
-//! never correctness.
+//! Linux has all of it, macOS knows of holes. Other systems use the standard library: every file is
+//! one run of data, the page cache is unknown, no read bypasses it. That costs speed, never
+//! correctness.
 
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
@@ -36,8 +36,10 @@ pub(crate) fn len(mut handle: &fs::File) -> io::Result<u64> {
 
 #[cfg(unix)]
 mod imp {
-    use super::*;
+    use std::fs;
+    use std::io;
     use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+    use std::path::Path;
 
     /// Device and inode.
     pub(crate) type Identity = (u64, u64);
@@ -54,7 +56,7 @@ mod imp {
         handle.write_at(bytes, offset)
     }
 
-    /// What the path leads to, when it cannot hold a database.
+    /// What the path names, when it cannot hold a database.
     pub(crate) fn not_a_file(metadata: &fs::Metadata) -> Option<&'static str> {
         let kind = metadata.file_type();
         if kind.is_dir() {
@@ -73,8 +75,10 @@ mod imp {
 
 #[cfg(windows)]
 mod imp {
-    use super::*;
+    use std::fs;
+    use std::io;
     use std::os::windows::fs::FileExt;
+    use std::path::{Path, PathBuf};
 
     /// The path without links and dots: the standard library does not offer the file index.
     pub(crate) type Identity = PathBuf;
@@ -91,14 +95,14 @@ mod imp {
         handle.seek_write(bytes, offset)
     }
 
-    /// What the path leads to, when it cannot hold a database.
+    /// What the path names, when it cannot hold a database.
     pub(crate) fn not_a_file(metadata: &fs::Metadata) -> Option<&'static str> {
         metadata.is_dir().then_some("a directory")
     }
 }
 
-/// First stored run of bytes in `from..end`. What cannot be found out counts as stored: it is then
-/// simply read.
+/// First stored run of bytes in `from..end`. Where the system cannot tell, bytes count as stored
+/// and are read.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub(crate) fn next_data(handle: &fs::File, from: u64, end: u64) -> Option<Range<u64>> {
     use rustix::fs::SeekFrom as Find;
@@ -175,8 +179,8 @@ pub(crate) fn is_cached(_handle: &fs::File, _offset: u64) -> Option<bool> {
 /// Can a single write be durable without a flush?
 pub(crate) const HAS_WRITE_THROUGH: bool = cfg!(target_os = "linux");
 
-/// Writes all parts at `offset`, one behind the other; the first `done` bytes are there already.
-/// `through` asks for each byte to be durable; see [`HAS_WRITE_THROUGH`].
+/// Writes all parts at `offset`, concatenated; the first `done` bytes are written already.
+/// `through` requests durability of each byte; see [`HAS_WRITE_THROUGH`].
 pub(crate) fn write_all_vectored(
     handle: &fs::File,
     parts: &[&[u8]],
@@ -279,7 +283,7 @@ pub(crate) fn open_direct_for_writes(path: &Path) -> Option<(fs::File, usize)> {
     let handle =
         fs::OpenOptions::new().read(true).write(true).custom_flags(flag).open(path).ok()?;
     let align = match statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
-        // 0 is the file system's way to say that it cannot.
+        // 0 means that the file system cannot.
         Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
             found.stx_dio_offset_align as usize
         }

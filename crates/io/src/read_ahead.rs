@@ -1,36 +1,36 @@
 //! Read-ahead: the bytes of many files, in pieces, for many threads.
 //!
 //! ```text
-//! plan      file 0 |chunk 0        |chunk 2        |   file 1 |chunk 1        |       runs of bytes worth reading
-//! pieces           |p |p |p |p |p ||p |p |p |p |p ||         |p |p |p |p |p ||       what a consumer gets at a time
+//! plan     file 0 |chunk 0        |chunk 2        |   file 1 |chunk 1        |  runs to read
+//! pieces          |p |p |p |p |p ||p |p |p |p |p ||         |p |p |p |p |p ||  for consumers
 //!
-//! buffered  each consumer takes the next chunk and reads it piece by piece into its own small buffer
-//! direct    reader threads  ── pread, O_DIRECT ──▶  ring of filled buffers  ──▶  consumers, as they come
-//!                 ▲                                                                    │
-//!                 └──────────────────────────── free buffers ◀─────────────────────────┘
+//! buffered each consumer takes the next chunk and reads it piece by piece into its own small
+//!          buffer
+//! direct   reader threads  ── pread, O_DIRECT ──▶  ring of filled buffers  ──▶  consumers, in any order
+//!                ▲                                                                    │
+//!                └──────────────────────────── free buffers ◀─────────────────────────┘
 //! ```
 //!
-//! *Buffered* suits a file that lies in the page cache: the consumer copies a piece into memory
-//! that stays in its second-level cache and works on it there; no buffer ever changes threads.
-//! *Direct* suits a file that does not: requests of 1 MiB, several of them under way at any time,
-//! past the page cache. [`IoChoice::Auto`] asks the cache.
+//! *Buffered* suits a file in the page cache: the consumer copies a piece into memory that stays in
+//! its second-level cache and works on it there; no buffer ever changes threads. *Direct* suits a
+//! file that does not: requests of 1 MiB, several of them in progress at any time, past the page
+//! cache. [`IoChoice::Auto`] probes the cache.
 //!
 //! Rules
 //! 1. Every byte of every chunk is delivered exactly once, or [`Pieces::next`] ended because of
 //!    cancellation.
-//! 2. A piece stands on its own: which thread gets it, and in which order, is not promised. In
-//!    buffered mode a consumer happens to see the pieces of a chunk in order; nothing may depend on
-//!    it.
-//! 3. A piece that cannot be read is delivered with its error; one at the end of a cut file is
-//!    delivered short. Reading goes on.
+//! 2. A piece is independent: which thread gets it, and in which order, is not defined. In buffered
+//!    mode a consumer happens to see the pieces of a chunk in order; nothing may depend on it.
+//! 3. A piece that cannot be read is delivered with its error; one at the end of a truncated file
+//!    is delivered short. Reading goes on.
 //! 4. Memory is bounded by the mode: one piece per consumer, or the buffers of the ring.
 //! 5. Nobody spins. Cancellation is seen at each piece and in every pause of the rate limit.
 //!
 //! Why threads and not completion queues: a device that answers within 100 µs is saturated by eight
 //! requests of 1 MiB, and eight threads that sleep in `pread` cost next to nothing. They work on
 //! every file system and every system. A ring of submissions (`io_uring`) pays when requests are
-//! small or hundreds are under way; it can take the place of the reader threads behind this
-//! interface when a measurement asks for it.
+//! small or hundreds are in progress; it can replace the reader threads under this interface when a
+//! measurement demands it.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -60,17 +60,17 @@ pub enum ReadMode {
         /// Longest piece; best a part of the second-level cache.
         piece_bytes: usize,
     },
-    /// Past the page cache, by reader threads. Sources that offer no direct way are read by the
-    /// same threads, buffered.
+    /// Past the page cache, by reader threads. Sources without direct reads are read by the same
+    /// threads, buffered.
     Direct {
         /// Longest piece.
         piece_bytes: usize,
-        /// Requests under way at a time: number of reader threads.
+        /// Concurrent requests: number of reader threads.
         depth: usize,
     },
 }
 
-/// What the user asks for.
+/// The user's choice.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum IoChoice {
     /// Buffered when most of the bytes are in the page cache already, direct otherwise.
@@ -82,18 +82,18 @@ pub enum IoChoice {
     Direct,
 }
 
-/// A piece of a chunk, borrowed until the next one is asked for.
+/// A piece of a chunk, borrowed until the next one is requested.
 #[derive(Debug)]
 pub struct Piece<'p> {
     /// Which chunk of the plan it belongs to.
     pub chunk: usize,
-    /// Which source of the list it comes from.
+    /// Index of its source.
     pub file: usize,
     /// Its first byte in that source.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: usize,
-    /// What came: shorter than `bytes` when the source ends inside the piece.
+    /// Bytes read: fewer than `bytes` when the source ends inside the piece.
     pub data: Result<&'p [u8], Error>,
 }
 
@@ -118,7 +118,7 @@ impl ReadMode {
     /// Direct with eight requests of 1 MiB.
     pub const DIRECT: ReadMode = ReadMode::Direct { piece_bytes: 1 << 20, depth: 8 };
 
-    /// Bytes that the buffers for so many consumers take at most.
+    /// Most bytes of the buffers for `consumers` consumers.
     pub fn buffer_bytes(self, jobs: usize) -> u64 {
         let (buffers, bytes) = match self {
             ReadMode::Buffered { .. } => (jobs, self.piece_bytes()),
@@ -138,14 +138,14 @@ impl ReadMode {
     }
 }
 
-/// One buffer per request under way, one per consumer, and as many again waiting between them.
+/// One buffer per concurrent request, one per consumer, and as many again waiting between them.
 fn ring_buffers(depth: usize, jobs: usize) -> usize {
     2 * depth.max(1) + jobs
 }
 
 impl IoChoice {
     /// The mode for these sources. A source that cannot tell whether it is in memory counts as if
-    /// it were: that is what systems without direct reads need.
+    /// it were: as systems without direct reads require.
     pub fn resolve(self, sources: &[&dyn ReadAt]) -> ReadMode {
         match self {
             IoChoice::Buffered => ReadMode::BUFFERED,
@@ -163,7 +163,7 @@ impl IoChoice {
 }
 
 impl<'a> ChunkReader<'a> {
-    /// A reader of `chunks`, which name their source by its place in `sources`.
+    /// A reader of `chunks`, which name their source by its index in `sources`.
     ///
     /// # Panics
     /// When a chunk names a source that is not there.
@@ -202,7 +202,7 @@ impl<'a> ChunkReader<'a> {
         self
     }
 
-    /// Bytes delivered so far. May be asked at any time, by any thread.
+    /// Bytes delivered so far. May be called at any time, by any thread.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
@@ -271,14 +271,14 @@ impl<'a> ChunkReader<'a> {
         }
     }
 
-    /// Reads a piece into `buf`, directly where possible; the place of its bytes in `buf`.
+    /// Reads a piece into `buf`, directly where possible; returns the range of its bytes in `buf`.
     fn read_direct(&self, request: &Request, buf: &mut AlignedBuf) -> Result<Range<usize>, Error> {
         let source = &self.sources[request.file];
         if let Some(direct) = &source.direct {
             let head = (request.offset % BLOCK_BYTES as u64) as usize;
             let bytes = (head + request.bytes).next_multiple_of(BLOCK_BYTES);
-            // A refusal may concern one sector of many: the buffered read below finds out how far
-            // the bytes are good.
+            // An error may concern one sector of many: the buffered read below determines how many
+            // bytes are good.
             if let Ok(read) = direct.read_at(request.offset - head as u64, buf, bytes) {
                 let end = read.min(head + request.bytes);
                 return Ok(head.min(end)..end);
@@ -305,7 +305,7 @@ struct Request {
     bytes: usize,
 }
 
-/// The next byte of the plan that nobody has taken yet.
+/// The first byte of the plan that is not assigned yet.
 #[derive(Default)]
 struct Cursor(Mutex<Position>);
 
@@ -369,7 +369,7 @@ pub struct Pieces<'r> {
 enum PieceSource<'r> {
     /// Own buffer, own chunk.
     Buffered { cursor: &'r Cursor, chunk: Option<Position>, buf: AlignedBuf },
-    /// Buffers of the ring; `held` is the one whose bytes are lent out.
+    /// Buffers of the ring; `held` is the one whose bytes are borrowed by the caller.
     Ring { ring: &'r Ring, held: Option<Filled>, _leaving: ring::ConsumerGuard<'r> },
 }
 
@@ -386,8 +386,8 @@ impl<'r> PieceSource<'r> {
 }
 
 impl Pieces<'_> {
-    /// The next piece; `None` when all are taken or the run was cancelled. The one before it is
-    /// given back.
+    /// The next piece; `None` when all are taken or the run was cancelled. The previous one is
+    /// released.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its own buffer")]
     pub fn next(&mut self) -> Option<Piece<'_>> {
         let reader = self.reader;

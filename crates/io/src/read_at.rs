@@ -1,4 +1,4 @@
-//! Reading at a place: what a decoder needs of a file, and no more.
+//! Positional reads: what a decoder needs of a file.
 //!
 //! Everything that reads database files or backups takes a [`ReadAt`]: a [`File`](crate::File), or
 //! plain memory in tests. Reads name their offset, so any number of threads share one source
@@ -12,7 +12,7 @@ use extentdb_base::sync::Arc;
 use crate::direct::DirectFile;
 use crate::error::Error;
 
-/// A source of bytes with a length, readable at any place by any thread.
+/// A source of bytes with a length, readable at any offset by any thread.
 pub trait ReadAt: Send + Sync {
     /// Length in bytes.
     fn len(&self) -> u64;
@@ -45,20 +45,20 @@ pub trait ReadAt: Send + Sync {
     /// The first run of bytes at or after `from` that is really stored; `None` when only a hole or
     /// nothing follows.
     ///
-    /// What lies between is a hole of a sparse file: it reads as zeros and need not be read. A
-    /// source that knows nothing of holes is one run.
+    /// Between them are holes of a sparse file, which read as zeros and need not be read. A source
+    /// without holes is one run.
     fn next_data(&self, from: u64) -> Option<Range<u64>> {
         let end = self.len();
         (from < end).then_some(from..end)
     }
 
-    /// The same source past the page cache; `None` where there is no such way.
+    /// The same source past the page cache; `None` where that is not supported.
     fn try_direct(&self) -> Option<DirectFile> {
         None
     }
 
-    /// The share that is already in memory, from 0 to 1; `None` when that cannot be known. See
-    /// [`cached_fraction`](crate::cached_fraction).
+    /// The share that is in the page cache, from 0 to 1; `None` where the system does not support
+    /// it.
     fn cached_fraction(&self) -> Option<f64> {
         None
     }
@@ -124,8 +124,8 @@ macro_rules! forward_to_target {
         }
     )*};
 }
-// Not for &R: it would take the place of `[u8]::len` on every reference to a slice where this trait
-// is in scope.
+// Not for &R: it would shadow `[u8]::len` on every reference to a slice where this trait is in
+// scope.
 forward_to_target!(Box<R>, Arc<R>);
 
 #[cfg(test)]

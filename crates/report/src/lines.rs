@@ -2,17 +2,18 @@
 //! the text report and of TABLERESULTS.
 //!
 //! ```text
-//! 2536  DBCC results for 'Shop'.                       not by CHECKTABLE; with NOINDEX 7966 follows
-//! 9675  Service Broker Msg 9675, …                     counters
-//! 2536  DBCC results for 'Orders'.                     per object: system objects first, then by object id
-//!       its findings, each with its companion lines
-//! 2593  There are … rows in … pages for object "Orders".
-//! 8990  … errors in table 'Orders'                     when it has some
-//!       findings without an object, 8954
-//! 8989  … errors in database 'Shop'.                   not by CHECKTABLE
-//! 8958  … is the minimum repair level …
-//! 2528  DBCC execution completed. …
-//!       ExtentDB's own notes
+//! 2536 DBCC results for 'Shop'.                       not by CHECKTABLE; with NOINDEX 7966 follows
+//! 9675 Service Broker Msg 9675, …                     counters
+//! 2536 DBCC results for 'Orders'.                     per object: system objects first, then by
+//!                                                     object id
+//!      its findings, each with its companion lines
+//! 2593 There are … rows in … pages for object "Orders".
+//! 8990 … errors in table 'Orders'                     when it has some
+//!      findings without an object, 8954
+//! 8989 … errors in database 'Shop'.                   not by CHECKTABLE
+//! 8958 … is the minimum repair level …
+//! 2528 DBCC execution completed. …
+//!      ExtentDB's own notes
 //! ```
 
 use std::borrow::Cow;

@@ -3,19 +3,22 @@
 //! ```text
 //! damaged: 1403 of 1403 allocated pages checked, …                   one line
 //! Root causes: 3 of 4 findings follow from 1 other.
-//!   Msg 3241: The media family on device …                           damage of the medium, which explains the rest
+//!   Msg 3241: The media family on device …                           damage of the medium, which
+//!                                                                    explains the rest
 //!   8939 (1:312) in Orders: 3 findings follow from it.
 //!
 //! DBCC results for 'Shop'.
 //! DBCC results for 'Orders'.                                        per object
 //! Msg 8928, Level 16, State 1: Object ID 245575913, …
 //! There are 98211 rows in 1403 pages for object "Orders".
-//! CHECKDB found 0 allocation errors and 4 consistency errors in table 'Orders' (object ID 245575913).
-//! …                                                                  errors without an object, 8954
+//! CHECKDB found 0 allocation errors and 4 consistency errors in table 'Orders' (object ID
+//!         245575913).
+//! …                                                                  errors without an object,
+//!                                                                    8954
 //! CHECKDB found 0 allocation errors and 4 consistency errors in database 'Shop'.
 //! repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKDB (Shop).
 //! DBCC execution completed. If DBCC printed error messages, contact your system administrator.
-//! DBCC CHECKDB (Shop) executed by extentdb found 4 errors and repaired 0 errors. …        the line of the log, 8957
+//! DBCC CHECKDB (Shop) executed by extentdb found 4 errors and repaired 0 errors. …  8957
 //! Not checked: …
 //! ```
 //!

@@ -8,7 +8,7 @@ use extentdb_txn::lock::LockError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No page, or no record of a change, was to be had.
+    /// Space management.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
     /// A change of a page, or its undo.
@@ -25,7 +25,7 @@ pub enum Error {
     Duplicate {
         /// The tree.
         unit: AllocUnitId,
-        /// The row there is; on no page when both come at once.
+        /// The existing row; on no page when both are rows of one build.
         at: Rid,
     },
     /// There is no row with this key.
@@ -34,14 +34,14 @@ pub enum Error {
         /// The tree.
         unit: AllocUnitId,
     },
-    /// A tree that is to be built has rows already, or somebody puts some there meanwhile.
+    /// A tree that is to be built has rows already, or gets some meanwhile.
     #[error("allocation unit {unit} is not empty")]
     NotEmpty {
         /// The tree.
         unit: AllocUnitId,
     },
-    /// Rows that a tree is to be built from do not come in the order of their keys.
-    #[error("row {row} for allocation unit {unit} comes behind one with a greater key")]
+    /// Rows that a tree is to be built from are not in key order.
+    #[error("row {row} for allocation unit {unit} is less than the row before it")]
     OutOfOrder {
         /// The tree.
         unit: AllocUnitId,
@@ -97,15 +97,14 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// Keys of a page do not lie in the order of their sort keys, or not between the separators
-    /// that lead to it.
+    /// Keys of a page are not in the order of their sort keys, or not between its fence keys.
     #[error("page {page} has keys that are out of order")]
     KeysOutOfOrder {
         /// The page.
         page: PageId,
     },
     /// A record does not hold what its layout says.
-    #[error("a record of the rowset does not add up: {what}")]
+    #[error("a record of the rowset is damaged: {what}")]
     Record {
         /// What is wrong with it.
         what: &'static str,
@@ -127,9 +126,10 @@ pub enum Error {
         /// Length of the row as it was before the change.
         bytes: usize,
     },
-    /// A change of several pages was cut off by an error; the next restart takes back what was done
-    /// of it.
-    #[error("allocation unit {unit} is out of use until restart: a page split was cut off")]
+    /// The rollback of a page split failed; the next restart undoes the split.
+    #[error(
+        "allocation unit {unit} is unusable until restart: a page split could not be rolled back"
+    )]
     Unusable {
         /// The tree.
         unit: AllocUnitId,
@@ -137,10 +137,10 @@ pub enum Error {
     /// A lock on the RID of a record was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// There is no row at this place.
+    /// There is no row at this RID.
     #[error("there is no row {0}")]
     NoRow(Rid),
-    /// The record at this place is no row of its heap.
+    /// The record at this RID is no row of its heap.
     #[error("the record {0} is damaged")]
     BadRow(Rid),
 }

@@ -1,27 +1,31 @@
-//! Heaps: rows without order, found again by their place.
+//! Heaps: rows without order, addressed by RID.
 //!
 //! ```text
-//! insert   a page known to have room (free_space) → the session's own page (append) → its next page → its next extent
-//! delete   the row goes, its slot stays empty; its bytes are kept back until the transaction has ended
-//! update   in place when the page has room, else the row moves and a stub of nine bytes keeps its address (forward)
-//! scan     pages of the IAM chain in their order; a forwarded row where its stub is
+//! insert a page known to have room (free_space) → the session's own page (append) → its next page
+//!        → its next extent
+//! delete the record is removed, its slot stays empty; its bytes are reserved until the transaction
+//!        ends
+//! update in place when the page has room, else the row moves and a stub of nine bytes keeps its
+//!        address (forward)
+//! scan   pages of the IAM chain in their order; a forwarded row where its stub is
 //! ```
 //!
 //! Each session fills pages of its own, from an extent of its own, until they are physically full:
-//! no page is shared while it is being filled, and PFS hears of eight pages at a time. What deletes
-//! leave is kept in memory, exact, page by page; PFS learns the class of a page when a checkpoint
-//! asks ([`Heap::settle`]).
+//! no page is shared while it is being filled, and PFS is updated for eight pages at a time. The
+//! room that deletes leave is kept in memory, exact, page by page; the PFS class of a page is
+//! updated by a checkpoint ([`Heap::update_pfs`]).
 //!
-//! Lock order: append slot → pages that come → page → the map of free space. A page of another
-//! session is only ever tried, never waited for, by an insert.
+//! Lock order: appender → new pages → page latch → free space in memory. An insert tries the page
+//! of another session and never waits for it.
 
 mod append;
 mod fetch;
 mod forward;
 mod free_space;
 mod insert;
+mod pfs;
+mod row_locks;
 mod scan;
-mod settle;
 mod update;
 
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -33,9 +37,11 @@ use crate::Error;
 use append::Appender;
 use free_space::{FreeSpace, SharedFreeSpace};
 
+pub use free_space::ReservedRoom;
+
 pub use fetch::Fetched;
-pub use forward::{as_forwarded, as_primary};
-pub use insert::RowLocks;
+pub use forward::{HeapShape, as_forwarded, as_primary};
+pub use row_locks::RowLocks;
 pub use scan::PageRows;
 
 /// The longest record of a heap.
@@ -43,33 +49,15 @@ pub const RECORD_BYTES_MAX: usize = 8060;
 /// Sessions that append without sharing a page.
 const APPENDERS: usize = 64;
 
-/// What the records of a heap look like, as far as moving them needs it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HeapShape {
-    /// End of the fixed part of a record: `pminlen` of its pages.
-    pub pminlen: u16,
-    /// Variable columns of the table: a back pointer comes behind them.
-    pub variable_columns: u16,
-}
-
 /// How rows are placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
     /// Until a page is physically full.
     #[default]
     Packed,
-    /// As SQL Server does: a row goes on a page only when the class of fullness in PFS promises the
+    /// As SQL Server does: a row is inserted into a page only when its PFS class guarantees the
     /// room.
     ByPfs,
-}
-
-/// Room that a transaction made on a page; others may use it when the transaction has ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KeptBack {
-    /// The page.
-    pub page: PageId,
-    /// Bytes.
-    pub bytes: u16,
 }
 
 /// A heap.
@@ -85,8 +73,8 @@ pub struct Heap {
 struct Room {
     appenders: Vec<Mutex<Appender>>,
     free: SharedFreeSpace,
-    /// Held while pages come: nobody uses a chain that the catalog does not know yet, and nobody
-    /// who lists the pages sees one that is allocated, formatted nowhere, and in nobody's hands.
+    /// Held while pages are allocated: no session uses a chain that the catalog does not have yet,
+    /// and no list of pages has one that is allocated, not formatted, and not in any appender.
     coming: Mutex<()>,
 }
 
@@ -123,11 +111,11 @@ impl Heap {
     }
 
     /// The transaction that made this room has ended: others may use it.
-    pub fn give_back(&self, kept: KeptBack) {
+    pub fn give_back(&self, kept: ReservedRoom) {
         self.room.free.lock().give_back(kept);
     }
 
-    /// An undo changed this page: it may have room now that nobody knows of.
+    /// An undo changed this page: its free space is no longer known.
     pub fn touched(&self, page: PageId) -> Result<(), Error> {
         let free_bytes = PageHeader::of(&*self.space.pool().read(page)?).free_bytes.get();
         let mut free = self.room.free.lock();
@@ -137,7 +125,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Everything known of free space was changed behind its back.
+    /// Forgets all free space: recovery or DDL has changed the pages.
     pub fn forget(&self) {
         *self.room.free.lock() = FreeSpace::default();
         for appender in &self.room.appenders {
@@ -152,7 +140,7 @@ impl std::fmt::Debug for Heap {
     }
 }
 
-/// A place on a page.
+/// A RID.
 fn rid(page: PageId, slot: u16) -> Rid {
     Rid::new(page, slot)
 }

@@ -6,8 +6,8 @@
 //!                                             └──key──▶ bytes that compare as the keys do (types::key_order)
 //! ```
 //!
-//! The places of the columns come from `sysrscols` as a [`RowLayout`]; how long the fixed parts
-//! are, and how many columns the null bitmaps count, follows from them (`ondisk.md` 5 and 6):
+//! The offsets of the columns are read from `sysrscols` as a [`RowLayout`]; how long the fixed
+//! parts are, and how many columns the null bitmaps count, follows from them (`ondisk.md` 5 and 6):
 //!
 //! - leaf records have a null bitmap exactly when the columns have leaf null bits; it counts up to
 //!   the highest one
@@ -51,8 +51,7 @@ pub struct RowShape {
     leaf: Form,
     interior: Form,
     /// What leaf pages say about the fixed part of their records. Records are longer when columns
-    /// have come meanwhile: pages that are made before that is committed may get records without
-    /// them yet.
+    /// have been added meanwhile: pages formatted before that commit may get records without them.
     leaf_pminlen: u16,
     /// Columns of the physical key, in its order.
     key: Vec<usize>,
@@ -71,7 +70,7 @@ struct Form {
     variable: Vec<usize>,
     /// Of index records, which have no head with the end of their fixed part.
     is_index: bool,
-    /// The key, where it can be read in place.
+    /// Reads the key in place, where that is possible.
     key: Option<FixedKey>,
 }
 
@@ -112,8 +111,8 @@ impl RowShape {
         )?;
         let mut interior = Form::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
         leaf.fixed_end = leaf.fixed_end.max(min_leaf);
-        // Child page included; the catalog's number is that of the pages, which may keep the
-        // place of a dropped column.
+        // Child page included; the catalog's number is that of the pages, which may have the bytes
+        // of a dropped column.
         interior.fixed_end = (interior.fixed_end + PageId::BYTES as u16).max(min_interior);
         if interior.null_bits > 0 {
             interior.null_bits = key.len() as u16;
@@ -121,8 +120,8 @@ impl RowShape {
         for column in &layout.columns {
             verify_form(column)?;
         }
-        leaf.key = FixedKey::of(&layout, &key, (Level::Leaf, &leaf));
-        interior.key = FixedKey::of(&layout, &key, (Level::Interior, &interior));
+        leaf.key = FixedKey::of(&layout, &key, Level::Leaf, &leaf);
+        interior.key = FixedKey::of(&layout, &key, Level::Interior, &interior);
         let declared_keys = key.len();
         let leaf_pminlen = leaf.fixed_end;
         Ok(RowShape {
@@ -136,8 +135,8 @@ impl RowShape {
         })
     }
 
-    /// Only the first so many key columns count for the limit of a key: those that the index was
-    /// declared with, without what leads to the row.
+    /// Only the first `columns` key columns count for the limit of a key: those that the index was
+    /// declared with, without the row locator.
     #[must_use]
     pub fn with_declared_keys(self, declared_keys: usize) -> RowShape {
         RowShape { declared_keys: declared_keys.min(self.key.len()), ..self }
@@ -216,7 +215,7 @@ impl Form {
             }
         }
         variable.sort_unstable();
-        // A gap would put every column behind it in a wrong place.
+        // A gap would move every column after it.
         let has_gap = (1u16..).zip(&variable).any(|(number, (own, _))| number != *own);
         if has_gap {
             return Err(Error::Form { column_id: 0, what: "variable columns with a gap" });
@@ -237,7 +236,7 @@ fn key_of(layout: &RowLayout) -> Vec<usize> {
     key.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Where a column lies in the records of a level.
+/// Position of a column in the records of a level.
 fn place(column: &PhysicalColumn, level: Level) -> ColumnOffset {
     match level {
         Level::Leaf => column.leaf,

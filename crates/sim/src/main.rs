@@ -10,7 +10,8 @@ use extentdb_base::env::{Clock, SystemClock};
 use extentdb_sim::{Failure, Kind, RunConfig, RunReport, TextReport, run_and_keep, run_texts};
 
 const USAGE: &str = "\
-cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich] [--indexed] [--altered]
+cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich]
+            [--indexed] [--altered]
             [--kind KIND] [--go-on] [--trace] [--keep DIR] [--texts OPERATIONS]
 
   --seed N       runs seed N; with --minutes, N and the following ones
@@ -25,7 +26,7 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
                  torn           power cuts tear pages between sectors of 512 or 4,096 bytes
                  killed         the process dies instead of the power
                  full-disk      the disk is full, at openings and during statements
-                 ddl            DDL in explicit transactions, rolled back for the most part, beside checkpoints
+                 ddl            DDL in explicit transactions, mostly rolled back, during checkpoints
                  log-damage     sectors of the log of a crashed database are damaged
                  swapped        files of another database, or of an earlier time
                  bad-page       one bad page, in closed databases and in crashed ones

@@ -1,13 +1,13 @@
-//! What can go wrong with space.
+//! Errors of space management.
 
 use extentdb_base::{AllocUnitId, FileId, PageId};
 
-/// Why space is not to be had, or a page not to be changed.
+/// Why no space was allocated, or a map not changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No file of the filegroup has room or can grow. The edge calls it 1105 (for an object) or
-    /// 1101 (for a page).
+    /// No file of the filegroup has room or can grow. Message 1105 (for an object) or 1101 (for a
+    /// page) at the API boundary.
     #[error("filegroup {group} is full")]
     FilegroupFull {
         /// The filegroup.
@@ -16,8 +16,8 @@ pub enum Error {
         #[source]
         growth: Option<extentdb_io::Error>,
     },
-    /// A rollback asks for a page. What it puts back has its room where it was, so that this is a
-    /// fault of the engine.
+    /// A rollback asks for a page. Undo never allocates, because its room is reserved: a fault of
+    /// the engine.
     #[error("a rollback asks for a page for unit {unit}")]
     PageForUndo {
         /// The unit.
@@ -45,7 +45,7 @@ pub enum Error {
         page: PageId,
         /// The unit.
         unit: AllocUnitId,
-        /// In which way.
+        /// The contradiction.
         what: &'static str,
     },
     /// The pool has no page to give.

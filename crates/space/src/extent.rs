@@ -1,8 +1,7 @@
-//! Extents come to units and go.
+//! Allocating extents, and runs of pages in advance.
 //!
-//! A free extent is claimed in memory first, so that no page is latched while others look for one;
-//! then GAM and IAM bits are logged. An extent that goes is free in memory only when its
-//! transaction has committed.
+//! A free extent is claimed in memory first, without a latch; then its GAM and IAM bits are logged.
+//! A freed extent is free in memory only when its transaction has committed.
 
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM};
 use extentdb_base::{Extent, PageId};
@@ -52,9 +51,9 @@ impl Space {
         Ok(())
     }
 
-    /// A run of pages of one extent that are all called allocated and this full at once: for one
-    /// who is about to fill them. One record in PFS instead of two for each page; whoever gives up
-    /// in between corrects it with [`settle`](Self::settle).
+    /// Allocates a run of pages of one extent, with the fullness that they will have when the
+    /// caller has filled them: one record in PFS instead of two for each page. A caller that fills
+    /// fewer corrects PFS with [`update_pfs`](Self::update_pfs).
     pub fn append_pages(
         &self,
         tx: &mut Transaction,
@@ -111,7 +110,7 @@ impl Space {
         Ok((run, own.iams.first().map(|iam| iam.id)))
     }
 
-    /// Does the unit's next page come from a mixed extent?
+    /// Is the unit's next page a single page of a mixed extent?
     pub fn wants_single(&self, unit: &Unit) -> Result<bool, Error> {
         let chain = self.chain_of(unit)?;
         let is_young =
@@ -119,9 +118,9 @@ impl Space {
         Ok(self.options().mixed_pages && is_young)
     }
 
-    /// Tells PFS the truth about a run of pages of one extent. Pages that lose the allocated bit,
-    /// because they were never formatted, can be had again.
-    pub fn settle(
+    /// Updates the PFS bytes of a run of pages of one extent. Pages that lose the allocated bit,
+    /// because they were never formatted, can be allocated again.
+    pub fn update_pfs(
         &self,
         unit: &Unit,
         first: PageId,

@@ -1,18 +1,18 @@
 //! A data file as allocation sees it: which extents are free, in memory, and how large the file is.
 //!
 //! ```text
-//! interval 0   word 0 | word 1 | … | word 998        one bit per extent, 1 = free, as on the GAM page
-//! interval 1   …                                     made when the file grows into it
+//! interval 0   word 0 | word 1 | … | word 998     one bit per extent, 1 = free, as on the GAM page
+//! interval 1   …                                  made when the file grows into it
 //! ```
 //!
 //! A free extent is claimed by clearing its bit with one atomic operation; the bit on the GAM page
-//! follows, logged. The truth while the database runs is the one here: an extent whose bit is 1 on
-//! the page and 0 here is being allocated, or was given back by a transaction that has not
-//! committed yet.
+//! follows, logged. While the database is open, the bitmap in memory is authoritative: an extent
+//! whose bit is 1 on the page and 0 here is being allocated, or was freed by a transaction that has
+//! not committed yet.
 //!
 //! Invariants
 //! - An extent is claimed by one caller only.
-//! - `free` is the number of bits set, as soon as no claim is under way.
+//! - `free` is the number of bits set, except during a claim or release.
 
 use std::ops::Range;
 
@@ -20,9 +20,9 @@ use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT};
 use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use extentdb_base::sync::{Mutex, OnceLock};
 use extentdb_base::{Extent, FileId, PageId};
+use extentdb_format::allocation::bitmap::is_fixed_extent;
 use extentdb_format::allocation::file_header::Growth;
 
-use crate::grow::is_fixed;
 use crate::mixed::MixedExtents;
 
 /// Words of 64 bits that an interval has.
@@ -43,7 +43,7 @@ pub struct FileDescription {
     pub pages: u32,
     /// What it grows by.
     pub growth: Growth,
-    /// What it may grow to; `None` = as far as it goes.
+    /// Maximum size in pages; `None` = that of the format.
     pub pages_max: Option<u32>,
 }
 
@@ -57,10 +57,10 @@ pub struct DataFile {
     mixed: MixedExtents,
     /// Extents that are marked in DIFF, or about to be.
     marked: Box<[OnceLock<Box<[AtomicU64]>>]>,
-    /// Held by the one who makes it longer.
+    /// Held while the file grows.
     growing: Mutex<()>,
-    /// From this extent on the file may never have been written. What it had when it was opened
-    /// counts as written.
+    /// From this extent on the file may never have been written. Its size at the opening counts as
+    /// written.
     first_unwritten: AtomicU32,
 }
 
@@ -144,12 +144,12 @@ impl DataFile {
 
     /// Gives an extent back; those with maps are never free.
     pub(crate) fn release(&self, extent: u32) {
-        if is_fixed(extent) {
+        if is_fixed_extent(extent) {
             return;
         }
         let (interval, word, mask) = DataFile::place(extent);
-        // Counted first: whoever claims it at once counts down, and there must be something to
-        // count down from.
+        // Counted first: a claim that follows at once decrements the counter, which must not
+        // underflow.
         self.free.fetch_add(1, Ordering::AcqRel);
         if self.words(interval)[word].fetch_or(mask, Ordering::AcqRel) & mask != 0 {
             self.free.fetch_sub(1, Ordering::AcqRel);
@@ -174,7 +174,7 @@ impl DataFile {
         self.words(interval)[word].load(Ordering::Acquire) & mask != 0
     }
 
-    /// Claims a free extent, the next one behind the last claimed; `None` when there is none.
+    /// Claims a free extent, the next one after the last claimed; `None` when there is none.
     pub(crate) fn claim(&self) -> Option<Extent> {
         if self.free_extents() == 0 {
             return None;
@@ -192,7 +192,7 @@ impl DataFile {
         while at < range.end {
             let (interval, word, mask) = DataFile::place(at);
             let words = self.words(interval);
-            // Bits below the first one asked for are left alone.
+            // Bits before the first one asked for do not count.
             let mut candidates = words[word].load(Ordering::Acquire) & !(mask - 1);
             while candidates != 0 {
                 let bit = candidates & candidates.wrapping_neg();

@@ -10,20 +10,20 @@ use crate::file::DataFile;
 use crate::fill::{Recalculation, Schedule};
 use crate::space::{Options, Space};
 
-/// Draws from the schedule before every file is asked.
+/// Draws from the schedule before all files are searched.
 const DRAWS_MAX: usize = 64;
 
-/// Who wants to know what becomes of the files.
+/// Observer of filegroups.
 pub trait FillEvents: Send + Sync {
     /// Skip targets were recalculated: the facts of trace flag 1165.
     fn recalculated(&self, _recalculation: &Recalculation) {}
-    /// A file became longer by so many pages, which took so long.
+    /// A file has grown by `pages` pages in `took`.
     fn grown(&self, _file: &DataFile, _pages: u32, _took: Duration) {}
-    /// A filegroup has so few extents left that it should [grow ahead](Space::grow_ahead) of need.
+    /// A filegroup has few extents left: it should [grow ahead](Space::grow_ahead) of need.
     fn running_low(&self) {}
 }
 
-/// Nobody does.
+/// No observer.
 impl FillEvents for () {}
 
 /// A filegroup.
@@ -98,14 +98,14 @@ impl Space {
                 return Ok(extent);
             }
             self.grow_group(&group, &|group| group.free_extents() > 0)?;
-            // Counts run ahead of the bits for an instant: let whoever is between the two get on.
+            // The counter is incremented before the bit is set: yield to the thread in between.
             thread::yield_now();
         }
     }
 
-    /// Makes files longer in filegroups that are nearly full, in the same turns as if they were
-    /// full, so that nobody has to wait for that. What cannot grow is left as it is: whoever needs
-    /// space is told.
+    /// Grows files of filegroups that are nearly full, in the same order as if they were full, so
+    /// that no allocation waits for growth. A file that cannot grow is left as it is: the next
+    /// allocation gets the error.
     pub fn grow_ahead(&self) {
         let has_enough = |group: &Filegroup| !group.is_low(self.options());
         for group in self.groups() {
@@ -113,7 +113,7 @@ impl Space {
         }
     }
 
-    /// Makes one file of the group longer, in turn; nothing when somebody else has just done so.
+    /// Grows one file of the group, in turn; no effect when another thread has just done so.
     fn grow_group(
         &self,
         group: &Filegroup,
@@ -132,7 +132,7 @@ impl Space {
                     return Ok(());
                 }
                 Ok(false) => {}
-                // The disk is full; another file may lie on another one.
+                // The disk is full; another file may be on another disk.
                 Err(Error::Disk(error)) if error.is_full() => refusal = Some(error),
                 Err(error) => return Err(error),
             }

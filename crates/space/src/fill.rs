@@ -1,4 +1,4 @@
-//! Round robin with proportional fill: which file of a filegroup the next extent comes from.
+//! Round robin with proportional fill: which file of a filegroup the next extent is allocated from.
 //!
 //! ```text
 //! visit(file):  skip == 1   allocate one extent (64 with -E), skip := target, next file
@@ -8,8 +8,8 @@
 //!
 //! Recalculated when a file joins or leaves the filegroup and after 8192 allocations; every counter
 //! then starts at its new target. The walk of the next 8192 allocations is made at once, as a
-//! [`Schedule`]: drawing from it is one atomic addition, whatever the sizes of the files, so that
-//! nobody ever waits for the spinlock that SQL Server calls `FGCB_PRP_FILL`.
+//! [`Schedule`]: drawing from it is one atomic addition, whatever the sizes of the files, where SQL
+//! Server has a spinlock, `FGCB_PRP_FILL`.
 //!
 //! Source of the rule and of the lines: the published account of trace flag 1165 (`engine.md` 1.4,
 //! 1.5).
@@ -47,7 +47,7 @@ pub struct Recalculation {
 }
 
 impl Recalculation {
-    /// Targets for files with so many free extents: id, name and number, in list order.
+    /// Targets for files by their free extents: id, name and number, in list order.
     pub fn new(
         database: &str,
         files: impl IntoIterator<Item = (FileId, String, u32)>,
@@ -107,8 +107,8 @@ pub struct Schedule {
 pub struct Draw {
     /// Place of the file in the list.
     pub file: usize,
-    /// The schedule is used up: whoever gets this makes the next one. Exactly one draw of a
-    /// schedule says so.
+    /// The schedule is used up: the caller makes the next one. True for exactly one draw of a
+    /// schedule.
     pub is_last: bool,
 }
 

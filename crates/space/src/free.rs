@@ -1,8 +1,8 @@
-//! Giving a whole unit back: DROP and TRUNCATE.
+//! Freeing a whole unit: DROP and TRUNCATE (deferred deallocation).
 //!
-//! The maps change in the user's transaction, and a rollback changes them back. In memory
-//! everything stays taken until the transaction has committed: nobody can have used what is to come
-//! back.
+//! The maps change in the user's transaction, and a rollback changes them back. In memory the
+//! extents and pages stay allocated until the transaction has committed, so that a rollback finds
+//! them unused.
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, PageId};
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::space::Space;
 use crate::unit::Unit;
 
-/// What a transaction gave back; free as soon as it has committed.
+/// Extents and pages that a transaction has freed; free in memory as soon as it has committed.
 #[derive(Clone, Debug, Default)]
 #[must_use = "what is not released after the commit stays taken until the database is opened again"]
 pub struct Freed {
@@ -31,28 +31,28 @@ pub struct FreedMark {
 }
 
 impl Freed {
-    /// An extent more.
+    /// Adds an extent.
     pub fn push_extent(&mut self, extent: Extent) {
         self.extents.push(extent);
     }
 
-    /// A page of a mixed extent more.
+    /// Adds a page of a mixed extent.
     pub fn push_single(&mut self, page: PageId) {
         self.singles.push(page);
     }
 
-    /// How much it is, for [`return_to`](Self::return_to).
+    /// The current length, for [`return_to`](Self::return_to).
     pub fn mark(&self) -> FreedMark {
         FreedMark { extents: self.extents.len(), singles: self.singles.len() }
     }
 
-    /// What was added since the mark has been taken again, by an undo.
+    /// Removes what was added since the mark: an undo has allocated it again.
     pub fn return_to(&mut self, mark: FreedMark) {
         self.extents.truncate(mark.extents);
         self.singles.truncate(mark.singles);
     }
 
-    /// Together with what another unit gave back.
+    /// Adds what another unit has freed.
     pub fn extend(&mut self, other: Freed) {
         self.extents.extend(other.extents);
         self.singles.extend(other.singles);
@@ -60,7 +60,7 @@ impl Freed {
 }
 
 impl Space {
-    /// Takes all pages from a unit. It must not be used any more.
+    /// Frees all pages of a unit, which must not be used afterwards.
     pub fn free_unit(&self, tx: &mut Transaction, unit: &Unit) -> Result<Freed, Error> {
         let mut freed = Freed::default();
         let mut next = unit.first_iam();
@@ -84,8 +84,8 @@ impl Space {
         Ok(freed)
     }
 
-    /// Frees consecutive extents of one interval and one PFS page.
-    fn free_run(&self, tx: &mut Transaction, (first, count): (Extent, u32)) -> Result<(), Error> {
+    fn free_run(&self, tx: &mut Transaction, run: ExtentRun) -> Result<(), Error> {
+        let ExtentRun { first, count } = run;
         let page = first.first_page();
         self.set_pfs(Link::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| {
             old.with_allocated(false)
@@ -95,19 +95,19 @@ impl Space {
         self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, count, true)
     }
 
-    /// A restart found transactions open that had given this back: it is not free, and their undo
-    /// brings it back.
+    /// Allocates this again in memory: a restart found open transactions that have freed it, and
+    /// their undo allocates it in the maps.
     ///
     /// # Errors
     /// There is no such file.
-    pub fn take_back(&self, freed: &Freed) -> Result<(), Error> {
+    pub fn retake(&self, freed: &Freed) -> Result<(), Error> {
         for extent in &freed.extents {
             self.file(extent.file)?.take(extent.index);
         }
         freed.singles.iter().try_for_each(|page| self.hold_freed(*page))
     }
 
-    /// The transaction has committed: what it gave back can be had again.
+    /// The transaction has committed: what it has freed can be allocated.
     pub fn release(&self, freed: Freed) -> Result<(), Error> {
         for extent in freed.extents {
             self.file(extent.file)?.release(extent.index);
@@ -116,9 +116,15 @@ impl Space {
     }
 }
 
-/// Runs of consecutive extents that lie in one interval and under one PFS page.
-fn runs(extents: &[Extent]) -> Vec<(Extent, u32)> {
-    let mut runs: Vec<(Extent, u32)> = Vec::new();
+/// Consecutive extents of one interval and one PFS page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ExtentRun {
+    first: Extent,
+    count: u32,
+}
+
+fn runs(extents: &[Extent]) -> Vec<ExtentRun> {
+    let mut runs: Vec<ExtentRun> = Vec::new();
     for extent in extents {
         let same = |a: Extent, b: Extent| {
             a.file == b.file
@@ -126,12 +132,12 @@ fn runs(extents: &[Extent]) -> Vec<(Extent, u32)> {
                 && a.first_page().page / PAGES_PER_PFS == b.first_page().page / PAGES_PER_PFS
         };
         match runs.last_mut() {
-            Some((first, count))
-                if first.index + *count == extent.index && same(*first, *extent) =>
+            Some(run)
+                if run.first.index + run.count == extent.index && same(run.first, *extent) =>
             {
-                *count += 1
+                run.count += 1;
             }
-            _ => runs.push((*extent, 1)),
+            _ => runs.push(ExtentRun { first: *extent, count: 1 }),
         }
     }
     runs
@@ -154,13 +160,8 @@ mod tests {
             extent(1, 1010),
             extent(1, 1011),
         ];
-        let expected = [
-            (extent(1, 5), 2),
-            (extent(1, 8), 1),
-            (extent(3, 9), 1),
-            (extent(1, 1010), 1),
-            (extent(1, 1011), 1),
-        ];
+        let run = |file, index, count| ExtentRun { first: extent(file, index), count };
+        let expected = [run(1, 5, 2), run(1, 8, 1), run(3, 9, 1), run(1, 1010, 1), run(1, 1011, 1)];
         assert_eq!(runs(&extents), expected, "page 8088 begins with extent 1011");
     }
 }

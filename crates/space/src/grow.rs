@@ -1,7 +1,8 @@
-//! Making a file longer.
+//! Growing a file.
 //!
 //! ```text
-//! extend on disk → new PFS, GAM, SGAM, DIFF, ML pages written there → synced → FILE_HDR_MODIFY logged → extents free in memory
+//! extend on disk → new PFS, GAM, SGAM, DIFF, ML pages written there → synced → FILE_HDR_MODIFY
+//!        logged → extents free in memory
 //! ```
 //!
 //! The new part is whole and durable before anything says that it exists. A crash before the log
@@ -13,7 +14,7 @@ use extentdb_base::sync::lock;
 use extentdb_base::{Extent, FileId, Lsn, PageId};
 use extentdb_change::{change, in_own_system};
 use extentdb_format::allocation::PageStamp;
-use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, write_map};
+use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, is_fixed_extent, write_map};
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
 use extentdb_format::allocation::pfs::{Fullness, PfsByte, write_pfs};
 use extentdb_format::log::payload::row::FileHeaderModify;
@@ -59,7 +60,7 @@ impl Space {
         self.lengthen(&file, pages)
     }
 
-    /// The same, by the one who holds the file's lock.
+    /// The same, for a caller that holds the file's lock.
     fn lengthen(&self, file: &DataFile, pages: u32) -> Result<(), Error> {
         let id = file.id();
         let started = self.transactions().clock().monotonic();
@@ -70,10 +71,11 @@ impl Space {
         }
         self.write_new_part(id, old, new)?;
         let added = old.div_ceil(PAGES_PER_EXTENT)..new / PAGES_PER_EXTENT;
-        let (fixed, free): (Vec<u32>, Vec<u32>) = added.partition(|index| is_fixed(*index));
+        let (fixed, free): (Vec<u32>, Vec<u32>) = added.partition(|index| is_fixed_extent(*index));
         in_own_system(self, "GrowFile", |system| -> Result<(), Error> {
             self.set_header_size(system, id, new)?;
-            // Maps that the old part has do not know yet that these extents hold a PFS page.
+            // The maps of the old part do not have these extents as allocated yet, though they hold
+            // a PFS page.
             let mut extents = fixed.iter().map(|index| Extent { file: id, index: *index });
             extents.try_for_each(|extent| self.log_taken(system, extent))
         })?;
@@ -96,7 +98,7 @@ impl Space {
     }
 
     /// Logs the LSN of this opening in the header of a file. False when the header has no room for
-    /// it: it was made by a version that did not know the field.
+    /// it: versions before 2008 do not have the field.
     pub fn set_first_update(
         &self,
         tx: &mut Transaction,
@@ -135,8 +137,8 @@ impl Space {
     }
 }
 
-/// Makes an empty file the data file `id` of so many pages: its header page, which is given, and
-/// its maps. Durable when this returns; nothing knows of the file yet.
+/// Formats an empty file as the data file `id` of `pages` pages: the header page given, and its
+/// maps. Durable when this returns; the database does not have the file yet.
 pub fn write_new_file(
     disk: &dyn DiskFile,
     id: FileId,
@@ -176,12 +178,6 @@ fn header_record(page: &PageBytes) -> Vec<u8> {
     bytes.get(..len).unwrap_or_default().to_vec()
 }
 
-/// Extents that hold a PFS page or the maps of an interval are never handed out.
-pub(crate) fn is_fixed(extent: u32) -> bool {
-    let first = extent * PAGES_PER_EXTENT;
-    first.is_multiple_of(PAGES_PER_PFS) || first.is_multiple_of(PAGES_PER_GAM)
-}
-
 /// The map pages between two sizes of a file.
 fn fixed_pages(old: u32, new: u32) -> Vec<u32> {
     let of = |page| PageId { file: FileId(1), page };
@@ -201,7 +197,7 @@ fn write_fixed_page(id: PageId, page: &mut PageBuf) {
     let Some(kind) = MapKind::ALL.into_iter().find(|kind| kind.page_of(id) == id) else {
         let mut entries = write_pfs(page, id, &stamp);
         let state = PfsByte::ALLOCATED.with_fullness(Fullness::UpTo100);
-        // The first PFS page lies behind the page that it begins with.
+        // The first PFS page is page 1, after page 0, the first that it describes.
         let first = id.page / PAGES_PER_PFS * PAGES_PER_PFS;
         let fixed = first..first.saturating_add(PAGES_PER_PFS);
         for page in
@@ -214,7 +210,7 @@ fn write_fixed_page(id: PageId, page: &mut PageBuf) {
     let mut bits = write_map(page, id, kind, &stamp);
     let first = id.gam_interval().extent().index;
     for bit in 0..extentdb_base::size::EXTENTS_PER_GAM {
-        let fixed = is_fixed(first.saturating_add(bit));
+        let fixed = is_fixed_extent(first.saturating_add(bit));
         match kind {
             MapKind::Gam => bits.set(bit, !fixed),
             MapKind::Diff => bits.set(bit, fixed),

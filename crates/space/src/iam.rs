@@ -80,7 +80,7 @@ impl Space {
         Ok(())
     }
 
-    /// What the IAM chain of a unit names.
+    /// What the IAM chain of a unit owns.
     pub fn owned_by(&self, unit: &Unit) -> Result<Owned, Error> {
         let mut owned = Owned::default();
         let mut next = unit.first_iam();
@@ -153,7 +153,7 @@ impl Space {
     }
 
     /// Formats an IAM page, whose byte in PFS is set already, and appends it to the chain. The
-    /// first one of a unit is entered in the catalog by the caller.
+    /// caller enters the first one of a unit in the catalog.
     pub(crate) fn add_iam(
         &self,
         tx: &mut Transaction,
@@ -291,7 +291,7 @@ impl Space {
         Ok(())
     }
 
-    /// Logs and counts pages that came to a unit or left it.
+    /// Logs and counts pages that a unit gets or loses.
     pub(crate) fn count_pages(
         &self,
         tx: &mut Transaction,
@@ -299,8 +299,8 @@ impl Space {
         delta: HobtDelta,
     ) -> Result<(), Error> {
         let delta = HobtDelta { alloc_unit: unit.id(), ..delta };
-        // Counted first, as rows are: what a checkpoint in between counts too much, the log behind
-        // it explains.
+        // Counted first, as rows are: what a checkpoint in between counts too much is in the log
+        // after it.
         unit.count_pages(delta.data_pages, delta.used_pages, delta.reserved_pages);
         let logged = tx.log(Op::HOBT_DELTA, Context::NULL, &Payload::HobtDelta(delta.clone()));
         if logged.is_err() {

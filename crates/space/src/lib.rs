@@ -25,6 +25,5 @@ pub use free::{Freed, FreedMark};
 pub use grow::write_new_file;
 pub use iam::Owned;
 pub use page::PageForm;
-pub use root::UnitRows;
 pub use space::{Options, Space};
-pub use unit::{Counts, Pointers, Unit, UnitDescription};
+pub use unit::{Counts, Pointers, Unit, UnitDescription, UnitRows};

@@ -1,29 +1,30 @@
-//! Mixed extents: which of their pages may be handed out, and the SGAM bits that lead a restart to
+//! Mixed extents: which of their pages may be allocated, and the SGAM bits by which a restart finds
 //! them.
 //!
 //! ```text
-//! page    free    handed out to the next caller
-//!         held    claimed and not logged yet, or freed by a transaction that may still be rolled back: nobody's to claim
-//!         taken   everything else
-//! SGAM    1 when memory knows a free or held page of the extent, else 0
+//! page free    may be allocated by the next caller
+//!      held    claimed and not logged yet, or freed by a transaction that may still be rolled
+//!              back: not to be claimed
+//!      taken   everything else
+//! SGAM 1 when memory knows a free or held page of the extent, else 0
 //! ```
 //!
-//! SGAM is a hint derived from memory. One function writes it ([`Space::settle_hint`]): it takes
-//! the EX latch of the map page, looks at memory inside the latch, and logs the bit outside of any
-//! transaction, so that no undo brings an old value back. Whoever changes the last known page of an
+//! SGAM is a hint derived from memory. One function writes it ([`Space::update_hint`]): it takes
+//! the EX latch of the map page, reads memory under the latch, and logs the bit outside of any
+//! transaction, so that no undo restores an old value. Every change of the last known page of an
 //! extent, or the first, calls it afterwards; the last call sees the last state.
 //!
 //! Invariants
 //! - The record that sets the bit is in the log before any record that frees a page of the extent,
-//!   and the bit stays 1 while the page is held. A crash therefore leaves no free page behind a bit
+//!   and the bit stays 1 while the page is held. A crash therefore leaves no free page under a bit
 //!   that is 0.
-//! - A crash may leave 1 where no page is free: no page is handed out by mistake, and the next
-//!   checkpoint clears the bit.
+//! - A crash may leave 1 where no page is free: no page is allocated twice, and the next checkpoint
+//!   clears the bit.
 //!
 //! Crash example: DROP holds page 7, sets the bit (LSN 10) and frees the page in PFS (LSN 11).
-//! Another session claims page 6, the last free one; page 7 is held, the bit stays. The power goes
-//! after the commit of the drop (LSN 12): redo has the page free and the bit set. It goes between
-//! 11 and 12: undo takes page 7 again, finds no other page, and clears the bit.
+//! Another session claims page 6, the last free one; page 7 is held, the bit stays. Power failure
+//! after the commit of the drop (LSN 12): redo has the page free and the bit set. Between 11 and
+//! 12: undo allocates page 7 again, finds no other page, and clears the bit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,14 +32,13 @@ use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM};
 use extentdb_base::sync::{Mutex, lock};
 use extentdb_base::{Extent, PageId};
 use extentdb_change::in_system;
-use extentdb_format::allocation::bitmap::{MapKind, MapView};
+use extentdb_format::allocation::bitmap::{MapKind, MapView, is_fixed_extent};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::Context;
 use extentdb_txn::{Link, Transaction};
 
 use crate::error::Error;
 use crate::file::DataFile;
-use crate::grow::is_fixed;
 use crate::space::Space;
 
 /// Log bytes of one change of a hint, with its header.
@@ -47,7 +47,7 @@ const HINT_BYTES: u64 = 160;
 /// and back.
 const HINTS_PER_PAGE: u64 = 2;
 
-/// What memory knows about the pages of one mixed extent; a bit for each page.
+/// State of the pages of one mixed extent; a bit for each page.
 #[derive(Clone, Copy, Debug, Default)]
 struct MixedPages {
     free: u8,
@@ -97,7 +97,7 @@ impl MixedExtents {
         Some((extent, claimed))
     }
 
-    /// These pages are nobody's to claim until they are released or taken.
+    /// These pages are not to be claimed until they are released or taken.
     pub(crate) fn hold(&self, extent: u32, mask: u8) {
         lock(&self.0).change(extent, |pages| {
             pages.free &= !mask;
@@ -113,7 +113,7 @@ impl MixedExtents {
         });
     }
 
-    /// These pages are allocated; true when the extent has no other page to offer.
+    /// These pages are allocated; true when the extent has no other free or held page.
     pub(crate) fn take(&self, extent: u32, mask: u8) -> bool {
         let mut state = lock(&self.0);
         let left = state.change(extent, |pages| {
@@ -143,7 +143,7 @@ impl MixedExtents {
         }
     }
 
-    /// Extents without a page to offer whose hint may still say otherwise.
+    /// Extents without a free or held page whose SGAM bit may still be set.
     pub(crate) fn drained(&self) -> Vec<u32> {
         let state = lock(&self.0);
         state
@@ -208,8 +208,8 @@ impl Space {
         let file = self.file(extent.file)?;
         in_system(self, tx, "AllocMixedExtent", |system| {
             self.log_taken(system, extent)?;
-            // A change of the transaction: it goes with the extent, which nobody knows before the
-            // commit.
+            // A change of the transaction: an undo clears it with the extent, which no other
+            // session knows before the commit.
             self.set_sgam(Link::Change(system), extent, true)
         })?;
         file.mixed().release(extent.index, u8::MAX);
@@ -232,7 +232,7 @@ impl Space {
     /// finds it, should it be free.
     fn hold_single(&self, page: PageId) -> Result<(), Error> {
         self.file(page.file)?.mixed().hold(page.extent().index, mask_of(page));
-        self.settle_hint(page.extent())
+        self.update_hint(page.extent())
     }
 
     /// The same of a page that a restart found freed by an open transaction: its hint is the undo's
@@ -251,17 +251,16 @@ impl Space {
     /// A page that was held is allocated.
     pub(crate) fn take_single(&self, page: PageId) -> Result<(), Error> {
         if self.file(page.file)?.mixed().take(page.extent().index, mask_of(page)) {
-            self.settle_hint(page.extent())?;
+            self.update_hint(page.extent())?;
         }
         Ok(())
     }
 
-    /// Makes the SGAM bit of an extent what memory knows, under the latch of the map page.
-    fn settle_hint(&self, extent: Extent) -> Result<(), Error> {
+    /// Sets the SGAM bit of an extent by the state in memory, under the latch of the map page.
+    fn update_hint(&self, extent: Extent) -> Result<(), Error> {
         let file = self.file(extent.file)?;
         let mut map = match self.pool().write(MapKind::Sgam.page_of(extent.first_page())) {
-            // A map that cannot be read gives no hints; the pages behind it are not lost to those
-            // who know them.
+            // A map that cannot be read gives no hints; its free pages in memory stay usable.
             Err(extentdb_buffer::Error::BadPage { .. }) => return Ok(()),
             map => map?,
         };
@@ -283,27 +282,28 @@ impl Space {
         Ok(())
     }
 
-    /// Clears the hints that a crash, or another version of the engine, left behind for extents
-    /// without a free page. To be done by a checkpoint.
-    pub fn settle_hints(&self) -> Result<(), Error> {
+    /// Clears the hints that a crash, or another version of the engine, has left for extents
+    /// without a free page. Called by a checkpoint.
+    pub fn update_hints(&self) -> Result<(), Error> {
         for file in self.files() {
             for index in file.mixed().drained() {
-                self.settle_hint(Extent { file: file.id(), index })?;
+                self.update_hint(Extent { file: file.id(), index })?;
             }
         }
         Ok(())
     }
 
-    /// How many hints [`settle_hints`](Self::settle_hints) has to look at.
-    pub fn unsettled_hints(&self) -> usize {
+    /// Number of hints that [`update_hints`](Self::update_hints) has to check.
+    pub fn stale_hints(&self) -> usize {
         self.files().iter().map(|file| file.mixed().drained().len()).sum()
     }
 
     /// Pages of mixed extents that may be handed out, in the order of their numbers.
     pub fn free_mixed_pages(&self) -> Vec<PageId> {
         let of_file = |file: &DataFile| {
-            let (file, pages) = (file.id(), file.mixed().free_pages());
-            pages.into_iter().map(move |page| PageId { file, page })
+            let id = file.id();
+            let pages = file.mixed().free_pages().into_iter();
+            pages.map(move |page| PageId { file: id, page })
         };
         self.files().iter().flat_map(|file| of_file(file)).collect()
     }
@@ -317,7 +317,7 @@ impl Space {
         let mut found = Vec::new();
         for extent in extents {
             let is_inside = self.file(extent.file).is_ok_and(|file| extent.index < file.extents());
-            if !is_inside || is_fixed(extent.index) {
+            if !is_inside || is_fixed_extent(extent.index) {
                 continue;
             }
             let is_set = |kind: MapKind| -> Result<bool, Error> {
@@ -331,8 +331,7 @@ impl Space {
         Ok(found)
     }
 
-    /// A mixed extent has these pages beside those that PFS calls free: all others may be handed
-    /// out from here on.
+    /// A mixed extent owns these pages; those that PFS calls free may be allocated from here on.
     ///
     /// # Errors
     /// The hint cannot be logged.
@@ -343,10 +342,10 @@ impl Space {
             .fold(0, |mask, page| mask | mask_of(page));
         let free = self.free_by_pfs(extent)? & !owned;
         self.file(extent.file)?.mixed().release(extent.index, free);
-        self.settle_hint(extent)
+        self.update_hint(extent)
     }
 
-    /// An undo is about to free these pages, which their transaction had claimed.
+    /// An undo is about to free these pages, which their transaction has claimed.
     pub(crate) fn hold_all(&self, pages: &[PageId]) -> Result<(), Error> {
         pages.iter().try_for_each(|page| self.hold_single(*page))
     }
@@ -354,7 +353,7 @@ impl Space {
     /// Reads the pages of a mixed extent that PFS calls free, of a file that is being opened.
     pub(crate) fn read_mixed(&self, file: &DataFile, index: u32) -> Result<(), Error> {
         let free = match self.free_by_pfs(Extent { file: file.id(), index }) {
-            // A PFS page that cannot be read tells of no free page.
+            // A PFS page that cannot be read has no free pages.
             Err(Error::Buffer(extentdb_buffer::Error::BadPage { .. })) => 0,
             free => free?,
         };

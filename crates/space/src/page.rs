@@ -1,8 +1,10 @@
-//! Pages come to units and go, one at a time.
+//! Allocating pages, one at a time.
 //!
 //! ```text
-//! pages 1 … 8 of a unit   single pages of mixed extents, entered in the first IAM page (with mixed pages on)
-//! the others              pages of the unit's own extents that PFS does not call allocated; then a new extent
+//! pages 1 … 8 of a unit single pages of mixed extents, entered in the first IAM page (with mixed
+//!       pages on)
+//! the others            pages of the unit's own extents that are not allocated in PFS; then a new
+//!                       extent
 //! ```
 
 use extentdb_base::PageId;
@@ -21,7 +23,7 @@ use crate::error::Error;
 use crate::space::Space;
 use crate::unit::{Chain, Unit};
 
-/// What a page begins its life as.
+/// How a page is formatted.
 #[derive(Clone, Copy, Debug)]
 pub struct PageForm {
     /// Data or index.
@@ -32,9 +34,9 @@ pub struct PageForm {
     pub pminlen: u16,
     /// Of the log record.
     pub context: Context,
-    /// The page before it.
+    /// The previous page.
     pub prev: PageId,
-    /// The page behind it.
+    /// The next page.
     pub next: PageId,
     /// `m_typeFlagBits`.
     pub type_flag_bits: u8,
@@ -43,7 +45,7 @@ pub struct PageForm {
 }
 
 impl Space {
-    /// What the unit owns, read when nobody has done so yet.
+    /// What the unit owns, read at the first call.
     pub(crate) fn chain_of<'u>(
         &self,
         unit: &'u Unit,
@@ -58,7 +60,7 @@ impl Space {
     /// A page for the unit. Allocated, but not formatted.
     ///
     /// # Errors
-    /// There is none to be had, or the transaction is being rolled back; nothing has changed then.
+    /// There is none, or the transaction is being rolled back; nothing has changed then.
     pub fn allocate_page(&self, tx: &mut Transaction, unit: &Unit) -> Result<PageId, Error> {
         refuse_undo(tx, unit)?;
         let mut chain = self.chain_of(unit)?;
@@ -91,8 +93,8 @@ impl Space {
         let is_mixed =
             self.options().mixed_pages && chain.singles < SINGLE_PAGE_SLOTS && chain.extents == 0;
         if is_mixed {
-            // In the caller's own system transaction: the page must not stay when its format, or
-            // the pointers in the catalog, do not.
+            // In the caller's own system transaction: the page must not stay allocated when its
+            // format, or the pointers in the catalog, are undone.
             return self.single_for(tx, unit, chain);
         }
         if chain.rest.is_empty() {
@@ -148,7 +150,7 @@ impl Space {
         Ok(page)
     }
 
-    /// Begins a page's life.
+    /// Formats an allocated page.
     pub fn format_page(
         &self,
         tx: &mut Transaction,

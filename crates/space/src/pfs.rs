@@ -1,4 +1,6 @@
-//! PFS pages kept true: bytes change in runs, one log record for each run.
+//! PFS: reading and changing the bytes of pages, one log record for each run. Which class of free
+//! space a page has is decided by its owner: `rowset::heap` for heaps, at checkpoints; pages of
+//! B-trees have none.
 
 use std::ops::Range;
 
@@ -15,7 +17,7 @@ use crate::error::Error;
 use crate::space::Space;
 
 impl Space {
-    /// The PFS bytes of a run of pages, which lies in one PFS interval.
+    /// The PFS bytes of a run of pages of one PFS interval.
     pub fn pfs_bytes(&self, file: FileId, pages: Range<u32>) -> Result<Vec<PfsByte>, Error> {
         let first = PageId { file, page: pages.start };
         let map = self.pool().read(first.pfs_page())?;
@@ -25,8 +27,8 @@ impl Space {
         Ok(run.iter().map(|byte| PfsByte(*byte)).collect())
     }
 
-    /// Gives the run of pages from `first` on, which lies in one PFS interval, new bytes. `new`
-    /// gets each page's byte. Nothing is logged when nothing changes.
+    /// Changes the bytes of `count` pages of one PFS interval, from `first` on. `new` maps each
+    /// page's byte. Nothing is logged when nothing changes.
     pub(crate) fn set_pfs(
         &self,
         link: Link<'_>,
@@ -62,7 +64,7 @@ impl Space {
         Ok(Some(change(link, &mut map, Op::MODIFY_ROW, Context::PFS, payload)?))
     }
 
-    /// Gives one page another class of fullness, or another ghost bit: a change that belongs to no
+    /// Changes the class of fullness, or the ghost bit, of one page: a change that belongs to no
     /// transaction.
     pub fn set_free_space(
         &self,

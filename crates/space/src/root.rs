@@ -1,7 +1,6 @@
 //! The three pointers of a unit in the catalog: first IAM page, first page, root.
 
 use extentdb_base::PageId;
-use extentdb_buffer::PageWriteGuard;
 use extentdb_change::change;
 use extentdb_format::allocation::unit_row::UnitPointer;
 use extentdb_format::log::payload::page::RootChange;
@@ -13,16 +12,6 @@ use crate::error::Error;
 use crate::space::Space;
 use crate::unit::Unit;
 
-/// Finds the rows of allocation units in `sysallocunits`.
-pub trait UnitRows: Send + Sync {
-    /// Runs `f` with the page and slot of the unit's row. The caller holds no page.
-    fn with_row(
-        &self,
-        unit: &Unit,
-        f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), Error>,
-    ) -> Result<(), Error>;
-}
-
 impl Space {
     /// The unit has a new root. No page may be held by the caller.
     pub fn set_root(&self, tx: &mut Transaction, unit: &Unit, root: PageId) -> Result<(), Error> {
@@ -30,8 +19,8 @@ impl Space {
         self.log_root(tx, unit, root)
     }
 
-    /// The same in the catalog alone. The caller tells the unit by [`Unit::set_root`], when the
-    /// change has ended and others may build on it.
+    /// The same in the catalog alone. The caller publishes it by [`Unit::set_root`] when the change
+    /// has committed.
     pub fn log_root(&self, tx: &mut Transaction, unit: &Unit, root: PageId) -> Result<(), Error> {
         self.set_pointer(tx, unit, UnitPointer::Root, root)
     }

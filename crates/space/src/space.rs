@@ -13,7 +13,7 @@ use extentdb_txn::{Link, Manager, PageChanges};
 use crate::error::Error;
 use crate::file::{DataFile, FileDescription};
 use crate::filegroup::{Filegroup, FillEvents};
-use crate::root::UnitRows;
+use crate::unit::UnitRows;
 
 const PRIMARY_FILE: FileId = FileId(1);
 
@@ -80,8 +80,8 @@ impl Space {
         Ok(space)
     }
 
-    /// Puts the files into their groups, in this order, with new skip targets; the groups that are
-    /// named hear of it.
+    /// Sorts the files into their groups, in this order, with new skip targets; `hears` selects the
+    /// groups whose observer is called.
     fn regroup(&self, order: impl Iterator<Item = FileId>, hears: &dyn Fn(i16) -> bool) {
         let mut groups: BTreeMap<i16, Vec<Arc<DataFile>>> = BTreeMap::new();
         for id in order {
@@ -100,15 +100,15 @@ impl Space {
 
     /// New skip targets for all filegroups: files have been opened, or made larger.
     pub fn recalculate(&self) {
-        read(&self.changed.files).values().for_each(|file| self.keep_back(file));
+        read(&self.changed.files).values().for_each(|file| self.claim_as_sql_server(file));
         for group in read(&self.groups).values() {
             group.recalculate(&self.options, &*self.events);
         }
     }
 
-    /// With compatible space: takes extents, in memory only, until as many are gone as SQL Server
-    /// would have taken.
-    fn keep_back(&self, file: &DataFile) {
+    /// With compatible space: claims extents, in memory only, until as many are allocated as SQL
+    /// Server would have.
+    fn claim_as_sql_server(&self, file: &DataFile) {
         if !self.options.compatible {
             return;
         }
@@ -130,13 +130,13 @@ impl Space {
     pub fn add_file(&self, description: FileDescription) -> Result<(), Error> {
         let file = Arc::new(DataFile::new(description.clone()));
         self.read_maps(&file)?;
-        self.keep_back(&file);
+        self.claim_as_sql_server(&file);
         file.set_first_unwritten(0);
         let mut order: Vec<FileId> = Vec::new();
         for group in read(&self.groups).values() {
             let mut ids: Vec<FileId> = group.files().iter().map(|file| file.id()).collect();
             if group.id() == description.group {
-                // A new file is linked right behind the head of the list.
+                // A new file is inserted after the head of the list.
                 ids.insert(ids.len().min(1), description.id);
             }
             order.extend(ids);
@@ -178,8 +178,8 @@ impl Space {
         Ok(bitmap.ones().take_while(|bit| *bit < limit).collect())
     }
 
-    /// Who knows where the rows of allocation units lie in the catalog. To be set once, before
-    /// anything is allocated.
+    /// Sets the finder of the catalog rows of allocation units. To be called once, before the first
+    /// allocation.
     pub fn set_unit_rows(&self, rows: Arc<dyn UnitRows>) {
         // A second call would change nothing; there is one engine above.
         let _ = self.rows.set(rows);

@@ -1,4 +1,5 @@
-//! What memory knows of extents, pages and units follows the undo of the records that changed them.
+//! Undo of allocations in memory: extents, pages and units follow the undo of the records that
+//! changed them.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::Arc;
@@ -122,7 +123,7 @@ impl Space {
         pointers: Pointers,
         latched: &mut Vec<PageWriteGuard>,
     ) -> Result<(), Error> {
-        unit.put_back(pointers);
+        unit.restore_pointers(pointers);
         roll_back_system_with(self, tx, latched, |record| count_back(unit, &record.payload()))
     }
 }

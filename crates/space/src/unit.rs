@@ -1,11 +1,11 @@
 //! An allocation unit at run time: where it begins, what it owns, how large it is.
 //!
-//! The pages of a unit are the single pages and the extents of its IAM chain. The chain is read
-//! when the first page is asked for, and kept: a unit that is only read never looks at it.
+//! The pages of a unit are the single pages and the extents of its IAM chain. The chain is read at
+//! the first allocation, and cached: a unit that is only read never needs it.
 //!
 //! Invariants
-//! - What `Chain` says is what the IAM pages say, as soon as the change that is under way is
-//!   logged. Whoever gives up in between forgets the chain; it is read again.
+//! - `Chain` is what the IAM pages say, except during a change. A change that fails forgets the
+//!   chain; it is read again.
 //! - Counters are those of all changes made, committed or not; they go to the catalog at
 //!   checkpoints.
 
@@ -14,6 +14,9 @@ use std::collections::VecDeque;
 use extentdb_base::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 use extentdb_base::{AllocUnitId, HobtId, PageId};
+use extentdb_buffer::PageWriteGuard;
+
+use crate::error::Error;
 
 /// What `sysallocunits` says about a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,13 +117,13 @@ impl Unit {
         self.id
     }
 
-    /// Is this how pages and log records name it? Data pages of clustered indexes that SQL Server
-    /// 2000 made say index 0.
+    /// Is this the id in its pages and log records? Data pages of clustered indexes from SQL Server
+    /// 2000 have index 0.
     pub fn is_known_as(&self, id: AllocUnitId) -> bool {
         self.aliases().any(|own| own == id)
     }
 
-    /// Every id that pages and log records may name it by, its own first.
+    /// Every id that its pages and log records may have, its own first.
     pub fn aliases(&self) -> impl Iterator<Item = AllocUnitId> + use<> {
         const CLUSTERED_THEN: u16 = 1;
         let object = self.id.header_object_id();
@@ -155,12 +158,12 @@ impl Unit {
         lock(&self.pointers).first_iam
     }
 
-    /// All three, to be put back should a change of them be undone.
+    /// All three, to be restored when a change of them is undone.
     pub fn pointers(&self) -> Pointers {
         *lock(&self.pointers)
     }
 
-    pub(crate) fn put_back(&self, pointers: Pointers) {
+    pub(crate) fn restore_pointers(&self, pointers: Pointers) {
         *lock(&self.pointers) = pointers;
     }
 
@@ -182,12 +185,12 @@ impl Unit {
         lock(&self.chain)
     }
 
-    /// Forgets what it owns: the maps were changed behind its back, by an undo.
+    /// Forgets the cached chain: an undo has changed the maps.
     pub fn forget_chain(&self) {
         *self.chain() = self.first_iam().is_none().then(Chain::default);
     }
 
-    /// Rows came or went.
+    /// Changes the number of rows.
     pub fn count_rows(&self, delta: i64) {
         self.rows.fetch_add(delta, Ordering::AcqRel);
         self.changes.fetch_add(1, Ordering::AcqRel);
@@ -200,7 +203,8 @@ impl Unit {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Pages of rows came: B-trees count their leaf pages, heaps all pages that are formatted.
+    /// Changes the number of data pages: B-trees count their leaf pages, heaps all pages that are
+    /// formatted.
     pub fn count_data_pages(&self, delta: i64) {
         self.count_pages(delta, 0, 0);
     }
@@ -218,7 +222,7 @@ impl Unit {
         (counts, changes)
     }
 
-    /// The counters were found out anew.
+    /// Sets counters that were recomputed.
     pub fn set_counts(&self, counts: Counts) {
         self.rows.store(counts.rows, Ordering::Release);
         self.data.store(counts.data, Ordering::Release);
@@ -226,4 +230,14 @@ impl Unit {
         self.reserved.store(counts.reserved, Ordering::Release);
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// Finds the rows of allocation units in `sysallocunits`.
+pub trait UnitRows: Send + Sync {
+    /// Runs `f` with the page and slot of the unit's row. The caller holds no page.
+    fn with_row(
+        &self,
+        unit: &Unit,
+        f: &mut dyn FnMut(&mut PageWriteGuard, u16) -> Result<(), Error>,
+    ) -> Result<(), Error>;
 }

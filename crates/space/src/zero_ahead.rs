@@ -4,13 +4,13 @@
 //! file   written | zeroed ahead ········▶ | allocated, never written        end
 //! ```
 //!
-//! A file grows by room that the file system only sets aside: that is quick, and a full disk
-//! refuses it as a whole. The first write into such room changes the file system's own records,
-//! which costs a journal commit where single writes are durable. A thread of the database writes
-//! zeros there before anybody comes.
+//! A file grows by room that the file system only allocates: that is quick, and a full disk refuses
+//! it as a whole. The first write into such room changes metadata of the file system, which costs a
+//! journal commit where single writes are durable. A background thread writes zeros there before
+//! the first allocation.
 //!
-//! Invariant: zeros are written to extents that are free, and kept from others meanwhile, in memory
-//! only; what an extent in use holds is never touched.
+//! Invariant: zeros are written to free extents, which are claimed meanwhile, in memory only; what
+//! an extent in use holds is never touched.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::sync::lock;
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::file::DataFile;
 use crate::space::Space;
 
-/// Extents that are kept from others at a time: 1 MiB.
+/// Extents claimed at a time: 1 MiB.
 const EXTENTS_AT_ONCE: u32 = 16;
 /// Steps of a call: 16 MiB.
 const STEPS: u32 = 16;
@@ -52,7 +52,7 @@ fn zero_some(file: &DataFile, disk: &dyn DiskFile) -> Result<bool, Error> {
     let _growing = lock(file.growing());
     let first = file.first_unwritten();
     let end = file.extents().min(first.saturating_add(EXTENTS_AT_ONCE));
-    // The last extents are left to those who need them at once.
+    // The last extents are left to allocations.
     if first >= end || file.free_extents() <= 4 * EXTENTS_AT_ONCE {
         return Ok(false);
     }

@@ -222,7 +222,7 @@ fn pages_allocated_in_advance_and_not_formatted_are_given_back() {
     let unused = run[5..].to_vec();
     bench
         .space
-        .settle(&unit, run[0], run.len() as u32, |page, old| {
+        .update_pfs(&unit, run[0], run.len() as u32, |page, old| {
             old.with_allocated(!unused.contains(&page))
         })
         .unwrap();

@@ -35,7 +35,7 @@ pub enum Event {
     MakeWritesDurable {
         /// The file.
         file: FileId,
-        /// Writes that the group had.
+        /// Writes of the group.
         writes: u64,
         /// Time of making it durable.
         duration: Duration,
@@ -97,15 +97,15 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
-    /// A database that was closed cleanly found a log that it cannot go on with, and was given a
-    /// new one.
+    /// A database that was closed cleanly has an unusable log, and gets a new one.
     LogReplaced {
         /// Where the old file is now.
         kept_as: std::path::PathBuf,
         /// Why it could not be used.
         why: String,
     },
-    /// A damaged log of a crashed database is cut in an emergency: told before anything is changed.
+    /// A damaged log of a crashed database is cut in an emergency: reported before anything is
+    /// changed.
     LogCut {
         /// Where the log ends from now on: this record and all after it are lost.
         from: Lsn,
@@ -116,7 +116,7 @@ pub enum Event {
         /// than it.
         offset: Option<u64>,
     },
-    /// A page cannot be read (824): told when it is met for the first time.
+    /// A page cannot be read (824): reported at its first read.
     SuspectPage {
         /// The page.
         page: PageId,
@@ -127,22 +127,21 @@ pub enum Event {
     /// crash meanwhile may lose them (824). Told at the first of such writes, and at the first
     /// after others.
     PagesUnprotected,
-    /// A crash had torn pages; they were replaced by their copies in the double-write area.
+    /// Pages torn by a crash were replaced by their copies in the double-write area.
     TornPagesRepaired {
         /// The pages, in order.
         pages: Vec<PageId>,
     },
-    /// The database went offline: nothing more is written to it. Told once.
+    /// The database went offline: nothing more is written to it. Reported once.
     Offline {
         /// The data file that refused; none when it was the log, or no file.
         file: Option<FileId>,
         /// The first failure, with all reasons below it.
         cause: String,
     },
-    /// Owners of locks waited for each other in a circle, and one of them gave way:
-    /// `xml_deadlock_report`.
+    /// A deadlock was found and its victim chosen: `xml_deadlock_report`.
     Deadlock {
-        /// Who gave way.
+        /// The victim.
         victim: XactId,
         /// What trace flag 1204 writes to the error log, line by line.
         graph: Vec<String>,
@@ -153,7 +152,7 @@ pub enum Event {
     Recovery {
         /// Which.
         phase: RecoveryPhase,
-        /// Log records it went over.
+        /// Log records read.
         records: u64,
         /// Time it took.
         duration: Duration,

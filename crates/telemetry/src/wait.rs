@@ -7,8 +7,8 @@
 //! ```
 //!
 //! One cell per wait type, a cache line of its own. A wait costs four relaxed additions, and only
-//! tasks that really parked come here; a park costs a thousand times as much, so the cells are not
-//! split by processor.
+//! tasks that really parked are counted; a park costs a thousand times as much, so the cells are
+//! not split by processor.
 
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ impl Cell {
 }
 
 impl WaitTotals {
-    /// What came after `earlier`; the maximum is kept, it started again at zero.
+    /// The difference to `earlier`; the maximum is kept, it started again at zero.
     fn since(self, earlier: WaitTotals) -> WaitTotals {
         WaitTotals {
             waiting_tasks_count: self.waiting_tasks_count - earlier.waiting_tasks_count,

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::manager::{Manager, Progress};
 use crate::time::log_time;
 
-/// Characters of a transaction name in the log; the rest is cut off.
+/// Characters of a transaction name in the log; longer names are truncated.
 const NAME_CHARACTERS_MAX: usize = 32;
 /// Bytes of a compensation record beyond the elements of the record it undoes.
 const COMPENSATION_BYTES: u64 = 160;

@@ -111,7 +111,7 @@ fn a_wait_ends_when_its_time_is_over() {
         (2, 1),
         "nothing is left of it"
     );
-    // One that goes away lets those behind it through.
+    // A withdrawn request lets those after it pass.
     bench.manager.release_all(owner(1));
     bench.take(1, 5, LockMode::S).unwrap();
     std::thread::scope(|scope| {
@@ -120,7 +120,7 @@ fn a_wait_ends_when_its_time_is_over() {
                 LockRequest::new(owner(2), key(5), LockMode::X).within(Timeout::After(limit)),
             )
         });
-        // On a busy machine its time may be over before anybody has looked.
+        // On a busy machine it may time out before it is observed.
         until(|| bench.waiting() == 1 || limited.is_finished());
         let reader = scope.spawn(|| bench.take(3, 5, LockMode::S));
         assert!(limited.join().unwrap().is_err());
@@ -254,7 +254,7 @@ fn of_many_readers_who_all_want_to_write_one_gets_through() {
         let writers: Vec<_> = (1..=5).map(write).collect();
         writers.into_iter().map(|writer| writer.join().unwrap()).filter(|done| *done).count()
     });
-    // Whoever asks after the others have gone is no victim.
+    // A request after the others have ended is no victim.
     assert!(done >= 1 && bench.manager.stats().deadlocks == 5 - done as u64, "{done}");
     assert!(bench.manager.locks().is_empty());
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a log.
+//! Errors of the log.
 
 use extentdb_base::{Lsn, OfflineCause};
 use extentdb_format::log::block::BuildError;
@@ -8,8 +8,8 @@ use extentdb_format::log::fault::{BlockFault, NoBlock, TailFault, VlfFault};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no room for the record beside what is reserved for undo, and the log cannot grow.
-    /// The edge calls it 9002.
+    /// There is no room for the record besides the space reserved for undo, and the log cannot
+    /// grow. Message 9002 at the API boundary.
     #[error(
         "the log is full: {wanted} bytes wanted, {free} of {total} free, {reserved} of them reserved"
     )]
@@ -26,10 +26,10 @@ pub enum Error {
         #[source]
         growth: Option<extentdb_io::Error>,
     },
-    /// The database went offline before. Nothing that was not durable then ever will be.
+    /// The database went offline before. Records that were not durable then are lost.
     #[error("offline: {0}")]
     Offline(OfflineCause),
-    /// The disk refused. The edge calls it 823.
+    /// The disk failed. Message 823 at the API boundary.
     #[error(transparent)]
     Disk(#[from] extentdb_io::Error),
     /// The record is larger than the largest log block.
@@ -42,7 +42,7 @@ pub enum Error {
         /// The most there can be.
         most: usize,
     },
-    /// The record's header and payload do not go together.
+    /// The record's header and payload do not match.
     #[error(transparent)]
     BadRecord(#[from] BuildError),
     /// No record of the log has this LSN: it was truncated, or never written.
@@ -51,7 +51,7 @@ pub enum Error {
         /// What was asked for.
         lsn: Lsn,
     },
-    /// The file is not a sound log. The edge calls it 9004.
+    /// The file is not a sound log. Message 9004 at the API boundary.
     #[error("the log is damaged at offset {offset:#x}: {what}")]
     Corrupt {
         /// Where in the file.
@@ -97,7 +97,7 @@ pub enum Damage {
         /// Where the log was to begin.
         lsn: Lsn,
     },
-    /// The log breaks off where it must go on.
+    /// The log ends where it must continue.
     #[error("no log block {lsn}: {reason}")]
     NoBlock {
         /// LSN of the first record that the block must have.
@@ -134,7 +134,7 @@ pub enum Damage {
     MissingVlfs {
         /// Last number before the gap.
         after: u32,
-        /// First number behind it.
+        /// First missing number.
         next: u32,
     },
     /// A block is missing or torn that was durable: a later one was written when the log had been
@@ -160,10 +160,10 @@ pub enum Damage {
         /// LSN that the next block would have.
         end: Lsn,
     },
-    /// Past the end of the log lies what no interrupted write leaves there.
+    /// After the end of the log there are bytes that no interrupted write leaves.
     #[error("past the end of the log, at {lsn}: {fault}")]
     Tail {
-        /// The place, as the LSN of a block.
+        /// The position, as the LSN of a block.
         lsn: Lsn,
         /// What is wrong.
         fault: TailFault,
@@ -176,7 +176,7 @@ pub enum Damage {
         /// LSN of the block.
         block: Lsn,
     },
-    /// The header of a VLF lies within another one, whose size is damaged.
+    /// The header of a VLF is inside another one, whose size is damaged.
     #[error("a VLF begins at {at:#x}, within this one")]
     HiddenVlf {
         /// Offset in the file of the hidden VLF.

@@ -1,30 +1,31 @@
 //! Group commit: one writes for all.
 //!
 //! ```text
-//! A  append commit, flush ─▶ leader: closes the block, writes ───────▶ durable, wakes all
-//! B      append commit, flush ─▶ waits ···························▶ leader of the next write, with C and D in its block
-//! C         append commit, flush ─▶ waits ························▶ waits ·····▶ durable
+//! A append commit, flush ─▶ leader: closes the block, writes ───────▶ durable, wakes all
+//! B     append commit, flush ─▶ waits ···························▶ leader of the next write, with C and D in its block
+//! C        append commit, flush ─▶ waits ························▶ waits ·····▶ durable
 //! ```
 //!
-//! There is no log writer thread. Whoever needs a record durable and finds nobody writing becomes
-//! the leader. While its write is under way, the records of others gather in the next block, and
-//! one of them writes that block for all. Before a leader closes the block it gives way to callers
-//! that the last write let go: they are about to come back with their next commit, and a write more
-//! is dearer than the few microseconds they take. A lone caller never gives way.
+//! Known algorithm: group commit, without a log writer thread. A caller that needs a record durable
+//! while no write is in progress becomes the leader. During its write, the records of other callers
+//! collect in the next block, and one of them writes that block for all. Before a leader closes the
+//! block it waits a moment for the callers that the last write has released (the group-commit
+//! delay): they are about to commit again, and another write costs more than the few microseconds
+//! that they take. A lone caller never delays.
 //!
-//! Callers sleep by rounds: those of the block that is written, and those of the block that
-//! gathers. The end of a write wakes all of the one and a single one of the other, who leads;
-//! nobody is woken to find out that it was for somebody else.
+//! Callers sleep by rounds: those of the block being written, and those of the block being filled.
+//! The end of a write wakes all of the former and one of the latter, which leads; no caller is
+//! woken in vain.
 //!
 //! Invariants
 //! - At most one write is under way, and from the front of the queue: the durable LSN advances in
 //!   order.
-//! - While anybody waits, somebody writes or was woken to do so: whoever leaves without having led
-//!   passes that on.
+//! - While a caller waits, another one writes or was woken to do so: a caller that leaves without
+//!   having led wakes the next.
 //! - A VLF's header is durable before its first block is written, and all blocks before it are
 //!   durable by then.
-//! - After a failed write the log is offline. Nothing is tried again: what the disk still holds of
-//!   it is not known.
+//! - After a failed write the log is offline. Nothing is tried again: how much of the write has
+//!   reached the disk is unknown.
 
 use std::time::Duration;
 
@@ -36,10 +37,10 @@ use crate::error::Error;
 use crate::log_manager::Log;
 use crate::state::{Closed, State};
 
-/// How often in a row a leader gives way without anybody coming.
-const PATIENCE: u32 = 8;
-/// Sleeps for the sake of others, as long as they come: each of half a write, or of so long on slow
-/// devices. (shuttle's waits never end by time.)
+/// Yields of a leader in a row without a new caller that end the group-commit delay.
+const GROUP_COMMIT_YIELDS: u32 = 8;
+/// Longest single sleep of the group-commit delay; half the time of a write on faster devices.
+/// (shuttle's waits have no timeout.)
 const SLEEPS: u32 = if cfg!(shuttle) { 0 } else { 4 };
 const SLEEP_MAX: Duration = Duration::from_micros(200);
 /// A VLF header is written as a whole sector of the largest kind.
@@ -93,8 +94,7 @@ impl Log {
                 self.lead(state)?
             };
         }
-        // Woken to lead, and nothing left to do: a block that filled up is written with the one
-        // before it.
+        // Woken to lead with nothing left to write: a full block is written with the one before it.
         if round == state.round && !state.is_writing {
             self.sleepers(round).notify_one();
         }
@@ -106,21 +106,21 @@ impl Log {
         self.rounds.iter().for_each(Condvar::notify_all);
     }
 
-    /// Where those of a round sleep. Of two rounds that share a place the earlier is over when the
-    /// later begins.
+    /// The condition variable of a round. Of two rounds that share one, the earlier is over when
+    /// the later begins.
     fn sleepers(&self, round: u64) -> &Condvar {
         &self.rounds[(round % 2) as usize]
     }
 
-    /// Writes everything there is, for all who wait.
+    /// Writes all closed blocks, for all callers that wait.
     fn lead<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
     ) -> Result<MutexGuard<'a, State>, Error> {
         state.is_writing = true;
-        state = self.give_way(state);
-        // Everybody who waits now has the record in the block that is closed here, or in one before
-        // it.
+        state = self.delay_for_group(state);
+        // Every caller that waits now has its record in the block that is closed here, or in an
+        // earlier one.
         let served = std::mem::take(&mut state.waiting);
         let round = state.round;
         state.round += 1;
@@ -134,17 +134,18 @@ impl Log {
         self.sleepers(round).notify_all();
         self.sleepers(round + 1).notify_one();
         if result.is_err() {
-            // Those who wait for buffers, too: nobody writes any more.
+            // Callers that wait for buffers, too: no write is in progress any more.
             self.changed.notify_all();
         }
         result.map(|()| state)
     }
 
-    /// Lets those come who were let go by the last write, as long as they do come; when nobody runs
-    /// on this processor, by sleeping: then it takes over some of those that wait for the others.
-    fn give_way<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// The group-commit delay: yields to the callers that the last write has released, while they
+    /// arrive; sleeps when no other thread runs on this processor, so that the scheduler can move
+    /// threads to it.
+    fn delay_for_group<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let mut in_vain = 0;
-        while state.waiting < state.expected && in_vain < PATIENCE {
+        while state.waiting < state.expected && in_vain < GROUP_COMMIT_YIELDS {
             let before = state.waiting;
             drop(state);
             thread::yield_now();
@@ -184,7 +185,7 @@ impl Log {
         result.map(|()| state)
     }
 
-    /// Writes what is in the queue now, run by run. The caller is the one who writes.
+    /// Writes what is in the queue now, run by run. Called by the leader only.
     fn write_queue<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

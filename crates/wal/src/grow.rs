@@ -1,14 +1,14 @@
 //! Growth: more VLFs at the end of the file.
 //!
 //! ```text
-//! 1  zeros up to the new length                      no rubbish that could look like a block
-//! 2  headers of all new VLFs but the first, sync
-//! 3  header of the first one, durable                from here on the walk over the VLFs meets all of them
+//! 1 zeros up to the new length                  no bytes that could look like a block
+//! 2 headers of all new VLFs but the first, sync
+//! 3 header of the first one, durable            from here on the walk over the VLFs finds all of
+//!                                               them
 //! ```
 //!
-//! A power cut leaves either none of the new VLFs within reach, or all. What a cut before step 3
-//! leaves behind the last VLF is recognised when the log is opened, and growth is done once more
-//! over it.
+//! A power failure leaves either none of the new VLFs reachable, or all. What a failure before step
+//! 3 leaves after the last VLF is recognised when the log is opened, and the growth is repeated.
 //!
 //! Invariant: new VLFs are unused, so the log is the same before and after.
 
@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
 }
 
 impl Log {
-    /// Makes the log longer, or waits for somebody who does. `wanted` bytes are what it is for.
+    /// Grows the log for `wanted` bytes, or waits for a caller that does.
     pub(crate) fn grow<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

@@ -20,8 +20,8 @@ use extentdb_format::log::{BlockBuilder, Payload, RecordHeader, Vlf};
 use extentdb_io::{DiskCounters, DiskFile, Durability, Fill};
 
 use crate::error::Error;
-use crate::reader::ReadCache;
-use crate::spec::LogSpec;
+use crate::read_cache::ReadCache;
+use crate::spec::{LogIdentity, LogSpec};
 use crate::state::{FORMAT, MAX_RECORD_BYTES, Placing, State, Tail};
 use crate::stats::LogStats;
 use crate::vlf::{GrowthRule, VlfTable, next_use, sizes_of_new_file, unused};
@@ -32,13 +32,13 @@ pub struct Log {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) growth: GrowthRule,
     pub(crate) state: Mutex<State>,
-    /// The state's own: every statement asks.
+    /// Shared with the state, and read by every statement.
     outage: Outage,
     /// Log buffers were written, the log grew, or it went offline.
     pub(crate) changed: Condvar,
     /// Callers of flush, by the round that writes for them.
     pub(crate) rounds: [Condvar; 2],
-    /// All are there whom a leader waits for.
+    /// All callers that a leader waits for have arrived.
     pub(crate) gathered: Condvar,
     pub(crate) cache: Mutex<ReadCache>,
 }
@@ -58,11 +58,19 @@ impl std::fmt::Debug for Log {
 }
 
 impl Log {
+    /// Which database a log file belongs to. Nothing but the file header page is read.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] at offset 0 when that page is damaged or not that of a log file.
+    pub fn identity(file: &dyn DiskFile) -> Result<LogIdentity, Error> {
+        LogIdentity::read(file)
+    }
+
     /// Makes a new log in an empty file. It is durable when the call returns.
     ///
     /// # Errors
     /// The file has content, the specification asks for less than
-    /// [`MIN_LOG_BYTES`](crate::MIN_LOG_BYTES), or the disk refuses.
+    /// [`MIN_LOG_BYTES`](crate::MIN_LOG_BYTES), or the disk fails.
     pub fn create(
         file: Arc<dyn DiskFile>,
         spec: &LogSpec,
@@ -115,12 +123,11 @@ impl Log {
         }
     }
 
-    /// Adds a record to the block in memory and says where it will lie. Waits for the device only
-    /// when all log buffers are full or the file must grow.
+    /// Appends a record to the block in memory and returns its LSN. Waits for the device only when
+    /// all log buffers are full or the file must grow.
     ///
     /// A fixed length of 0 in `header` stands for the operation's own. `reserve` bytes of log are
-    /// kept back so that this record can always be undone, until [`release`](Self::release) gives
-    /// them back.
+    /// reserved for the undo of this record, until [`release`](Self::release).
     ///
     /// # Errors
     /// [`Error::Full`] when the log would not hold the record and all reservations; then nothing
@@ -138,7 +145,7 @@ impl Log {
     /// of a rollback, and checkpoints.
     ///
     /// # Errors
-    /// [`Error::Full`] when not even that is left: more was written than had been reserved.
+    /// [`Error::Full`] when the reserved space is used up: more was written than had been reserved.
     pub fn append_reserved(
         &self,
         header: &RecordHeader,
@@ -147,8 +154,8 @@ impl Log {
         self.add(header, payload, None)
     }
 
-    /// Sees to it that records of so many bytes can be added beside what is reserved: the log grows
-    /// when it must. Those who add them do so with [`append_reserved`](Self::append_reserved).
+    /// Ensures that records of `bytes` bytes can be appended besides the reserved space: the log
+    /// grows if needed. They are appended with [`append_reserved`](Self::append_reserved).
     ///
     /// # Errors
     /// [`Error::Full`] when there is no room, and the log cannot grow.
@@ -156,12 +163,13 @@ impl Log {
         self.grow_until(bytes, |state| state.has_room_for_checkpoint(bytes)).map(|_| ())
     }
 
-    /// Keeps so many bytes back for undo, until [`release`](Self::release) gives them back.
+    /// Reserves `bytes` bytes for undo, until [`release`](Self::release).
     ///
     /// # Errors
     /// [`Error::Full`] when there is no room, and the log cannot grow.
     pub fn reserve(&self, bytes: u64) -> Result<(), Error> {
-        let mut state = self.grow_until(bytes, |state| state.has_room_beside_reserved(0, bytes))?;
+        let mut state =
+            self.grow_until(bytes, |state| state.has_room_besides_reserved(0, bytes))?;
         state.reserved = state.reserved.saturating_add(bytes);
         Ok(())
     }
@@ -217,7 +225,8 @@ impl Log {
         state.note_size(bytes, reserve.unwrap_or(0));
         loop {
             state.verify_online()?;
-            let fits = reserve.is_none_or(|reserve| state.has_room_beside_reserved(bytes, reserve));
+            let fits =
+                reserve.is_none_or(|reserve| state.has_room_besides_reserved(bytes, reserve));
             let placing = if fits { state.place(bytes)? } else { Placing::NoVlf };
             state = match placing {
                 Placing::Ready => return Ok(state),
@@ -237,8 +246,7 @@ impl Log {
         lock(&self.state).durable
     }
 
-    /// LSN that the next block will have at the earliest: every record to come has this LSN or a
-    /// later one.
+    /// Least LSN of the next block: every future record has this LSN or a greater one.
     pub fn next(&self) -> Lsn {
         let state = lock(&self.state);
         match &state.open {
@@ -258,7 +266,7 @@ impl Log {
         lock(&self.state).vlfs.total_bytes()
     }
 
-    /// Bytes kept back for undo.
+    /// Bytes reserved for undo.
     pub fn reserved_bytes(&self) -> u64 {
         lock(&self.state).reserved
     }
@@ -273,7 +281,7 @@ impl Log {
         self.file.counters()
     }
 
-    /// Whether the log takes records, shared with whoever must stop when it does not.
+    /// Whether the log is online, shared with other components that stop when it is not.
     pub fn outage(&self) -> &Outage {
         &self.outage
     }

@@ -1,19 +1,19 @@
 //! Opening: where does the log end?
 //!
 //! ```text
-//! VLFs      walk, refuse damage; do an interrupted growth once more                          vlfs.rs
-//! chain     from the block of the minimum LSN: every block sound, none missing     ──▶ end of the log
-//! tail      what a power cut can leave of one write, or a proof that the log went on
-//! behind    the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
+//! VLFs     walk, refuse damage; repeat an interrupted growth                          vlfs.rs
+//! chain    from the block of the minimum LSN: every block sound, none missing     ──▶ end of the log
+//! tail     what a power failure can leave of one write, or a proof that the log continued
+//! after it the rest of the current VLF is filled with zeros; sync                 ──▶ ready for append
 //! ```
 //!
-//! The end is stored nowhere: it is the first place in the newest VLF that is no valid next block.
-//! When what lies past it can be the rest of one write, it is: the write was never acknowledged,
-//! and is overwritten with zeros before the first append, or a later block could lead into it.
-//! Anything else is damage ([`LogReader::tail`]).
+//! The end is stored nowhere: it is the first position in the newest VLF without a valid next
+//! block. When what follows can be the rest of one write, it is treated as such: the write was
+//! never acknowledged, and is overwritten with zeros before the first append, or a later block
+//! could be followed by its remains. Anything else is damage ([`LogReader::tail`]).
 //!
-//! Invariant: damage is refused, with its place. A log is never cut short in silence; in an
-//! emergency, and on request, it is cut and says what is lost (`cut.rs`).
+//! Invariant: damage is refused, with its position. A log is never truncated silently; in an
+//! emergency, and on request, it is cut with a report of what is lost (`cut.rs`).
 
 mod cut;
 mod examine;
@@ -24,8 +24,8 @@ pub use examine::Examined;
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::Arc;
-use extentdb_format::log::block::{BlockBuf, BlockFormat, BlockView};
-use extentdb_format::log::fault::{BlockFault, NoBlock, RecordFault};
+use extentdb_format::log::block::{BlockFormat, BlockView};
+use extentdb_format::log::fault::NoBlock;
 use extentdb_format::log::reader::{ChainItem, Gap, LogBlock, LogEnd};
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{LogBytes, LogReader, Op, VlfMap};
@@ -34,11 +34,12 @@ use extentdb_io::DiskFile;
 use crate::error::{Damage, Error};
 use crate::grow::write_zeros;
 use crate::log_manager::Log;
+use crate::read_cache::damage_of;
 use crate::spec::read_header;
 use crate::state::{State, Tail};
 use crate::vlf::VlfTable;
 
-/// Bytes of a sector, where a VLF header lies.
+/// Bytes of a sector, which holds a VLF header.
 const SECTOR: usize = 512;
 
 /// How a log is opened.
@@ -69,7 +70,7 @@ pub enum OnDamage {
 pub struct Opened {
     /// The log.
     pub log: Log,
-    /// What was cut off, in an emergency.
+    /// What was lost by an emergency cut.
     pub lost: Option<Lost>,
 }
 
@@ -89,7 +90,7 @@ pub struct Lost {
 
 impl Log {
     /// Finds the end of the log, verifies the chain of blocks from `from` on, and makes it ready
-    /// for appending behind it.
+    /// for appending after it.
     ///
     /// `from` is the minimum LSN: where recovery will begin. Zero stands for the oldest block of
     /// the log.
@@ -104,8 +105,9 @@ impl Log {
     /// As [`open`](Self::open), with what else is known about the log, or in an emergency.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when the file is no sound log. In an emergency only when there is nothing
-    /// to go on with: its header page, a VLF's place or size, or the block of `from` is damaged.
+    /// [`Error::Corrupt`] when the file is no sound log. In an emergency only when the log cannot
+    /// be used at all: its header page, a VLF's position or size, or the block of `from` is
+    /// damaged.
     pub fn open_with(
         file: Arc<dyn DiskFile>,
         options: &OpenOptions,
@@ -139,7 +141,7 @@ impl Log {
     }
 }
 
-/// The file as the log reader wants it.
+/// The file as `LogBytes`.
 struct Bytes<'a>(&'a dyn DiskFile);
 
 impl LogBytes for Bytes<'_> {
@@ -154,7 +156,7 @@ impl LogBytes for Bytes<'_> {
     }
 }
 
-/// Damage at a place of the file.
+/// Damage at an offset of the file.
 #[derive(Clone, Copy, Debug)]
 struct Broken {
     offset: u64,
@@ -179,7 +181,7 @@ struct Found {
     broken: Option<Broken>,
 }
 
-/// A walk along the chain, as far as it has come.
+/// A walk along the chain, and its position.
 struct Walk<'r> {
     reader: &'r LogReader<Bytes<'r>>,
     from: Lsn,
@@ -220,7 +222,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The log is broken after the last block. Without one there is nothing to go on with.
+    /// The log is broken after the last block. Without any block it cannot be used.
     fn stop(self, broken: Broken) -> Result<Found, Error> {
         let Some((lsn, size)) = self.previous else { return Err(broken.into()) };
         let vlfs = self.reader.map().vlfs();
@@ -291,15 +293,15 @@ fn lose(reader: &LogReader<Bytes<'_>>, found: &Found, broken: Broken) -> Result<
     Ok(Lost { from, proven_to, offset, what })
 }
 
-/// The LSN that a block at this place has.
+/// The LSN of a block at this offset.
 fn end_of(map: &VlfMap, tail: &Tail) -> Lsn {
     let sequence = map.vlfs()[tail.vlf].header.sequence;
     Lsn::new(sequence, (tail.at / SECTOR as u64) as u32, 1)
 }
 
-/// Was nothing ever acknowledged? The chain ends where it should begin. That is no damage when the
-/// log has had one VLF only, and nothing whole behind its start; and if there is something torn,
-/// when nobody says that there was a record.
+/// Was no write ever acknowledged? The chain ends where it should begin. That is no damage when the
+/// log has had one VLF only, without a whole block after its start; and with a torn one, when the
+/// caller knows of no record.
 fn is_new(reader: &LogReader<Bytes<'_>>, wanted: Lsn, end: &LogEnd) -> Result<bool, Error> {
     let used = reader.map().by_sequence();
     let [vlf] = used.as_slice() else { return Ok(false) };
@@ -310,7 +312,7 @@ fn is_new(reader: &LogReader<Bytes<'_>>, wanted: Lsn, end: &LogEnd) -> Result<bo
     Ok(is_start && is_unwritten && reader.leftovers(end)?.lost_blocks == 0)
 }
 
-/// The end of the log as the place of the next block.
+/// The end of the log as the position of the next block.
 fn tail_at(map: &VlfMap, end: &LogEnd, previous_size: u16) -> Result<Tail, Error> {
     let newest = map.by_sequence().last().map_or(0, |vlf| vlf.header.sequence);
     let vlf = map.vlfs().iter().position(|vlf| vlf.header.sequence == newest);
@@ -349,15 +351,6 @@ fn accept(block: &LogBlock, from: Option<Lsn>) -> Result<(), Damage> {
         return Err(Damage::PreviousSize { lsn, found: view.header().previous_size, expected });
     }
     Ok(())
-}
-
-/// The first fault of a block that makes its records doubtful. An operation nobody knows is none:
-/// it is for recovery to refuse.
-pub(crate) fn damage_of(block: &BlockBuf) -> Option<BlockFault> {
-    let is_meaning = |fault: &RecordFault| matches!(fault, RecordFault::ShortFixed { .. });
-    let is_harmless =
-        |fault: &BlockFault| matches!(fault, BlockFault::Record { fault, .. } if is_meaning(fault));
-    block.faults().into_iter().find(|fault| !is_harmless(fault))
 }
 
 fn broken_by(gap: Gap) -> Broken {

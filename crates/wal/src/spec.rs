@@ -19,8 +19,7 @@ use extentdb_io::DiskFile;
 use extentdb_types::Guid;
 
 use crate::error::{Damage, Error};
-use crate::log_manager::Log;
-use crate::vlf::{GrowthRule, MIN_VLF_BYTES};
+use crate::vlf::{Growth, GrowthRule, MIN_VLF_BYTES};
 
 /// The smallest log: file header page and two VLFs.
 pub const MIN_LOG_BYTES: u64 = PAGE_BYTES as u64 + 2 * MIN_VLF_BYTES;
@@ -51,17 +50,6 @@ pub struct LogSpec {
     pub first_sequence: u32,
     /// Sector size of the device: 512 or 4096. Blocks are multiples of it.
     pub sector_bytes: u32,
-}
-
-/// How a log file grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// By so many pages at a time.
-    Pages(u32),
-    /// By so many percent of its size.
-    Percent(u32),
-    /// Not at all.
-    None,
 }
 
 impl LogSpec {
@@ -168,12 +156,9 @@ pub struct LogIdentity {
     pub redo_start_fork: ForkPoint,
 }
 
-impl Log {
-    /// Which database a log file belongs to. Nothing but the file header page is read.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] at offset 0 when that page is damaged or not that of a log file.
-    pub fn identity(file: &dyn DiskFile) -> Result<LogIdentity, Error> {
+impl LogIdentity {
+    /// Reads it from the file header page.
+    pub(crate) fn read(file: &dyn DiskFile) -> Result<LogIdentity, Error> {
         let header = read_file_header(file)?;
         let zero = Guid([0; 16]);
         Ok(LogIdentity {

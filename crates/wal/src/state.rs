@@ -1,10 +1,10 @@
-//! The log in memory: the block that takes records, the blocks that wait to be written, and where
-//! the next one goes.
+//! The log in memory: the block that takes records, the blocks that wait to be written, and the
+//! position of the next one.
 //!
 //! ```text
 //!   records ──▶ open block ──close──▶ queue: block, block, filler, VLF header, block …  ──write──▶ file
 //!                    │                  (log order; written in this order, runs at a time)
-//!                    └ its place in the VLF is fixed when it is opened: so LSNs are final when they are handed out
+//!                    └ its position in the VLF is fixed at its opening: returned LSNs are final
 //! ```
 //!
 //! Everything here happens under the log's one lock and touches no file.
@@ -38,7 +38,7 @@ use crate::vlf::VlfTable;
 pub(crate) const FORMAT: BlockFormat = BlockFormat::V4;
 /// The largest record, slot included.
 pub(crate) const MAX_RECORD_BYTES: usize = records_room(MAX_BLOCK_BYTES);
-/// What is left to checkpoints, and to what a rollback does beside taking records back.
+/// Space left for checkpoints, and for what a rollback logs besides compensation records.
 const CHECKPOINT_SECTORS: u64 = 64;
 /// Closed blocks that may wait in memory: 3.75 MiB.
 const MAX_QUEUED_BLOCKS: usize = 64;
@@ -51,10 +51,10 @@ const fn records_room(bytes: usize) -> usize {
     (bytes - bytes / SECTOR_BYTES).saturating_sub(BLOCK_OVERHEAD)
 }
 
-/// Where the next block goes.
+/// Position of the next block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail {
-    /// VLF, by its place in the file.
+    /// Index of the VLF in file order.
     pub(crate) vlf: usize,
     /// Offset in the VLF.
     pub(crate) at: u64,
@@ -113,7 +113,7 @@ pub(crate) struct State {
     /// LSN of the newest record that is durable.
     pub(crate) durable: Lsn,
     pub(crate) minimum: Lsn,
-    /// Bytes kept back for undo.
+    /// Bytes reserved for undo.
     pub(crate) reserved: u64,
     /// The largest record, or undo of one, that was met: what the end of a VLF may waste.
     largest: u64,
@@ -124,8 +124,7 @@ pub(crate) struct State {
     pub(crate) outage: Outage,
     /// Number of the write that will take along what is in the open block now.
     pub(crate) round: u64,
-    /// Callers of flush whose records no write has taken along yet; how many are to be expected for
-    /// the next one.
+    /// Callers of flush whose records are not written yet; the number expected for the next write.
     pub(crate) waiting: u64,
     pub(crate) expected: u64,
     /// A leader sleeps until as many wait as are expected.
@@ -181,13 +180,13 @@ impl State {
 
     /// The most that a block at the tail may become; 0 when the VLF is full.
     fn room_at_tail(&self) -> u64 {
-        // Positions of foreign logs need not be multiples of the sector; then the first block leads
-        // back to one.
+        // Positions of foreign logs need not be multiples of the sector; then the first block
+        // aligns them.
         let end = (self.tail.at + MAX_BLOCK_BYTES as u64) / self.sector * self.sector;
         end.min(self.current().header.size) - self.tail.at
     }
 
-    /// Sees to it that the open block takes a record of `bytes`, as far as memory and VLFs go.
+    /// Prepares the open block for a record of `bytes`, as far as memory and VLFs allow.
     pub(crate) fn place(&mut self, bytes: usize) -> Result<Placing, Error> {
         loop {
             if let Some((_, block)) = &self.open {
@@ -204,8 +203,7 @@ impl State {
                 self.open = Some((self.tail_lsn(), self.new_block(room)?));
                 return Ok(Placing::Ready);
             }
-            // The next VLF first: should there be none, smaller records may still go into the rest
-            // of this one.
+            // The next VLF first: without one, smaller records may still use the rest of this one.
             let Some(next) = self.vlfs.next_free() else { return Ok(Placing::NoVlf) };
             self.go_to(next)?;
         }
@@ -219,7 +217,7 @@ impl State {
         Ok(block)
     }
 
-    /// Adds a record to the open block, which [`place`](Self::place) has made ready.
+    /// Adds a record to the open block, which [`place`](Self::place) has prepared.
     pub(crate) fn push(
         &mut self,
         header: &RecordHeader,
@@ -294,15 +292,15 @@ impl State {
         Ok(())
     }
 
-    /// What lies in the open block, as it would be written now.
+    /// The open block, as it would be written now.
     pub(crate) fn open_block(&self) -> Option<Result<Vec<u8>, Error>> {
         let (_, block) = self.open.as_ref()?;
         let header = self.block_header(self.size_of(block));
         Some(block.clone().finish(&header, self.parity()).map_err(Error::from))
     }
 
-    /// What is written next: a VLF header alone, or blocks that lie one behind the other. For the
-    /// caller that writes it: all earlier writes have ended, so the marks of the blocks are set.
+    /// What is written next: a VLF header alone, or adjacent blocks. For the caller that writes it:
+    /// all earlier writes have ended, so the marks of the blocks are set.
     pub(crate) fn front_run(&mut self) -> Vec<Closed> {
         let mut run: Vec<Closed> = Vec::new();
         let mut next = None;
@@ -339,7 +337,7 @@ impl State {
 
     /// Would a record of `bytes` leave room for what is reserved, for `reserve` more, and for a
     /// checkpoint?
-    pub(crate) fn has_room_beside_reserved(&self, bytes: usize, reserve: u64) -> bool {
+    pub(crate) fn has_room_besides_reserved(&self, bytes: usize, reserve: u64) -> bool {
         let own = bytes as u64 + self.sector + BLOCK_OVERHEAD as u64;
         self.has_room(own, self.reserved.saturating_add(reserve), CHECKPOINT_SECTORS * self.sector)
     }

@@ -17,7 +17,7 @@ pub struct LogStats {
     pub writes: u64,
     /// Microseconds that these took.
     pub write_us: u64,
-    /// Times that a caller wrote for itself and all who waited.
+    /// Writes by a leader, for itself and all callers that waited.
     pub flushes: u64,
     /// Calls of flush that found their record not durable yet. Divided by `flushes`: commits per
     /// flush.

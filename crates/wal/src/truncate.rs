@@ -1,11 +1,11 @@
 //! Truncation: what is no longer needed may be overwritten.
 //!
 //! Nothing is written: a VLF is free when its sequence number is below that of the minimum LSN, and
-//! the caller makes the minimum durable in its own place (the END_CKPT record that the boot page
-//! leads to) before it calls.
+//! the caller makes the minimum durable (in the END_CKPT record that the boot page points to)
+//! before it calls.
 //!
 //! Invariants
-//! - The minimum never goes back, and never beyond the durable end of the log.
+//! - The minimum never decreases, and never exceeds the durable end of the log.
 //! - The VLF that holds the minimum, and all after it, are active.
 
 use extentdb_base::Lsn;

@@ -1,9 +1,10 @@
 //! Virtual log files: their sizes, which are free, and how one is taken into use.
 //!
 //! ```text
-//!               take: next sequence number, parity flipped, one use more; the header is durable before its first block
+//!               take: next sequence, parity flipped; the header is durable before its first block
 //!   unused ─────────────▶ current ──────────▶ full ────────────────▶ free ──▶ taken again
-//!                              all blocks durable     truncated: its sequence number is below that of the minimum LSN
+//!                              all blocks durable     truncated: its sequence number is below that
+//!                                                     of the minimum LSN
 //! ```
 //!
 //! The state is not stored: a VLF is free when it was never used, or when its sequence number is
@@ -13,12 +14,10 @@
 //! Invariants
 //! - Every VLF but the current one is full (its blocks, the last one a filler if need be, end at
 //!   its end) or was never used.
-//! - Sequence numbers grow by one with each VLF taken, whatever its place in the file.
+//! - Sequence numbers grow by one with each VLF taken, in any file order.
 
 use extentdb_format::log::vlf::VLF_HEADER_AREA;
 use extentdb_format::log::{Parity, Vlf, VlfHeader};
-
-use crate::spec::Growth;
 
 /// The smallest VLF made: 248 KiB.
 pub(crate) const MIN_VLF_BYTES: u64 = 0x3e000;
@@ -29,7 +28,7 @@ const GRAIN: u64 = 0x2000;
 /// Format of the VLFs of SQL Server 2008.
 pub(crate) const VLF_FORMAT: u8 = 4;
 
-/// Sizes of the VLFs of a new file that has `bytes` behind its first page. The last one takes the
+/// Sizes of the VLFs of a new file that has `bytes` after its first page. The last one takes the
 /// remainder.
 pub(crate) fn sizes_of_new_file(bytes: u64) -> Vec<u64> {
     let (count, piece) = divide(bytes);
@@ -55,6 +54,17 @@ fn divide(bytes: u64) -> (u64, u64) {
     let count = (bytes / MIN_VLF_BYTES).clamp(1, count);
     let piece = (bytes / count / BOUNDARY * BOUNDARY).max(MIN_VLF_BYTES);
     (count, piece)
+}
+
+/// How a log file grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// By a number of pages.
+    Pages(u32),
+    /// By a percentage of its size.
+    Percent(u32),
+    /// Not at all.
+    None,
 }
 
 /// How the file grows, and how far.
@@ -103,7 +113,7 @@ pub(crate) fn next_use(header: &VlfHeader, sequence: u32) -> VlfHeader {
     }
 }
 
-/// Bytes of a VLF that blocks can lie in.
+/// Bytes of a VLF for blocks.
 pub(crate) fn body(vlf: &Vlf) -> u64 {
     vlf.header.size.saturating_sub(VLF_HEADER_AREA)
 }
@@ -151,7 +161,7 @@ impl VlfTable {
         &self.vlfs[index]
     }
 
-    /// The VLF with this sequence number, and its place in file order.
+    /// The VLF with this sequence number, and its index in file order.
     pub(crate) fn with_sequence(&self, sequence: u32) -> Option<&Vlf> {
         self.vlfs.iter().find(|vlf| sequence != 0 && vlf.header.sequence == sequence)
     }

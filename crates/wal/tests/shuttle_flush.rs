@@ -1,7 +1,7 @@
 //! Group commit under schedules that follow from a seed: `RUSTFLAGS="--cfg shuttle"`, and a target
 //! folder of its own.
 //!
-//! A caller that nobody wakes is a deadlock, which shuttle reports with the schedule that led to
+//! A caller that is not woken is a deadlock, which shuttle reports with the schedule that led to
 //! it.
 #![cfg(shuttle)]
 
@@ -31,8 +31,7 @@ impl Clock for NoTime {
     }
 }
 
-/// A file that gives way to others in the middle of a write, and refuses the durable ones from a
-/// number on.
+/// A file that yields in the middle of a write, and fails durable ones from a number on.
 #[derive(Debug)]
 struct Slow {
     file: Arc<dyn DiskFile>,
@@ -102,7 +101,7 @@ fn log(writes: u64) -> Arc<Log> {
     Arc::new(Log::create(slow, &spec, Arc::new(NoTime)).unwrap())
 }
 
-/// Appends a row of so many bytes, and makes it durable.
+/// Appends a row of `bytes` bytes, and makes it durable.
 fn commit(log: &Log, serial: u32, bytes: usize) -> Result<(), Error> {
     let row = vec![serial as u8; bytes];
     let header = RecordHeader {
@@ -125,8 +124,8 @@ fn commit(log: &Log, serial: u32, bytes: usize) -> Result<(), Error> {
 /// Of each committer: together they leave a VLF.
 const COMMITS: u32 = 3;
 
-/// Four committers, some with rows that fill a block, over a disk that takes so many durable
-/// writes.
+/// Four committers, some with rows that fill a block, over a disk that fails after a number of
+/// durable writes.
 fn commit_side_by_side(writes: u64) {
     let log = log(writes);
     let committers = (0..4u32).map(|number| {

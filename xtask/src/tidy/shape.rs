@@ -37,11 +37,13 @@ fn before_tests(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
     file.lines().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
 }
 
-/// True for what has no place to break: a text literal, a row of a table in a comment.
+/// True for what cannot be broken: a text literal, and in a comment the row of a table or a line
+/// of a drawing.
 fn is_one_piece(line: &str) -> bool {
     let line = line.trim_start();
     if line.starts_with("//") {
-        return line.trim_start_matches(['/', '!', ' ']).starts_with('|');
+        let is_row = line.trim_start_matches(['/', '!', ' ']).starts_with('|');
+        return is_row || line.contains(['│', '─', '→', '▶', '▼']);
     }
     line.contains('"') || line.ends_with('\\')
 }

@@ -1,8 +1,8 @@
 //! Repair at restart: pages that a crash tore are replaced by their images.
 //!
 //! Invariants
-//! - A page is replaced when it cannot be believed (its checksum or torn-page bits fail, it is
-//!   zeros, it names another page, it has no protection at all), and when it differs from its
+//! - A page is replaced when it is not trusted (its checksum or torn-page bits fail, it is zeros,
+//!   its header has another page id, it has no protection at all), and when it differs from its
 //!   newest image without being newer than it. The second rule does not depend on the checksum of
 //!   the format, which is a XOR: a sector of equal words counts as one of zeros, and a tear between
 //!   such two is not seen. The newest image is what the last write in place meant to put there, or
@@ -26,7 +26,7 @@ use extentdb_io::{Disk, DiskFile, Durability};
 
 use crate::load::accept;
 
-/// The area that a crash has left beside a database.
+/// The area that a crash has left.
 #[derive(Debug)]
 pub struct Area {
     file: Arc<dyn DiskFile>,
@@ -49,8 +49,8 @@ struct Newest {
 }
 
 impl Area {
-    /// Opens the area at `path`. None when its header was never completed: then nothing was written
-    /// in place under its protection.
+    /// Opens the area at `path`. None when its header was never completed: then no write in place
+    /// has used it.
     ///
     /// # Errors
     /// The disk refuses.
@@ -127,8 +127,7 @@ impl Area {
         Ok((read == PAGE_BYTES).then_some(page))
     }
 
-    /// Makes the area ready for another opening: all its pages are durable in place, and its images
-    /// are forgotten.
+    /// Empties the area for another opening: all its pages are durable in place.
     ///
     /// # Errors
     /// The disk refuses.

@@ -2,10 +2,13 @@
 //! them come to.
 //!
 //! ```text
-//! even     all of one length, back to back, beginning alike       nothing is written down for a record
-//! few      rows that begin like the one before, with few variable columns  only those are examined: no branch between them
-//! like     as many as begin like the one before                           only their variable columns are examined
-//! others   each by itself
+//! even   all of one length, back to back, beginning alike       nothing is written down for a
+//!                                                               record
+//! few    rows that begin like the one before, with few variable columns  only those are examined:
+//!                                                                        no branch between them
+//! like   as many as begin like the one before                           only their variable
+//!                                                                       columns are examined
+//! others each by itself
 //! ```
 
 use extentdb_base::size::PAGE_HEADER_BYTES;

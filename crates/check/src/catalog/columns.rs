@@ -2,7 +2,8 @@
 //! rows.
 //!
 //! ```text
-//! syscolpars (id, colid, xtype)   <->   sysrscols (rsid, rscolid, ti, offset, nullbit)    heap and clustered index
+//! syscolpars (id, colid, xtype) <-> sysrscols (rsid, rscolid, ti, offset, nullbit) heap and
+//!            clustered index
 //! ```
 //!
 //! What may differ in sound databases and is not judged:

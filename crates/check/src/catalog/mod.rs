@@ -2,9 +2,11 @@
 //! (`docs/check.md` 10).
 //!
 //! ```text
-//! rows      each system table once, as keys           sets of ids: memory by the size of the catalog, not of the database
+//! rows      each system table once, as keys           sets of ids: memory by the size of the
+//!                                                     catalog, not of the database
 //! relations "a row of A names a row of B"              what B does not have is a finding
-//! storage   indexes, their rowsets, partitions, roots   tables of the user: what two places say of one thing
+//! storage   indexes, their rowsets, partitions, roots   tables of the user: what two places say of
+//!                                                       one thing
 //! keys      columns of indexes
 //! columns   columns of tables, their positions in the rows
 //! types     types of columns

@@ -1,7 +1,8 @@
 //! Indexes against their rowsets.
 //!
 //! ```text
-//! sysidxstats (id, indid, rowset)  <->  sysrowsets (rowsetid, idmajor, idminor, numpart)  <->  sysallocunits (ownerid)
+//! sysidxstats (id, indid, rowset) <-> sysrowsets (rowsetid, idmajor, idminor, numpart) <->
+//!             sysallocunits (ownerid)
 //! ```
 //!
 //! Only heaps, clustered and nonclustered indexes of user tables are judged: what other indexes

@@ -1,12 +1,12 @@
 //! Nodes of off-row values: the records of text pages.
 //!
 //! ```text
-//! row column                     text page of the table's LOB or row-overflow unit
+//! row column                    text page of the table's LOB or row-overflow unit
 //!
-//! text pointer  ── text id ───>  root   kind 5 (4 in 2000)   level 1 ─┐   kind 0: small root, the value itself
-//! root in row   ── text id, size of each part, level ──┐              │   kind 8: an empty value
-//!                                                      ├─ size, id ─> inner  kind 2  level 0 ─┐
-//!                                                      └─ size, id ─> data   kind 3  <────────┘
+//! text pointer ── text id ───>  root   kind 5 (4 in 2000)   level 1 ─┐   kind 0: small root, the value itself
+//! root in row  ── text id, size of each part, level ──┐              │   kind 8: an empty value
+//!                                                     ├─ size, id ─> inner  kind 2  level 0 ─┐
+//!                                                     └─ size, id ─> data   kind 3  <────────┘
 //! ```
 //!
 //! Every node is referenced exactly once. All nodes of a value have its text id; the low 16 bits of

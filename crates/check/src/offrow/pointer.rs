@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! text, ntext, image; (max) types of a table with "large value types out of row": 16 bytes
-//!   00 00 d1 07 00 00 00 00 | 9a 00 00 00 01 00 | 00 00                    text id 131137536, root (1:154:0)
+//!   00 00 d1 07 00 00 00 00 | 9a 00 00 00 01 00 | 00 00          text id 131137536, root (1:154:0)
 //!
-//! (max) types, xml, large UDTs: 12 + 12 n bytes, first byte 4; columns pushed off the row: 24 bytes, first byte 2
+//! (max) types, xml, large UDTs: 12 + 12 n bytes, first byte 4; columns pushed off the row: 24
+//!       bytes, first byte 2
 //!   02 | 00 00 | 00 | 01 00 00 00 | 29 00 00 00 | 40 1f 00 00 | 75 46 03 00 01 00 | 00 00
-//!   tag  level        sequence      text id >> 16 end 8000      (1:214645)          slot 0      text id 2686976
+//!   tag  level   sequence   text id >> 16   end 8000   (1:214645)   slot 0   text id 2686976
 //! ```
 //!
 //! A (max) value of up to 8000 bytes may lie in the row-overflow unit, under a pointer with tag 2,

@@ -4,13 +4,15 @@
 //! node     references    that
 //! none     any           8965 for each
 //! one      none          8964
-//! one      one           8961: other text id (state 1), other size or content that exceeds it (2), another role, or a level
+//! one      one           8961: other text id (state 1), other size or content that exceeds it (2),
+//!                        another role, or a level
 //!                        that is not below its referrer's (4)
 //! one      several       of one text id: 8974; those with another text id: 8961
 //! one      of another table's row                           8925
 //! of no known kind                                          8962
 //! on a page of the wrong type                               8963
-//! and for every damaged value, once                         8929 on the row or index entry that owns it
+//! and for every damaged value, once                         8929 on the row or index entry that
+//!                                                           owns it
 //! ```
 //!
 //! What is not said

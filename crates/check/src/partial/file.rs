@@ -2,11 +2,12 @@
 //! up.
 //!
 //! ```text
-//! +0   "EXTDBCHK"   8 bytes
-//! +8   version      u16
-//! +10  digest       u64   of the database, its plan and the options: only partials of one digest can be added
-//! +18  partial      its fields in order
-//! end  checksum     u64   of everything before
+//! +0  "EXTDBCHK" 8 bytes
+//! +8  version    u16
+//! +10 digest     u64   of the database, its plan and the options: only partials of one digest can
+//!                      be added
+//! +18 partial    its fields in order
+//! end checksum   u64   of everything before
 //! ```
 //!
 //! Adding up is not idempotent: a partial that is added twice would count twice. What a partial

@@ -1,7 +1,8 @@
 //! IAM chains: which extents and single pages belong to which unit.
 //!
 //! ```text
-//! sysallocunits.pgfirstiam -> IAM page, sequence 0 -> IAM page, sequence 1 -> …      one page per interval and unit
+//! sysallocunits.pgfirstiam -> IAM page, sequence 0 -> IAM page, sequence 1 -> … one page per
+//!                          interval and unit
 //! ```
 //!
 //! Every chain is followed from the catalog; each IAM page is entered once, so no chain can be

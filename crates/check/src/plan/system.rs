@@ -2,9 +2,10 @@
 //! 1).
 //!
 //! ```text
-//! 5250          file header, boot page
-//! 7984 - 7988   leaf chains of sysallocunits (7), sysrowsets (5), sysrscols (3); in 2005 also 4, 13 and 15
-//! 8930          what they hold cannot be used
+//! 5250        file header, boot page
+//! 7984 - 7988 leaf chains of sysallocunits (7), sysrowsets (5), sysrscols (3); in 2005 also 4, 13
+//!      and 15
+//! 8930        what they hold cannot be used
 //! ```
 //!
 //! The tables that say where everything is are walked along their leaf links. A finding here is

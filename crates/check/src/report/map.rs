@@ -2,9 +2,9 @@
 //! report.
 //!
 //! ```text
-//! extents  0 1 2 3 4 5 6 7 8 9 …                1 TB has 16 million of them
-//! cells    |  0  |  1  |  2  |                  a power of two of extents each, so that there are at most 65,536
-//! runs     (0, 4, Orders) (4, 2, free) …        neighbouring cells with the same owner
+//! extents 0 1 2 3 4 5 6 7 8 9 …         1 TB has 16 million of them
+//! cells   |  0  |  1  |  2  |           2^n extents each: at most 65,536 cells
+//! runs    (0, 4, Orders) (4, 2, free) … neighbouring cells with the same owner
 //! ```
 //!
 //! A cell belongs to the owner of most of its extents. Faults are counted in their cell and never

@@ -2,10 +2,12 @@
 //! what most indexes consist of.
 //!
 //! ```text
-//! columns of 4 and 8 bytes  up to three                           hashed and combined in one loop, and the entries summed up
-//! others of 2 to 15 bytes   up to two, by their first and last    in the same loop
-//! what is left              each hashed in a loop of its own      combined before, one number per entry
-//! null bitmaps              tested in a loop before all others a NULL anywhere: the general way
+//! columns of 4 and 8 bytes up to three                           hashed and combined in one loop,
+//!                                                                and the entries summed up
+//! others of 2 to 15 bytes  up to two, by their first and last    in the same loop
+//! what is left             each hashed in a loop of its own      combined before, one number per
+//!                                                                entry
+//! null bitmaps             tested in a loop before all others a NULL anywhere: the general way
 //! ```
 
 use super::cross::CrossNumber;

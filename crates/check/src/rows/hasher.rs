@@ -1,9 +1,10 @@
 //! Rows as the lanes of the indexes they belong to, for a whole page at a time.
 //!
 //! ```text
-//! hashes      one per row and hashed column, column after column         each column once, however many indexes hold it
-//! combined    one per row for the index at hand: sum of hash × multiplier of its position in the key
-//! lanes       two of 64 bits, from the combined hash: what the hashes add up
+//! hashes   one per row and hashed column, column after column         each column once, however
+//!                                                                     many indexes hold it
+//! combined one per row for the index at hand: sum of hash × multiplier of its position in the key
+//! lanes    two of 64 bits, from the combined hash: what the hashes add up
 //! ```
 
 use extentdb_base::Rid;

@@ -1,9 +1,10 @@
 //! Rows in the wrong partition, verified again: 8984 with 8988.
 //!
 //! ```text
-//! scan         how many rows of each partition stand where          [`BoundaryCounts`]
-//! indexes      of which some rows lie elsewhere, and most do not: their partitions are read again
-//! rows         decoded by an independent way, and given to the whole function: the number they should have
+//! scan    how many rows of each partition stand where          [`BoundaryCounts`]
+//! indexes of which some rows lie elsewhere, and most do not: their partitions are read again
+//! rows    decoded by an independent way, and given to the whole function: the number they should
+//!         have
 //! ```
 //!
 //! Where functions lie in the catalog is known from descriptions only. So the rows themselves

@@ -1,10 +1,11 @@
 //! What a sql_variant says of its value (`docs/check.md` 5: legal inner type, version, length).
 //!
 //! ```text
-//! +0  type code     one that a variant can hold: no text, ntext, image, xml, rowversion, CLR type or variant
-//! +1  version       1
-//! +2  properties    scale; precision and scale; most bytes; most bytes and collation
-//!     value         as long as the type and its properties say
+//! +0 type code  one that a variant can hold: no text, ntext, image, xml, rowversion, CLR type or
+//!               variant
+//! +1 version    1
+//! +2 properties scale; precision and scale; most bytes; most bytes and collation
+//!    value      as long as the type and its properties say
 //! ```
 //!
 //! Integers and nvarchar were seen in real files. Of the other types only the properties and what

@@ -2,12 +2,13 @@
 //! keeping anything of its records.
 //!
 //! ```text
-//! words     up to three columns whose ranks are plain numbers, compared as one         int, bigint, datetime, date …
-//! value     one column of another kind: the same bytes, or compared                     char, binary, uniqueidentifier …
+//! words    up to three columns with numeric ranks, compared as one: int, datetime, date …
+//! value    one column of another kind, by its bytes: char, binary, uniqueidentifier …
 //!
-//! P17  5  3      value    words                the pairs of records that are equal in the first stage
-//! P17  5  9      same     (5, 3) < (5, 9)      are a range for the next one
-//! P18  2  1      rises
+//! P17  5 3      value    words                the pairs of records that are equal in the first
+//!                                             stage
+//! P17  5 9      same     (5, 3) < (5, 9)      are a range for the next one
+//! P18  2 1      rises
 //! ```
 //!
 //! A page that cannot be proven is not wrong: the caller compares each of its pairs.

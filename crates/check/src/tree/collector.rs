@@ -1,11 +1,15 @@
 //! What each page says about its tree, as multiset hashes and runs.
 //!
 //! ```text
-//! CHILD    + each child pointer: child, rung below           − each page but the root: itself, its rung
-//! SIB      + a page with a next page: itself, next, rung     − a page with a previous page: previous, itself, rung
-//! ADJ      + neighbouring children, of neighbouring pages, too   − a page with a previous page: previous, itself
-//! SEP      + each child but the leftmost of its level: child, key   − each page but that: itself, its first key
-//! runs     upper pages with their outermost children; leaves with their outermost keys
+//! CHILD + each child pointer: child, rung below           − each page but the root: itself, its
+//!                                                         rung
+//! SIB   + a page with a next page: itself, next, rung     − a page with a previous page: previous,
+//!                                                         itself, rung
+//! ADJ   + neighbouring children, of neighbouring pages, too   − a page with a previous page:
+//!                                                             previous, itself
+//! SEP   + each child but the leftmost of its level: child, key   − each page but that: itself, its
+//!                                                                first key
+//! runs  upper pages with their outermost children; leaves with their outermost keys
 //! ```
 //!
 //! CHILD, SIB and ADJ balance and every upper level is one run: then each page has its parent, and

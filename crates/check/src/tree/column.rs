@@ -2,12 +2,12 @@
 //! compare.
 //!
 //! ```text
-//! numbers, dates, bit    a rank: an unsigned number in the same order                 tinyint … decimal(38), datetimeoffset
-//! uniqueidentifier       a rank, too: stored bytes 10 - 15, 8 - 9, 6 - 7, 4 - 5, 0 - 3
-//! binary, rowversion     byte by byte
-//! locator of a heap row  both byte by byte and by its parts, or not at all
-//! char, nchar            by their collation, where no character of uncertain weight can matter
-//! sql_variant, unknown   only whether they are the same bytes
+//! numbers, dates, bit   a rank: an unsigned number in the same order: tinyint … decimal(38)
+//! uniqueidentifier      a rank, too: stored bytes 10 - 15, 8 - 9, 6 - 7, 4 - 5, 0 - 3
+//! binary, rowversion    byte by byte
+//! locator of a heap row both byte by byte and by its parts, or not at all
+//! char, nchar           by their collation, where no character of uncertain weight can matter
+//! sql_variant, unknown  only whether they are the same bytes
 //! ```
 //!
 //! NULL comes first. What is not known for certain is no order at all, never a guess.

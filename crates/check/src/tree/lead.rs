@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! ranks of a column      17    19    19    40    31   taken out of all records, in one loop
-//! pairs of neighbours       <     =     <     >       compared in another: nothing in it depends on what they are
+//! pairs of neighbours       <     =     <     >       compared in another: nothing in it depends
+//!                                                     on what they are
 //! next column                     <                   of those that are equal the same
 //! what is not ascending after the last column is doubtful: the whole keys decide
 //! ```

@@ -2,9 +2,11 @@
 //! they could not prove.
 //!
 //! ```text
-//! upper      60 bytes per run of pages above the leaves                 under one percent of an index at worst
-//! leaves     76 bytes per run of leaves                                 together with `unproven` within a budget
-//! unproven   12 bytes per pair of leaves whose keys were not distinguished
+//! upper    60 bytes per run of pages above the leaves                 under one percent of an
+//!                                                                     index at worst
+//! leaves   76 bytes per run of leaves                                 together with `unproven`
+//!                                                                     within a budget
+//! unproven 12 bytes per pair of leaves whose keys were not distinguished
 //! ```
 //!
 //! Invariants

@@ -2,11 +2,11 @@
 //! pass of `docs/check.md` 18.
 //!
 //! ```text
-//! level 2                 [ · | k ]                 k bounds everything left and right of it, down to the leaves
-//!                       ╱           ╲
-//! level 1          [ a | b ]     [ f | g ]          b < k ≤ f        f itself bounds nothing: a search for less than f that
-//!                       │           │                                came here goes to its first child all the same
-//! level 0             high          low             high < k ≤ low
+//! level 2        [ · | k ]        k bounds everything left and right of it, down to the leaves
+//!              ╱           ╲
+//! level 1 [ a | b ]     [ f | g ] b < k ≤ f        f bounds nothing: a search for less than f that
+//!              │           │                       came here goes to its first child all the same
+//! level 0    high          low    high < k ≤ low
 //! ```
 //!
 //! The walk follows the pointers of the parents from the root, left to right. One thread at a time

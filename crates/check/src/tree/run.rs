@@ -5,7 +5,8 @@
 //! run of upper pages   first, its prev ‥ last, its next     first child ‥ last child
 //! run of leaves        first, its prev ‥ last, its next     lowest key  ‥ highest key, as prefixes
 //!
-//! A and B are one run when A.last.next = B.first and B.first.prev = A.last; of upper pages this states that A's last child
+//! A and B are one run when A.last.next = B.first and B.first.prev = A.last; of upper pages this
+//!   states that A's last child
 //! is followed by B's first, of leaves the keys of B must come after those of A
 //! ```
 //!

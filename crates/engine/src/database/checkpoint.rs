@@ -132,7 +132,7 @@ impl Database {
             |unit: &&Arc<Unit>| counted.get(&unit.id()).map_or(0, |(_, at)| *at) != unit.counts().1;
         let units = self.catalog.units.all().iter().filter(has_changed).count();
         let extents =
-            self.space.unmarked_extents() + self.space.unsettled_hints() + self.unsettled_pages();
+            self.space.unmarked_extents() + self.space.stale_hints() + self.unsettled_pages();
         let active = self.transactions.with_active(<[_]>::len);
         let bytes = 1024 + EXTENT_BYTES * extents + UNIT_BYTES * units + ACTIVE_BYTES * active;
         Ok(self.log.ensure(bytes as u64)?)
@@ -143,7 +143,7 @@ impl Database {
             .all_tables()
             .iter()
             .filter_map(|table| table.heap())
-            .map(|heap| heap.unsettled_pages())
+            .map(|heap| heap.stale_pfs_pages())
             .sum()
     }
 
@@ -210,7 +210,7 @@ impl Database {
         self.write_heap_free_space()?;
         self.write_file_sizes()?;
         self.write_counts()?;
-        self.space.settle_hints()?;
+        self.space.update_hints()?;
         self.space.mark_changed()?;
         let minimum = self.log_active(begin)?;
         self.log.flush_all()?;
@@ -250,7 +250,7 @@ impl Database {
         let _ddl = lock(&self.ddl);
         let heaps = self.catalog.all_tables().into_iter().filter_map(|table| table.heap());
         for heap in heaps.filter(|heap| !self.catalog.is_dropped(heap.unit().id())) {
-            skip_suspect(heap.settle().map_err(Error::from))?;
+            skip_suspect(heap.update_pfs().map_err(Error::from))?;
         }
         Ok(())
     }

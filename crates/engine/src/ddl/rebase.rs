@@ -123,7 +123,7 @@ impl StatementContext<'_> {
         verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
         self.leave(table, old);
         if let Base::Heap(heap) = &old.base {
-            heap.settle()?;
+            heap.update_pfs()?;
         }
         let mut freed = Freed::default();
         for unit in old.units() {

@@ -91,7 +91,7 @@ impl Session<'_> {
             // From here on PFS is not told of its pages any more; a rollback brings back what it
             // knows now.
             if let Base::Heap(heap) = &storage.base {
-                heap.settle()?;
+                heap.update_pfs()?;
             }
             // Before its rows go: nobody else touches them from here on.
             db.catalog.drop_all(&storage);
@@ -115,7 +115,7 @@ impl Session<'_> {
             table.verify_unreferenced(&old, "truncate")?;
             context.leave(table, &old);
             if let Base::Heap(heap) = &old.base {
-                heap.settle()?;
+                heap.update_pfs()?;
             }
             let mut freed = Freed::default();
             for unit in old.units() {

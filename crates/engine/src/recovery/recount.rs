@@ -54,7 +54,7 @@ impl Database {
         if let Some(heap) = self.catalog.table_of(unit.id()).and_then(|table| table.heap()) {
             let pages = self.space.pages_of(unit)?;
             let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));
-            heap.settle_after_crash(pages)?;
+            heap.update_pfs_after_crash(pages)?;
         }
         let counts = self.count(unit)?;
         unit.set_counts(counts);

@@ -23,7 +23,7 @@ impl Recovery {
     /// Reserves what open transactions have freed: it is not allocated before they are undone.
     pub(crate) fn reserve_freed(&mut self, space: &Space) -> Result<(), Error> {
         for freed in std::mem::take(&mut self.analysis.freed).values() {
-            space.take_back(freed)?;
+            space.retake(freed)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use extentdb_base::sync::{Arc, MutexGuard, lock};
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::heap::{Heap, KeptBack, RowLocks};
+use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::Transaction;
 use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource, Timeout};
@@ -37,7 +37,7 @@ pub(crate) struct StatementContext<'d> {
     pub(super) deadlock_priority: i8,
     pub(super) tx: Option<Transaction>,
     /// Space of heap pages that is reserved until the transaction ends, for its undo.
-    pub(super) reserved: Vec<(Arc<Heap>, KeptBack)>,
+    pub(super) reserved: Vec<(Arc<Heap>, ReservedRoom)>,
     /// The table that the transaction locked last, and its mode: table locks are held to its end.
     last_table: Option<(ObjectId, LockMode)>,
     pub(super) isolation: Isolation,
@@ -204,7 +204,7 @@ impl<'d> StatementContext<'d> {
     }
 
     /// Keeps space of heap pages reserved until the transaction ends.
-    pub(crate) fn reserve(&mut self, heap: &Arc<Heap>, reserved: Vec<KeptBack>) {
+    pub(crate) fn reserve(&mut self, heap: &Arc<Heap>, reserved: Vec<ReservedRoom>) {
         self.reserved.extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
     }
 

@@ -100,11 +100,14 @@ pub(crate) fn partition_index_byte(db: &Candidates<'_>, rng: &mut SplitMix64) ->
 pub(crate) fn locator(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
     let (found, slot, ranges) = db.pick_row(rng, db.entries(), |found, slot, _| {
         let sources = db.sources(&found.partition);
-        let index = db.table(&found.partition)?.indexes.iter().find(|index| index.id == found.partition.index)?;
+        let mut indexes = db.table(&found.partition)?.indexes.iter();
+        let index = indexes.find(|index| index.id == found.partition.index)?;
         let is_own = |source: &Source| {
-            matches!(source, Source::Column(id) if index.columns.iter().any(|own| own.column_id == *id))
+            let Source::Column(id) = source else { return false };
+            index.columns.iter().any(|own| own.column_id == *id)
         };
-        let other = (0..found.slots()).find(|other| *other != slot && found.record(*other).is_some())?;
+        let mut slots = 0..found.slots();
+        let other = slots.find(|other| *other != slot && found.record(*other).is_some())?;
         let partition = |column: &PhysicalColumn| {
             let range = span(&found.page, slot, column)?;
             let bytes = value(&found.page, other, column)?;
@@ -112,7 +115,9 @@ pub(crate) fn locator(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault
         };
         let locator = sources.iter().filter(|(_, source)| !is_own(source));
         let ranges: Option<Vec<_>> = locator.map(|(column, _)| partition(column)).collect();
-        ranges.filter(|ranges| ranges.iter().any(|(range, bytes)| found.page.get(range.clone()) != Some(bytes)))
+        ranges.filter(|ranges| {
+            ranges.iter().any(|(range, bytes)| found.page.get(range.clone()) != Some(bytes))
+        })
     })?;
     let fault = changed(db, &found, |page| put_all(page, &ranges), PAIR)?;
     Some(fault.permit(DISORDER).at_slot(slot))

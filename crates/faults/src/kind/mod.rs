@@ -27,7 +27,10 @@ use crate::fault::{Fault, Repair};
 pub use harmless::Harmless;
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])* $kind:ident $name:literal rows $rows:tt $repair:ident needs $needs:tt by $function:path,)*) => {
+    ($(
+        $(#[doc = $doc:literal])*
+        $kind:ident $name:literal rows $rows:tt $repair:ident needs $needs:tt by $function:path,
+    )*) => {
         /// A kind of fault.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Kind {
@@ -454,13 +457,14 @@ kinds! {
 const GROUPS: [u16; 10] = [1, 21, 55, 86, 92, 103, 125, 141, 151, 155];
 
 impl Kind {
-    /// The kind of a name.
+    /// The kind of a name. Names that begin with `catalogue-`, as they did once, are still known.
     ///
     /// # Errors
     /// There is none; the error lists all.
     pub fn from_name(name: &str) -> Result<Kind, Error> {
         let known = || Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        let kind = Kind::ALL.iter().find(|kind| kind.name() == name).copied();
+        let today = name.replacen("catalogue-", "catalog-", 1);
+        let kind = Kind::ALL.iter().find(|kind| kind.name() == today).copied();
         kind.ok_or_else(|| Error::UnknownKind { name: name.to_owned(), known: known() })
     }
 

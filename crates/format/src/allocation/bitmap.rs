@@ -29,7 +29,9 @@
 
 use std::ops::Range;
 
-use extentdb_base::size::{EXTENTS_PER_GAM, PAGE_BYTES, PAGES_PER_GAM, PAGES_PER_PFS};
+use extentdb_base::size::{
+    EXTENTS_PER_GAM, PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS,
+};
 use extentdb_base::{AllocUnitId, FileId, PageId};
 
 use super::{Frame, MapFault, PageStamp};
@@ -54,6 +56,12 @@ const HEAD: Range<usize> = 100..190;
 const FREE: Range<usize> = 8182..8188;
 
 const _: () = assert!(BITMAP_BYTES == 7988 && BITMAP_OFFSET + BITMAP_BYTES == FREE.start);
+
+/// Does this extent of a file begin with a map page? It is never handed out.
+pub fn is_fixed_extent(extent: u32) -> bool {
+    let first = extent.saturating_mul(PAGES_PER_EXTENT);
+    first.is_multiple_of(PAGES_PER_PFS) || first.is_multiple_of(PAGES_PER_GAM)
+}
 
 /// The maps that exist once per interval of every data file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

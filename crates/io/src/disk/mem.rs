@@ -1,16 +1,16 @@
 //! A disk in memory: that of tests and of simulation.
 //!
 //! ```text
-//! file   live       what reads see
-//!        durable    what is certain to survive
-//!        unsynced   per sector of 512 bytes: the contents it was given since, oldest first, each with its write
+//! file live     what reads see
+//!      durable  what is certain to survive
+//!      unsynced per sector of 512 bytes: its contents since, oldest first, each with its write
 //! ```
 //!
-//! [`MemDisk::crash`] makes the disk that a power cut would leave: of the writes that are not
-//! durable, each survives, vanishes or is torn, whatever came before or after it. [`MemDisk::kill`]
-//! makes the disk that the death of the process would leave: whatever a call that returned has
-//! written is there, durable or not. [`MemDisk::fail_after`] ends all work in the middle of a call:
-//! that call may have reached the disk or not, and every later one fails.
+//! [`MemDisk::crash`] makes the disk that a power failure would leave: of the writes that are not
+//! durable, each survives, is lost or is torn, independently of the others. [`MemDisk::kill`] makes
+//! the disk that the death of the process would leave: the writes of all calls that returned
+//! remain, durable or not. [`MemDisk::fail_after`] ends all work in the middle of a call: that call
+//! may have reached the disk or not, and every later one fails.
 //!
 //! [`MemDisk::set_capacity`] limits the room that all files take together, in blocks of 4,096
 //! bytes. Holes take none until they are written.
@@ -53,7 +53,7 @@ pub struct MemDisk {
     room: Arc<Room>,
 }
 
-/// The calls that are left before the power goes.
+/// I/O calls left before the power failure.
 #[derive(Debug)]
 struct Power(AtomicU64);
 
@@ -63,11 +63,11 @@ impl Default for Power {
     }
 }
 
-/// What a call meets.
+/// Outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Supply {
     On,
-    /// The power goes during this call.
+    /// Power failure during this call.
     Going,
     Off,
 }
@@ -79,7 +79,7 @@ impl Power {
         left != UNLIMITED && left <= calls as u64
     }
 
-    /// Is there still a call that works, or that meets the end?
+    /// Is there a call left that works, or that is interrupted?
     fn draws(&self) -> bool {
         self.0.load(Ordering::Acquire) > 0
     }
@@ -89,8 +89,8 @@ impl Power {
             UNLIMITED => Some(UNLIMITED),
             left => Some(left.saturating_sub(1)),
         };
-        // One is added to the number of calls that still work: 1 means that this call meets the
-        // cut, 0 that it is over.
+        // One is added to the number of calls that still work: 1 means that this call is
+        // interrupted, 0 that the power is lost.
         match self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, step) {
             Ok(0) => Supply::Off,
             Ok(1) => Supply::Going,
@@ -112,20 +112,20 @@ impl MemDisk {
         Self::default()
     }
 
-    /// After `calls` more I/O calls the power goes, or the process dies: the next call fails, and
-    /// every call after it fails with [`Error::PowerLost`]. What is left is said by
-    /// [`crash`](Self::crash), where all that is unsynced is unsure, or by [`kill`](Self::kill),
+    /// After `calls` more I/O calls the power fails, or the process dies: the next call fails, and
+    /// every call after it fails with [`Error::PowerLost`]. What remains is decided by
+    /// [`crash`](Self::crash), where all unsynced writes are uncertain, or by [`kill`](Self::kill),
     /// where only the call that failed is.
     pub fn fail_after(&self, calls: u64) {
         self.power.0.store(calls.saturating_add(1).min(UNLIMITED - 1), Ordering::Release);
     }
 
-    /// Is the power gone?
+    /// Has the power failed?
     pub fn is_dark(&self) -> bool {
         self.power.0.load(Ordering::Acquire) == 0
     }
 
-    /// The disk that a power cut at this moment would leave. This disk stays as it is.
+    /// The disk that a power failure at this moment would leave. This disk stays as it is.
     pub fn crash(&self, keep: &mut dyn Rng) -> MemDisk {
         self.crash_by(keep, &|_| SECTOR_BYTES)
     }
@@ -202,7 +202,7 @@ impl MemDisk {
         lock(&self.files).get(path).map(|node| lock(&node.bytes).live.clone())
     }
 
-    /// Puts a file on the disk, durable, in place of one that may be there.
+    /// Stores a file on the disk, durable; replaces an existing one.
     pub fn put(&self, path: &Path, contents: Vec<u8>) {
         let node = Arc::new(Node::of(Bytes::with(contents)));
         self.room.charge(lock(&node.bytes).blocks.count());

@@ -1,24 +1,24 @@
 //! The file system as a [`Disk`], and how its writes become durable.
 //!
 //! ```text
-//! mode          Deferred write    Through write               sync
-//! ForcedFlush   direct            direct, fdatasync           fdatasync
-//! Fua           direct            direct with RWF_DSYNC       fdatasync
-//! DirectOnly    direct            direct                      nothing, unless a write could not go direct
+//! mode          Deferred write    Through write             sync
+//! ForcedFlush   direct            direct, fdatasync         fdatasync
+//! Fua           direct            direct with RWF_DSYNC     fdatasync
+//! DirectOnly    direct            direct                    nothing, unless a write was not direct
 //! ```
 //!
 //! The kernel turns a direct write with `RWF_DSYNC` into forced unit access where the device has it
-//! (or has no volatile cache) and the place was written before; elsewhere it flushes by itself. It
-//! is asked per write, never by the open flag: data pages must not pay for what log blocks need.
-//! Deferred writes go direct in every mode: one that the kernel has taken is not cut short when the
-//! process dies. A write that is not aligned for the device takes the page cache, in every mode,
-//! and is then flushed.
+//! (or has no volatile cache) and the blocks were written before; elsewhere it flushes by itself.
+//! It is requested per write, never by the open flag: data pages must not pay for what log blocks
+//! need. Deferred writes are direct in every mode: one that the kernel has taken is not cut short
+//! when the process dies. A write that is not aligned for the device takes the page cache, in every
+//! mode, and is then flushed.
 //!
 //! `DirectOnly` is for media that are declared stable. A file with holes is still flushed in that
 //! mode: a write into a hole changes the file system's own records, and those are in its journal
 //! first.
 //!
-//! A [`Backend`] decides how writes are handed to the system. Single writes and reads are system
+//! A [`Backend`] decides how writes are submitted to the system. Single writes and reads are system
 //! calls; batches of writes ([`DiskFile::write_many`]) go through io_uring, past the page cache, in
 //! every mode, where the system lets us have one:
 //!
@@ -62,8 +62,8 @@ pub enum DurabilityMode {
     /// Direct writes, the durable ones with `RWF_DSYNC`: no flush where the device supports forced
     /// unit access.
     Fua,
-    /// Direct writes and no flush. **Loses acknowledged work in a power cut unless the device's
-    /// cache is not volatile.**
+    /// Direct writes and no flush. **Loses acknowledged writes in a power failure unless the
+    /// device's cache is not volatile.**
     DirectOnly,
     /// [`Fua`](Self::Fua) where the device has no volatile cache or supports forced unit access,
     /// else [`ForcedFlush`](Self::ForcedFlush). Asked per file.
@@ -90,7 +90,7 @@ pub enum Backend {
 pub struct DurabilityReport {
     /// The file.
     pub path: PathBuf,
-    /// What was asked for.
+    /// As requested.
     pub asked: DurabilityMode,
     /// What is done; never [`DurabilityMode::Auto`].
     pub chosen: DurabilityMode,
@@ -103,10 +103,9 @@ pub struct DurabilityReport {
     pub direct: bool,
     /// The choice in a sentence.
     pub reason: &'static str,
-    /// How writes are handed to the system: what was asked for, or [`Backend::Plain`] where there
-    /// is no io_uring.
+    /// How writes are submitted: as requested, or [`Backend::Plain`] where there is no io_uring.
     pub backend: Backend,
-    /// Why there is no io_uring though it was asked for.
+    /// Why there is no io_uring though it was requested.
     pub refusal: Option<String>,
 }
 

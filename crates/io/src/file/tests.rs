@@ -168,3 +168,17 @@ fn a_direct_read_ends_with_a_file_of_whole_blocks() {
         assert_eq!(direct.read_at(0, &mut buf, 4 * BLOCK_BYTES).unwrap(), 2 * BLOCK_BYTES);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_just_written_is_cached_and_a_hole_is_not_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = File::create_new(dir.path().join("fresh")).unwrap();
+    assert_eq!(file.cached_fraction(), None, "no data, no share");
+    file.write_all_at(0, &vec![7; 1 << 20]).unwrap();
+    if let Some(share) = file.cached_fraction() {
+        assert_eq!(share, 1.0);
+        file.set_len(1 << 40).unwrap();
+        assert_eq!(file.cached_fraction(), None, "every sample lies in the hole");
+    }
+}

@@ -4,7 +4,7 @@
 //! ranges   |###|  |####|           |##|            what is worth reading, per file, ascending
 //! bridged  |###########|           |##|            a gap shorter than a seek is read along
 //! chunks   |####|####|#|           |##|            cut to size
-//! order    chunks of all files, each at the place in the plan that it has in its file
+//! order    chunks of all files, at the same position in the plan as in the file
 //! ```
 //!
 //! Files are drained in proportion to their size, so that they end together and all devices work
@@ -22,7 +22,7 @@ pub struct Chunk {
 }
 
 /// Chunks of at most `chunk_bytes` that cover the ascending `ranges` of each file. Gaps of at most
-/// `max_gap` bytes are covered as well: whoever asked for the ranges must know what to ignore.
+/// `max_gap` bytes are covered as well: the caller ignores them.
 ///
 /// # Panics
 /// When `chunk_bytes` is 0.
@@ -47,7 +47,7 @@ pub fn plan(files: &[Vec<Range<u64>>], max_gap: u64, chunk_bytes: u64) -> Vec<Ch
     placed.into_iter().map(|(_, chunk)| chunk).collect()
 }
 
-/// Joins ranges that lie close together and drops empty ones.
+/// Joins adjacent ranges and drops empty ones.
 fn bridge(ranges: &[Range<u64>], max_gap: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for range in ranges.iter().filter(|range| range.start < range.end) {

@@ -6,10 +6,10 @@
 //!
 //! Invariants
 //! - At most `limit` buffers exist; they are made when first needed and then reused.
-//! - When the last reader leaves, waiting consumers wake and find the end; when the last consumer
-//!   leaves, waiting readers wake and stop. Both leave by dropping a guard, so a panic on one side
-//!   never leaves the other asleep.
-//! - A cancelled run ends: whoever is awake sees the flag at the next buffer, and each buffer
+//! - When the last reader leaves, waiting consumers wake at the end; when the last consumer leaves,
+//!   waiting readers wake and stop. Both leave by dropping a guard, so a panic on one side never
+//!   leaves the other asleep.
+//! - A cancelled run ends: a running thread sees the flag at the next buffer, and each buffer
 //!   handed over wakes somebody.
 
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ use crate::error::Error;
 pub(super) struct Filled {
     pub(super) request: Request,
     pub(super) buf: AlignedBuf,
-    /// Where in `buf` the bytes lie.
+    /// Range of the bytes in `buf`.
     pub(super) data: Result<Range<usize>, Error>,
 }
 
@@ -73,7 +73,7 @@ impl Ring {
         self.depth
     }
 
-    /// A buffer to fill; waits for one. `None` when nobody would read it any more.
+    /// A buffer to fill; waits for one. `None` when no consumer is left.
     pub(super) fn take_free(&self, cancel: &AtomicBool) -> Option<AlignedBuf> {
         let mut state = lock(&self.state);
         loop {
@@ -92,7 +92,7 @@ impl Ring {
         }
     }
 
-    /// Hands a filled buffer to whichever consumer comes next.
+    /// Passes a filled buffer to the next consumer.
     pub(super) fn put_filled(&self, filled: Filled) {
         lock(&self.state).filled.push_back(filled);
         self.has_filled.notify_one();

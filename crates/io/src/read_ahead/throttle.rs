@@ -1,9 +1,9 @@
-//! The rate limit: so many bytes per second, over all threads together.
+//! The rate limit: bytes per second, over all threads together.
 //!
-//! A token bucket kept as one number, the time at which the next byte is due. Each request moves it
-//! on by its own length and waits for the time it found there; so requests are let through one
-//! after the other, in the order they came, and the average never exceeds the rate. Time that was
-//! not used is kept for a tenth of a second, no longer.
+//! A token bucket kept as one number, the time at which the next byte is due. Each request advances
+//! it by its own length and waits for the old value; so requests pass one after the other, in order
+//! of arrival, and the average never exceeds the rate. Time that was not used is kept for a tenth
+//! of a second, no longer.
 
 use std::num::NonZeroU64;
 use std::time::Duration;

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! rows ──▶ one leaf of them ──full──▶ system transaction: FORMAT_PAGE, INSERT_ROWS of all of them, the link from the leaf before,
-//!                                     INSERT_ROWS of its separator into the last page above; that one is split, or gets a root
+//!                                     INSERT_ROWS of its separator above; a full page is split
 //!                                     on top, as for any other separator
 //! ```
 //!
-//! Every leaf leaves a sound tree. Nothing of it belongs to the caller's transaction, so that
-//! undoing that takes no row back: the unit must be one that the transaction has made, which goes
-//! with its row in `sysallocunits` and all that it owns.
+//! The tree is sound after every leaf. The rows do not belong to the caller's transaction, so that
+//! its rollback removes no row: the unit must be one that the transaction has created, which is
+//! freed with its row in `sysallocunits`.
 //!
 //! Leaves are filled to a part of their room, with `pads` also the pages above, which take two
 //! records at least.
@@ -34,7 +34,7 @@ use super::split::{OLD, Want, refuse_held};
 use super::system::{Held, Outcome};
 use crate::error::Error;
 
-/// What a page of a unit may take of the log when the unit is given back.
+/// Log bytes per page that freeing the unit may need.
 const GIVING_BACK_LOG_BYTES: u64 = 512;
 /// A root more for each level, and a split of each.
 const STEPS_MAX: usize = 100;
@@ -49,7 +49,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Bytes of a page with so many that stay free.
+    /// Bytes of a page to fill at a fill factor.
     fn free_bytes(self) -> usize {
         let percent = if self.percent == 0 { 100 } else { usize::from(self.percent.min(100)) };
         PAGE_BODY_BYTES * (100 - percent) / 100
@@ -60,7 +60,7 @@ impl Fill {
 struct Builder<'r, 't> {
     tree: &'t Tree,
     fill: Fill,
-    /// The rows of the leaf that comes next.
+    /// The rows of the next leaf.
     rows: Vec<Cow<'r, [u8]>>,
     /// What they take, with their slots.
     bytes: usize,
@@ -77,8 +77,8 @@ impl Tree {
     ///
     /// # Errors
     /// Those of the iterator; [`Error::NotEmpty`]; [`Error::Duplicate`] for two rows with one key,
-    /// at no place, and [`Error::OutOfOrder`]. What has been written until then stays, a sound tree
-    /// of the first rows.
+    /// at no place, and [`Error::OutOfOrder`]. What has been written until then remains: a sound
+    /// tree of the first rows.
     pub fn build<'c, E: From<Error>>(
         &self,
         tx: &mut Transaction,
@@ -133,14 +133,14 @@ impl Tree {
         })
     }
 
-    /// Two rows that are to come have one key.
+    /// Two rows of the input have the same key.
     fn twice(&self) -> Error {
         Error::Duplicate { unit: self.unit.id(), at: Rid::new(PageId::NONE, 0) }
     }
 }
 
 impl<'r> Builder<'r, '_> {
-    /// The next row; its key is behind that of the one before.
+    /// The next row; its key is greater than that of the row before.
     fn add(&mut self, tx: &mut Transaction, row: Cow<'r, [u8]>) -> Result<(), Error> {
         let bytes = room_on(self.tree.leaf_kind(), row.len()) + SLOT_BYTES;
         let most = PAGE_BODY_BYTES - self.fill.free_bytes();
@@ -212,7 +212,7 @@ impl Tree {
         Ok(root.unwrap_or(PageId::NONE))
     }
 
-    /// A leaf behind the last one.
+    /// A leaf after the last one.
     fn next_leaf(
         &self,
         tx: &Transaction,
@@ -260,7 +260,7 @@ impl Tree {
         }
         Err(Error::Corrupt {
             page: self.unit.root(),
-            what: "does not lead to the room that was made below it",
+            what: "does not point to the page that was split below it",
         })
     }
 
@@ -269,12 +269,12 @@ impl Tree {
         let way = self.descend::<PageReadGuard, Vec<Step>>(Towards::Before(None))?;
         match way {
             Some((leaf, steps)) if leaf.id() == last => Ok(steps),
-            // Somebody else has put rows behind.
+            // Another session has inserted rows after it.
             _ => Err(Error::NotEmpty { unit: self.unit.id() }),
         }
     }
 
-    /// Formats a leaf behind another one and puts its rows there; it is latched then.
+    /// Formats a leaf after another one and inserts its rows; it stays latched.
     fn format_leaf(
         &self,
         sys: &mut Transaction,

@@ -1,13 +1,13 @@
-//! The leaves of a tree along their links, whatever their keys are: how the rows of a tree are read
-//! whose keys do not lie in the order of their sort keys.
+//! The leaves of a tree along their links, whatever their keys are: how a tree is read whose keys
+//! are not in the order of their sort keys.
 //!
 //! ```text
-//! root ─▶ leftmost leaf ⇄ leaf ⇄ leaf      keys are read by nobody on the way
+//! root ─▶ leftmost leaf ⇄ leaf ⇄ leaf      no key is read
 //! ```
 //!
 //! Invariants
-//! - Each leaf is read once: a chain that leads back to one of its leaves is an error.
-//! - Nobody changes the structure of the tree meanwhile; the caller sees to that. Rows of a tree
+//! - Each leaf is read once: a chain that returns to one of its leaves is an error.
+//! - The caller ensures that the structure of the tree does not change meanwhile. Rows of a tree
 //!   out of order are not changed at all.
 
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ impl LeafChain<'_> {
         if let Some(guard) = &guard
             && !self.seen.insert(guard.id())
         {
-            return Err(Error::Corrupt { page: guard.id(), what: "comes twice in its chain" });
+            return Err(Error::Corrupt { page: guard.id(), what: "occurs twice in its chain" });
         }
         Ok(guard)
     }

@@ -1,10 +1,10 @@
 //! Where a page is cut when it is split.
 //!
 //! ```text
-//! records as they are to lie   │ 0 │ 1 │ new │ 2 │ 3 │ 4 │
-//! halves                                      ▲             the sizes differ least, and both fit
-//! a run                                  ▲                  the new one ends the page before
-//! rows come late                                     ▲      a tenth stays free before
+//! records as they are to lie │ 0 │ 1 │ new │ 2 │ 3 │ 4 │
+//! halves                                    ▲            the sizes differ least, and both fit
+//! a run                                ▲                 the new record ends the old page
+//! rows come late                                   ▲     a tenth stays free before
 //! ```
 
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -14,14 +14,14 @@ use super::page::{Node, SLOT_BYTES};
 use super::split::{Need, Place};
 use crate::error::Error;
 
-/// What stays free on the last leaf of a tree for rows that come late when it is split.
+/// Bytes that stay free on the last leaf of a tree for late rows when it is split.
 const LATE_BYTES: usize = PAGE_BODY_BYTES / 10;
 
 /// The first slot that is to leave a page so that there is room for a record.
 ///
-/// The records as they are to lie are cut where the halves differ least among the places where both
-/// fit, unless a leaf has a [insert_pattern](super::insert_pattern). A record counts with what is
-/// `reserved` for its slot: the longest that an undo makes it.
+/// The records, the new one included, are cut where the halves differ least among the positions
+/// where both fit, unless a leaf has an [insert pattern](super::insert_pattern). A record counts
+/// with what is `reserved` for its slot: the longest that an undo makes it.
 pub(super) fn cut_at(
     node: Node<'_>,
     need: &Need<'_>,
@@ -34,10 +34,7 @@ pub(super) fn cut_at(
     let sizes = sizes?;
     let is_last = need.place == Place::New(node.slot_count()) && node.next().is_none();
     let size = node.room(need.row.len()) + SLOT_BYTES;
-    let corrupt = Error::Corrupt {
-        page: node.id(),
-        what: "has no room and nothing to give away",
-    };
+    let corrupt = Error::Corrupt { page: node.id(), what: "is full and cannot be split" };
     let cut = match need.place {
         Place::New(slot) if node.is_leaf() => {
             cut_for_new(&sizes, slot.into(), size, insert_pattern)
@@ -51,7 +48,7 @@ pub(super) fn cut_at(
     cut.filter(is_sound).map(|cut| cut as u16).ok_or(corrupt)
 }
 
-/// `sizes` are those of the records there are; the new one comes before record `slot`.
+/// `sizes` are those of the existing records; the new one is inserted before record `slot`.
 fn cut_for_new(
     sizes: &[usize],
     slot: usize,
@@ -69,8 +66,7 @@ fn cut_for_new(
         // The new record is in the left half.
         Some(cut) if slot < cut => Some(cut - 1),
         Some(cut) => Some(cut),
-        // It fits beside neither of its neighbours: the page is cut at its place, and once more
-        // there.
+        // It fits with neither of its neighbours: the page is cut at its slot, and once more there.
         None => Some(slot),
     }
 }
@@ -86,8 +82,8 @@ fn balanced(sizes: &[usize]) -> Option<usize> {
     cut_near(sizes, sizes.iter().sum::<usize>() / 2)
 }
 
-/// Where to cut a run of records so that each part fits on a page and the first one has about so
-/// many bytes.
+/// Where to cut a run of records so that each part fits on a page and the first one has about
+/// `bytes` bytes.
 fn cut_near(sizes: &[usize], wanted: usize) -> Option<usize> {
     let total: usize = sizes.iter().sum();
     let mut left = 0;

@@ -1,4 +1,4 @@
-//! A row goes: it is marked as a ghost, and taken away later.
+//! Deleting a row: it is marked as a ghost, and expunged later.
 //!
 //! ```text
 //! DELETE_ROWS MARK_AS_GHOST   the record keeps its slot and its bytes but the status
@@ -19,8 +19,8 @@ use super::{Row, Tree};
 use crate::error::Error;
 
 impl Tree {
-    /// Deletes the row whose key columns have these values, in the order of the key, and gives it
-    /// back; `None` when there is none.
+    /// Deletes the row whose key columns have these values, in the order of the key, and returns
+    /// it; `None` when there is none.
     ///
     /// # Errors
     /// The values are not those of a key, or a page of the tree cannot be read.
@@ -34,7 +34,8 @@ impl Tree {
     /// A page of the tree cannot be read.
     pub fn delete_key(&self, tx: &mut Transaction, key: &[u8]) -> Result<Option<Row>, Error> {
         let Some(mut page) = self.leaf::<PageWriteGuard>(key)? else { return Ok(None) };
-        let (id, node) = (page.id(), self.node(page.id(), &page)?);
+        let id = page.id();
+        let node = self.node(id, &page)?;
         let Position::Live(slot) = node.position(key)? else { return Ok(None) };
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;
@@ -44,7 +45,7 @@ impl Tree {
         })?;
         self.note_ghosts(id);
         if is_first {
-            // Under the latch, so that the hint and the ghosts come and go in one order.
+            // Under the latch, so that the hint is set and cleared in the same order as the ghosts.
             self.space.set_free_space(id, |state| state.with_ghosts(true))?;
         }
         Ok(Some(Row { bytes, at: Rid::new(id, slot) }))

@@ -78,11 +78,7 @@ impl Tree {
                 let xact = tx.id();
                 let context = self.leaf_context();
                 let change = RoomChange { before: 0, after: node.room(row.len()) };
-                self.insert_patterns.note(
-                    node.id(),
-                    (slot, node.slot_count()),
-                    node.next().is_none(),
-                );
+                self.insert_patterns.note(node.insert_slot(slot));
                 let link = Link::Change(tx);
                 self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
                 self.note_room(&mut page, key, xact, change);

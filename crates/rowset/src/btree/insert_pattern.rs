@@ -4,11 +4,12 @@
 //! the tree and late rows are ours.
 //!
 //! ```text
-//! end of the tree     no late row for long    nothing moves: the page stays full, the next one begins with the row
-//!                     rows come late          a tenth of the page goes: those who were overtaken find room
-//! behind the last     a run upwards           split at the row that comes; it ends the page before
-//! in front of it      a run downwards         the same; in front of all others all of them go
-//! anywhere            by chance               halves
+//! end of the tree no late row for long nothing moves: the page stays full, the new page begins
+//!     with the row
+//!                 late rows            a tenth of the page moves: later late rows find room
+//! after the last  ascending run        split at the new row, which is the last of the old page
+//! before it       descending run       the same; before all others all of them move
+//! anywhere        no pattern           halves
 //! ```
 //!
 //! The patterns are hints: only the fullness of pages depends on them. They are kept without a
@@ -18,7 +19,7 @@ use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Entries of the hash table of leaves.
-const PLACES: usize = 128;
+const ENTRIES: usize = 128;
 /// Adjacent inserts that make a run.
 const RUN_MIN: u8 = 4;
 /// Inserts after the last key of the tree until a late row is forgotten.
@@ -46,7 +47,18 @@ pub(super) enum InsertPattern {
     AppendsLate,
 }
 
-/// The last row of a leaf.
+/// Where a row is inserted into a leaf.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InsertSlot {
+    pub(super) leaf: PageId,
+    pub(super) slot: u16,
+    /// Slots of the leaf before the insert.
+    pub(super) slots: u16,
+    /// Is it the last leaf of the tree?
+    pub(super) is_last_leaf: bool,
+}
+
+/// The last insert into a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Last {
     page: u32,
@@ -58,50 +70,49 @@ struct Last {
 impl Default for InsertPatterns {
     fn default() -> InsertPatterns {
         InsertPatterns {
-            runs: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
+            runs: (0..ENTRIES).map(|_| AtomicU64::new(0)).collect(),
             late: AtomicU32::new(0),
         }
     }
 }
 
 impl InsertPatterns {
-    /// Notes an insert into `slot` of a leaf with `slots` slots.
-    pub(super) fn note(&self, leaf: PageId, (slot, slots): (u16, u16), is_last: bool) {
+    /// Notes an insert.
+    pub(super) fn note(&self, at: InsertSlot) {
         let late = self.late.load(Ordering::Relaxed);
-        let now = if is_last && slot == slots { late.saturating_sub(1) } else { LATE_FORGOTTEN };
+        let is_after_all = at.is_last_leaf && at.slot == at.slots;
+        let now = if is_after_all { late.saturating_sub(1) } else { LATE_FORGOTTEN };
         // A store takes the cache line from all other cores.
         if now != late {
             self.late.store(now, Ordering::Relaxed);
         }
-        let place = self.place(leaf);
-        place.store(Last::of(place).then(leaf, slot).packed(), Ordering::Relaxed);
+        let entry = self.entry(at.leaf);
+        entry.store(Last::of(entry).then(at.leaf, at.slot).packed(), Ordering::Relaxed);
     }
 
-    /// The pattern of a full leaf with `slots` slots, for a row that is to be inserted into `slot`.
-    pub(super) fn of(
-        &self,
-        leaf: PageId,
-        (slot, slots): (u16, u16),
-        is_last: bool,
-    ) -> InsertPattern {
-        let last = Last::of(self.place(leaf)).then(leaf, slot);
-        let is_at_end = is_last && slot >= slots - slots / 4;
-        match () {
-            () if is_at_end && self.late.load(Ordering::Relaxed) > 0 => InsertPattern::AppendsLate,
-            () if is_at_end && slot == slots => InsertPattern::Appends,
-            () if last.up >= RUN_MIN || last.down >= RUN_MIN => InsertPattern::Run,
-            () => InsertPattern::Scattered,
+    /// The pattern of a full leaf, for a row that is to be inserted.
+    pub(super) fn of(&self, at: InsertSlot) -> InsertPattern {
+        let last = Last::of(self.entry(at.leaf)).then(at.leaf, at.slot);
+        let is_at_end = at.is_last_leaf && at.slot >= at.slots - at.slots / 4;
+        if is_at_end && self.late.load(Ordering::Relaxed) > 0 {
+            InsertPattern::AppendsLate
+        } else if is_at_end && at.slot == at.slots {
+            InsertPattern::Appends
+        } else if last.up >= RUN_MIN || last.down >= RUN_MIN {
+            InsertPattern::Run
+        } else {
+            InsertPattern::Scattered
         }
     }
 
-    fn place(&self, leaf: PageId) -> &AtomicU64 {
-        &self.runs[leaf.page as usize % PLACES]
+    fn entry(&self, leaf: PageId) -> &AtomicU64 {
+        &self.runs[leaf.page as usize % ENTRIES]
     }
 }
 
 impl Last {
-    fn of(place: &AtomicU64) -> Last {
-        let [p0, p1, p2, p3, s0, s1, up, down] = place.load(Ordering::Relaxed).to_le_bytes();
+    fn of(entry: &AtomicU64) -> Last {
+        let [p0, p1, p2, p3, s0, s1, up, down] = entry.load(Ordering::Relaxed).to_le_bytes();
         Last {
             page: u32::from_le_bytes([p0, p1, p2, p3]),
             slot: u16::from_le_bytes([s0, s1]),
@@ -137,12 +148,16 @@ mod tests {
 
     const LEAF: PageId = PageId::new(1, 77);
 
+    fn at(leaf: PageId, slot: u16, slots: u16, is_last_leaf: bool) -> InsertSlot {
+        InsertSlot { leaf, slot, slots, is_last_leaf }
+    }
+
     /// The pattern of a leaf after inserts into these slots, for one more into the last of them.
     fn insert_pattern(slots: &[u16], count: u16, is_last: bool) -> InsertPattern {
         let insert_patterns = InsertPatterns::default();
         let (next, before) = slots.split_last().unwrap();
-        before.iter().for_each(|slot| insert_patterns.note(LEAF, (*slot, *slot), is_last));
-        insert_patterns.of(LEAF, (*next, count), is_last)
+        before.iter().for_each(|slot| insert_patterns.note(at(LEAF, *slot, *slot, is_last)));
+        insert_patterns.of(at(LEAF, *next, count, is_last))
     }
 
     #[test]
@@ -159,25 +174,25 @@ mod tests {
     }
 
     #[test]
-    fn leaves_share_places_and_lose_nothing_but_a_hint() {
+    fn leaves_with_the_same_entry_lose_only_a_hint() {
         let insert_patterns = InsertPatterns::default();
-        let other = PageId::new(1, LEAF.page + PLACES as u32);
+        let other = PageId::new(1, LEAF.page + ENTRIES as u32);
         for slot in 0..10 {
-            insert_patterns.note(LEAF, (slot, 50), false);
-            insert_patterns.note(other, (20, 50), false);
+            insert_patterns.note(at(LEAF, slot, 50, false));
+            insert_patterns.note(at(other, 20, 50, false));
         }
-        assert_eq!(insert_patterns.of(LEAF, (10, 50), false), InsertPattern::Scattered);
+        assert_eq!(insert_patterns.of(at(LEAF, 10, 50, false)), InsertPattern::Scattered);
     }
 
     #[test]
     fn a_late_row_is_remembered_for_some_time() {
         let insert_patterns = InsertPatterns::default();
-        assert_eq!(insert_patterns.of(LEAF, (50, 50), true), InsertPattern::Appends);
-        insert_patterns.note(LEAF, (48, 50), true);
-        assert_eq!(insert_patterns.of(LEAF, (50, 50), true), InsertPattern::AppendsLate);
-        assert_eq!(insert_patterns.of(LEAF, (45, 50), true), InsertPattern::AppendsLate);
-        assert_eq!(insert_patterns.of(LEAF, (10, 50), true), InsertPattern::Scattered);
-        (0..LATE_FORGOTTEN).for_each(|_| insert_patterns.note(LEAF, (50, 50), true));
-        assert_eq!(insert_patterns.of(LEAF, (50, 50), true), InsertPattern::Appends);
+        assert_eq!(insert_patterns.of(at(LEAF, 50, 50, true)), InsertPattern::Appends);
+        insert_patterns.note(at(LEAF, 48, 50, true));
+        assert_eq!(insert_patterns.of(at(LEAF, 50, 50, true)), InsertPattern::AppendsLate);
+        assert_eq!(insert_patterns.of(at(LEAF, 45, 50, true)), InsertPattern::AppendsLate);
+        assert_eq!(insert_patterns.of(at(LEAF, 10, 50, true)), InsertPattern::Scattered);
+        (0..LATE_FORGOTTEN).for_each(|_| insert_patterns.note(at(LEAF, 50, 50, true)));
+        assert_eq!(insert_patterns.of(at(LEAF, 50, 50, true)), InsertPattern::Appends);
     }
 }

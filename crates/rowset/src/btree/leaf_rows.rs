@@ -1,4 +1,4 @@
-//! The rows of one leaf, copied out of it one behind the other.
+//! The rows of one leaf, copied into one buffer.
 
 use extentdb_base::{PageId, Rid};
 
@@ -11,7 +11,7 @@ const ROOM: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct LeafRows {
     page: PageId,
-    /// Their records, one behind the other in the order of their slots.
+    /// Their records, concatenated in slot order.
     bytes: Vec<u8>,
     rows: Vec<Lies>,
     is_settled: bool,
@@ -71,7 +71,7 @@ impl LeafRows {
         })
     }
 
-    /// None yet, of a page from which so many are to come at most.
+    /// No rows yet, with room for `rows` of them.
     pub(super) fn of(page: PageId, most: usize, is_settled: bool) -> LeafRows {
         let bytes = Vec::with_capacity(if most > 1 { ROOM } else { 0 });
         LeafRows { page, bytes, rows: Vec::with_capacity(most), is_settled }

@@ -1,9 +1,9 @@
 //! B-trees: clustered and nonclustered indexes of the base tables.
 //!
 //! ```text
-//! level 2                 [ –∞→A │ m→B ]                    one root page: unit.root()
-//! level 1      A [ –∞→1 │ d→2 │ g→3 ]  ⇄  B [ m→4 │ s→5 ]   separators: key columns and child page
-//! level 0      1 ⇄ 2 ⇄ 3 ⇄ 4 ⇄ 5                            rows in key order; ghosts stay in their slot
+//! level 2              [ –∞→A │ m→B ]                 one root page: unit.root()
+//! level 1   A [ –∞→1 │ d→2 │ g→3 ]  ⇄ B [ m→4 │ s→5 ] separators: key columns and child page
+//! level 0   1 ⇄ 2 ⇄ 3 ⇄ 4 ⇄ 5                         rows in key order; ghosts stay in their slot
 //! ```
 //!
 //! A separator is the first key of its child at the time of the split: a lower bound of its keys.
@@ -27,17 +27,17 @@
 //! - Undo is logical, by key ([`undo`]), and never splits ([`undo_room`]).
 //!
 //! ```text
-//! seek, scan       from the root down, then along the leaves                         seek.rs, scan.rs
-//! leaf_chain       along the links, when keys are not in order                       chain.rs
-//! insert           INSERT_ROWS; MODIFY_ROW turns a ghost of the same key into it     insert.rs
-//! replace          MODIFY_ROW of the bytes that differ                               replace.rs
-//! delete           DELETE_ROWS that marks the row as a ghost                         delete.rs
-//! expunge_ghosts   EXPUNGE_ROWS, later, without a transaction                        ghost.rs
-//! (page full)      a system transaction that splits one page or adds a root          split.rs, system.rs
-//!                  split point, by the insert pattern of the leaf                    cut.rs, insert_pattern.rs
-//! undo             finds the row by its key and compensates                          undo.rs
-//! (shorter row)    the bytes freed are reserved until the transaction ends           undo_room.rs
-//! build            leaf after leaf from rows in key order, for an empty tree         build.rs, sorted.rs
+//! seek, scan     from the root down, then along the leaves                     seek.rs, scan.rs
+//! leaf_chain     along the links, when keys are not in order                   chain.rs
+//! insert         INSERT_ROWS; MODIFY_ROW turns a ghost of the same key into it insert.rs
+//! replace        MODIFY_ROW of the bytes that differ                           replace.rs
+//! delete         DELETE_ROWS that marks the row as a ghost                     delete.rs
+//! expunge_ghosts EXPUNGE_ROWS, later, without a transaction                    ghost.rs
+//! (page full)    a system transaction that splits one page or adds a root      split.rs, system.rs
+//!                split point, by the insert pattern of the leaf       cut.rs, insert_pattern.rs
+//! undo           finds the row by its key and compensates                      undo.rs
+//! (shorter row)  the bytes freed are reserved until the transaction ends       undo_room.rs
+//! build          leaf after leaf from rows in key order, for an empty tree     build.rs, sorted.rs
 //! ```
 //!
 //! Invariants
@@ -50,11 +50,12 @@
 //! # Concurrency
 //!
 //! ```text
-//! find, scan             SH: one page after the other                       │ all of these run concurrently
-//! insert, delete, undo   SH down to the leaf, EX on the leaf                │
-//! ghost cleanup          EX on the leaf                                     │
-//! split, new root        `structure`, a page from space; then EX on parent, page, right neighbour and new page, all
-//!                        of them held until the commit of the system transaction is in the log; then `version` + 1
+//! find, scan           SH: one page after the other                       │ all of these run concurrently
+//! insert, delete, undo SH down to the leaf, EX on the leaf                │
+//! ghost cleanup        EX on the leaf                                     │
+//! split, new root      `structure`, a page from space; then EX on parent, page, right neighbour
+//!                      and new page, held until the commit of the system transaction is in the
+//!                      log; then `version` + 1
 //! ```
 //!
 //! 1. *Pages above the leaves, the links, and the key range of a leaf change under `structure`

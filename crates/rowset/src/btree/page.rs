@@ -11,6 +11,7 @@ use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::record::{Record, RecordKind};
 
 use super::Tree;
+use super::insert_pattern::InsertSlot;
 use crate::error::Error;
 use crate::layout::RowShape;
 
@@ -27,7 +28,7 @@ pub(super) struct Node<'p> {
     shape: &'p RowShape,
 }
 
-/// Where a key lies, or would.
+/// The slot of a key, or where it would be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Position {
     /// A row has it.
@@ -98,8 +99,7 @@ impl<'p> Node<'p> {
 
     /// The bytes of a record.
     pub(super) fn row(self, slot: u16) -> Result<&'p [u8], Error> {
-        let corrupt =
-            |_| Error::Corrupt { page: self.id(), what: "has a record that does not add up" };
+        let corrupt = |_| Error::Corrupt { page: self.id(), what: "has a damaged record" };
         self.view.row(slot).map_err(corrupt)
     }
 
@@ -115,7 +115,7 @@ impl<'p> Node<'p> {
         Ok(is_ghost(self.row(slot)?))
     }
 
-    /// The key of a slot, in place of what `out` holds.
+    /// The key of a slot; overwrites `out`.
     pub(super) fn key_into(self, slot: u16, out: &mut Vec<u8>) -> Result<(), Error> {
         let bytes = self.view.record_bytes(slot);
         if bytes.is_some_and(|bytes| self.shape.fixed_key_into(bytes, self.level, out)) {
@@ -136,12 +136,12 @@ impl<'p> Node<'p> {
         Ok(own.as_slice().cmp(key))
     }
 
-    /// The first slot from `from` on whose key is not below `key`.
+    /// The first slot from `from` on whose key is not less than `key`: a lower bound.
     pub(super) fn lower_bound(self, from: u16, key: &[u8]) -> Result<u16, Error> {
         self.bound(from, key, Ordering::is_lt)
     }
 
-    /// The first slot from `from` on whose key is above `key`.
+    /// The first slot from `from` on whose key is greater than `key`: an upper bound.
     pub(super) fn upper_bound(self, from: u16, key: &[u8]) -> Result<u16, Error> {
         self.bound(from, key, Ordering::is_le)
     }
@@ -190,11 +190,11 @@ impl<'p> Node<'p> {
         Ok(low)
     }
 
-    /// The slot that leads towards a key: the last separator that is not above it. The first one
-    /// counts as below all.
+    /// The slot of the child of a key: the last separator that is not greater. The first one counts
+    /// as less than every key.
     pub(super) fn child_slot(self, key: &[u8]) -> Result<u16, Error> {
         if self.slot_count() == 0 {
-            return Err(Error::Corrupt { page: self.id(), what: "leads nowhere" });
+            return Err(Error::Corrupt { page: self.id(), what: "points to no page" });
         }
         if self.slot_count() > 1 && self.is_behind_all(key)? {
             Ok(self.slot_count() - 1)
@@ -203,13 +203,13 @@ impl<'p> Node<'p> {
         }
     }
 
-    /// The slot that leads towards what lies before a key, or to the end of everything.
+    /// The slot of the child that has the keys less than a key, or of the last child.
     pub(super) fn slot_before(self, key: Option<&[u8]>) -> Result<u16, Error> {
         let end = match key {
             Some(key) => self.lower_bound(1, key)?,
             None => self.slot_count(),
         };
-        end.checked_sub(1).ok_or(Error::Corrupt { page: self.id(), what: "leads nowhere" })
+        end.checked_sub(1).ok_or(Error::Corrupt { page: self.id(), what: "points to no page" })
     }
 
     /// The child page of a slot.
@@ -218,7 +218,7 @@ impl<'p> Node<'p> {
         child.ok_or(Error::Corrupt { page: self.id(), what: "has a record without a child page" })
     }
 
-    /// Where a key lies on this leaf. A ghost may stand beside the row of its key.
+    /// The slot of a key on this leaf. A ghost may have the same key as a row.
     pub(super) fn position(self, key: &[u8]) -> Result<Position, Error> {
         if self.is_behind_all(key)? {
             return Ok(Position::Free(self.slot_count()));
@@ -238,8 +238,8 @@ impl<'p> Node<'p> {
         Ok(position)
     }
 
-    /// Does a key lie behind all of the last page of a level? There is where ever-increasing ones
-    /// go; elsewhere nobody looks.
+    /// Is a key greater than all of the last page of a level? Checked first, because
+    /// ever-increasing keys go there.
     fn is_behind_all(self, key: &[u8]) -> Result<bool, Error> {
         match self.slot_count().checked_sub(1) {
             Some(last) if self.next().is_none() => {
@@ -249,7 +249,17 @@ impl<'p> Node<'p> {
         }
     }
 
-    /// What a record of so many bytes takes on this page, without its slot.
+    /// A slot of this leaf, as a position for an insert.
+    pub(super) fn insert_slot(self, slot: u16) -> InsertSlot {
+        InsertSlot {
+            leaf: self.id(),
+            slot,
+            slots: self.slot_count(),
+            is_last_leaf: self.next().is_none(),
+        }
+    }
+
+    /// Footprint of a record of `len` bytes on this page, without its slot.
     pub(super) fn room(self, len: usize) -> usize {
         room_on(self.view.header().kind(), len)
     }
@@ -265,8 +275,8 @@ impl<'p> Node<'p> {
         self.fits(self.room(len) + SLOT_BYTES + reserved, None)
     }
 
-    /// Does a record fit in the slot of another one, wherever on the page it comes to lie? A longer
-    /// one only when `reserved` bytes stay free.
+    /// Does a record fit in the slot of another one, at any offset of the page? A longer one only
+    /// when `reserved` bytes stay free.
     pub(super) fn fits_instead(
         self,
         slot: u16,
@@ -301,7 +311,7 @@ impl<'p> Node<'p> {
     }
 }
 
-/// What a record of so many bytes takes on a page of a type, without its slot.
+/// Footprint of a record of `len` bytes on a page of a type, without its slot.
 pub(super) fn room_on(kind: PageType, len: usize) -> usize {
     if kind == PageType::Data { len.max(DATA_ROOM_MIN) } else { len }
 }

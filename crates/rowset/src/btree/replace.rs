@@ -6,8 +6,8 @@
 //!                        └┘ MODIFY_ROW: offset, bytes before, bytes after, key of the row
 //! ```
 //!
-//! Both runs have at least one byte: a record that undoes a change by nothing is none. When only
-//! bytes come or go, a neighbouring byte that stays counts as changed.
+//! Both runs have at least one byte, so that a change has an inverse. When bytes are only inserted
+//! or removed, an adjacent byte counts as changed.
 
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
@@ -24,7 +24,7 @@ use super::undo_room::{self, RoomChange};
 use crate::error::Error;
 
 impl Tree {
-    /// Puts other values in the place of those of the row with the same key.
+    /// Replaces the values of the row with the same key.
     ///
     /// # Errors
     /// There is no row with this key, or the values are not those of the columns.
@@ -54,8 +54,8 @@ impl Tree {
         Ok(Attempt::Done)
     }
 
-    /// MODIFY_ROW: another image in the place of a record, which fits. Nothing is logged when
-    /// nothing changes. What it makes free is reserved for its transaction.
+    /// MODIFY_ROW: replaces a record by one that fits. Nothing is logged when nothing changes. The
+    /// bytes that it frees are reserved for its transaction.
     pub(super) fn modify(
         &self,
         link: Link<'_>,

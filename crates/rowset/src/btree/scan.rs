@@ -1,9 +1,9 @@
 //! Rows in key order, forwards or backwards.
 //!
-//! A scan holds nothing between two leaves: it takes the rows of one leaf under its latch, and
-//! comes back with the separator that it found beside the way there. Whoever changes rows during
-//! their own scan meets no latch of their own, and no row twice; rows that come or go behind the
-//! scan's place are seen or not. Its place is the end of the leaf that it has read.
+//! A scan holds no latch between two leaves: it copies the rows of one leaf under its latch, and
+//! continues from the fence key of that leaf. A caller may change rows during its own scan: it
+//! meets no latch of its own, and no row twice; rows inserted or deleted after the position of the
+//! scan may be seen or not. The position is the end of the last leaf read.
 
 use std::collections::VecDeque;
 
@@ -38,19 +38,19 @@ impl KeyRange {
         KeyRange { from: prefix.to_vec(), until: behind(prefix) }
     }
 
-    /// Those of them that are not before a prefix, or, with `is_open`, behind it.
+    /// Those of them that are not less than a prefix, or, with `is_open`, greater than it.
     #[must_use]
     pub fn not_before(mut self, prefix: &[u8], is_open: bool) -> KeyRange {
         let from = if is_open { behind(prefix) } else { Some(prefix.to_vec()) };
         match from {
             Some(from) => self.from = from.max(self.from),
-            // Nothing lies behind it.
+            // No key is greater.
             None => self.until = Some(Vec::new()),
         }
         self
     }
 
-    /// Those of them that are not behind a prefix, or, with `is_open`, before it.
+    /// Those of them that are not greater than a prefix, or, with `is_open`, less than it.
     #[must_use]
     pub fn not_behind(mut self, prefix: &[u8], is_open: bool) -> KeyRange {
         let until = if is_open { Some(prefix.to_vec()) } else { behind(prefix) };
@@ -65,19 +65,19 @@ impl KeyRange {
         self.from.as_slice() <= key && !self.ends_before(key)
     }
 
-    /// Is a key behind all of the range?
+    /// Is a key greater than all of the range?
     fn ends_before(&self, key: &[u8]) -> bool {
         self.until.as_deref().is_some_and(|until| until <= key)
     }
 
-    /// The keys behind all of the range; `None` when there can be none.
+    /// The keys greater than all of the range; `None` when there can be none.
     pub fn behind(&self) -> Option<KeyRange> {
         let from = self.until.clone()?;
         Some(KeyRange { from, until: None })
     }
 }
 
-/// The first key behind all that begin with a prefix; `None` when there is none.
+/// The least upper bound of all keys that begin with a prefix; `None` when there is none.
 pub(super) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = prefix[..=last].to_vec();
@@ -88,7 +88,7 @@ pub(super) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
 /// Which ghosts a scan takes for rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ghosts {
-    /// Those of leaves that are not settled: whoever deleted one may take that back.
+    /// Those of leaves that an open transaction may have changed: the delete may be rolled back.
     Unsettled,
     All,
 }
@@ -157,8 +157,8 @@ impl<'t> Leaves<'t> {
         KeyRange { from: self.range.from.clone(), until: None }
     }
 
-    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` says where the
-    /// oldest open transaction began; it is asked while the leaf is latched.
+    /// The rows of the next leaf that has some; `None` at the end. `oldest_open` returns the begin
+    /// of the oldest open transaction; it is called while the leaf is latched.
     ///
     /// # Errors
     /// A page cannot be read, or the tree contradicts itself.
@@ -227,8 +227,8 @@ impl<'t> Leaves<'t> {
         Ok(rows)
     }
 
-    /// What is left of the range behind a leaf. Separators grow from leaf to leaf, so that this
-    /// ends even where pages contradict each other.
+    /// The rest of the range after a leaf. Fence keys must grow from leaf to leaf, so that a scan
+    /// terminates even where pages contradict each other.
     fn advance(&mut self, fence: Fence) {
         let beside = if self.is_backward { fence.low } else { fence.high };
         let is_left = |key: &Vec<u8>| {
@@ -242,12 +242,12 @@ impl<'t> Leaves<'t> {
     }
 }
 
-/// A leaf has neighbours where there are separators beside the way to it, and is none of its own.
+/// A leaf has a neighbour where it has a fence key, and is not its own neighbour.
 fn verify_links(node: Node<'_>, fence: &Fence) -> Result<(), Error> {
     let corrupt = |what| Err(Error::Corrupt { page: node.id(), what });
     for (link, beside) in [(node.previous(), &fence.low), (node.next(), &fence.high)] {
         if link == node.id() {
-            return corrupt("comes twice in its chain");
+            return corrupt("occurs twice in its chain");
         }
         if link.is_none() != beside.is_none() {
             return corrupt("is linked otherwise than its parent says");

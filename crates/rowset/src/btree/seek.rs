@@ -1,8 +1,8 @@
 //! From the root down to the leaf of a key.
 //!
 //! ```text
-//! version ──▶ root: SH, slot, let go ──▶ … ──▶ leaf: SH or EX ──▶ is the version the same? the leaf is the right one
-//!                                                                 another? once more from the top
+//! version ──▶ root: SH, slot, release ──▶ … ──▶ leaf: SH or EX ──▶ is the version the same? the leaf is the right one
+//!                                                                 changed? restart from the root
 //! ```
 //!
 //! A descent holds one latch at a time, and none while it waits for the next. Why that is correct
@@ -215,7 +215,7 @@ impl Tree {
                 (page, is_leaf) = (node.child(slot)?, node.is_right_above_leaves());
             }
         }
-        Err(Error::Corrupt { page, what: "lies deeper than a tree can be" })
+        Err(Error::Corrupt { page, what: "is deeper than a tree can be" })
     }
 }
 

@@ -5,8 +5,8 @@
 //! rows    bytes of the key as a number, where key and record are        sorted in their place
 //! ```
 //!
-//! The bytes that all keys begin with, as those of numbers and of names made by programs do, are
-//! counted as the rows come, and the number is made of those behind them.
+//! The prefix that all keys share, as those of numbers and of generated names do, is counted while
+//! rows are added, and the number is made of the bytes after it.
 
 use extentdb_catalog::layout::Cell;
 use extentdb_format::record::RecordBuilder;
@@ -14,7 +14,7 @@ use extentdb_format::record::RecordBuilder;
 use crate::error::Error;
 use crate::layout::RowShape;
 
-/// Rows on their way into a tree.
+/// Rows to be sorted for a tree.
 #[derive(Debug)]
 pub struct Sorter<'s> {
     shape: &'s RowShape,
@@ -72,7 +72,7 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
-    /// The rows in the order of their keys; those with one key lie side by side.
+    /// The rows in key order; rows with equal keys are adjacent.
     pub fn sort(mut self) -> SortedRows {
         let bytes = self.bytes;
         let common = self.common;
@@ -89,7 +89,7 @@ impl SortedRows {
         self.rows.iter().map(|lies| lies.record(&self.bytes))
     }
 
-    /// The record of a row whose key another one has, too.
+    /// The record of a row with a duplicate key.
     pub fn duplicate(&self) -> Option<&[u8]> {
         let is_same = |pair: &&[Lies]| {
             pair[0].head == pair[1].head && pair[0].key(&self.bytes) == pair[1].key(&self.bytes)
@@ -109,8 +109,8 @@ impl Lies {
     }
 }
 
-/// The first bytes of what is left of a key as a number; zeros stand behind a short one, which is
-/// not above what it begins.
+/// The first bytes of a key's rest as a number, padded with zeros: a prefix is not greater than
+/// what it begins.
 fn head_of(key: &[u8]) -> u64 {
     let mut head = [0; size_of::<u64>()];
     let len = key.len().min(head.len());

@@ -1,14 +1,16 @@
 //! Page splits: room for a record on a full page. The page is split, or a new root is added first.
 //!
 //! ```text
-//! leaf full, parent with room        SplitPage: P keeps rows 0 … cut-1, the others move to a new page N after it
-//!                                      FORMAT_PAGE N, INSERT_ROWS N, DELETE_SPLIT P, MODIFY_HEADER P.next and
-//!                                      the right neighbour's prev, INSERT_ROWS into the parent
-//! parent full                        the parent is split the same way first
-//! root full                          BTree Split/Shrink: FORMAT_PAGE of a root whose only record points to the
-//!                                      old one, ROOT_CHANGE; then the old root is split as any other page
-//! insert after the last key          nothing moves: the new page begins with the new row (100/0)
-//! run of keys, or near the tree end  the old page stays full: insert_pattern.rs
+//! leaf full, parent with room       SplitPage: P keeps rows 0 … cut-1, the others move to a new
+//!                                   page N after it
+//!                                     FORMAT_PAGE N, INSERT_ROWS N, DELETE_SPLIT P, P.next,
+//!                                     the right neighbour's prev, INSERT_ROWS into the parent
+//! parent full                       the parent is split the same way first
+//! root full                         BTree Split/Shrink: FORMAT_PAGE of a root whose only record
+//!                                   points to the
+//!                                     old one, ROOT_CHANGE; then the old root is split
+//! insert after the last key         nothing moves: the new page begins with the new row (100/0)
+//! run of keys, or near the tree end the old page stays full: insert_pattern.rs
 //! ```
 //!
 //! **Latch order**: `structure` (the mutex of the tree) → a new page from space, no latch held → EX
@@ -128,7 +130,7 @@ impl Tree {
         }
         Err(Error::Corrupt {
             page: self.unit.root(),
-            what: "does not lead to the room that was made below it",
+            what: "does not point to the page that was split below it",
         })
     }
 
@@ -190,9 +192,7 @@ impl Tree {
     /// What to expect of a leaf that is to be split.
     fn insert_pattern(&self, node: Node<'_>, need: &Need<'_>) -> InsertPattern {
         match need.place {
-            Place::New(slot) => {
-                self.insert_patterns.of(node.id(), (slot, node.slot_count()), node.next().is_none())
-            }
+            Place::New(slot) => self.insert_patterns.of(node.insert_slot(slot)),
             Place::Grown(_) => InsertPattern::Scattered,
         }
     }
@@ -312,7 +312,7 @@ impl Tree {
     /// anything is latched.
     fn read_neighbour(&self, page: PageId, next: PageId, parent: PageId) -> Result<(), Error> {
         if next == page || next == parent {
-            return Err(Error::Corrupt { page, what: "comes twice in its chain" });
+            return Err(Error::Corrupt { page, what: "occurs twice in its chain" });
         }
         if !next.is_none() {
             let guard = self.read(next)?;

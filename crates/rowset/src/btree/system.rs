@@ -1,16 +1,16 @@
 //! Changes of several pages: system transactions that are seen as a whole or not at all.
 //!
 //! ```text
-//! BEGIN ─ a page from space ─ latches ─ records ─ COMMIT ─ version + 1 ─ latches go ─ (root)
+//! BEGIN ─ a page from space ─ latches ─ records ─ COMMIT ─ version + 1 ─ latches released ─ (root)
 //!                                          │ error
-//!                                          └─▶ taken back page by page ─ ABORT ─ latches go
+//!                                          └─▶ rolled back page by page ─ ABORT ─ latches released
 //!                                                 │ error
-//!                                                 └─▶ the tree is cut off ─ latches go
+//!                                                 └─▶ the tree is unusable ─ latches released
 //! ```
 //!
-//! The end of the transaction comes before the latches go: whoever changes one of the pages
-//! afterwards does so behind it in the log, and a restart that takes a cut-off change back, page by
-//! page, meets nothing that was built on it.
+//! The end of the transaction is logged before the latches are released: a later change of one of
+//! the pages has a greater LSN, and a restart that undoes an interrupted change, page by page,
+//! finds no change that depends on it.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::atomic::Ordering;
@@ -20,11 +20,11 @@ use extentdb_txn::Transaction;
 use super::Tree;
 use crate::error::Error;
 
-/// What came of a change of several pages.
+/// Outcome of a change of several pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Done,
-    /// Somebody else was faster; nothing was changed, and the page goes back.
+    /// Another session was faster; nothing was changed, and the page is freed.
     NotNeeded,
 }
 
@@ -32,8 +32,8 @@ pub(super) enum Outcome {
 pub(super) type Held = Vec<PageWriteGuard>;
 
 impl Tree {
-    /// Runs a change of several pages, one of them new, in a system transaction; says which page is
-    /// new. When it fails, what was done is taken back. The caller holds `structure`.
+    /// Runs a change of several pages, one of them new, in a system transaction, and returns the
+    /// new page. A failure rolls it back. The caller holds `structure`.
     pub(super) fn in_system(
         &self,
         tx: &Transaction,
@@ -55,7 +55,7 @@ impl Tree {
             self.mark_unusable();
         }
         drop(held);
-        // The maps have changed behind the back of what is known of them.
+        // The undo has changed the maps without the cached chain.
         self.unit.forget_chain();
         outcome.map(|_| None)
     }

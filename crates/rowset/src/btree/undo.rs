@@ -1,10 +1,10 @@
 //! Logical undo: a change is undone on the leaf where its key is now.
 //!
 //! ```text
-//! record undone               today                           compensation
-//! INSERT_ROWS                 the row                         DELETE_ROWS; its page's only record: MODIFY_ROW into a ghost
-//! DELETE_ROWS (ghost)         the ghost                       INSERT_ROWS, which takes the mark away
-//! MODIFY_ROW                  the row                         MODIFY_ROW with before and after exchanged
+//! record undone             today     compensation
+//! INSERT_ROWS               the row   DELETE_ROWS; its page's only record: MODIFY_ROW into a ghost
+//! DELETE_ROWS (ghost)       the ghost INSERT_ROWS, which takes the mark away
+//! MODIFY_ROW                the row   MODIFY_ROW with before and after exchanged
 //! ```
 //!
 //! Each undo is one compensation record on one leaf. It allocates no page and splits none: a row
@@ -32,7 +32,7 @@ impl Tree {
     /// of its business.
     ///
     /// # Errors
-    /// The record is no change of a leaf row, or the tree does not hold what it left behind.
+    /// The record is no change of a leaf row, or the tree does not have its result.
     pub fn undo(
         &self,
         tx: &mut Transaction,

@@ -2,9 +2,9 @@
 //! it ends.
 //!
 //! ```text
-//! entry as T found it   │██████████████│
-//! T makes it shorter    │██████│▒▒▒▒▒▒▒▒│   ▒ reserved for T: free bytes to T, none to everybody else
-//! T undoes that         │██████████████│    fits without a split, without a page, without a file that grows
+//! entry as T found it │██████████████│
+//! T makes it shorter  │██████│▒▒▒▒▒▒▒▒│ ▒ reserved for T: free bytes to T, none to everybody else
+//! T undoes that       │██████████████│  fits without a split, without a page, without a file that grows
 //! ```
 //!
 //! SQL Server does the same with three fields of the page header: `m_reservedCnt` bytes, of which

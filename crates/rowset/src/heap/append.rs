@@ -1,4 +1,4 @@
-//! Where a session appends: a page of its own, and the pages of its extent behind it.
+//! Where a session appends: a page of its own, and the pages after it in its extent.
 //!
 //! ```text
 //! extent   | full | full | page | unformatted | unformatted | …
@@ -32,7 +32,7 @@ pub(super) struct Appender {
     pub(super) rest: VecDeque<PageId>,
     /// How full the last page became.
     pub(super) ends: Option<Fullness>,
-    /// What PFS was told about the pages of the run.
+    /// The fullness in PFS of the pages of the run.
     pub(super) told: Option<Fullness>,
 }
 
@@ -42,8 +42,8 @@ impl Heap {
         lock(&self.room.appenders[session % self.room.appenders.len()])
     }
 
-    /// The page of this appender is full: what it has left is filed, and PFS will hear when it was
-    /// told otherwise.
+    /// The page of this appender is full: its free bytes are filed, and PFS is updated later when
+    /// its class differs.
     pub(super) fn retire(&self, appender: &mut Appender, free_bytes: u16) {
         let Some(page) = appender.page.take() else { return };
         let ends = Fullness::of_free_bytes(free_bytes);
@@ -74,15 +74,15 @@ impl Heap {
             }
             .into());
         };
-        // It leaves the run when it is formatted, not before: what is left of a run is given back,
-        // and the log may be full now.
+        // It leaves the run when it is formatted, not before: the rest of a run is freed later, and
+        // the log may be full now.
         let page = self.space.format_page(tx, &self.unit, next, &self.form())?;
         appender.rest.pop_front();
         appender.page = Some(next);
         Ok(page)
     }
 
-    /// Pages for the appender: a run of an extent, or a single page, which comes formatted.
+    /// Pages for the appender: a run of an extent, or a single page, which is formatted already.
     fn take_pages(
         &self,
         tx: &mut Transaction,

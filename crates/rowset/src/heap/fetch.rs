@@ -1,9 +1,9 @@
 //! Many rows by their addresses: those of one page are read under one latch.
 //!
 //! ```text
-//! addresses   (1:80:3) (1:77:2) (1:80:1)         in the order of some index
-//! pages       (1:77): 2      (1:80): 1, 3        each latched once, its records copied one behind the other
-//! fetched     by number: 0, 1, 2                 in the order of the addresses again
+//! addresses   (1:80:3) (1:77:2) (1:80:1)     in the order of some index
+//! pages       (1:77): 2      (1:80): 1, 3    each latched once, its records copied into one buffer
+//! fetched     by number: 0, 1, 2             in the order of the addresses again
 //! ```
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::Heap;
 use super::scan::{Stored, stored};
 use crate::Error;
 
-/// What a record takes that nobody has seen yet.
+/// Bytes assumed for a record before the first one is read.
 const USUAL_RECORD_BYTES: usize = 100;
 
 /// Records by the number of their address.
@@ -35,8 +35,8 @@ impl Fetched {
 
 impl Heap {
     /// The records at these addresses, as far as [`settled`](Self::settled) has them. `oldest_open`
-    /// says where the oldest open transaction began; it is asked once for each page, while the page
-    /// is latched.
+    /// returns the begin of the oldest open transaction; it is called once for each page, while the
+    /// page is latched.
     ///
     /// # Errors
     /// A page cannot be read, or a record does not add up.

@@ -3,16 +3,23 @@
 use extentdb_base::Rid;
 use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
-use super::HeapShape;
+/// What the records of a heap look like, as far as moving them needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeapShape {
+    /// End of the fixed part of a record: `pminlen` of its pages.
+    pub pminlen: u16,
+    /// Variable columns of the table: a back pointer follows them.
+    pub variable_columns: u16,
+}
 
-/// The record as it lies away from home: the same columns, then the way back.
+/// The record as a forwarded one: the same columns, then the back pointer.
 pub fn as_forwarded(record: &[u8], shape: HeapShape, home: Rid) -> Vec<u8> {
     let mut builder = columns_of(record, RecordKind::Forwarded, shape);
     builder.back_pointer(home);
     builder.to_vec()
 }
 
-/// The record as it lies at home.
+/// The record as one in its home slot.
 pub fn as_primary(record: &[u8], shape: HeapShape) -> Vec<u8> {
     columns_of(record, RecordKind::Primary, shape).to_vec()
 }

@@ -1,16 +1,17 @@
 //! Which pages of a heap have room, in memory and exact.
 //!
 //! ```text
-//! classes   room of 32…63 bytes → pages, 64…95 → pages, …      a page is filed under the largest class it fills
-//! kept      page → bytes that open transactions have made free and may need again
-//! touched   pages whose class in PFS may not be true any more
+//! classes room of 32…63 bytes → pages, 64…95 → pages, …      a page is filed under the largest
+//!                                                            class it fills
+//! kept    page → bytes reserved by open transactions for their undo
+//! touched pages whose class in PFS may be out of date
 //! ```
 //!
-//! Every insert asks, and most of them in vain: what sends them away at once is kept beside the
-//! lock.
+//! Every insert searches, and most of them find nothing: the largest class is kept outside of the
+//! lock, so that they need not take it.
 //!
-//! A page that is filed may have less room by now: whoever takes it looks and files it again. A
-//! page without a file is not known to have room; nothing is lost by that but the room.
+//! A filed page may have less room by now: an insert checks it and files it again. A page that is
+//! not filed is not found by inserts; only its room is lost by that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};
@@ -19,7 +20,14 @@ use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
-use super::KeptBack;
+/// Room that a transaction made on a page; others may use it when the transaction has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReservedRoom {
+    /// The page.
+    pub page: PageId,
+    /// Bytes.
+    pub bytes: u16,
+}
 
 /// Bytes between two classes. Less room than this is not worth a visit.
 const CLASS_BYTES: u16 = 32;
@@ -34,8 +42,7 @@ pub(super) struct SharedFreeSpace {
     is_loaded: AtomicBool,
 }
 
-/// The free space, locked. What is known without the lock is brought up to date when it goes,
-/// before others can lock.
+/// The free space, locked. What is read without the lock is updated when the guard is dropped.
 pub(super) struct Locked<'a> {
     shared: &'a SharedFreeSpace,
     state: MutexGuard<'a, FreeSpace>,
@@ -46,13 +53,13 @@ impl SharedFreeSpace {
         Locked { shared: self, state: lock(&self.state) }
     }
 
-    /// May there be a page with so much room? Who is told no, a moment too early, appends.
+    /// May there be a page with `room` bytes? A false no makes the insert append.
     pub(super) fn may_have(&self, room: u16) -> bool {
         room.div_ceil(CLASS_BYTES) <= self.largest.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are kept back on a page whose latch the caller holds: whoever keeps some back
-    /// holds it, too.
+    /// Bytes reserved on a page whose latch the caller holds: reservations are made under the
+    /// latch.
     pub(super) fn kept(&self, page: PageId) -> u16 {
         if self.has_kept.load(Ordering::Acquire) { self.lock().kept(page) } else { 0 }
     }
@@ -90,8 +97,8 @@ impl Drop for Locked<'_> {
 pub(super) struct FreeSpace {
     classes: BTreeMap<u16, Vec<PageId>>,
     filed: HashMap<PageId, u16>,
-    /// More than a page has when statements that made rows shorter were undone: what they kept back
-    /// stays until the end.
+    /// More than a page has when statements that made rows shorter were undone: their reservations
+    /// stay until the transaction ends.
     kept: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
@@ -99,7 +106,7 @@ pub(super) struct FreeSpace {
 }
 
 impl FreeSpace {
-    /// Files a page with so much room; what transactions keep back must be taken off already.
+    /// Files a page with `room` bytes, without those that transactions have reserved.
     pub(super) fn file(&mut self, page: PageId, room: u16) {
         let class = room / CLASS_BYTES;
         if self.filed.get(&page) == Some(&class) {
@@ -135,20 +142,20 @@ impl FreeSpace {
         Some(page)
     }
 
-    /// Bytes of a page that are kept back.
+    /// Bytes of a page that are reserved.
     pub(super) fn kept(&self, page: PageId) -> u16 {
         self.kept.get(&page).map_or(0, |bytes| u16::try_from(*bytes).unwrap_or(u16::MAX))
     }
 
     /// Keeps bytes of a page back for the transaction that made them free.
-    pub(super) fn keep(&mut self, kept: KeptBack) {
+    pub(super) fn keep(&mut self, kept: ReservedRoom) {
         *self.kept.entry(kept.page).or_default() += u32::from(kept.bytes);
         self.touched.insert(kept.page);
     }
 
-    /// The transaction has ended. The page is filed with what it gave back; whoever comes finds out
-    /// how much there really is.
-    pub(super) fn give_back(&mut self, kept: KeptBack) {
+    /// The transaction has ended. The page is filed with the bytes released; an insert checks the
+    /// real room.
+    pub(super) fn give_back(&mut self, kept: ReservedRoom) {
         if let Some(bytes) = self.kept.get_mut(&kept.page) {
             *bytes = bytes.saturating_sub(kept.bytes.into());
             if *bytes == 0 {
@@ -199,9 +206,9 @@ mod tests {
         assert!(!shared.may_have(1) && !shared.is_loaded());
         shared.lock().file(page, 500);
         assert!(shared.may_have(480) && !shared.may_have(500));
-        shared.lock().keep(KeptBack { page, bytes: 200 });
+        shared.lock().keep(ReservedRoom { page, bytes: 200 });
         assert_eq!(shared.kept(page), 200);
-        shared.lock().give_back(KeptBack { page, bytes: 200 });
+        shared.lock().give_back(ReservedRoom { page, bytes: 200 });
         assert_eq!(shared.kept(page), 0);
         while shared.lock().take(1).is_some() {}
         shared.lock().is_loaded = true;
@@ -213,7 +220,7 @@ mod tests {
     fn more_can_be_kept_back_than_a_page_has() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
-        let kept = KeptBack { page, bytes: 7000 };
+        let kept = ReservedRoom { page, bytes: 7000 };
         (0..20).for_each(|_| free.keep(kept));
         assert_eq!(free.kept(page), u16::MAX);
         (0..19).for_each(|_| free.give_back(kept));
@@ -226,7 +233,7 @@ mod tests {
     fn room_that_is_kept_back_is_filed_when_it_is_given_back() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
-        let kept = KeptBack { page, bytes: 200 };
+        let kept = ReservedRoom { page, bytes: 200 };
         free.keep(kept);
         free.keep(kept);
         assert_eq!((free.kept(page), free.take(100)), (400, None));

@@ -1,4 +1,4 @@
-//! A row comes: onto a page known to have room, or behind the last one.
+//! Inserting a row: onto a page known to have room, or after the last row.
 
 use extentdb_base::size::PAGE_BODY_BYTES;
 use extentdb_base::{PageId, Rid};
@@ -9,48 +9,19 @@ use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, PageType, edit};
 use extentdb_format::record::RecordKind;
-use extentdb_txn::lock::LockError;
 use extentdb_txn::{Link, Transaction};
 
 use super::append::free_bytes;
+use super::row_locks::RowLocks;
 use super::{Heap, Placement, rid, too_long};
 use crate::Error;
 
 /// Pages tried before a row is appended.
 const PROBES_MAX: usize = 8;
 const SLOT_BYTES: usize = 2;
-/// What a record that lies elsewhere has beyond its row: page and slot of its home, and their entry
-/// among the columns.
+/// What a forwarded record has beyond its row: the back pointer, page and slot of its home, and its
+/// entry among the columns.
 const BACK_POINTER_BYTES: usize = 12;
-
-/// Locks RIDs for the transaction that changes rows.
-pub trait RowLocks {
-    /// Locks the RID of a new row without waiting, because its page is latched. False when another
-    /// transaction has it: one that deleted the row before.
-    ///
-    /// # Errors
-    /// Every refusal but that.
-    fn try_new(&mut self, rid: Rid) -> Result<bool, LockError>;
-
-    /// Locks the RID of a forwarded record that is deleted, which is not the address of its row.
-    /// Readers that have it locked are waited for. No page is latched.
-    ///
-    /// # Errors
-    /// The lock was not granted within the lock timeout of the session, or the wait for it closed a
-    /// cycle.
-    fn vacate(&mut self, rid: Rid) -> Result<(), LockError>;
-}
-
-/// No locks: one session only.
-impl RowLocks for () {
-    fn try_new(&mut self, _rid: Rid) -> Result<bool, LockError> {
-        Ok(true)
-    }
-
-    fn vacate(&mut self, _rid: Rid) -> Result<(), LockError> {
-        Ok(())
-    }
-}
 
 impl Heap {
     /// Inserts a record, which must be a whole one of this heap's table.
@@ -63,10 +34,11 @@ impl Heap {
     ) -> Result<Rid, Error> {
         let is_row =
             record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
-        // The longest row moves, too: a page has room for its way back beyond what a row may have.
+        // The longest row can be forwarded, too: a page has room for its back pointer beyond the
+        // longest row.
         too_long(record.len().saturating_sub(if is_row { 0 } else { BACK_POINTER_BYTES }))?;
-        // Counted before it is logged: a checkpoint in between counts a row too many, which the log
-        // behind it explains, and never one too few.
+        // Counted before it is logged: a checkpoint in between counts a row too many, which is in
+        // the log after it, and never one too few.
         self.unit.count_rows(i64::from(is_row));
         let placed = self.place_somewhere(tx, session, record, locks);
         if placed.is_err() {
@@ -147,8 +119,8 @@ impl Heap {
         Ok(placed)
     }
 
-    /// PFS is told at once of the first row of a page that it calls empty; in compatible placement,
-    /// of every class.
+    /// The first row of a page that PFS calls empty updates PFS at once; in compatible placement,
+    /// every change of class does.
     fn tell_first(&self, placed: Rid, told: Option<Fullness>) -> Result<(), Error> {
         let is_due = self.placement == Placement::ByPfs
             || told == Some(Fullness::Empty) && placed.slot.0 == 0;
@@ -199,9 +171,9 @@ impl Heap {
             return Ok(None);
         }
         let used_slots = usize::from(view.header().slot_count.get());
-        // Slots of deleted rows are used again, unless the deletion may still be undone. The place
-        // that a moved row had away from home has no lock of its own: as long as anything of the
-        // page is kept back, none of its empty slots is used.
+        // Slots of deleted rows are reused, unless the delete may still be undone. The slot of a
+        // forwarded record has no lock of its own: while bytes of the page are reserved, none of
+        // its empty slots is used.
         let slots = if kept == 0 && view.has_empty_slot() { used_slots as u16 } else { 0 };
         let empty = (0..slots).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
         for (slot, _) in empty {
@@ -214,7 +186,7 @@ impl Heap {
         Ok(is_new.then_some(slot))
     }
 
-    /// In compatible placement: does the class of the page promise room for the record? Pages
+    /// In compatible placement: does the PFS class of the page guarantee room for the record? Pages
     /// without rows always do.
     fn promises(&self, page: &PageWriteGuard, len: usize) -> bool {
         let view = PageRef::new(page);
@@ -225,8 +197,7 @@ impl Heap {
         len <= super::RECORD_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
     }
 
-    /// What PFS knows of the pages that were there before, once: the least room that each class
-    /// promises.
+    /// Loads the free space of existing pages from PFS, once: the least room of each class.
     fn load_free_space(&self) -> Result<(), Error> {
         if self.room.free.is_loaded() {
             return Ok(());

@@ -10,13 +10,13 @@ use extentdb_format::record::{Record, RecordKind};
 use super::{Heap, rid};
 use crate::Error;
 
-/// What lies at an address.
+/// What is stored at an address.
 pub(super) enum Stored<R> {
     /// The row itself.
     Row(R),
     /// A stub: the row is elsewhere.
     Stub(Rid),
-    /// A row that another address leads to.
+    /// A forwarded row, whose address is that of its stub.
     Forwarded(R),
     /// A row that is deleted but still there: other programs leave such rows.
     Ghost,
@@ -45,10 +45,10 @@ impl Heap {
         Ok(pages.into_iter().filter(|page| !rest.contains(page)).collect())
     }
 
-    /// The rows whose home is on this page. `oldest_open` says where the oldest open transaction
-    /// began; it is asked while the page is latched. A page that nobody has changed since then has
-    /// only rows that are committed: none of those who changed it can have ended meanwhile by a
-    /// rollback, which would have to change it, too.
+    /// The rows whose home is on this page. `oldest_open` returns the begin of the oldest open
+    /// transaction; it is called while the page is latched. A page without a change since then has
+    /// committed rows only: a transaction that changed it earlier cannot have rolled back
+    /// meanwhile, because that would change the page, too.
     pub fn page_rows(
         &self,
         id: PageId,
@@ -74,7 +74,7 @@ impl Heap {
         Ok(PageRows::Committed(rows))
     }
 
-    /// The record of a row, wherever it lies; `None` when there is none at this address.
+    /// The record of a row, forwarded or not; `None` when there is none at this address.
     pub fn get(&self, at: Rid) -> Result<Option<Vec<u8>>, Error> {
         match self.stored_at(at)? {
             Some(Stored::Row(row)) => Ok(Some(row)),
@@ -83,8 +83,8 @@ impl Heap {
         }
     }
 
-    /// The same, unless an open transaction may have changed its page, or its row lies on another
-    /// one: `None` where that is so, or where there is no row.
+    /// The same, unless an open transaction may have changed its page, or its row is forwarded:
+    /// `None` then, or without a row.
     pub fn settled(
         &self,
         at: Rid,
@@ -118,7 +118,7 @@ impl Heap {
         }))
     }
 
-    /// The row that a stub leads to.
+    /// The row that a stub points to.
     pub(super) fn forwarded(&self, home: Rid, target: Rid) -> Result<Vec<u8>, Error> {
         match self.stored_at(target)? {
             Some(Stored::Forwarded(row))
@@ -131,7 +131,7 @@ impl Heap {
     }
 }
 
-/// What lies in a slot that is in use.
+/// What is stored in a slot in use.
 pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<Stored<&[u8]>, Error> {
     let bytes = view.row(at.slot.0).map_err(|_| Error::BadRow(at))?;
     let record = Record::parse_data(bytes);

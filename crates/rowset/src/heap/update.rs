@@ -9,15 +9,16 @@ use extentdb_format::page::PageRef;
 use extentdb_format::record::build::forwarding_stub;
 use extentdb_txn::{Link, Transaction};
 
-use super::insert::{RowLocks, footprint};
+use super::insert::footprint;
+use super::row_locks::RowLocks;
 use super::scan::Stored;
-use super::{Heap, KeptBack, as_forwarded, too_long};
+use super::{Heap, ReservedRoom, as_forwarded, too_long};
 use crate::Error;
 
 impl Heap {
-    /// Gives the row at this address another record. What it makes free on its page is kept back
-    /// until the transaction ends: it is added to `kept`, also when the update then fails and has
-    /// to be undone.
+    /// Replaces the record of the row at this address. The bytes that this frees on its page are
+    /// reserved until the transaction ends: they are added to `kept`, also when the update then
+    /// fails and has to be undone.
     ///
     /// # Errors
     /// [`Error::NoRow`]: there is no row at this address.
@@ -28,7 +29,7 @@ impl Heap {
         at: Rid,
         record: &[u8],
         locks: &mut dyn RowLocks,
-        kept: &mut Vec<KeptBack>,
+        kept: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
         too_long(record.len())?;
         match self.stored_at(at)? {
@@ -54,7 +55,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Deletes the row at this address. What is kept back is added to `kept`, as by an update.
+    /// Deletes the row at this address. The bytes reserved are added to `kept`, as by an update.
     ///
     /// # Errors
     /// [`Error::NoRow`]: there is none.
@@ -63,7 +64,7 @@ impl Heap {
         tx: &mut Transaction,
         at: Rid,
         locks: &mut dyn RowLocks,
-        kept: &mut Vec<KeptBack>,
+        kept: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
         let places = match self.stored_at(at)? {
             Some(Stored::Row(_)) => vec![at],
@@ -74,7 +75,7 @@ impl Heap {
             Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
         };
         for place in places {
-            // The place at home is the last one, and the one that counts.
+            // The home slot is the last one, and the one that is counted.
             let is_home = place == at;
             self.unit.count_rows(-i64::from(is_home));
             let done = self.remove(tx, place, kept);
@@ -86,13 +87,13 @@ impl Heap {
         Ok(())
     }
 
-    /// Puts a record in the place of another. False when the page has no room for it.
+    /// Replaces a record. False when the page has no room for the new one.
     fn replace(
         &self,
         tx: &mut Transaction,
         at: Rid,
         new: &[u8],
-        kept: &mut Vec<KeptBack>,
+        kept: &mut Vec<ReservedRoom>,
     ) -> Result<bool, Error> {
         let mut page = self.space.pool().write(at.page)?;
         let view = PageRef::new(&page);
@@ -105,7 +106,7 @@ impl Heap {
             return Ok(false);
         }
         self.modify(tx, &mut page, at, &old, new)?;
-        self.keep_back(at, before.saturating_sub(after), kept);
+        self.reserve_room(at, before.saturating_sub(after), kept);
         Ok(true)
     }
 
@@ -114,7 +115,7 @@ impl Heap {
         tx: &mut Transaction,
         at: Rid,
         new: &[u8],
-        kept: &mut Vec<KeptBack>,
+        kept: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
         // A stub is never longer than what any record counts.
         if self.replace(tx, at, new, kept)? { Ok(()) } else { Err(Error::BadRow(at)) }
@@ -152,7 +153,12 @@ impl Heap {
     }
 
     /// Takes a record off its page.
-    fn remove(&self, tx: &mut Transaction, at: Rid, kept: &mut Vec<KeptBack>) -> Result<(), Error> {
+    fn remove(
+        &self,
+        tx: &mut Transaction,
+        at: Rid,
+        kept: &mut Vec<ReservedRoom>,
+    ) -> Result<(), Error> {
         let mut page = self.space.pool().write(at.page)?;
         let old = PageRef::new(&page).row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
         let mut fixed = RowPart {
@@ -169,15 +175,15 @@ impl Heap {
             Context::HEAP,
             Payload::DeleteRows(delete),
         )?;
-        self.keep_back(at, footprint(old.len()), kept);
+        self.reserve_room(at, footprint(old.len()), kept);
         Ok(())
     }
 
-    fn keep_back(&self, at: Rid, bytes: usize, kept: &mut Vec<KeptBack>) {
+    fn reserve_room(&self, at: Rid, bytes: usize, kept: &mut Vec<ReservedRoom>) {
         let mut free = self.room.free.lock();
         free.touch(at.page);
         if bytes > 0 {
-            let room = KeptBack { page: at.page, bytes: bytes as u16 };
+            let room = ReservedRoom { page: at.page, bytes: bytes as u16 };
             free.keep(room);
             kept.push(room);
         }
@@ -192,7 +198,7 @@ struct Run<'a> {
 }
 
 /// The shortest run of bytes that makes one record of the other; `None` when they are equal.
-/// Neither side is ever empty, so that the record says on both ways what it takes away.
+/// Neither side is ever empty, so that redo and undo both have bytes to replace.
 fn changed_run<'a>(old: &'a [u8], new: &'a [u8]) -> Option<Run<'a>> {
     if old == new {
         return None;

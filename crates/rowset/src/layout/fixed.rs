@@ -1,5 +1,5 @@
-//! Keys of fixed columns, read where they lie: no record is taken apart for them, and no key is
-//! made only to be compared.
+//! Keys of fixed columns, read in place: no record is parsed for them, and no key is built only to
+//! be compared.
 //!
 //! ```text
 //! record   10 00 │ 0c 00 │ 39 05 00 00 … │ column count, null bitmap │ …
@@ -10,7 +10,7 @@
 //! - What is read here is what [`RowShape::key_into`] makes of the whole record. A record that
 //!   needs a closer look (NULL, a column that its row does not have, a form of its own) is left to
 //!   that.
-//! - What lies behind the key is not looked at: whoever takes the row finds out whether it adds up.
+//! - What follows the key is not checked: the reader of the row checks the record.
 
 use std::cmp::Ordering;
 
@@ -26,7 +26,7 @@ const COMPRESSED_FORM: u8 = 0x01;
 /// What a sort key of a value begins with.
 const IS_VALUE: u8 = 1;
 
-/// Where the columns of a key lie in the records of one level, when all of them are fixed and have
+/// Offsets of the columns of a key in the records of one level, when all of them are fixed and have
 /// sort keys of fixed length.
 #[derive(Clone, Debug)]
 pub(super) struct FixedKey {
@@ -55,7 +55,8 @@ impl FixedKey {
     pub(super) fn of(
         layout: &RowLayout,
         key: &[usize],
-        (level, form): (Level, &Form),
+        level: Level,
+        form: &Form,
     ) -> Option<FixedKey> {
         if key.is_empty() {
             return None;
@@ -118,7 +119,7 @@ impl FixedKey {
                 Ordering::Equal => {}
                 other => return Some(other),
             }
-            // A key that ends within a column is one that was made to lie behind others.
+            // A key that ends within a column is a bound, made to be greater than others.
             let (sought, behind) = behind.split_at_checked(part.bytes)?;
             match part.compare(value, sought) {
                 Ordering::Equal => rest = behind,
@@ -188,7 +189,7 @@ impl Part {
         }
     }
 
-    /// The bit of a word that a sort key has the other way.
+    /// The bit of a word that is inverted in a sort key.
     fn sign(self) -> u64 {
         if self.form == FixedForm::Signed { 0x80 << (8 * (self.bytes - 1)) } else { 0 }
     }
@@ -202,8 +203,8 @@ impl RowShape {
         self.form(level).key.as_ref()?.compare(bytes, key)
     }
 
-    /// The key of the record that `bytes` begin with in place of what `out` holds; false where it
-    /// is not seen at once.
+    /// The key of the record at the start of `bytes`; overwrites `out`. False where it cannot be
+    /// read in place.
     #[inline]
     pub(crate) fn fixed_key_into(&self, bytes: &[u8], level: Level, out: &mut Vec<u8>) -> bool {
         out.clear();

@@ -1,8 +1,8 @@
 //! Keys as bytes: of a row, of a separator, of values that are looked for.
 //!
-//! The sort keys of the key columns lie one behind the other ([`extentdb_types::key_order`]). None
-//! begins another one, so that rows whose first key columns have certain values are those whose key
-//! begins with certain bytes.
+//! The sort keys of the key columns are concatenated ([`extentdb_types::key_order`]). None is a
+//! prefix of another one, so that rows whose first key columns have certain values are those whose
+//! key begins with certain bytes.
 
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
 use extentdb_format::record::Record;
@@ -27,7 +27,7 @@ impl RowShape {
         Ok(out)
     }
 
-    /// The key of a record, in place of what `out` holds.
+    /// The key of a record; overwrites `out`.
     pub(crate) fn key_into(
         &self,
         record: &Record<'_>,
@@ -79,8 +79,7 @@ impl RowShape {
         Ok(())
     }
 
-    /// The bytes with which the keys begin whose first columns have these values, in the order of
-    /// the key.
+    /// The prefix of the keys whose first columns have these values, in the order of the key.
     ///
     /// # Errors
     /// The key has fewer columns.
@@ -119,7 +118,7 @@ impl RowShape {
         })
     }
 
-    /// The key behind a [key image](RowShape::key_image).
+    /// The key of a [key image](RowShape::key_image).
     ///
     /// # Errors
     /// It does not add up.
@@ -150,7 +149,9 @@ fn push(column: &PhysicalColumn, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(
         }
         Cell::Bytes(bytes) => KeyValue::Bytes(bytes),
         // A key is never pushed off its row.
-        Cell::Complex(_) => return Err(Error::Record { what: "a key column lies off the row" }),
+        Cell::Complex(_) => {
+            return Err(Error::Record { what: "a key column is stored off the row" });
+        }
     };
     push_sort_key(&ty, value, column.is_descending(), out);
     Ok(())

@@ -28,7 +28,7 @@ impl RowShape {
         }
     }
 
-    /// The value of a column of a leaf record that adds up, by its place in the layout.
+    /// The value of a column of a sound leaf record, by its index in the layout.
     ///
     /// # Errors
     /// The record ends within it, or the layout has no such column.
@@ -60,9 +60,8 @@ impl RowShape {
         let mut cells = Vec::with_capacity(self.layout.columns.len());
         for column in &self.layout.columns {
             cells.push(match cell(record, column, level) {
-                // It may be of a time when the table had columns that were taken back, and others
-                // are in their place now. Nothing but its key is of interest, which lies before
-                // them.
+                // It may be from a time when the table had columns that were rolled back, and
+                // others have their offsets now. Only its key is read, which precedes them.
                 Err(_) if record.kind().is_ghost() => Cell::Missing,
                 cell => cell.map_err(within_column)?,
             });

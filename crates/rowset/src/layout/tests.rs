@@ -83,8 +83,8 @@ fn values_come_back_and_lengths_follow_from_the_columns() {
     }
 }
 
-/// A column was added, a row inserted, both taken back: the row is a ghost that ends within the
-/// longer column that came since.
+/// A column was added, a row inserted, both rolled back: the row is a ghost that ends within a
+/// longer column added since.
 #[test]
 fn a_ghost_has_its_key_and_need_not_have_the_columns_of_today() {
     let int = column(1, SqlType::Int, 1, both(4, 1), both(1, 1));
@@ -221,8 +221,8 @@ fn no_bytes_make_it_panic() {
     assert!((1000..19_000).contains(&sound), "{sound}");
 }
 
-/// Of a few columns whose keys are read in place; the second one is descending, the third may be
-/// missing in old rows.
+/// A shape whose keys are read in place; the second column is descending, the third may be missing
+/// in old rows.
 fn shape_of_fixed(is_base: bool) -> RowShape {
     let start = if is_base { 4 } else { 1 };
     let mut columns = vec![
@@ -247,7 +247,7 @@ fn random_cells(rng: &mut SplitMix64) -> Vec<Cell<'static>> {
     vec![cell(4, true), cell(8, true), cell(3, true), cell(3, false), cell(7, true)]
 }
 
-/// The key as it is without looking at it in place.
+/// The key, not read in place.
 fn key_of_record(shape: &RowShape, bytes: &[u8], level: Level) -> Result<Vec<u8>, Error> {
     let record = match (level, shape.is_base()) {
         (Level::Leaf, true) => Record::parse_data(bytes),
@@ -267,7 +267,7 @@ fn a_key_is_the_same_wherever_it_is_read() {
         let other = random_cells(&mut rng);
         let mut leaf = shape.leaf_record(&cells).unwrap();
         let separator = shape.separator(&shape.leaf(&leaf), PageId::new(1, 9)).unwrap();
-        // Of another page that lies behind the record.
+        // Bytes after the record.
         leaf.extend([0xff; 20]);
         let key = shape.key_of_cells(&cells).unwrap();
         let mut sought = shape.prefix(&other[..rng.below(5) as usize]).unwrap();

@@ -7,7 +7,7 @@ use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 use super::{ROW_BYTES_MAX, RowShape, place};
 use crate::error::Error;
 
-/// Bytes of a usual record beside its fixed part and null bitmap.
+/// Bytes of a usual record besides its fixed part and null bitmap.
 const ROOM_FOR_HEADS: usize = 8;
 
 impl RowShape {
@@ -17,8 +17,8 @@ impl RowShape {
     /// # Errors
     /// The values are not those of the columns, or too long together.
     pub fn leaf_record(&self, cells: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
-        // Heads of the null bitmap and the variable part lie behind the fixed one; what is more
-        // grows.
+        // The counts of the null bitmap and the variable part follow the fixed part; for more the
+        // buffer grows.
         let mut out = Vec::with_capacity(
             usize::from(self.leaf.fixed_end + self.leaf.null_bits / 8) + ROOM_FOR_HEADS,
         );
@@ -36,7 +36,7 @@ impl RowShape {
         }
     }
 
-    /// A leaf record behind what `out` holds, by a builder for leaf records.
+    /// Appends a leaf record to `out`, by a builder for leaf records.
     pub(crate) fn push_leaf_record(
         &self,
         builder: &mut RecordBuilder,
@@ -57,7 +57,7 @@ impl RowShape {
         }
     }
 
-    /// The record that leads to `child`, whose first row is the leaf record given.
+    /// The separator record of `child`, whose first row is the leaf record given.
     ///
     /// # Errors
     /// The record does not add up.
@@ -157,7 +157,7 @@ fn fill_fixed(
     }
 }
 
-/// Can the column hold so many bytes?
+/// Can the column hold `bytes` bytes?
 fn fits(column: &PhysicalColumn, offset: i16, bytes: usize) -> bool {
     let Some(ty) = column.ty else { return false };
     match ty.fixed_bytes() {

@@ -2,9 +2,9 @@
 //! chosen in `Frozen::resolve`.
 //!
 //! ```text
-//! A waits for B ── B waits for C ── C waits for A        victim: the lowest deadlock priority; of several the one
-//!   ▲                                  │                 that is cheapest to roll back; of several the one that
-//!   └──────────────────────────────────┘                 closed the cycle
+//! A waits for B ── B waits for C ── C waits for A victim: the lowest deadlock priority; of several the one
+//!   ▲                                  │          that is cheapest to roll back; of several the one that
+//!   └──────────────────────────────────┘          closed the cycle
 //! ```
 //!
 //! - **Every cycle is found**: all owners of a cycle wait; the last of them to begin waiting

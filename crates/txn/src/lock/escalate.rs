@@ -2,8 +2,8 @@
 //! table lock.
 //!
 //! ```text
-//! owner ──▶ held      resource → table it belongs to
-//!      └──▶ tables    table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
+//! owner ──▶ held   resource → table it belongs to
+//!      └──▶ tables table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
 //! ```
 //!
 //! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without

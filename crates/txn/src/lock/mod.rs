@@ -100,7 +100,7 @@ pub struct LockRequest {
 #[non_exhaustive]
 pub enum LockError {
     /// It was not granted within the timeout. Message 1222 at the API boundary.
-    #[error("no {mode} lock on {resource} within the time allowed")]
+    #[error("no {mode} lock on {resource} within the timeout")]
     Timeout {
         /// What was asked for.
         resource: Resource,

@@ -25,7 +25,7 @@
 //! RangeX-U   n   n   C   n   C   C   n   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   │  C  C  C
 //! RangeX-X   n   n   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   C   │  C  C  C
 //!
-//! n  does not conflict     C  conflicts     RSS … RXX  RangeS-S … RangeX-X     S- I- X-  a range alone
+//! n  does not conflict   C  conflicts   RSS … RXX  RangeS-S … RangeX-X   S- I- X-  a range alone
 //! ```
 //!
 //! **Key-range modes** are locks on a key of an index and on the range between it and the key

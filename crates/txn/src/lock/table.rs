@@ -1,8 +1,8 @@
 //! The lock table: per resource, the granted requests and the queue of waiting ones.
 //!
 //! ```text
-//! resource ──▶ head:  granted   (owner, mode, count) …          those of different owners are compatible
-//!                     queue     conversions │ new requests      each part: first come, first served
+//! resource ──▶ head:  granted  (owner, mode, count) …     those of different owners are compatible
+//!                     queue    conversions │ new requests each part: first come, first served
 //! ```
 //!
 //! **The rule of granting**, the same for a new request and one that waits:

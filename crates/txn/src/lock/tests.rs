@@ -89,7 +89,7 @@ impl Line {
     fn ask(&mut self, owner: u32, asked: LockMode) {
         let held = self.granted.get(&owner).map(|(mode, _)| *mode);
         let request = (owner, held.map_or(asked, |held| held.converted(asked)), held.is_some());
-        // Conversions stand before all new requests, behind earlier conversions.
+        // Conversions queue before all new requests, after earlier conversions.
         let conversions = self.queue.iter().filter(|(.., converts)| *converts).count();
         self.queue.insert(if held.is_some() { conversions } else { self.queue.len() }, request);
         self.settle();
@@ -314,7 +314,7 @@ proptest! {
             pair.take(step);
         }
         prop_assert_eq!(pair.manager.stats().deadlocks, pair.deadlocks);
-        // The end of all transactions leaves nothing behind.
+        // The end of all transactions leaves no lock.
         for number in 0..6 {
             pair.take(&Step::TimeIsOver { owner: number });
         }

@@ -9,7 +9,7 @@
 //!                0 empty, 8000 + n linear page n, n full page n - 1
 //!      3         full pages: 32 entries each      4  linear pages: the first entry, the next ones
 //!                                                    weigh one more each
-//!      5         expansions: 2 x u16 each   6 languages   7 orders of ideographs   8 SQL sort orders
+//!      5         expansions: 2 x u16 each   6 languages   7 ideographs   8 SQL sort orders
 //! entry, 5 bytes: weight (2, big-endian), diacritic weight DW, case weight CW, flags
 //!      flags     bits 0-2 class, bits 4-5 doubt (version 80, 100 or 140), bits 6-7 doubt of
 //!                version 90

@@ -1,19 +1,18 @@
-//! The emergency cut: a damaged log ends before its damage, and what followed is gone for good.
+//! The emergency cut: a damaged log ends before its damage; what followed is erased.
 //!
 //! ```text
 //! 1  zeros from the cut to the end of its VLF, sync
 //! 2  later VLFs, newest first:  zeros, sync; a header of a VLF that was never used, durable
 //! ```
 //!
-//! Example: VLF 33 is damaged in its middle, 34 and 35 follow. The power goes after step 1: VLF 34
-//! says that 33 was full, and the log is refused as before. It goes when 35 is erased and 34 is
-//! not: the same. It goes after 34 was erased: the log ends in 33.
+//! Crash example: VLF 33 is damaged in its middle, 34 and 35 follow. Power failure after step 1:
+//! VLF 34 implies that 33 was full, and the log is refused as before. After 35 is erased and 34 is
+//! not: the same. After 34 is erased: the log ends in 33.
 //!
 //! Invariants
-//! - Of the erased log no sector is left that could be taken for one of a log to come.
-//! - Until the last step is done the log stays refused, if a later VLF was what refuted its end.
-//! - LSNs of the erased log are given to other records. Who cuts a log must see to it that no page
-//!   bears one of them.
+//! - No sector of the erased log is left that could be taken for one of the future log.
+//! - Until the last step is done the log stays refused, if a later VLF contradicts its end.
+//! - LSNs of the erased log are reused. The caller must ensure that no page has one of them.
 
 use extentdb_base::Lsn;
 use extentdb_format::log::reader::{LogEnd, StrayUse};

@@ -1,4 +1,5 @@
-//! Looking at a log before it is opened: what an emergency cut would erase, and which records stay.
+//! Examining a log before it is opened: what an emergency cut would erase, and which records
+//! remain.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::log_manager::Log;
 use crate::spec::read_header;
 
-/// What a log holds, and what a cut would take from it.
+/// What a log holds, and what a cut would erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Examined {
     /// Where the walk along the log began.
@@ -31,7 +32,7 @@ impl Log {
     /// file is repeated.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when not even a cut leaves anything to go on with.
+    /// [`Error::Corrupt`] when not even a cut leaves a usable log.
     pub fn examine(
         file: &dyn DiskFile,
         options: &OpenOptions,

@@ -1,9 +1,9 @@
 //! The VLFs of a log that is opened.
 //!
 //! Invariants
-//! - A growth that was cut short is done again: the VLFs fill the file.
+//! - An interrupted growth is repeated: the VLFs fill the file.
 //! - A damaged header is refused. So is one that hides a part of the log: a size that covers the
-//!   next VLF, a sequence number or parity that is not that of the blocks behind it ([`strays`]).
+//!   next VLF, a sequence number or parity that is not that of its blocks ([`strays`]).
 
 use extentdb_base::Lsn;
 use extentdb_format::log::fault::VlfFault;
@@ -50,8 +50,8 @@ pub(super) fn read(file: &dyn DiskFile, facts: &HeaderFacts) -> Result<VlfMap, E
     Ok(map)
 }
 
-/// Refuses a VLF within which the header of another one lies: a set bit too many in its size hides
-/// the VLFs behind it, and no other field says so. No block begins with the signature of a VLF.
+/// Refuses a VLF that contains the header of another one: a wrong bit in its size hides the VLFs
+/// after it, and no other field reveals that. No block begins with the signature of a VLF.
 fn refuse_hidden(file: &dyn DiskFile, vlf: &Vlf) -> Result<(), Error> {
     let size = vlf.header.size;
     let bits = (0..u64::BITS).map(|bit| 1u64 << bit).filter(|bit| size & bit != 0);
@@ -68,13 +68,13 @@ fn refuse_hidden(file: &dyn DiskFile, vlf: &Vlf) -> Result<(), Error> {
     Ok(())
 }
 
-/// VLFs whose header is older than the blocks behind it.
+/// VLFs whose header is older than their blocks.
 pub(super) fn strays(reader: &LogReader<Bytes<'_>>) -> Result<Vec<StrayUse>, Error> {
     Ok(reader.stray_uses()?)
 }
 
-/// Where an interrupted growth began: behind the last VLF within reach there is more file, and
-/// nothing in it was ever used.
+/// Where an interrupted growth began: the file continues after the last reachable VLF, and nothing
+/// there was ever used.
 fn interrupted_growth(file: &dyn DiskFile, map: &VlfMap) -> Result<Option<u64>, Error> {
     let Some(end) = map.faults().iter().map(|(offset, _)| *offset).min() else { return Ok(None) };
     let is_unused = map.vlfs().iter().all(|vlf| vlf.offset < end || !vlf.header.is_used());
@@ -89,14 +89,14 @@ fn interrupted_growth(file: &dyn DiskFile, map: &VlfMap) -> Result<Option<u64>, 
     Ok(Some(end))
 }
 
-/// Can a growth that was cut short have left this? A VLF whose header was lost later would have a
-/// stamp where its first block begins.
+/// Can an interrupted growth have left this? A VLF whose header was lost later would have a stamp
+/// where its first block begins.
 fn is_unfinished(file: &dyn DiskFile, offset: u64, fault: &VlfFault) -> Result<bool, Error> {
     let mut head = [0; SECTOR];
     file.read_at(offset, &mut head)?;
     let has_no_header = match fault {
         VlfFault::Signature { found: 0 } => head.iter().all(|byte| *byte == 0),
-        // Stands beside one of the other two, or for the last bytes of the file.
+        // Occurs with one of the other two, or for the last bytes of the file.
         VlfFault::Unreachable { .. } => true,
         // The header is there and the file is shorter than it should be.
         VlfFault::Size { .. } => VlfHeader::parse(&head).is_some_and(|header| !header.is_used()),
@@ -107,7 +107,7 @@ fn is_unfinished(file: &dyn DiskFile, offset: u64, fault: &VlfFault) -> Result<b
     Ok(has_no_header && stamp == [0])
 }
 
-/// LSN of the first block of the oldest VLF from which the sequence numbers lead to the newest one
+/// LSN of the first block of the oldest VLF from which the sequence numbers reach the newest one
 /// without a gap.
 pub(super) fn oldest(map: &VlfMap) -> Result<Lsn, Error> {
     let mut first: Option<u32> = None;

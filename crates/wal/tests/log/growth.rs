@@ -1,4 +1,4 @@
-//! The life of VLFs: growth, reuse, what the file looks like.
+//! VLFs: growth, reuse, layout of the file.
 
 use extentdb_base::Lsn;
 use extentdb_format::allocation::file_header::{FileHeaderView, Growth as StoredGrowth};

@@ -62,7 +62,7 @@ fn what_is_not_in_the_log_is_not_found() {
     }
     let between = Lsn { block: first.block + 9, ..first };
     assert!(log.with_record(between, |_| ()).is_err());
-    // Truncated and overwritten: gone, in the file and in what is kept of it.
+    // Truncated and overwritten: lost, in the file and in the cache.
     for serial in 0..100 {
         let lsn = append(&log, serial, 10_000).unwrap();
         log.flush(lsn).unwrap();

@@ -83,7 +83,7 @@ fn a_full_log_still_takes_a_checkpoint_and_truncation_frees_it() {
         log.used_bytes(),
         log.total_bytes()
     );
-    // The records of a checkpoint go into what is kept back.
+    // The records of a checkpoint use the reserved space.
     for _ in 0..3 {
         with_payload(serial, 60, |header, payload| log.append_reserved(header, payload)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Logs that SQL Server wrote: opened, and gone on with.
+//! Logs that SQL Server wrote: opened, and continued.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

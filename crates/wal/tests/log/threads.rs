@@ -68,7 +68,7 @@ fn one_committer_writes_once_per_commit_and_many_share_their_writes() {
     let shared = many.flush_waits as f64 / many.flushes as f64;
     println!("64 committers: {shared:.1} commits per flush; {many:?}");
     println!("1 committer: {one:?}");
-    // How many share one depends on the device and on who runs beside this; the bench measures it.
+    // How many share one depends on the device and on other load; the bench measures it.
     assert!(shared > 1.0, "{shared:.1} commits per flush");
 }
 

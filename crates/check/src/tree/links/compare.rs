@@ -1,12 +1,15 @@
 //! B-trees: siblings, parents, levels (`docs/check.md` 6 and 22), from exact tables.
 //!
 //! ```text
-//! 8936  A.next = B, B.prev = C ≠ A               8976  parent and previous refer to X, X was not seen
-//! 8978  X.prev = Q, Q.next ≠ X                   8980  parent refers to X, X and the child before it were not seen
-//! 8935  the parents' order expects another prev  8981  only a next pointer refers to X, X was not seen
-//! 8937  two slots refer to X                     8977  X has no parent, its previous page refers to it
-//! 8931  level differs from the parent's          8979  no reference to X
-//! 2531  level differs from the previous page's   8982  A.next is a page of another index
+//! 8936 A.next = B, B.prev = C ≠ A              8976 parent and previous refer to X, X was not seen
+//! 8978 X.prev = Q, Q.next ≠ X                  8980 parent refers to X, X and the child before it
+//!                                              were not seen
+//! 8935 the parents' order expects another prev 8981 only a next pointer refers to X, X was not
+//!      seen
+//! 8937 two slots refer to X                    8977 X has no parent, its previous page refers to
+//!                                              it
+//! 8931 level differs from the parent's         8979 no reference to X
+//! 2531 level differs from the previous page's  8982 A.next is a page of another index
 //! ```
 //!
 //! "Seen" is a page that its unit owns and that passed its audit.

@@ -98,7 +98,7 @@ impl Bytes {
         }
     }
 
-    /// What a power cut would leave on a device that writes so many sectors as a whole.
+    /// What a power failure would leave on a device that writes `sectors` sectors atomically.
     pub(super) fn image(&self, keep: &mut dyn Rng, unit: u64) -> Vec<u8> {
         let mut image = self.durable.clone();
         let grown = self.live.len().saturating_sub(image.len());
@@ -142,7 +142,7 @@ fn sector_at(bytes: &[u8], sector: u64) -> [u8; SECTOR_BYTES] {
     content
 }
 
-/// Puts a sector in its place, as far as it lies within a file of `len` bytes.
+/// Stores a sector, as far as it is within a file of `len` bytes.
 fn put_sector(bytes: &mut Vec<u8>, sector: u64, content: &[u8; SECTOR_BYTES], len: usize) {
     let start = sector as usize * SECTOR_BYTES;
     let end = (start + SECTOR_BYTES).min(len);

@@ -34,14 +34,14 @@ pub(super) struct Piece {
 /// Where a write can be cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grain {
-    /// Of a write: by its way to the device.
+    /// Of a write: by its durability.
     Of(Durability),
     /// It is made or not.
     Whole,
 }
 
 impl Death {
-    /// Notes a write that may not be made, or not as a whole. Its number is told when it has been
+    /// Notes a write that may not be made, or not as a whole. Its number is passed when it has been
     /// made.
     pub(super) fn note(bytes: &mut Bytes, offset: usize, after: Vec<u8>, grain: Grain) {
         let unit = match grain {
@@ -55,12 +55,12 @@ impl Death {
         bytes.death.0.push(Piece { offset, before, after, old_len, unit, number: None });
     }
 
-    /// Is a write at this place noted, and not made?
+    /// Is a write at this offset noted, and not made?
     pub(super) fn expects(&self, offset: usize) -> bool {
         self.0.iter().any(|piece| piece.offset == offset && piece.number.is_none())
     }
 
-    /// The write at this place has been made.
+    /// The write at this offset has been made.
     pub(super) fn made(&mut self, offset: usize, number: u64) {
         if let Some(piece) =
             self.0.iter_mut().find(|piece| piece.offset == offset && piece.number.is_none())

@@ -44,7 +44,7 @@ impl MemFile {
         Error::Transfer { op, path: self.path.clone(), offset, bytes, source }
     }
 
-    /// Makes the file longer; a call that meets the end may have done so in part.
+    /// Extends the file; an interrupted call may have done so in part.
     fn lengthen(&self, bytes: &mut Bytes, end: usize, fill: Fill, supply: Supply) {
         let old = bytes.live.len();
         let grain = match fill {
@@ -165,7 +165,7 @@ impl DiskFile for MemFile {
     }
 
     fn write_many(&self, writes: &[(u64, &[u8])]) -> Result<(), Error> {
-        // All of them are under way at once: whichever meets the end, each may have been made.
+        // All of them run concurrently: whichever is interrupted, each may have been made.
         let is_last = self.power.ends_within(writes.len());
         if is_last && self.power.draws() {
             let mut bytes = lock(&self.node.bytes);
@@ -185,8 +185,7 @@ impl DiskFile for MemFile {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        // A sync that meets the cut promises nothing: what it would have hardened stays at the
-        // mercy of the cut.
+        // An interrupted sync guarantees nothing: its writes stay uncertain.
         if self.power.draw() != Supply::On {
             return Err(self.dark(Op::Sync));
         }
@@ -205,8 +204,8 @@ impl DiskFile for MemFile {
         }
         let mut stored = lock(&self.node.bytes);
         let old = stored.live.len();
-        // Holes take their room when they are written, all else at once; holes of before, too, when
-        // room is asked for.
+        // Holes allocate room when they are written, all else at once; existing holes, too, when
+        // room is requested.
         let (from, to) = match fill {
             Fill::Hole => (end, end),
             Fill::Zeros => (old.min(end), end),

@@ -60,12 +60,12 @@ pub(super) struct Room(Mutex<Account>);
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     used: u64,
-    /// `None`: as many as asked for.
+    /// `None`: no limit.
     capacity: Option<u64>,
 }
 
 impl Room {
-    /// As much room, of which so many blocks are used.
+    /// The same limit, with `used` blocks in use.
     pub(super) fn with_used(&self, used: u64) -> Room {
         Room(Mutex::new(Account { used, ..*lock(&self.0) }))
     }

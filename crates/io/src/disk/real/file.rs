@@ -30,11 +30,11 @@ pub(super) struct RealFile {
     pub(super) mode: DurabilityMode,
     pub(super) lane: Lane,
     len: AtomicU64,
-    /// A write that is not aligned has gone through the page cache: from then on all do. The kernel
-    /// answers a direct write beside pages of the cache that are not written yet with an I/O error
-    /// at the next sync.
+    /// A write that is not aligned has gone through the page cache: from then on all do. After a
+    /// direct write next to dirty pages of the cache the kernel returns an I/O error at the next
+    /// sync.
     is_cached: AtomicBool,
-    /// A write may still meet a place that the file system has not given room yet.
+    /// A write may still need a block that the file system has not allocated yet.
     has_holes: AtomicBool,
     pub(super) poisoned: AtomicBool,
     /// Counts writes that ended and need a flush; what it was when the last successful flush began.
@@ -56,7 +56,7 @@ pub(super) struct Counters {
     pub(super) calls: AtomicU64,
 }
 
-/// How a write went out.
+/// How a write was made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     PageCache,
@@ -82,7 +82,7 @@ impl RealFile {
         let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
         let len = platform::len(&handle).map_err(failed)?;
         let twin = platform::open_direct_for_writes(path).filter(|(twin, _)| {
-            // The path may lead elsewhere by now.
+            // The path may name another file by now.
             let own = platform::identity(&handle, path).ok();
             own.is_some() && own == platform::identity(twin, path).ok()
         });
@@ -114,7 +114,7 @@ impl RealFile {
         Ok(())
     }
 
-    /// Where a write goes, and whether that is past the page cache: where alignment allows.
+    /// The handle for a write, and whether it bypasses the page cache: where alignment allows.
     pub(super) fn door(&self, offset: u64, bytes: usize) -> (&fs::File, Way) {
         match &self.direct {
             Some(_) if self.is_cached.load(Ordering::Acquire) => (&self.handle, Way::PageCache),
@@ -126,7 +126,7 @@ impl RealFile {
         }
     }
 
-    /// Writes everything. Returns how, for those who must flush.
+    /// Writes everything. Returns how, because the caller may have to flush.
     fn put(&self, offset: u64, parts: &[&[u8]], haste: Haste) -> Result<Way, Error> {
         let bytes = total(parts);
         let (handle, way) = self.door(offset, bytes);
@@ -144,7 +144,7 @@ impl RealFile {
         Ok(self.note_write(offset, bytes, way))
     }
 
-    /// A write has ended. Returns how it must be thought of by those who ask whether to flush.
+    /// A write has ended. Returns how it counts for the decision to flush.
     pub(super) fn note_write(&self, offset: u64, bytes: usize, way: Way) -> Way {
         let end = offset + bytes as u64;
         let old_end = self.len.fetch_max(end, Ordering::AcqRel);
@@ -202,8 +202,7 @@ impl RealFile {
         }
     }
 
-    /// Flushes what was written before the call; who comes while another flushes shares the next
-    /// flush.
+    /// Flushes what was written before the call; callers during a flush share the next one.
     pub(super) fn flush(&self) -> Result<(), Error> {
         let needed = self.written.load(Ordering::Acquire);
         let mut synced = lock(&self.synced);
@@ -226,8 +225,8 @@ impl RealFile {
         self.handle.set_len(bytes).map_err(failed)
     }
 
-    /// Makes the file longer by room that is allocated and never written; by zeros where that
-    /// cannot be had.
+    /// Extends the file by room that is allocated and never written; by zeros where that is not
+    /// supported.
     fn allocate(&self, from: u64, to: u64) -> Result<(), Error> {
         let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
         match platform::allocate(&self.handle, from, to - from) {
@@ -240,7 +239,7 @@ impl RealFile {
         }
     }
 
-    /// Allocates room for what was never written below `end`, where that can be had.
+    /// Allocates room for what was never written below `end`, where that is supported.
     fn allocate_holes(&self, end: u64) -> Result<(), Error> {
         if end == 0
             || !self.has_holes.load(Ordering::Acquire)
@@ -349,8 +348,8 @@ impl DiskFile for RealFile {
         match result {
             Ok(()) => self.len.fetch_max(bytes, Ordering::AcqRel),
             Err(error) => {
-                // Half a fill is of no use to anybody. If cutting fails too, the length tells the
-                // truth.
+                // A partial fill is useless. If truncation fails, too, the length is that of the
+                // file.
                 let cut = self.handle.set_len(old);
                 self.len.store(
                     if cut.is_ok() { old } else { platform::len(&self.handle).unwrap_or(old) },
@@ -390,8 +389,8 @@ pub(super) fn lies_well(part: &[u8]) -> bool {
         && part.len().is_multiple_of(crate::BLOCK_BYTES)
 }
 
-/// Runs `write` with the parts, or with a copy of them where they are to go past the page cache and
-/// their memory is not aligned: a few microseconds beside a device's hundreds.
+/// Runs `write` with the parts, or with a copy of them where they are to bypass the page cache and
+/// their memory is not aligned: a few microseconds compared with a device's hundreds.
 pub(super) fn with_aligned<T>(parts: &[&[u8]], way: Way, write: impl FnOnce(&[&[u8]]) -> T) -> T {
     if way == Way::PageCache || parts.iter().all(|part| lies_well(part)) {
         return write(parts);

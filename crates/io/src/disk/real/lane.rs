@@ -1,8 +1,8 @@
-//! The ring of a file: one, opened when a write first wants it, used by one thread at a time.
+//! The ring of a file: one, opened by the first write that uses it, used by one thread at a time.
 //!
-//! Nobody waits for it. Who finds it in use goes the plain way, which serves any number of threads:
-//! so two who make writes durable still share a flush. A ring that cannot be had, or that the
-//! system stops serving, leaves the plain way for good.
+//! No thread waits for it. A thread that finds it in use uses plain calls, which serve any number
+//! of threads: so two durable writes still share a flush. Without a ring, or after the system stops
+//! serving it, plain calls are used permanently.
 
 use std::io;
 
@@ -60,7 +60,7 @@ impl Lane {
 }
 
 impl Turn<'_> {
-    /// As [`Ring::run`]; a ring that is gone runs nothing.
+    /// As [`Ring::run`]; a ring that has failed runs nothing.
     pub(super) fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion> {
         let State::Ready(ring) = &mut *self.0 else {
             return requests.iter().map(|_| Completion::NotRun).collect();
@@ -73,7 +73,7 @@ impl Turn<'_> {
     }
 }
 
-/// What a file would be written with, and why it is not what was asked for.
+/// The backend of a file, and why it is not the requested one.
 pub(super) fn describe(asked: Backend) -> (Backend, Option<String>) {
     if asked == Backend::Plain {
         return (Backend::Plain, None);

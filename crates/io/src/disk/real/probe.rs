@@ -1,7 +1,7 @@
-//! What [`DurabilityMode::Auto`] goes by: the cache of the device below a file.
+//! How [`DurabilityMode::Auto`] decides: by the cache of the device of a file.
 //!
 //! Linux describes each block device under `/sys`: `queue/write_cache` says whether it has a
-//! volatile cache, `queue/fua` whether a single write can go past it. A partition has no queue of
+//! volatile cache, `queue/fua` whether a single write can bypass it. A partition has no queue of
 //! its own; that of its disk counts.
 
 use std::fs;

@@ -1,19 +1,18 @@
 //! Many requests to the system in one call, and what became of each.
 //!
 //! ```text
-//! run [write ─linked─▶ flush]         one call: the flush begins when the write has ended in full, and is cancelled otherwise
-//! run [write, write, write …]         one call: all are under way at once and end in any order
+//! run [write ─linked─▶ flush] one call: the flush begins when the write has ended in full, and is cancelled otherwise
+//! run [write, write, write …] one call: all run concurrently and end in any order
 //! ```
 //!
-//! What a ring says is judged here by pure functions. Whatever a ring did not finish, the plain way
-//! finishes: a short write goes on where it stopped, a flush that was cancelled has not begun. Only
-//! what the device itself refused is an error.
+//! The results of a ring are interpreted here by pure functions. What a ring did not finish, plain
+//! calls finish: a short write continues where it stopped, a cancelled flush has not begun. Only a
+//! failure of the device is an error.
 //!
 //! Invariants
-//! - [`Ring::run`] returns when no request is under way any more: memory and files are borrowed for
-//!   the call only.
-//! - A request that is told as [`Completion::NotRun`] changed nothing, or nothing that may not be
-//!   done again.
+//! - [`Ring::run`] returns when no request is in progress any more: memory and files are borrowed
+//!   for the call only.
+//! - A request that is reported as [`Completion::NotRun`] changed nothing that may not be repeated.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nobody makes a ring there"))]
 
@@ -29,10 +28,10 @@ pub(super) const DEPTH: usize = 128;
 /// Parts of one write, at most: what the system takes in one transfer.
 pub(super) const MAX_PARTS: usize = 1024;
 
-/// One thing to be done.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request<'a> {
-    /// All parts at `offset`, one behind the other.
+    /// All parts at `offset`, concatenated.
     Write {
         handle: &'a fs::File,
         parts: &'a [io::IoSlice<'a>],
@@ -79,11 +78,11 @@ pub(super) fn open() -> io::Result<Box<dyn Ring>> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "only Linux has io_uring"))
 }
 
-/// What a write in a ring came to.
+/// Outcome of a write in a ring.
 #[derive(Debug)]
 pub(super) enum Written {
     All,
-    /// So many bytes; the rest is to be written the plain way.
+    /// Bytes written; the rest is to be written by plain calls.
     Part(usize),
     Failed(io::Error),
 }
@@ -99,19 +98,19 @@ pub(super) fn judge_write(wanted: usize, write: Completion) -> Written {
     }
 }
 
-/// What a write and the flush linked to it came to.
+/// Outcome of a write and the flush linked to it.
 #[derive(Debug)]
 pub(super) enum Chained {
     Durable,
-    /// So many bytes were written; the rest, and the flush, are to be done the plain way.
+    /// Bytes written; the rest, and the flush, are to be done by plain calls.
     Unfinished(usize),
     WriteFailed(io::Error),
     /// What was written before the flush may be lost.
     FlushFailed(io::Error),
 }
 
-/// Judges a write of `wanted` bytes and its flush. A flush that ended well counts only behind a
-/// whole write.
+/// Interprets a write of `wanted` bytes and its flush. A successful flush counts only after a whole
+/// write.
 pub(super) fn judge_chain(wanted: usize, write: Completion, flush: Completion) -> Chained {
     match (judge_write(wanted, write), flush) {
         (Written::Failed(error), _) => Chained::WriteFailed(error),
@@ -155,8 +154,7 @@ mod tests {
         assert!(judged(refused(), NotRun).starts_with("WriteFailed"));
         assert!(judged(refused(), refused()).starts_with("WriteFailed"));
         assert!(judged(Done(0), NotRun).starts_with("WriteFailed"));
-        // The system tells once that it lost something: never a success, whatever became of the
-        // write.
+        // The system reports a lost write once: never a success, whatever the result of the write.
         for write in [Done(512), Done(100), NotRun] {
             assert!(judged(write, refused()).starts_with("FlushFailed"));
         }

@@ -1,17 +1,17 @@
-//! Writes of a file that go through its ring.
+//! Writes of a file through its ring.
 //!
 //! ```text
-//! write_through_ring   one write with RWF_DSYNC                         mode Fua, backend Uring
-//! put_chained          write ─linked─▶ flush, one call                  mode ForcedFlush, backend Uring
-//! put_batch            up to 128 writes at once, past the page cache    backends Auto and Uring
+//! write_through_ring one write with RWF_DSYNC                      mode Fua, backend Uring
+//! put_chained        write ─linked─▶ flush, one call               mode ForcedFlush, backend Uring
+//! put_batch          up to 128 writes at once, past the page cache backends Auto and Uring
 //! ```
 //!
-//! Each does what the plain way does, with the same marks: counters, length, what is to be flushed,
-//! poison. What a ring leaves unfinished is finished the plain way, by the one who asked.
+//! Each does what the plain call does, with the same bookkeeping: counters, length, what is to be
+//! flushed, poison. What a ring leaves unfinished is finished by plain calls of the caller.
 //!
-//! Invariant: a chain holds the file's `synced` from before its write to after its flush. Who wants
-//! a flush meanwhile waits, and then has it already if his write ended before the chain began. The
-//! ring is taken first and never waited for.
+//! Invariant: a chain holds the file's `synced` from before its write to after its flush. A flush
+//! requested meanwhile waits, and is done already if its write ended before the chain began. The
+//! ring is acquired first and never waited for.
 
 use std::fs;
 use std::io;
@@ -29,7 +29,7 @@ use crate::platform;
 
 impl RealFile {
     /// Writes with `RWF_DSYNC` through the ring. Returns the number of bytes that are durable now;
-    /// the rest is for the plain way.
+    /// the rest is for plain calls.
     pub(super) fn write_through_ring(
         &self,
         handle: &fs::File,
@@ -50,7 +50,7 @@ impl RealFile {
         }
     }
 
-    /// A write and its flush in one call; none when the plain way is to be taken.
+    /// A write and its flush in one call; none when plain calls are to be used.
     pub(super) fn put_chained(&self, offset: u64, parts: &[&[u8]]) -> Option<Result<(), Error>> {
         let mut turn = self.lane.for_one().filter(|_| fits(offset, parts))?;
         let bytes = total(parts);
@@ -109,7 +109,7 @@ impl RealFile {
         }
     }
 
-    /// Writes what is missing behind the first `done` bytes.
+    /// Writes what is missing after the first `done` bytes.
     fn finish(
         &self,
         handle: &fs::File,
@@ -126,8 +126,8 @@ impl RealFile {
         written.map_err(|source| self.write_failed(offset, bytes, source))
     }
 
-    /// Many deferred writes, under way at once; none when the plain way is to be taken: through the
-    /// page cache, and for a single write, a ring gains nothing.
+    /// Many deferred writes at once; none when plain calls are to be used: through the page cache,
+    /// and for a single write, a ring gains nothing.
     pub(super) fn put_batch(&self, writes: &[(u64, &[u8])]) -> Option<Result<(), Error>> {
         let goes_direct = |(offset, bytes): &(u64, &[u8])| {
             let (_, way) = self.door(*offset, bytes.len());
@@ -165,13 +165,13 @@ impl RealFile {
         for ((offset, bytes), completion) in writes.iter().zip(turn.run(&requests)) {
             let written = self.settle(twin, *offset, bytes, completion);
             self.note_deferred(written.as_ref().ok().copied());
-            // All have ended, so all are noted; the first refusal is told.
+            // All have ended, so all are noted; the first error is returned.
             outcome = outcome.and(written.map(drop));
         }
         outcome
     }
 
-    /// What one write of a batch came to.
+    /// Outcome of one write of a batch.
     fn settle(
         &self,
         twin: &fs::File,
@@ -189,7 +189,7 @@ impl RealFile {
 }
 
 /// Can a ring take it as one request? A write of nothing, or one past what the system can address,
-/// is for the plain way to judge.
+/// is left to plain calls.
 fn fits(offset: u64, parts: &[&[u8]]) -> bool {
     let bytes = total(parts);
     let end = offset.checked_add(bytes as u64).and_then(|end| i64::try_from(end).ok());

@@ -19,7 +19,7 @@ use crate::{AlignedBuf, Error, platform};
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Done,
-    /// Only so many bytes are written.
+    /// Only a part of the bytes is written.
     Short(usize),
     /// Nothing happens, and the request says so.
     NotRun,

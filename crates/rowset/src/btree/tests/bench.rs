@@ -48,7 +48,7 @@ pub(super) struct Setup {
     pub(super) is_base: bool,
     /// The key is a number; the index is a clustered one.
     pub(super) has_numbers: bool,
-    /// The data file may grow to so many pages.
+    /// Maximum size of the data file in pages.
     pub(super) pages_max: Option<u32>,
     /// The log does not grow.
     pub(super) has_small_log: bool,
@@ -342,7 +342,7 @@ impl Bench {
         tx.abort().expect("it was reserved");
     }
 
-    /// Overwrites a page behind everybody's back.
+    /// Overwrites a page without a log record.
     pub(super) fn put(&self, id: PageId, page: &PageBytes) {
         let mut guard = self.space.pool().write(id).expect("a page of the file");
         *guard.bytes_mut() = *page;

@@ -215,8 +215,8 @@ fn an_error_of_the_source_comes_through() {
     assert!(walk(&bench.tree).pages.is_empty());
 }
 
-/// Wherever the log ends, the tree has the first so many rows, by whole leaves; and the unit can be
-/// given back with all it has.
+/// Wherever the log ends, the tree has a prefix of the rows, by whole leaves; and the unit can be
+/// freed with all its pages.
 #[test]
 fn a_crash_leaves_the_leaves_that_were_written() {
     for (is_base, is_wide) in [(true, true), (false, false)] {

@@ -1,6 +1,6 @@
-//! A crash after every log record: the pages as redo makes them, cut-off system transactions taken
-//! back page by page, then the open transaction taken back by keys. What is left are the rows that
-//! were committed.
+//! A crash after every log record: the pages as redo makes them, interrupted system transactions
+//! rolled back page by page, then the open transaction undone by keys. What remains are the
+//! committed rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,8 @@ use super::walk::walk;
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type Pages = BTreeMap<PageId, Box<PageBytes>>;
 
-/// A run of short transactions, some taken back, and the rows after each commit, by the LSN of its
-/// record.
+/// A sequence of short transactions, some rolled back, and the rows after each commit, by the LSN
+/// of its record.
 fn history(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<(Lsn, Rows)> {
     let mut states = vec![(Lsn::ZERO, Rows::new())];
     let mut model = Rows::new();
@@ -140,8 +140,8 @@ fn page_on_disk(id: PageId) -> Box<PageBytes> {
 /// there.
 type Look<'l> = dyn FnMut(&Kept, &Bench, &BTreeMap<XactId, Open>) + 'l;
 
-/// Restarts after every record of a log, system transactions that it cuts off taken back, and shows
-/// what there is then; says how many were cut off.
+/// Restarts after every record of a log, with interrupted system transactions undone, and shows the
+/// result; returns how many were interrupted.
 pub(super) fn after_every_record(records: &[Kept], is_base: bool, look: &mut Look<'_>) -> usize {
     let (mut pages, mut open): (Pages, BTreeMap<XactId, Open>) = Default::default();
     let mut cut_off = 0;

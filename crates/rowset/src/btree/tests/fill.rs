@@ -36,7 +36,7 @@ fn fill_after(is_base: bool, numbers: &[u64]) -> f64 {
     100.0 - 100.0 * free as f64 / (leaves.len() * PAGE_BODY_BYTES) as f64
 }
 
-/// Rows in order, but each up to so many places late.
+/// Rows in order, but each up to `late` positions late.
 fn late_by(most: u64) -> Vec<u64> {
     let mut rng = SplitMix64::new(3);
     let mut numbers: Vec<(u64, u64)> =

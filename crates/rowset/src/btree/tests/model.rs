@@ -20,7 +20,7 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 struct Plan {
     is_base: bool,
     is_wide: bool,
-    /// Keys are taken from so many.
+    /// Number of different keys.
     keys: u64,
     /// The longest value.
     value: u64,
@@ -123,7 +123,7 @@ fn verify_redo(bench: &Bench) {
     let mut pages: BTreeMap<PageId, Box<PageBytes>> = BTreeMap::new();
     let on_disk = |id| {
         let mut page = Box::new([0; 8192]);
-        // Pages behind the end of the file as it was came zeroed.
+        // Pages after the old end of the file are zeroed.
         let _ = fresh().page(id, &mut page);
         page
     };
@@ -198,7 +198,7 @@ fn random_changes_of_long_keys_keep_a_deep_tree_sound() {
     }
 }
 
-/// Pages leave memory and come back all the time, behind their log.
+/// Pages are evicted and read again all the time, after their log.
 #[test]
 fn random_changes_with_few_pages_in_memory_keep_the_tree_sound() {
     for (seed, is_base) in [(12, true), (13, false)] {

@@ -24,7 +24,7 @@ const BETWEEN_WALKS: usize = 1000;
 struct Plan {
     is_base: bool,
     is_wide: bool,
-    /// Keys are taken from so many.
+    /// Number of different keys.
     keys: u64,
     /// The longest value.
     value: u64,
@@ -171,8 +171,8 @@ impl Run {
         assert!(rows.eq(self.model.range(bounds).map(|(key, value)| (key.clone(), value.clone()))));
     }
 
-    /// A transaction of some operations, perhaps with a piece in it that is taken back, perhaps
-    /// taken back as a whole; says how many operations.
+    /// A transaction of some operations, perhaps with a part that is rolled back to a savepoint,
+    /// perhaps rolled back as a whole; returns the number of operations.
     fn transaction(&mut self) -> usize {
         let mut tx = self.bench.begin();
         let mut count = 1 + self.rng.below(40) as usize;
@@ -183,12 +183,12 @@ impl Run {
             let more = self.rng.below(20) as usize;
             (0..more).for_each(|_| self.step(&mut tx));
             self.bench.roll_back_to(&mut tx, savepoint);
-            self.take_back(from);
+            self.roll_back_from(from);
             count += more;
         }
         if self.rng.below(4) == 0 {
             self.bench.roll_back(tx);
-            self.take_back(0);
+            self.roll_back_from(0);
         } else {
             tx.commit_delayed().unwrap();
         }
@@ -196,7 +196,7 @@ impl Run {
         count
     }
 
-    fn take_back(&mut self, from: usize) {
+    fn roll_back_from(&mut self, from: usize) {
         for (key, before) in self.changes.drain(from..).rev() {
             match before {
                 Some(value) => drop(self.model.insert(key, value)),

@@ -14,7 +14,7 @@ use crate::btree::{KeyRange, LeafRows, Row, RowRef};
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// Keys are taken from so many.
+/// Number of different keys.
 const KEYS: u64 = 700;
 
 fn sort_key(bench: &Bench, key: &[u8]) -> Vec<u8> {

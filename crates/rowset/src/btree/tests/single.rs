@@ -190,7 +190,7 @@ fn a_replaced_row_logs_the_bytes_that_differ_and_its_key() {
 }
 
 #[test]
-fn a_transaction_is_taken_back_though_its_rows_have_moved() {
+fn rollback_finds_rows_that_splits_have_moved() {
     let bench = Bench::new(true);
     let mut tx = bench.begin();
     for number in 0..6 {
@@ -244,7 +244,7 @@ fn an_undo_whose_ghost_was_expunged_too_early_is_refused() {
 }
 
 #[test]
-fn the_only_row_of_a_page_is_taken_back_as_a_ghost() {
+fn undo_of_the_only_row_of_a_page_leaves_a_ghost() {
     let bench = Bench::new(false);
     let mut tx = bench.begin();
     bench.insert(&mut tx, &key(1, false), &[1]).unwrap();
@@ -325,7 +325,7 @@ fn without_another_page_a_row_is_refused_and_the_tree_goes_on() {
 }
 
 #[test]
-fn a_split_without_room_in_the_log_is_taken_back_wherever_it_stops() {
+fn a_split_that_finds_the_log_full_is_rolled_back_at_every_step() {
     let mut refusals = BTreeSet::new();
     // Rows of other lengths reach the end of the log with other records.
     for len in 2600..2660 {
@@ -350,7 +350,7 @@ fn a_split_without_room_in_the_log_is_taken_back_wherever_it_stops() {
 }
 
 #[test]
-fn a_split_that_cannot_be_taken_back_ends_all_service() {
+fn a_tree_is_unusable_after_a_split_that_cannot_be_rolled_back() {
     let mut cut_off = 0;
     for calls in 0..24 {
         let bench = Bench::with(&Setup { frames: 2000, ..Setup::of(true) });

@@ -117,7 +117,7 @@ impl Owner<'_> {
     }
 }
 
-/// Runs the threads, and beside them one that takes ghosts away; returns what is to be there.
+/// Runs the threads, and one for ghost cleanup; returns the expected rows.
 fn work(bench: &Bench, plan: Plan) -> Model {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -134,7 +134,8 @@ fn work(bench: &Bench, plan: Plan) -> Model {
                 scope.spawn(move || owner.run())
             })
             .collect();
-        // The cleaner must hear of the end also when somebody failed, or the failure is never told.
+        // The cleanup thread must end also when another thread failed, or the failure is never
+        // reported.
         let ended: Vec<_> = owners.into_iter().map(|owner| owner.join()).collect();
         is_over.store(true, Ordering::Release);
         cleaner.join().unwrap();
@@ -215,7 +216,7 @@ fn threads_with_few_pages_in_memory_leave_a_sound_tree() {
     assert!(run(Plan { is_base: false, is_wide: false, value: 7000, seed: 6, ..plan }) > 1);
 }
 
-/// All of them want the same page, and the room behind its last row.
+/// All of them insert into the same page, after its last row.
 #[test]
 fn threads_that_append_get_their_rows_in_once_each() {
     let bench = Bench::with(&Setup { has_numbers: true, ..Setup::of(true) });
@@ -243,8 +244,7 @@ fn threads_that_append_get_their_rows_in_once_each() {
     assert_eq!(bench.counts().rows as u64, count);
 }
 
-/// The room in the file ends while several threads split: those that are refused take back what
-/// they have begun.
+/// The file gets full while several threads split: those that fail roll back what they have begun.
 #[test]
 fn threads_that_find_the_file_full_leave_a_sound_tree() {
     let pages = super::bench::fresh().0.len() as u32 / 8192;
@@ -275,7 +275,8 @@ fn threads_that_find_the_file_full_leave_a_sound_tree() {
     assert!(seen.rows.len() > 200);
 }
 
-/// The log ends in the middle of splits: they are taken back while others wait for their pages.
+/// The log gets full in the middle of splits: they are rolled back while other threads wait for
+/// their pages.
 #[test]
 fn threads_that_find_the_log_full_leave_a_sound_tree() {
     for seed in 0..8 {
@@ -307,8 +308,8 @@ fn threads_that_find_the_log_full_leave_a_sound_tree() {
     }
 }
 
-/// The power goes, and what fails then cannot be taken back: no page can be changed any more, nor
-/// can a record be added. Whoever still reads sees a whole tree, or is refused.
+/// Power failure: what fails then cannot be rolled back, because no page can be changed and no
+/// record appended any more. Readers see a whole tree, or get an error.
 #[test]
 fn threads_whose_log_fails_never_see_half_a_split() {
     for seed in 0..40 {

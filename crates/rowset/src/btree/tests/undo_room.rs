@@ -136,7 +136,7 @@ fn room_is_reserved_up_to_the_longest_that_a_row_has_been() {
     bench.roll_back(mine);
 }
 
-/// What SQL Server, or an earlier run, has left in the header belongs to nobody.
+/// What SQL Server, or an earlier run, has left in the header belongs to no open transaction.
 #[test]
 fn reserved_room_that_another_program_left_is_void() {
     let (bench, _) = full_leaf(true);
@@ -184,10 +184,10 @@ fn room_follows_rows_that_splits_move() {
     assert_eq!(bench.pages(), pages);
 }
 
-/// A row as long as a page, shortened; others take what they can beside it, down to leaves of one
+/// A row as long as a page, shortened; other transactions insert next to it, down to leaves of one
 /// row.
 #[test]
-fn a_split_makes_progress_beside_a_row_whose_room_is_a_whole_page() {
+fn a_split_makes_progress_with_undo_room_of_a_whole_page() {
     for (grown, seed) in [(false, 1), (true, 2)] {
         let bench = Bench::new(true);
         insert_committed(&bench, 500, &[9; 8000]);
@@ -347,7 +347,7 @@ impl<'b> Crowd<'b> {
         Some(member.tx.commit_delayed().unwrap()).filter(|lsn| !lsn.is_zero())
     }
 
-    /// One step of somebody; the LSN of a commit.
+    /// One step of a transaction; the LSN of a commit.
     fn step(&mut self) -> Option<Lsn> {
         let who = self.rng.below(self.members.len() as u64) as usize;
         match self.rng.below(100) {

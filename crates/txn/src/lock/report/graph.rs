@@ -3,10 +3,11 @@
 //! ```text
 //! Node:1
 //! KEY: 6:72057594057457664 (350007a4d329) Mode:X        the resource, and how it is held
-//!  Grant List 0:                                        Convert List and Wait List: the blocker itself waits, ahead
+//!  Grant List 0:                                        Convert List and Wait List: the blocker
+//!                                                       itself waits, ahead
 //!    Owner:0000:000003f1 Mode: X SPID:54
 //!  Requested By:
-//!    ResType:LockOwner Stype:'OR'Xdes:0000:000003f2 Mode: U SPID:55 Cost:(0/380)        priority and cost of rolling back
+//!    ResType:LockOwner Stype:'OR'Xdes:0000:000003f2 Mode: U SPID:55 Cost:(0/380)
 //! ```
 
 use super::{Blocker, DeadlockNode, DeadlockReport, Line, LockStatus, Names, resource_text};

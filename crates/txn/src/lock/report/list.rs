@@ -9,7 +9,8 @@
 //!   resource-list
 //!    keylock hobtid=… dbid=… objectname=… indexname=… id=lock1 mode=X associatedObjectId=…
 //!     owner-list
-//!      owner id=process3f1 mode=X                        requestType=…: it does not hold it, it waits ahead
+//!      owner id=process3f1 mode=X                        requestType=…: it does not hold it, it
+//!                                                        waits ahead
 //!     waiter-list
 //!      waiter id=process3f2 mode=U requestType=wait
 //! ```

@@ -46,8 +46,8 @@ fn crosswise() -> DeadlockReport {
     DeadlockReport { nodes, victim: owner(0x55) }
 }
 
-/// Two who have read the range before the end of an index and are about to insert into it; a third
-/// one came behind the first.
+/// Two owners have read the range before the end of an index and are about to insert into it; a
+/// third one waits for the first.
 fn ranges() -> DeadlockReport {
     let end = Resource::end_of(SECOND);
     let convert = |own, other| DeadlockNode {

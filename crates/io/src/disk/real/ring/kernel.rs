@@ -1,15 +1,15 @@
-//! The kernel's ring: io_uring behind a safe call. The one module of this crate with `unsafe`.
+//! The kernel's ring: io_uring under a safe call. The only module of this crate with `unsafe`.
 //!
 //! ```text
 //! requests ─▶ submission queue ─▶ one io_uring_enter: hand over all, wait for all ─▶ completion queue ─▶ completions
 //! ```
 //!
-//! Why it is safe: the kernel uses file and memory of a request until its completion is there.
-//! Requests borrow both, and [`run`] returns only when each request that was handed over has a
-//! completion. When the call itself is refused, what is under way is waited for by looking at the
-//! completion queue, which needs no call; what was never handed over stays in the submission queue
-//! of a ring that is then dead: nobody calls it again, so the kernel never sees it. Nothing in
-//! between unwinds.
+//! Why it is safe: the kernel uses file and memory of a request until its completion. Requests
+//! borrow both, and [`run`] returns only when each request that was handed over has a completion.
+//! When the call itself is refused, requests in progress are waited for by polling the completion
+//! queue, which needs no call; what was never handed over stays in the submission queue of a ring
+//! that is then dead: nobody calls it again, so the kernel never sees it. Nothing in between
+//! unwinds.
 //!
 //! [`run`]: Ring::run
 #![expect(unsafe_code, reason = "the kernel is given addresses")]
@@ -127,7 +127,7 @@ impl std::fmt::Debug for KernelRing {
     }
 }
 
-/// Completions come without a call of the ring, too: the kernel only needs to be entered now and
+/// Completions arrive without a call of the ring, too: the kernel only needs to be entered now and
 /// then.
 fn rest() {
     let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
@@ -146,7 +146,7 @@ fn entry(request: &Request<'_>, number: u64) -> squeue::Entry {
             );
             let flags = if through { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
             let link = if linked { squeue::Flags::IO_LINK } else { squeue::Flags::empty() };
-            // An `IoSlice` is the system's `iovec`: so the standard library promises.
+            // An `IoSlice` is the system's `iovec`: guaranteed by the standard library.
             opcode::Writev::new(file(handle), parts.as_ptr().cast(), parts.len() as u32)
                 .offset(offset)
                 .rw_flags(flags.bits() as i32)
@@ -203,7 +203,7 @@ fn completion(request: &Request<'_>, result: Option<i32>, is_early: bool) -> Com
         Ok(bytes) => Completion::Done(bytes),
         Err(_) => {
             let errno = Errno::from_raw_os_error(result.saturating_neg());
-            // The plain way repeats an interrupted call, too. A write that says "again" has written
+            // Plain calls repeat an interrupted call, too. A write that returns EAGAIN has written
             // nothing.
             let is_to_be_repeated = errno == Errno::CANCELED
                 || errno == Errno::INTR
@@ -277,7 +277,7 @@ mod tests {
             outcome.completions(&chain)[..],
             [Completion::Done(512), Completion::NotRun]
         ));
-        // Requests that are not linked may come in as many calls as they like.
+        // Requests that are not linked may be submitted in several calls.
         let loose = [write(&file, &[], 0, false), write(&file, &[], 0, false)];
         outcome.results = vec![Some(512), Some(512)];
         assert!(matches!(

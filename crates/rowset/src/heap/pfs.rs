@@ -1,4 +1,5 @@
-//! Telling PFS the truth: at checkpoints, at a clean close and after recovery.
+//! PFS free space of heaps: brought up to date at checkpoints, at a clean close and after recovery.
+//! The class of a page is decided here, by `Fullness::of_free_bytes` of its header.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use crate::Error;
 impl Heap {
     /// Gives every page its true class of fullness, and pages that were taken in advance back, one
     /// record for each extent.
-    pub fn settle(&self) -> Result<(), Error> {
+    pub fn update_pfs(&self) -> Result<(), Error> {
         for appender in &self.room.appenders {
             let mut appender = lock(appender);
             let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
@@ -24,12 +25,12 @@ impl Heap {
                 self.room.free.lock().touch(page);
             }
             for (extent, pages) in by_extent(rest) {
-                self.settle_extent(extent, &pages, |_, _| Ok(PfsByte::default()))?;
+                self.update_pfs_of(extent, &pages, |_, _| Ok(PfsByte::default()))?;
             }
         }
         let touched = self.room.free.lock().take_touched();
         for (extent, pages) in by_extent(touched) {
-            self.settle_extent(extent, &pages, |page, old| {
+            self.update_pfs_of(extent, &pages, |page, old| {
                 if !old.is_allocated() {
                     return Ok(old);
                 }
@@ -43,18 +44,21 @@ impl Heap {
         Ok(())
     }
 
-    /// Of how many pages PFS may be told by [`settle`](Self::settle).
-    pub fn unsettled_pages(&self) -> usize {
+    /// Number of pages whose class [`update_pfs`](Self::update_pfs) may update.
+    pub fn stale_pfs_pages(&self) -> usize {
         // Each appender has a run of one extent at most.
         let appends = |appender: &&_| lock::<Appender>(appender).page.is_some();
         self.room.appenders.iter().filter(appends).count() + self.room.free.lock().touched_count()
     }
 
-    /// After a crash: these pages of the heap were allocated in advance, perhaps, and those that
-    /// were never formatted are given back; the others get their true class.
-    pub fn settle_after_crash(&self, pages: impl IntoIterator<Item = PageId>) -> Result<(), Error> {
+    /// After a crash: of these pages, which may have been allocated in advance, those that were
+    /// never formatted are freed; the others get their class of fullness.
+    pub fn update_pfs_after_crash(
+        &self,
+        pages: impl IntoIterator<Item = PageId>,
+    ) -> Result<(), Error> {
         for (extent, pages) in by_extent(pages.into_iter().collect()) {
-            self.settle_extent(extent, &pages, |page, old| self.state_after_crash(page, old))?;
+            self.update_pfs_of(extent, &pages, |page, old| self.state_after_crash(page, old))?;
         }
         Ok(())
     }
@@ -80,7 +84,7 @@ impl Heap {
         }
     }
 
-    fn settle_extent(
+    fn update_pfs_of(
         &self,
         extent: Extent,
         pages: &[PageId],
@@ -97,7 +101,7 @@ impl Heap {
             let was = old.get((page.page - first.page) as usize).copied().unwrap_or_default();
             states.insert(*page, new(*page, was)?);
         }
-        self.space.settle(&self.unit, first, count, |page, old| {
+        self.space.update_pfs(&self.unit, first, count, |page, old| {
             states.get(&page).copied().unwrap_or(old)
         })?;
         Ok(())
@@ -109,7 +113,7 @@ impl Heap {
     }
 }
 
-/// The byte of a page that was allocated and never formatted: it is given back.
+/// The byte of a page that was allocated and never formatted: it is freed.
 fn unformatted(old: PfsByte) -> PfsByte {
     PfsByte::default().with_mixed(old.is_mixed())
 }
