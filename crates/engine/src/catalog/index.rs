@@ -102,10 +102,12 @@ pub enum Constraint {
 
 impl Constraint {
     pub(crate) fn of_status(status: u32) -> Constraint {
-        match () {
-            () if status & index_status::PRIMARY_KEY != 0 => Constraint::PrimaryKey,
-            () if status & index_status::UNIQUE_CONSTRAINT != 0 => Constraint::Unique,
-            () => Constraint::None,
+        if status & index_status::PRIMARY_KEY != 0 {
+            Constraint::PrimaryKey
+        } else if status & index_status::UNIQUE_CONSTRAINT != 0 {
+            Constraint::Unique
+        } else {
+            Constraint::None
         }
     }
 

@@ -187,11 +187,14 @@ impl Database {
         // Half of the target: what comes while the checkpoint is made is to be redone, too.
         let is_long =
             self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
-        match () {
-            () if since < total / 10 && !is_much && !is_long => Urgency::None,
-            () if used >= total / 10 * 9 => Urgency::Now,
-            () if is_much || is_long || used >= total / 10 * 7 => Urgency::Due,
-            () => Urgency::None,
+        if since < total / 10 && !is_much && !is_long {
+            Urgency::None
+        } else if used >= total / 10 * 9 {
+            Urgency::Now
+        } else if is_much || is_long || used >= total / 10 * 7 {
+            Urgency::Due
+        } else {
+            Urgency::None
         }
     }
 

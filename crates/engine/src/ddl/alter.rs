@@ -216,7 +216,8 @@ impl StatementContext<'_> {
 
     /// What describes a column, but for its place.
     pub(crate) fn forget_column(&mut self, table: &Table, gone: &TableColumn) -> Result<(), Error> {
-        let (id, column) = (table.id().0, gone.id);
+        let id = table.id().0;
+        let column = gone.id;
         self.delete_where("syscolpars", &[int(id), smallint(0), int(column)])?;
         self.delete_where("sysobjvalues", &[byte(TEXT), int(id), int(column)])?;
         self.delete_where("sysmultiobjrefs", &[int(id), byte(COMPUTED_OF), int(column)])?;

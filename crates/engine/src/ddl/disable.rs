@@ -107,7 +107,8 @@ impl StatementContext<'_> {
         old: &Storage,
         disabled: &IndexDefinition,
     ) -> Result<(), Error> {
-        let (id, index) = (int(table.id().0), int(disabled.id.0));
+        let id = int(table.id().0);
+        let index = int(disabled.id.0);
         if Constraint::of_status(disabled.status) != Constraint::None {
             let schema = self.schema_id(table.schema())?;
             let object = self
