@@ -143,10 +143,12 @@ impl Index {
     /// Why it cannot be kept true here.
     pub(crate) fn open(
         table: &TableDefinition,
-        (columns, base): (&[TableColumn], &BaseKey),
+        columns: &[TableColumn],
+        base: &BaseKey,
         index: &model::Index,
         catalog: &Catalog,
-        (space, units): (&Arc<Space>, &Units),
+        space: &Arc<Space>,
+        units: &Units,
     ) -> Result<Index, String> {
         let name = index.name.clone().unwrap_or_default();
         let refused = |what: &str| Err(format!("index {name}, {what}"));
@@ -175,7 +177,7 @@ impl Index {
         if !is_same_form(&layout.row, &rowset.layout) {
             return refused("whose entries are laid out in a way of their own");
         }
-        match Index::new(definition, &layout, (columns, base), (space.clone(), unit)) {
+        match Index::new(definition, &layout, columns, base, space.clone(), unit) {
             Ok(index) => Ok(index.with_order_unknown()),
             Err(error) => refused(&error.to_string()),
         }
@@ -185,8 +187,10 @@ impl Index {
     pub(crate) fn new(
         definition: IndexDefinition,
         layout: &RowsetLayout,
-        (columns, base): (&[TableColumn], &BaseKey),
-        (space, unit): (Arc<Space>, Arc<Unit>),
+        columns: &[TableColumn],
+        base: &BaseKey,
+        space: Arc<Space>,
+        unit: Arc<Unit>,
     ) -> Result<Index, Error> {
         let from = layout.sources.iter().map(|source| match source {
             Source::Column(id) => {
@@ -226,7 +230,8 @@ impl Index {
         definition: IndexDefinition,
         columns: &[TableColumn],
         shape: RowShape,
-        (space, unit): (Arc<Space>, Arc<Unit>),
+        space: Arc<Space>,
+        unit: Arc<Unit>,
     ) -> Index {
         let layout = shape.layout().clone();
         let from = (0..layout.columns.len()).map(|at| {

@@ -298,7 +298,7 @@ impl StatementContext<'_> {
             }
             Base::Clustered(index) => {
                 let definition = index.definition().clone();
-                let own = Index::clustered(definition, &columns, shape.clone(), (space, unit));
+                let own = Index::clustered(definition, &columns, shape.clone(), space, unit);
                 Base::Clustered(Arc::new(own.with_order_of(index)))
             }
         };

@@ -140,7 +140,7 @@ impl StatementContext<'_> {
         let unit = index.tree().unit().clone();
         let base = BaseKey::of(new);
         let own =
-            Index::new(index.definition().clone(), &layout, (&new.columns, &base), (space, unit))?;
+            Index::new(index.definition().clone(), &layout, &new.columns, &base, space, unit)?;
         Ok(own.with_order_of(index))
     }
 

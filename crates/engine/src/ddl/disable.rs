@@ -88,8 +88,9 @@ impl StatementContext<'_> {
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
         let fill = index.fill_factor;
-        let tree = (self.db().space.clone(), unit);
-        let index = Arc::new(Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), tree)?);
+        let space = self.db().space.clone();
+        let base = BaseKey::of(old);
+        let index = Arc::new(Index::new(index, &layout, &old.columns, &base, space, unit)?);
         let mut new = old.clone();
         new.disabled.retain(|other| other.id != index.id());
         new.indexes.push(index.clone());

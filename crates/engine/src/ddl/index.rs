@@ -286,7 +286,7 @@ impl StatementContext<'_> {
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
-        Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), (db.space.clone(), unit))
+        Index::new(index, &layout, &old.columns, &BaseKey::of(old), db.space.clone(), unit)
     }
 
     /// The object of the constraint that an index of a table in a schema is made for.

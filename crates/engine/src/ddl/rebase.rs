@@ -185,12 +185,14 @@ impl StatementContext<'_> {
             let layout = of_base.layout(&index);
             self.insert_index_rows(&of_base, &index, None)?;
             let unit = self.new_unit(&index, index.units[0].id);
-            let tree = (self.db().space.clone(), unit);
+            let space = self.db().space.clone();
             new.indexes.push(Arc::new(Index::new(
                 index,
                 &layout,
-                (&new.columns, &base_key),
-                tree,
+                &new.columns,
+                &base_key,
+                space,
+                unit,
             )?));
         }
         Ok(new)

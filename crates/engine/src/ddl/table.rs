@@ -347,7 +347,8 @@ impl StatementContext<'_> {
                 index.clone(),
                 &columns,
                 shape.clone(),
-                (space, unit),
+                space,
+                unit,
             ))),
             _ => {
                 let form = heap_shape(&layout.row, &shape);
