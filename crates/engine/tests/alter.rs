@@ -109,7 +109,7 @@ fn rows_of_before_and_after_lie_beside_each_other() {
 fn a_restart_takes_back_a_column_that_was_not_committed() {
     for spec in tables() {
         for column in [bit(), wide(), long()] {
-            // Cut off behind so many calls of the disk, the last time behind all of them.
+            // Cut off after so many calls of the disk, the last time after all of them.
             for cut in [0, 1, 2, 3, 5, 8, 1000] {
                 let disk = MemDisk::new();
                 let (db, paths) = made(&disk, &spec);
@@ -184,7 +184,7 @@ fn a_dropped_column_leaves_its_place() {
         let mut session = db.session();
         let table = session.table("t").unwrap();
         assert_eq!(tails(&mut session, &table), found);
-        // All rows anew, under another base and back: without the places of what was dropped.
+        // All rows again, under another base and back: without the places of what was dropped.
         if spec.clustered.is_some() {
             let name = spec.clustered.as_ref().unwrap().name.clone();
             session.rebuild_index(&table, &name).unwrap();
@@ -212,7 +212,7 @@ fn a_dropped_column_leaves_its_place() {
 
 type Change<'c> = &'c dyn Fn(&mut Session<'_>, &std::sync::Arc<Table>) -> Result<(), Error>;
 
-/// Cut off behind so many calls of the disk, the last time behind all of them: what was not
+/// Cut off after so many calls of the disk, the last time after all of them: what was not
 /// committed has never been.
 fn assert_taken_back(change: Change<'_>) {
     for spec in tables() {

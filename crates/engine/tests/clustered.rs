@@ -327,7 +327,7 @@ fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
             session.rebuild_index(&table, index).unwrap();
             verify(&mut session);
         }
-        // A restart in the middle of the way back takes back what was done of it.
+        // A restart in the middle of the way back rolls back what was done of it.
         session.begin();
         let drop_it = |session: &mut Session<'_>, table: &_| match spec.name.as_str() {
             "c" if spec.unique => session.drop_constraint(table, "c"),

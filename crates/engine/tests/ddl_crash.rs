@@ -130,7 +130,7 @@ fn the_longest_row_moves_and_comes_back() {
     assert_sound_on(&disk, &spec.paths());
 }
 
-/// Changes all tables behind a savepoint, and goes back to it.
+/// Changes all tables after a savepoint, and goes back to it.
 fn change_tables_and_return(session: &mut Session<'_>) -> Result<(), Error> {
     let old = session.table("old")?;
     let new = session.table("new")?;

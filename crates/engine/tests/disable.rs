@@ -1,4 +1,4 @@
-//! Indexes that are switched off and on again: what is enforced in between, restarts, rollbacks,
+//! Indexes that are disabled and enabled again: what is enforced in between, restarts, rollbacks,
 //! and the full check.
 
 mod support;

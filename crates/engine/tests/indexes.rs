@@ -109,7 +109,7 @@ fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
     session.commit().unwrap();
     assert_eq!(ids(&mut session, &table), [7, 8]);
     assert!(seek(&mut session, &table, "by_name", &[text("c")]).is_empty());
-    // A key that was given up in the same transaction may be had again, and a rollback brings both
+    // A key that was given up in the same transaction is free again, and a rollback brings both
     // back.
     session.begin();
     session.delete(&table, &first).unwrap();

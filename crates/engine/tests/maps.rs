@@ -45,7 +45,7 @@ fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
     }
 }
 
-/// Behind a checkpoint, PFS knows exactly which pages there are and how full they are.
+/// After a checkpoint, PFS knows exactly which pages there are and how full they are.
 fn assert_pfs(db: &Database, tables: &[Arc<Table>]) {
     for table in tables {
         let unit = table.unit();

@@ -1,4 +1,4 @@
-//! Two sessions side by side: what one of them takes back must still fit.
+//! Two sessions side by side: what one of them rolls back must still fit.
 
 mod support;
 

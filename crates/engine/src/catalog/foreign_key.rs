@@ -3,7 +3,7 @@
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::{self, ReferentialAction};
 
-/// `sysschobjs.status` of a constraint that is switched off.
+/// `sysschobjs.status` of a constraint that is disabled.
 pub(crate) const DISABLED: u32 = 0x100;
 
 /// A foreign key.
@@ -23,7 +23,7 @@ pub(crate) struct ForeignKey {
     pub(crate) on_delete: ReferentialAction,
     /// What happens to rows that reference a row which gets another key.
     pub(crate) on_update: ReferentialAction,
-    /// One that is switched off keeps its parent, and is not looked at.
+    /// One that is disabled keeps its parent, and is not looked at.
     pub(crate) is_enabled: bool,
 }
 

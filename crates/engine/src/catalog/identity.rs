@@ -239,7 +239,7 @@ mod tests {
                 if let Some(state) = state {
                     (told, stored) = (told + 1, state.stored);
                 }
-                // A restart goes on behind what the catalog has: never at a value that was given
+                // A restart goes on after what the catalog has: never at a value that was given
                 // out.
                 assert!((stored - value) * increment.signum() >= 0, "{value} {stored}");
             }

@@ -307,7 +307,7 @@ impl Index {
         &self.definition
     }
 
-    /// How full it gets when it is made anew.
+    /// How full it gets when it is built again.
     pub(crate) fn fill(&self) -> Fill {
         Fill { percent: self.definition.fill_factor, pads: false }
     }

@@ -7,9 +7,9 @@
 //!   → boot page: this checkpoint → log truncated before its minimum
 //! ```
 //!
-//! Real logs have COUNT_DELTA before BEGIN_CKPT. Behind it, every change of a unit that its
+//! Real logs have COUNT_DELTA before BEGIN_CKPT. After it, every change of a unit that its
 //! counters do not hold is in the part of the log that a restart reads, and a restart counts such
-//! units anew (`recount`): a counter may be old, never wrong.
+//! units again (`recount`): a counter may be old, never wrong.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -107,7 +107,7 @@ impl Checkpoints {
 }
 
 impl Database {
-    /// Writes all pages that have changed, and lets go of the log before the oldest open
+    /// Writes all pages that have changed, and releases the log before the oldest open
     /// transaction.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Database {
             }
             (Urgency::Due | Urgency::Now, false) => self.make_due_checkpoint(),
             (Urgency::Now, true) => {
-                // Behind the thread's own one, which may be all that is needed.
+                // After the thread's own one, which may be all that is needed.
                 drop(lock(&self.checkpoints.running));
                 self.make_due_checkpoint()
             }
@@ -416,7 +416,7 @@ impl Database {
         Ok(())
     }
 
-    /// Closes the database: nothing of the log is needed to open it again. Its files are let go of
+    /// Closes the database: nothing of the log is needed to open it again. Its files are released
     /// as soon as nobody holds a [`Table`](crate::Table) of it any more.
     ///
     /// # Errors
@@ -433,7 +433,7 @@ impl Database {
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint).
     pub(crate) fn write_all(&self) -> Result<bool, Error> {
-        // The first one writes what is to be written; behind the second no page is newer than it.
+        // The first one writes what is to be written; after the second no page is newer than it.
         self.verify_online()?;
         skip_suspect(self.store_identities())?;
         self.clean_ghosts()?;

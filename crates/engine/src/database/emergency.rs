@@ -286,7 +286,7 @@ impl Recovery {
             page => page?,
         };
         let lsn = PageHeader::of(&page).lsn();
-        // Redo may have formatted it anew.
+        // Redo may have formatted it again.
         if lsn > self.log_end {
             PageHeader::of_mut(page.bytes_mut()).lsn_bytes = self.log_end.to_bytes();
             page.set_dirty(Lsn::ZERO);

@@ -11,9 +11,9 @@
 //!                 rebuild
 //! ```
 //!
-//! A column that comes lies behind all others. Its place goes into the catalog before its name,
-//! and its name goes before its place: a restart that is cut off between the two reads a table as
-//! it was. Ids of columns are never used again.
+//! A new column lies after all others. Its position is inserted into the catalog before its name,
+//! and its name is deleted before its position: a restart that is interrupted between the two reads
+//! a table as it was. Ids of columns are never used again.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
@@ -48,7 +48,7 @@ pub(crate) mod rowset {
 }
 
 impl Session<'_> {
-    /// Adds a column behind all others.
+    /// Adds a column after all others.
     ///
     /// # Errors
     /// The name is taken; the column takes no NULL and there is nothing that the rows there are
@@ -58,7 +58,7 @@ impl Session<'_> {
         self.statement("ALTER TABLE", |context| {
             let old = context.lock_for_ddl(table)?;
             spec.verify()?;
-            // The counter of a database that somebody else wrote may be behind.
+            // The counter of a database that another product wrote may be stale.
             let has_rows =
                 old.base.unit().counts().0.rows > 0 || !context.rows_for_ddl(&old)?.is_empty();
             verify_new(&old, spec, has_rows)?;
@@ -77,7 +77,7 @@ impl Session<'_> {
         })
     }
 
-    /// Drops a column. The rows keep its place until they are written anew.
+    /// Drops a column. The rows keep its place until they are rewritten.
     ///
     /// # Errors
     /// An index, a constraint or a computed column needs it: [`Error::Dependent`]. It is the only
@@ -114,8 +114,8 @@ impl Session<'_> {
 
 impl StatementContext<'_> {
     /// What the catalog says depends on a column, also where it is not enforced here: checks that
-    /// are switched off, expressions that cannot be evaluated, schema-bound views and functions,
-    /// filters of indexes that are switched off.
+    /// are disabled, expressions that cannot be evaluated, schema-bound views and functions,
+    /// filters of indexes that are disabled.
     pub(crate) fn verify_no_dependent(
         &self,
         table: &Table,

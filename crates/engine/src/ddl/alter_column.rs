@@ -248,7 +248,7 @@ fn with_column(old: &Storage, is: &TableColumn) -> Storage {
     new
 }
 
-/// A second place for a column, behind all others.
+/// A second place for a column, after all others.
 fn with_second_column(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
     let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
     layout.ok_or(Unsupported::RowLayout.into())

@@ -30,7 +30,7 @@ const ROWSET: usize = 10;
 
 impl Session<'_> {
     /// Switches a nonclustered index off: its entries go, its description stays.
-    /// [`Session::rebuild_index`] makes it anew.
+    /// [`Session::rebuild_index`] enables it again.
     ///
     /// # Errors
     /// The table has no such index, a foreign key leads to it, or it is the clustered one:
@@ -69,7 +69,7 @@ impl Session<'_> {
 }
 
 impl StatementContext<'_> {
-    /// Makes an index anew that was switched off, in a table that is locked for it.
+    /// Builds an index again that was disabled, in a table that is locked for it.
     pub(crate) fn enable_index(
         &mut self,
         table: &Arc<Table>,
@@ -101,7 +101,7 @@ impl StatementContext<'_> {
         self.fill(table.with(&storage), &index, fill)
     }
 
-    /// Drops an index that is switched off, in a table that is locked for it.
+    /// Drops an index that is disabled, in a table that is locked for it.
     pub(crate) fn drop_disabled(
         &mut self,
         table: &Arc<Table>,

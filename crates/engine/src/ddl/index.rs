@@ -126,7 +126,7 @@ impl IndexSpec {
 
 impl Session<'_> {
     /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all
-    /// rows of a heap, and the other indexes are made anew: they lead to rows by its key.
+    /// rows of a heap, and the other indexes are built again: they lead to rows by its key.
     ///
     /// # Errors
     /// The name is taken, a column is not there, two rows have the same key in a unique index, or
@@ -262,8 +262,8 @@ impl StatementContext<'_> {
         new
     }
 
-    /// The rows of the system tables, the unit behind the rowset it belongs to, the name last: a
-    /// restart reads them as they are before it undoes what was cut off.
+    /// The rows of the system tables, the unit after the rowset it belongs to, the name last: a
+    /// restart reads them as they are before it undoes what was interrupted.
     fn describe_index(
         &mut self,
         table: &Table,
@@ -274,7 +274,7 @@ impl StatementContext<'_> {
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
         let mut index = self.placed(spec.definition(old)?, group)?;
-        // Statistics, and indexes that are switched off, have numbers, too.
+        // Statistics, and indexes that are disabled, have numbers, too.
         let named = self.db().catalog.system("sysidxstats")?;
         while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
             index.id.0 += 1;
@@ -339,7 +339,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The rowset of an index, and the unit behind it.
+    /// The rowset of an index, and the unit after it.
     pub(crate) fn insert_rowset_rows(
         &mut self,
         definition: &TableDefinition,

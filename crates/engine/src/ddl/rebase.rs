@@ -34,7 +34,7 @@ use crate::session::Session;
 use crate::session::context::StatementContext;
 
 impl Session<'_> {
-    /// Makes an index that is switched off anew; writes any other without the gaps that splits and
+    /// Enables an index that is disabled; rewrites any other without the gaps that splits and
     /// deletes have left, the clustered one with all that lead to it.
     ///
     /// # Errors

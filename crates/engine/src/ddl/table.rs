@@ -263,9 +263,9 @@ impl StatementContext<'_> {
         })
     }
 
-    /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name
-    /// last. A restart reads them as they are before it undoes what was cut off, and a part of a
-    /// description must be one that it can read.
+    /// Describes the table in the system tables: its unit after the rowset it belongs to, its name
+    /// last. A restart reads them as they are before it undoes what was interrupted, and a part of
+    /// a description must be one that it can read.
     fn insert_rows(
         &mut self,
         definition: &TableDefinition,
@@ -499,7 +499,7 @@ impl StatementContext<'_> {
     }
 }
 
-/// The columns with their places in rows of this layout, and behind them.
+/// The columns with their places in rows of this layout, and after them.
 pub(crate) fn positioned_columns(
     columns: &[TableColumn],
     layout: &RowLayout,

@@ -391,7 +391,7 @@ impl StatementContext<'_> {
         self.at_least_committed(|context| context.read_range(of, index, keys, false, each))
     }
 
-    /// Reads that must not see what may go again.
+    /// Reads that must not see what may be rolled back.
     fn at_least_committed<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Error>,

@@ -36,7 +36,7 @@ impl StatementContext<'_> {
         let (value, told) = identity.next().ok_or_else(used_up)?;
         match told {
             // The column's row is this transaction's own: what others wrote into it could not be
-            // taken back with it.
+            // rolled back with it.
             Some(state) if self.has_own_identity(table.id()) => {
                 let _ddl = lock(&self.db().ddl);
                 let columns = self.db().catalog.system("syscolpars")?;

@@ -98,7 +98,7 @@ impl StatementContext<'_> {
     }
 }
 
-/// What stands for the range that ends with the first key behind this one, ghosts among them.
+/// What stands for the range that ends with the first key after this one, ghosts among them.
 fn next_key(index: &Index, key: &[u8]) -> Result<Resource, Error> {
     let range = KeyRange::all().not_before(key, true);
     // As if a transaction had been open for ever: ghosts count.

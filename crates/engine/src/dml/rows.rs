@@ -303,7 +303,7 @@ impl StatementContext<'_> {
     }
 }
 
-/// The uniquifier behind all of a key: nothing for 0.
+/// The uniquifier after all of a key: nothing for 0.
 fn next_uniquifier(
     table: &Table,
     index: &Index,

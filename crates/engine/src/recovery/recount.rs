@@ -27,7 +27,7 @@ impl Database {
     }
 
     /// Mixed extents that the log touched, and whose free pages SGAM does not lead to, are found
-    /// again: older versions of the engine left such behind. Nothing says that an extent is mixed
+    /// again: older versions of the engine left such extents. Nothing says that an extent is mixed
     /// but that no unit owns it.
     fn recount_mixed(&self, touched: &Touched) -> Result<(), Error> {
         let mut left: BTreeSet<Extent> =

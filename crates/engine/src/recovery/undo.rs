@@ -77,8 +77,7 @@ fn newest(open: &[Transaction]) -> Option<usize> {
 }
 
 impl Database {
-    /// Takes back every record of the transaction behind `until`. What becomes free by that is
-    /// added to `freed`.
+    /// Undoes every record of the transaction after `until`. What this frees is added to `freed`.
     pub(crate) fn undo_to(
         &self,
         tx: &mut Transaction,
@@ -123,7 +122,7 @@ impl Database {
         Ok(())
     }
 
-    /// The index whose entry a record is about may have been dropped behind it; by now that is
+    /// The index whose entry a record is about may have been dropped after it; by now that is
     /// undone, and the catalog knows it again.
     fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
         let bytes = record_bytes(&self.transactions, lsn)?;
@@ -185,7 +184,7 @@ impl Database {
     }
 
     /// A unit that the transaction made goes with its row. What it owns came by system
-    /// transactions, which stay; it is given back by one that stays, too, and takes the pointers
+    /// transactions, which stay; it is freed by one that stays, too, and takes the pointers
     /// with it: doing this twice does it once.
     fn free_created_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
         let Some(id) = unit_of_row(row) else { return Ok(Freed::default()) };

@@ -46,7 +46,7 @@ impl Serializers {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Asked by inserters behind their insert: who comes later finds the key.
+    /// Inserters ask after their insert: a reader that begins later finds the key.
     pub(crate) fn any(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }
