@@ -257,7 +257,7 @@ fn readers_and_writers_of_one_key_wait_for_each_other() {
 }
 
 #[test]
-fn tables_with_clustered_indexes_come_and_go() {
+fn clustered_tables_are_created_and_dropped() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &by_name(), &[IndexSpec::new("by_id", &["id"]).unique()]);
     let mut session = db.session();
