@@ -140,9 +140,9 @@ impl std::fmt::Debug for Database {
 }
 
 /// The log as the pool sees it.
-pub(crate) struct Ahead(pub(crate) Arc<Log>);
+pub(crate) struct WriteAheadLog(pub(crate) Arc<Log>);
 
-impl WriteAhead for Ahead {
+impl WriteAhead for WriteAheadLog {
     fn flush_to(&self, lsn: extentdb_base::Lsn) -> Result<(), WriteAheadError> {
         // A page may carry the LSN of a log that this one replaced.
         if lsn <= self.0.durable() {
@@ -153,12 +153,12 @@ impl WriteAhead for Ahead {
 }
 
 /// Events of space management as events of the engine.
-pub(crate) struct Fills {
+pub(crate) struct SpaceEvents {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) wake_ups: Arc<WakeUps>,
 }
 
-impl FillEvents for Fills {
+impl FillEvents for SpaceEvents {
     fn recalculated(&self, recalculation: &extentdb_space::fill::Recalculation) {
         self.events
             .event(&extentdb_telemetry::Event::ProportionalFill { lines: recalculation.lines() });

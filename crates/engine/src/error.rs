@@ -48,8 +48,8 @@ pub enum Error {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A page without which nothing can be read is damaged: a file header, or the boot page. The
-    /// edge calls it 824.
+    /// A page without which nothing can be read is damaged: a file header, or the boot page.
+    /// Message 824.
     #[error("page {page} of {} is no sound {kind}", path.display())]
     Unreadable {
         /// The file.
@@ -72,7 +72,7 @@ pub enum Error {
     },
     /// The rollback of an earlier transaction over the table waits for a page that cannot be read.
     /// Its locks are held; nobody waits for them, because they are not released before the database
-    /// is opened again with the page. The edge calls it 824.
+    /// is opened again with the page. Message 824.
     #[error("table {table} is locked by a transaction whose rollback is deferred: {why}")]
     Deferred {
         /// The table's name.
@@ -161,7 +161,7 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A name that nothing has. The edge calls it 208.
+    /// A name that nothing has. Message 208.
     #[error("there is no table {name}")]
     NoTable {
         /// The name.
@@ -175,7 +175,7 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A second row with a key that may be there once only. The edge calls it 2601, and 2627 when a
+    /// A second row with a key that may be there once only. Message 2601, or 2627 when a
     /// constraint says so.
     #[error("table {table} has a row with the key ({key}) of unique index {index} already")]
     DuplicateKey {
@@ -232,7 +232,7 @@ pub enum Error {
         /// The first such character.
         character: UncertainCharacter,
     },
-    /// A row that a constraint does not allow. The edge calls it 547.
+    /// A row that a constraint does not allow. Message 547.
     #[error("table {table}: the statement conflicted with {kind} constraint {name}")]
     Constraint {
         /// The table whose row was to change.
@@ -242,7 +242,7 @@ pub enum Error {
         /// CHECK or FOREIGN KEY.
         kind: &'static str,
     },
-    /// A column that something else needs as it is. The edge calls it 5074.
+    /// A column that something else needs as it is. Message 5074.
     #[error("{object} depends on column {column}")]
     Dependent {
         /// What needs it.
@@ -250,7 +250,7 @@ pub enum Error {
         /// The column's name.
         column: String,
     },
-    /// The identity values of a table are used up. The edge calls it 8115.
+    /// The identity values of a table are used up. Message 8115.
     #[error("the identity values of table {table} are used up")]
     Identity {
         /// The table's name.
@@ -268,7 +268,7 @@ pub enum Error {
         /// The row.
         at: Address,
     },
-    /// More rows with one clustered key than can be told apart. The edge calls it 666.
+    /// More rows with one clustered key than can be told apart. Message 666.
     #[error("table {table} has as many rows with this clustered key as there can be")]
     Uniquifiers {
         /// The table's name.
@@ -302,7 +302,7 @@ pub enum Error {
     /// There is no row at this place.
     #[error("there is no row {0}")]
     NoRow(Address),
-    /// A savepoint that the transaction does not have. The edge calls it 6401.
+    /// A savepoint that the transaction does not have. Message 6401.
     #[error("there is no savepoint {name}")]
     NoSavepoint {
         /// The name.
@@ -315,11 +315,10 @@ pub enum Error {
     /// A change was asked for outside of a transaction.
     #[error("there is no open transaction")]
     NoTransaction,
-    /// The transaction gave way in a deadlock: all that is left to do is to roll it back. The edge
-    /// calls it 3930.
-    #[error("the transaction gave way in a deadlock and can only be rolled back")]
+    /// The transaction is a deadlock victim: it can only be rolled back. Message 3930.
+    #[error("the transaction was a deadlock victim and can only be rolled back")]
     Doomed,
-    /// A lock is not to be had.
+    /// A lock was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// Rows.
@@ -367,19 +366,19 @@ impl Error {
     }
 }
 
-/// What is behind an error, whichever floor it comes from: what a caller decides by.
+/// The cause of an error, whichever crate it comes from: what a caller decides by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The log is full. The edge calls it 9002.
+    /// The log is full. Message 9002.
     LogFull,
-    /// The filegroup is full. The edge calls it 1105.
+    /// The filegroup is full. Message 1105.
     FilegroupFull,
-    /// A lock is not to be had: 1205 or 1222.
+    /// A lock was not granted: 1205 or 1222.
     Lock,
-    /// The disk refused. The edge calls it 823.
+    /// The disk refused. Message 823.
     Disk,
-    /// A page is not what it should be. The edge calls it 824.
+    /// A page is not what it should be. Message 824.
     BadPage,
     /// The database, its log or its pool is offline.
     Offline,
@@ -388,12 +387,12 @@ pub enum Cause {
 }
 
 impl Error {
-    /// Did whoever got it give way in a deadlock? The edge calls it 1205.
+    /// Was the transaction chosen as deadlock victim? Message 1205.
     pub fn is_deadlock(&self) -> bool {
         matches!(self, Error::Lock(LockError::Deadlock { .. }))
     }
 
-    /// What is behind the error.
+    /// The cause, whichever crate the error comes from.
     pub fn cause(&self) -> Cause {
         match self {
             Error::Offline(_) => Cause::Offline,

@@ -1,8 +1,8 @@
 //! Sessions: transactions one after the other, and statements in them.
 //!
 //! A statement outside of a transaction is a transaction by itself. The effects of a failed
-//! statement are undone, and the transaction continues; a deadlock victim is doomed (3930): all it
-//! can do is roll back.
+//! statement are undone, and the transaction continues. A deadlock victim is doomed (3930): it can
+//! only roll back.
 
 pub(crate) mod context;
 pub(crate) mod isolation;

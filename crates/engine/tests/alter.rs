@@ -106,10 +106,10 @@ fn rows_of_before_and_after_lie_beside_each_other() {
 }
 
 #[test]
-fn a_restart_takes_back_a_column_that_was_not_committed() {
+fn restart_undoes_an_uncommitted_add_column() {
     for spec in tables() {
         for column in [bit(), wide(), long()] {
-            // Cut off behind so many calls of the disk, the last time behind all of them.
+            // Cut off after so many calls of the disk, the last time after all of them.
             for cut in [0, 1, 2, 3, 5, 8, 1000] {
                 let disk = MemDisk::new();
                 let (db, paths) = made(&disk, &spec);
@@ -142,7 +142,7 @@ fn a_restart_takes_back_a_column_that_was_not_committed() {
 }
 
 #[test]
-fn a_dropped_column_leaves_its_place() {
+fn dropped_column_keeps_its_position_in_rows() {
     for spec in tables() {
         let disk = MemDisk::new();
         let (db, paths) = made(&disk, &spec);
@@ -184,7 +184,7 @@ fn a_dropped_column_leaves_its_place() {
         let mut session = db.session();
         let table = session.table("t").unwrap();
         assert_eq!(tails(&mut session, &table), found);
-        // All rows anew, under another base and back: without the places of what was dropped.
+        // All rows are rewritten, with another base and back: without the offsets of dropped columns.
         if let Some(clustered) = &spec.clustered {
             let name = clustered.name.clone();
             session.rebuild_index(&table, &name).unwrap();
@@ -212,9 +212,9 @@ fn a_dropped_column_leaves_its_place() {
 
 type Change<'c> = &'c dyn Fn(&mut Session<'_>, &std::sync::Arc<Table>) -> Result<(), Error>;
 
-/// Cut off behind so many calls of the disk, the last time behind all of them: what was not
+/// Cut off after so many calls of the disk, the last time after all of them: what was not
 /// committed has never been.
-fn assert_taken_back(change: Change<'_>) {
+fn assert_undone(change: Change<'_>) {
     for spec in tables() {
         for cut in [0, 1, 2, 3, 5, 8, 13, 1000] {
             let disk = MemDisk::new();
@@ -247,8 +247,8 @@ fn assert_taken_back(change: Change<'_>) {
 }
 
 #[test]
-fn a_restart_brings_back_a_column_whose_drop_was_not_committed() {
-    assert_taken_back(&|session, table| {
+fn restart_undoes_an_uncommitted_drop_column() {
+    assert_undone(&|session, table| {
         session.drop_column(table, "note")?;
         session.insert(table, &[person(9999, "x"), vec![Datum::Bit(true)]].concat())?;
         session.drop_column(table, "flag")
@@ -353,8 +353,8 @@ fn a_column_gets_another_type() {
 }
 
 #[test]
-fn a_restart_takes_back_a_type_that_was_not_committed() {
-    assert_taken_back(&|session, table| {
+fn restart_undoes_an_uncommitted_alter_column() {
+    assert_undone(&|session, table| {
         session.alter_column(table, "note", varchar(200), true)?;
         session.alter_column(table, "note", nvarchar(10), true)?;
         session.alter_column(table, "flag", SqlType::SmallInt, true)

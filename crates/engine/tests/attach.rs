@@ -208,7 +208,7 @@ impl Attached {
                 }
             }
         }
-        // What is cut off.
+        // What is interrupted.
         session.begin();
         let mut own = model.clone();
         (0..20).for_each(|_| self.step(&mut session, &mut own));

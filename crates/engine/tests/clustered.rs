@@ -258,7 +258,7 @@ fn readers_and_writers_of_one_key_wait_for_each_other() {
 }
 
 #[test]
-fn tables_with_clustered_indexes_come_and_go() {
+fn clustered_tables_are_created_and_dropped() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &by_name(), &[IndexSpec::new("by_id", &["id"]).unique()]);
     let mut session = db.session();
@@ -328,7 +328,7 @@ fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
             session.rebuild_index(&table, index).unwrap();
             verify(&mut session);
         }
-        // A restart in the middle of the way back takes back what was done of it.
+        // A restart in the middle of the way back rolls back what was done of it.
         session.begin();
         let drop_it = |session: &mut Session<'_>, table: &_| match spec.name.as_str() {
             "c" if spec.unique => session.drop_constraint(table, "c"),

@@ -123,7 +123,7 @@ fn spec_of() -> extentdb_engine::DatabaseSpec {
 }
 
 #[test]
-fn computed_columns_come_to_tables_with_rows() {
+fn computed_columns_are_added_to_tables_with_rows() {
     for is_persisted in [false, true] {
         let disk = MemDisk::new();
         let db = Database::create(&spec_of(), on(&disk)).unwrap();

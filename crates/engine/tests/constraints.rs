@@ -184,7 +184,7 @@ fn a_table_may_name_its_own_rows() {
 }
 
 #[test]
-fn constraints_come_and_go_with_their_transaction() {
+fn rollback_undoes_added_and_dropped_constraints() {
     for shop in shops() {
         let (mut session, customers, orders) = shop.tables();
         session.insert(&orders, &order(1, Some(1), 5)).unwrap();

@@ -130,7 +130,7 @@ fn the_longest_row_moves_and_comes_back() {
     assert_sound_on(&disk, &spec.paths());
 }
 
-/// Changes all tables behind a savepoint, and goes back to it.
+/// Changes all tables after a savepoint, and goes back to it.
 fn change_tables_and_return(session: &mut Session<'_>) -> Result<(), Error> {
     let old = session.table("old")?;
     let new = session.table("new")?;
@@ -152,7 +152,7 @@ fn change_tables_and_return(session: &mut Session<'_>) -> Result<(), Error> {
 }
 
 #[test]
-fn a_savepoint_brings_tables_back_and_so_does_a_crash_behind_it() {
+fn rollback_to_a_savepoint_and_a_crash_after_it_restore_tables() {
     let (disk, paths) = two_tables();
     assert_whole(&cut_inside(&disk, &paths, change_tables_and_return), &paths);
     assert_whole(&disk, &paths);

@@ -58,10 +58,10 @@ fn a_circle_is_told_with_its_names() {
     }
 }
 
-/// One that gives way has done half of what it was asked for: it takes nothing more and cannot
+/// One that becomes the victim has done half of what it was asked for: it takes nothing more and cannot
 /// commit that half.
 #[test]
-fn whoever_gave_way_can_only_roll_back() {
+fn deadlock_victim_can_only_roll_back() {
     let disk = MemDisk::new();
     let db = Database::create(&spec("doomed"), on(&disk)).unwrap();
     let table = db.session().create_table(&people("people")).unwrap();

@@ -39,7 +39,7 @@ fn defaults(disk: &MemDisk) -> Vec<(String, String)> {
 }
 
 #[test]
-fn defaults_come_and_go_with_their_table() {
+fn defaults_are_created_and_dropped_with_their_table() {
     let disk = MemDisk::new();
     let spec = spec("defaults");
     let db = Database::create(&spec, on(&disk)).unwrap();

@@ -1,4 +1,4 @@
-//! Indexes that are switched off and on again: what is enforced in between, restarts, rollbacks,
+//! Indexes that are disabled and enabled again: what is enforced in between, restarts, rollbacks,
 //! and the full check.
 
 mod support;
@@ -30,7 +30,7 @@ fn tables() -> [TableSpec; 2] {
 }
 
 #[test]
-fn an_index_that_is_off_forbids_nothing_and_comes_back_true() {
+fn disabled_unique_index_is_not_enforced_until_rebuilt() {
     for spec in tables() {
         let disk = MemDisk::new();
         let of_db = support::spec("off");

@@ -248,7 +248,7 @@ fn a_log_without_the_end_of_its_checkpoint_is_redone_from_its_oldest_record() {
     damage_log(&crashed.disk, &crashed.paths, end);
     let (db, lost) = open_emergency(&crashed);
     assert_eq!(lost.unwrap().from.block, end.block);
-    // The log has the formatting of the page: it is made anew as of the cut.
+    // The log has the formatting of the page: it is built again as of the cut.
     assert_eq!(ids_of(&db), (0..10).collect::<Vec<_>>());
     assert_eq!(db.emergency_cuts().unwrap(), 1);
 }

@@ -43,7 +43,7 @@ fn rows_are_there_again_after_a_clean_close() {
 }
 
 #[test]
-fn what_is_rolled_back_was_never_there() {
+fn rolled_back_rows_are_gone_after_restart() {
     let disk = MemDisk::new();
     let spec = spec("undo");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -68,7 +68,7 @@ fn what_is_rolled_back_was_never_there() {
 }
 
 #[test]
-fn tables_come_and_go() {
+fn tables_are_created_and_dropped() {
     let disk = MemDisk::new();
     let spec = spec("ddl");
     let db = Database::create(&spec, on(&disk)).unwrap();

@@ -30,7 +30,7 @@ fn insert(session: &mut Session<'_>, id: i32) -> i64 {
 }
 
 #[test]
-fn a_table_that_is_rolled_back_takes_its_identity_with_it() {
+fn rollback_of_create_table_drops_its_identity() {
     let disk = MemDisk::new();
     let of_db = spec("identities");
     let db = Database::create(&of_db, on(&disk)).unwrap();
@@ -66,7 +66,7 @@ fn a_table_that_is_rolled_back_takes_its_identity_with_it() {
 }
 
 #[test]
-fn a_restart_takes_back_a_table_that_has_given_out_values() {
+fn restart_undoes_a_table_that_has_drawn_identity_values() {
     let disk = MemDisk::new();
     let of_db = spec("identities");
     let db = Database::create(&of_db, on(&disk)).unwrap();

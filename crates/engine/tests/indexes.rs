@@ -49,7 +49,7 @@ fn close_and_check(db: Database, disk: &MemDisk, paths: &Paths) {
 }
 
 #[test]
-fn entries_come_change_and_go_with_their_rows() {
+fn entries_follow_insert_update_and_delete() {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
     let mut session = db.session();
@@ -109,7 +109,7 @@ fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
     session.commit().unwrap();
     assert_eq!(ids(&mut session, &table), [7, 8]);
     assert!(seek(&mut session, &table, "by_name", &[text("c")]).is_empty());
-    // A key that was given up in the same transaction may be had again, and a rollback brings both
+    // A key that was given up in the same transaction is free again, and a rollback brings both
     // back.
     session.begin();
     session.delete(&table, &first).unwrap();
@@ -122,7 +122,7 @@ fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn whoever_meets_a_key_of_an_open_transaction_waits_for_it() {
+fn insert_of_an_uncommitted_unique_key_waits() {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
     let mut one = db.session();
@@ -251,7 +251,7 @@ fn an_index_that_cannot_be_made_leaves_nothing() {
 }
 
 #[test]
-fn what_a_transaction_does_to_indexes_is_taken_back_with_it() {
+fn rollback_undoes_index_ddl() {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
     let mut session = db.session();
@@ -309,7 +309,7 @@ fn after_a_cut(work: impl FnOnce(&mut Session<'_>, &Arc<Table>)) -> (MemDisk, Pa
 }
 
 #[test]
-fn a_restart_takes_back_what_was_cut_off() {
+fn restart_undoes_interrupted_index_ddl() {
     let works: [fn(&mut Session<'_>, &Arc<Table>); 5] = [
         |session, table| {
             for id in 600..900 {
@@ -464,7 +464,7 @@ fn ghosts(db: &Database) -> usize {
 }
 
 #[test]
-fn ghosts_go_when_nobody_can_want_them_back() {
+fn ghosts_are_removed_when_no_rollback_can_restore_them() {
     for ghost_cleanup in [true, false] {
         let disk = MemDisk::new();
         let spec = spec("ghosts");

@@ -179,7 +179,7 @@ fn a_phantom_happens_to_all_but_serializable() {
                     table.indexes()
                 );
             }
-            // A key behind the range and the next key is nobody's business.
+            // A key after the range and the next key is nobody's business.
             assert!(outside[1].is_ok());
             reader.commit().unwrap();
             for at in inserted.into_iter().chain(outside).flatten() {

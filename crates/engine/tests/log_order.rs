@@ -11,7 +11,7 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_io::MemDisk;
 use support::*;
 
-/// Operations behind an LSN.
+/// Operations after an LSN.
 fn behind(db: &Database, from: Lsn) -> Vec<(Op, Context, bool)> {
     let mut seen = Vec::new();
     db.log().flush_all().unwrap();

@@ -45,7 +45,7 @@ fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
     }
 }
 
-/// Behind a checkpoint, PFS knows exactly which pages there are and how full they are.
+/// After a checkpoint, PFS knows exactly which pages there are and how full they are.
 fn assert_pfs(db: &Database, tables: &[Arc<Table>]) {
     for table in tables {
         let unit = table.unit();
@@ -107,7 +107,7 @@ fn step(
 }
 
 #[test]
-fn maps_and_memory_agree_whatever_comes_and_goes() {
+fn maps_and_memory_agree_after_creates_and_drops() {
     for seed in 0..6 {
         let mut rng = SplitMix64::new(seed);
         let disk = MemDisk::new();

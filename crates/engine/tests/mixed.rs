@@ -200,7 +200,7 @@ fn extent_with_victim(db: &Database, session: &mut Session<'_>) -> (Extent, Arc<
 }
 
 #[test]
-fn rolling_back_a_drop_takes_the_hint_away_again() {
+fn rollback_of_a_drop_removes_the_hint() {
     let (disk, db) = create("kept");
     let mut session = db.session();
     let extent = fill_until(&db, &mut session, 2);
@@ -243,7 +243,7 @@ fn an_extent_whose_pages_are_all_free_is_found_after_a_crash() {
 }
 
 #[test]
-fn a_claim_that_a_crash_interrupts_leaves_no_page_behind() {
+fn interrupted_claim_leaks_no_page() {
     let (disk, db) = create("cut");
     let mut session = db.session();
     let tables = ["a", "b"].map(|name| small_table(&mut session, name));

@@ -218,7 +218,7 @@ fn number() -> ColumnSpec {
     ColumnSpec::new("number", SqlType::Int)
 }
 
-/// Whatever a name of an object is taken by, the statement says so, and leaves nothing behind.
+/// Whatever a name of an object is taken by, the statement says so, and changes nothing.
 #[test]
 fn names_that_other_objects_have_are_refused() {
     let disk = MemDisk::new();

@@ -86,7 +86,7 @@ fn the_published_lines_are_printed_to_the_last_blank() {
 }
 
 #[test]
-fn what_is_kept_back_is_never_handed_out_and_the_maps_stay_true() {
+fn reserved_extents_are_never_allocated_and_maps_stay_right() {
     let disk = MemDisk::new();
     let mut spec = company();
     spec.files[0].bytes_max = Some(5 * MB);

@@ -9,7 +9,7 @@ use extentdb_engine::{Database, Options, Paths};
 use extentdb_reader::{Database as Reader, OpenOptions};
 use support::*;
 
-/// A copy of the sample of this version; the log is left behind.
+/// A copy of the sample of this version; the log is left after.
 fn sample(folder: &Path) -> Option<Paths> {
     let samples = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
         PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))

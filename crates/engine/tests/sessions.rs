@@ -1,4 +1,4 @@
-//! Two sessions side by side: what one of them takes back must still fit.
+//! Two sessions side by side: what one of them rolls back must still fit.
 
 mod support;
 
@@ -36,7 +36,7 @@ fn delete_while_others_insert(
 }
 
 #[test]
-fn the_place_of_a_moved_row_is_kept_until_its_deletion_has_committed() {
+fn space_of_a_deleted_forwarded_row_is_reserved_until_commit() {
     let disk = MemDisk::new();
     let spec = spec("moved");
     let db = Database::create(&spec, on(&disk)).unwrap();

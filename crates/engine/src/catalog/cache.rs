@@ -30,14 +30,14 @@ const SYSFILES1: ObjectId = ObjectId(8);
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
 
-/// What is about to go.
+/// A heap or tree that an open transaction has dropped.
 #[derive(Clone)]
-pub(crate) enum Left {
+pub(crate) enum DroppedObject {
     Heap(Arc<Heap>),
     Tree(Arc<Tree>),
 }
 
-/// The catalog.
+/// The cached catalog.
 pub(crate) struct CatalogCache {
     pub(crate) origin: Origin,
     pub(crate) system: BTreeMap<String, SystemTable>,
@@ -46,14 +46,14 @@ pub(crate) struct CatalogCache {
     pub(crate) units: Units,
     /// User tables, and `sysfiles1`.
     pub(crate) tables: Arc<RwLock<Tables>>,
-    /// Heaps and trees that open transactions have dropped or replaced: their catalog rows are
-    /// gone, and may come back.
-    pub(crate) leaving: RwLock<BTreeMap<AllocUnitId, Left>>,
-    /// Units that open transactions have made: their catalog rows may go again, and are left as
-    /// they are until then.
-    pub(crate) coming: RwLock<BTreeSet<AllocUnitId>>,
-    /// Tables that open transactions make.
-    pub(crate) making: RwLock<BTreeSet<ObjectId>>,
+    /// Heaps and trees that open transactions have dropped or replaced: a rollback restores their
+    /// catalog rows.
+    pub(crate) dropped_units: RwLock<BTreeMap<AllocUnitId, DroppedObject>>,
+    /// Units that open transactions have created: a rollback deletes their catalog rows, which
+    /// nobody else changes until then.
+    pub(crate) created_units: RwLock<BTreeSet<AllocUnitId>>,
+    /// Tables that open transactions create.
+    pub(crate) new_tables: RwLock<BTreeSet<ObjectId>>,
     pub(crate) schemas: RwLock<BTreeMap<i32, String>>,
     pub(crate) filegroups: BTreeMap<String, i16>,
     /// The highest rowset id there ever was.
@@ -121,9 +121,9 @@ impl CatalogCache {
             system,
             units,
             tables: Arc::default(),
-            leaving: RwLock::default(),
-            coming: RwLock::default(),
-            making: RwLock::default(),
+            dropped_units: RwLock::default(),
+            created_units: RwLock::default(),
+            new_tables: RwLock::default(),
             schemas: RwLock::new(catalog.schemas.clone()),
             filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
@@ -147,15 +147,15 @@ impl CatalogCache {
         self.finder.clone()
     }
 
-    /// Becomes another picture of the same base tables. Those who find rows of units keep the
-    /// finder they have.
+    /// Replaces the cached catalog by a fresh one of the same base tables. The finder of unit rows
+    /// stays.
     pub(crate) fn replace_by(&mut self, fresh: CatalogCache) {
         let tree = read(&fresh.finder.tree).clone();
         *write(&self.finder.tree) = tree;
         *self = CatalogCache { finder: self.finder.clone(), ..fresh };
     }
 
-    /// Lets go of the tree that space finds rows of units through: the two hold each other.
+    /// Releases the tree that space finds rows of units through: the two hold each other.
     pub(crate) fn detach(&self) {
         *write(&self.finder.tree) = None;
     }
@@ -165,8 +165,7 @@ impl CatalogCache {
         self.system.get(name).ok_or_else(|| Error::catalog(format!("there is no table {name}")))
     }
 
-    /// The unit as its row has it now: one that a rollback has brought back is in no picture of the
-    /// catalog.
+    /// The unit as its row describes it now: one that a rollback has restored may not be cached.
     pub(crate) fn unit_of_row(&self, id: AllocUnitId) -> Result<Option<Arc<Unit>>, Error> {
         let row = self.system("sysallocunits")?.indexes[0].tree.find(&[bigint(id.0)])?;
         let unit = row.and_then(|row| AllocUnit::of_record(&row.bytes));
@@ -181,18 +180,18 @@ impl CatalogCache {
         }
         let owner = read(&self.tables).owner(unit).cloned();
         let of_table = owner.and_then(|table| table.storage().trees().find(is_it).cloned());
-        of_table.or_else(|| self.leaving_tree(unit))
+        of_table.or_else(|| self.dropped_tree(unit))
     }
 
     /// A tree that an open transaction has dropped or replaced.
-    fn leaving_tree(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
-        let leaving = read(&self.leaving);
-        let tree = |left: &Left| match left {
-            Left::Tree(tree) if tree.unit().is_known_as(unit) => Some(tree.clone()),
+    fn dropped_tree(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
+        let dropped_units = read(&self.dropped_units);
+        let tree = |left: &DroppedObject| match left {
+            DroppedObject::Tree(tree) if tree.unit().is_known_as(unit) => Some(tree.clone()),
             _ => None,
         };
-        let by_id = leaving.get(&unit).and_then(tree);
-        by_id.or_else(|| leaving.values().find_map(tree))
+        let by_id = dropped_units.get(&unit).and_then(tree);
+        by_id.or_else(|| dropped_units.values().find_map(tree))
     }
 
     /// All trees: those of system tables, and those of user tables.
@@ -211,26 +210,26 @@ impl CatalogCache {
 
     /// The heap whose rows a unit holds, that of a table or one that is about to go.
     pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
-        let leaving = || match read(&self.leaving).get(&unit) {
-            Some(Left::Heap(heap)) => Some(heap.clone()),
+        let dropped_units = || match read(&self.dropped_units).get(&unit) {
+            Some(DroppedObject::Heap(heap)) => Some(heap.clone()),
             _ => None,
         };
-        self.table_of(unit).and_then(|table| table.heap()).or_else(leaving)
+        self.table_of(unit).and_then(|table| table.heap()).or_else(dropped_units)
     }
 
     /// Does an open transaction make the table?
     pub(crate) fn is_new(&self, table: ObjectId) -> bool {
-        read(&self.making).contains(&table)
+        read(&self.new_tables).contains(&table)
     }
 
     /// Is the unit one that an open transaction has dropped?
-    pub(crate) fn is_leaving(&self, unit: AllocUnitId) -> bool {
-        read(&self.leaving).contains_key(&unit)
+    pub(crate) fn is_dropped(&self, unit: AllocUnitId) -> bool {
+        read(&self.dropped_units).contains_key(&unit)
     }
 
     /// Does the catalog row of the unit belong to an open transaction?
     pub(crate) fn is_pending(&self, unit: AllocUnitId) -> bool {
-        self.is_leaving(unit) || read(&self.coming).contains(&unit)
+        self.is_dropped(unit) || read(&self.created_units).contains(&unit)
     }
 
     /// A user table by schema and name: of several the one that `rank` puts first, none that it has

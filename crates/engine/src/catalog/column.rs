@@ -22,7 +22,7 @@ pub(crate) struct TableColumn {
     pub(crate) default: Option<ColumnDefault>,
     /// What it is computed by.
     pub(crate) formula: Option<Arc<Formula>>,
-    /// Where it is among the cells of a row: in its record, or behind that when rows do not have
+    /// Where it is among the cells of a row: in its record, or after that when rows do not have
     /// it.
     pub(crate) at: usize,
 }

@@ -1,10 +1,11 @@
-//! What rows must obey: CHECK constraints, and foreign keys in both directions.
+//! Constraints of a table: CHECK constraints, and foreign keys in both directions.
 //!
 //! ```text
-//! row comes or changes every CHECK of the table, before it is put there: false is refused, NULL
-//!     passes
-//!                      then every foreign key: if no column is NULL, the referenced row must exist
-//! row goes or changes  every foreign key that leads to the table, after that: `foreign_key.rs`
+//! INSERT, UPDATE   every CHECK of the table, before the change: false is refused, NULL passes
+//!                  every foreign key of the table, after it: the referenced row must exist, unless
+//!                  a column of the key is NULL
+//! DELETE, UPDATE   every foreign key that references the table, after the change
+//!                  (`dml::foreign_key`)
 //! ```
 //!
 //! A CHECK that cannot be evaluated with certainty makes its table read only; one that leaves a row
@@ -100,10 +101,10 @@ pub(crate) fn constraints_of(
     for key in &catalog.foreign_keys {
         let own = Arc::new(ForeignKey::of(key));
         if own.child == table.id {
-            found.leading_out.push(own.clone());
+            found.foreign_keys.push(own.clone());
         }
         if own.parent == table.id {
-            found.leading_in.push(own);
+            found.referencing_keys.push(own);
         }
     }
     (found, read_only)
@@ -146,9 +147,9 @@ pub(crate) enum Rule {
 pub(crate) struct Constraints {
     pub(crate) checks: Vec<Arc<Check>>,
     /// Its foreign keys.
-    pub(crate) leading_out: Vec<Arc<ForeignKey>>,
+    pub(crate) foreign_keys: Vec<Arc<ForeignKey>>,
     /// Those of other tables, and of itself, that name its rows.
-    pub(crate) leading_in: Vec<Arc<ForeignKey>>,
+    pub(crate) referencing_keys: Vec<Arc<ForeignKey>>,
 }
 
 impl Constraints {
@@ -162,13 +163,13 @@ impl Constraints {
             Some(Rule::Default(column.id, own.id))
         });
         let check = self.checks.iter().find(|check| check.name.eq_ignore_ascii_case(name));
-        let key = self.leading_out.iter().find(|key| key.name.eq_ignore_ascii_case(name));
+        let key = self.foreign_keys.iter().find(|key| key.name.eq_ignore_ascii_case(name));
         check.cloned().map(Rule::Check).or_else(|| key.cloned().map(Rule::ForeignKey)).or(default)
     }
 
     /// Does anything depend on what a row was before?
-    pub(crate) fn look_back(&self) -> bool {
-        !self.leading_in.is_empty() || !self.leading_out.is_empty()
+    pub(crate) fn needs_old_rows(&self) -> bool {
+        !self.referencing_keys.is_empty() || !self.foreign_keys.is_empty()
     }
 
     pub(crate) fn verify_checks(

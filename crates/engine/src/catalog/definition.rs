@@ -23,7 +23,7 @@ pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef
     }
 }
 
-/// An index as the catalog has it; without a rowset it is switched off.
+/// An index as the catalog has it; without a rowset it is disabled.
 pub(crate) fn definition_of_index(
     index: &model::Index,
     rowset: Option<&model::Rowset>,

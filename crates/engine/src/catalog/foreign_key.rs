@@ -3,7 +3,7 @@
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::{self, ReferentialAction};
 
-/// `sysschobjs.status` of a constraint that is switched off.
+/// `sysschobjs.status` of a constraint that is disabled.
 pub(crate) const DISABLED: u32 = 0x100;
 
 /// A foreign key.
@@ -11,7 +11,7 @@ pub(crate) const DISABLED: u32 = 0x100;
 pub(crate) struct ForeignKey {
     pub(crate) id: ObjectId,
     pub(crate) name: String,
-    /// The table whose rows name others.
+    /// The table with the referencing rows.
     pub(crate) child: ObjectId,
     /// The table of the rows that are named.
     pub(crate) parent: ObjectId,
@@ -19,11 +19,11 @@ pub(crate) struct ForeignKey {
     pub(crate) index: IndexId,
     /// Columns that name, and the columns they name, by id.
     pub(crate) columns: Vec<(i32, i32)>,
-    /// What happens to rows that name a row which goes.
+    /// What happens to rows that reference a deleted row.
     pub(crate) on_delete: ReferentialAction,
-    /// What happens to rows that name a row which gets another key.
+    /// What happens to rows that reference a row which gets another key.
     pub(crate) on_update: ReferentialAction,
-    /// One that is switched off keeps its parent, and is not looked at.
+    /// One that is disabled keeps its parent, and is not looked at.
     pub(crate) is_enabled: bool,
 }
 

@@ -2,8 +2,9 @@
 //! has, what a CHECK asks.
 //!
 //! ```text
-//! row    the cells of its record │ cells of computed columns that rows do not have
-//! inputs cells by the ids of their columns ──▶ program of crate expr ──▶ value, truth, or why there is none
+//! row       the cells of its record │ cells of computed columns that rows do not have
+//! inputs    cells by the ids of their columns ──▶ program of crate expr ──▶ value, truth, or why
+//!           there is none
 //! ```
 //!
 //! Compiled once, when the table is opened or changed. What cannot be evaluated with certainty is

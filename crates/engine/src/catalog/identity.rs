@@ -1,13 +1,13 @@
-//! Identity values: given out by a table, one after the other, never twice, not even when a
-//! transaction is rolled back.
+//! Identity values: drawn from a table in order, never twice, not even when a transaction is rolled
+//! back.
 //!
 //! ```text
-//! idtval last value, increment, seed, each as wide as the column; 1 while there was none a column
-//!        of syscolpars
-//!        decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
+//! idtval   last value, increment, seed, each as wide as the column; 1 while
+//!          there was none
+//!          decimal: 05, precision, scale, sign (0 = negative), 16 bytes of magnitude
 //! ```
 //!
-//! The catalog is ahead of what was given out by up to [`AHEAD`] values, so that not every one is
+//! The catalog is ahead of the values drawn by up to [`AHEAD`] values, so that not every one is
 //! logged; a clean close brings it back to the last one. After a crash values may be missing, as
 //! they may after a rollback.
 
@@ -43,8 +43,8 @@ pub(crate) struct State {
     increment: i128,
     seed: i128,
     is_fresh: bool,
-    /// Must the catalog be told with the next value, whatever it has?
-    is_untold: bool,
+    /// Must the catalog store the next value, whatever it has?
+    is_unstored: bool,
     /// What the catalog has as the last value.
     stored: i128,
 }
@@ -95,7 +95,7 @@ pub(crate) fn identity_value(
         increment,
         seed,
         is_fresh: true,
-        is_untold: false,
+        is_unstored: false,
         stored: seed,
     };
     Ok(state.bytes(ty))
@@ -115,7 +115,7 @@ impl Identity {
             increment,
             seed,
             is_fresh: true,
-            is_untold: false,
+            is_unstored: false,
             stored: seed,
         };
         Some(Identity { column, ty, state: Mutex::new(state) })
@@ -135,7 +135,7 @@ impl Identity {
             increment,
             seed,
             is_fresh,
-            is_untold: false,
+            is_unstored: false,
             stored: last,
         };
         Some(Identity { column: column.id, ty, state: Mutex::new(state) })
@@ -157,8 +157,8 @@ impl Identity {
         })
     }
 
-    /// The next value, and whether the catalog must be told first.
-    pub(crate) fn draw(&self) -> Option<(i128, Option<State>)> {
+    /// The next value, and the state that the catalog must store first.
+    pub(crate) fn next(&self) -> Option<(i128, Option<State>)> {
         let (least, most) = range(&self.ty)?;
         let mut state = lock(&self.state);
         let value =
@@ -167,27 +167,27 @@ impl Identity {
             return None;
         }
         let is_beyond = state.is_fresh
-            || state.is_untold
+            || state.is_unstored
             || (value - state.stored).signum() == state.increment.signum();
         (state.last, state.is_fresh) = (value, false);
         if is_beyond {
-            state.is_untold = false;
+            state.is_unstored = false;
             let ahead = state.increment.saturating_mul(AHEAD);
             state.stored = value.saturating_add(ahead).clamp(least, most);
         }
         Some((value, is_beyond.then_some(*state)))
     }
 
-    /// What the catalog was told may have been taken back.
-    pub(crate) fn doubt(&self) {
-        lock(&self.state).is_untold = true;
+    /// What the catalog has may have been rolled back: it is stored again with the next value.
+    pub(crate) fn invalidate_stored(&self) {
+        lock(&self.state).is_unstored = true;
     }
 
     /// What the catalog must have when nothing more is given out; `None` when it has that.
     pub(crate) fn exact(&self) -> Option<State> {
         let mut state = lock(&self.state);
-        let differs = state.stored != state.last || state.is_untold;
-        (state.stored, state.is_untold) = (state.last, false);
+        let differs = state.stored != state.last || state.is_unstored;
+        (state.stored, state.is_unstored) = (state.last, false);
         differs.then_some(*state)
     }
 }
@@ -234,12 +234,12 @@ mod tests {
             let mut told = 0;
             let mut stored = 10;
             for step in 0..1000 {
-                let (value, state) = identity.draw().unwrap();
+                let (value, state) = identity.next().unwrap();
                 assert_eq!(value, 10 + step * increment);
                 if let Some(state) = state {
                     (told, stored) = (told + 1, state.stored);
                 }
-                // A restart goes on behind what the catalog has: never at a value that was given
+                // A restart goes on after what the catalog has: never at a value that was given
                 // out.
                 assert!((stored - value) * increment.signum() >= 0, "{value} {stored}");
             }
@@ -256,12 +256,12 @@ mod tests {
             ends.into_iter().chain([(SqlType::BigInt, i64::MAX.into()), (numeric, 999)])
         {
             let identity = identity(ty, last - 1, 1);
-            assert_eq!(identity.draw().map(|(value, _)| value), Some(last - 1));
-            let (value, state) = identity.draw().unwrap();
+            assert_eq!(identity.next().map(|(value, _)| value), Some(last - 1));
+            let (value, state) = identity.next().unwrap();
             assert_eq!(value, last);
             assert!(state.is_none_or(|state| state.stored == last));
             assert!(identity.datum(value).is_some());
-            assert!(identity.draw().is_none());
+            assert!(identity.next().is_none());
         }
     }
 

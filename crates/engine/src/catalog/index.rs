@@ -1,11 +1,12 @@
 //! An index of a user table: a B-tree of its rows, or of entries that lead to them.
 //!
 //! ```text
-//! clustered    row   uniquifier, when the key is not unique │ key columns │ all others
-//!              key   the key columns, then the uniquifier
-//! nonclustered entry key columns │ included columns │ what leads to the row: its place, or the rest of the clustered key
-//!              key   unique       the key columns
-//!                    not unique   the key columns, then what leads to the row
+//! clustered      row     uniquifier, when the key is not unique │ key columns │ all others
+//!                key     the key columns, then the uniquifier
+//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the
+//!                        rest of the clustered key
+//!                key     unique       the key columns
+//!                        not unique   the key columns, then what leads to the row
 //! ```
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an
@@ -38,7 +39,7 @@ use crate::error::{Error, Unsupported};
 
 /// Where the value of a column of an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum From {
+enum ValueSource {
     /// A column of the table, by its place among them.
     Column(usize),
     /// A column of the row that no column of the table stands for, by its place in the row: a
@@ -74,7 +75,7 @@ impl BaseKey {
             return BaseKey { sources: Vec::new(), uniquifier: None };
         };
         let source = |at: &usize| match index.from.get(*at) {
-            Some(From::Column(number)) => storage
+            Some(ValueSource::Column(number)) => storage
                 .columns
                 .get(*number)
                 .map_or(Source::Uniquifier, |column| Source::Column(column.id)),
@@ -101,10 +102,12 @@ pub enum Constraint {
 
 impl Constraint {
     pub(crate) fn of_status(status: u32) -> Constraint {
-        match () {
-            () if status & index_status::PRIMARY_KEY != 0 => Constraint::PrimaryKey,
-            () if status & index_status::UNIQUE_CONSTRAINT != 0 => Constraint::Unique,
-            () => Constraint::None,
+        if status & index_status::PRIMARY_KEY != 0 {
+            Constraint::PrimaryKey
+        } else if status & index_status::UNIQUE_CONSTRAINT != 0 {
+            Constraint::Unique
+        } else {
+            Constraint::None
         }
     }
 
@@ -124,7 +127,7 @@ pub(crate) struct Index {
     definition: IndexDefinition,
     tree: Arc<Tree>,
     /// One for each column of an entry.
-    from: Vec<From>,
+    from: Vec<ValueSource>,
     /// The columns of an entry that its key consists of, in key order.
     key: Vec<usize>,
     locator: Locator,
@@ -140,10 +143,12 @@ impl Index {
     /// Why it cannot be kept true here.
     pub(crate) fn open(
         table: &TableDefinition,
-        (columns, base): (&[TableColumn], &BaseKey),
+        columns: &[TableColumn],
+        base: &BaseKey,
         index: &model::Index,
         catalog: &Catalog,
-        (space, units): (&Arc<Space>, &Units),
+        space: &Arc<Space>,
+        units: &Units,
     ) -> Result<Index, String> {
         let name = index.name.clone().unwrap_or_default();
         let refused = |what: &str| Err(format!("index {name}, {what}"));
@@ -172,7 +177,7 @@ impl Index {
         if !is_same_form(&layout.row, &rowset.layout) {
             return refused("whose entries are laid out in a way of their own");
         }
-        match Index::new(definition, &layout, (columns, base), (space.clone(), unit)) {
+        match Index::new(definition, &layout, columns, base, space.clone(), unit) {
             Ok(index) => Ok(index.with_order_unknown()),
             Err(error) => refused(&error.to_string()),
         }
@@ -182,15 +187,17 @@ impl Index {
     pub(crate) fn new(
         definition: IndexDefinition,
         layout: &RowsetLayout,
-        (columns, base): (&[TableColumn], &BaseKey),
-        (space, unit): (Arc<Space>, Arc<Unit>),
+        columns: &[TableColumn],
+        base: &BaseKey,
+        space: Arc<Space>,
+        unit: Arc<Unit>,
     ) -> Result<Index, Error> {
         let from = layout.sources.iter().map(|source| match source {
             Source::Column(id) => {
-                columns.iter().position(|column| column.id == *id).map(From::Column)
+                columns.iter().position(|column| column.id == *id).map(ValueSource::Column)
             }
-            Source::Rid => Some(From::Rid),
-            Source::Uniquifier => base.uniquifier.map(From::Row),
+            Source::Rid => Some(ValueSource::Rid),
+            Source::Uniquifier => base.uniquifier.map(ValueSource::Row),
         });
         let missing = || Error::catalog("an index names a column that its table has not got");
         let from = from.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
@@ -223,11 +230,15 @@ impl Index {
         definition: IndexDefinition,
         columns: &[TableColumn],
         shape: RowShape,
-        (space, unit): (Arc<Space>, Arc<Unit>),
+        space: Arc<Space>,
+        unit: Arc<Unit>,
     ) -> Index {
         let layout = shape.layout().clone();
         let from = (0..layout.columns.len()).map(|at| {
-            columns.iter().position(|column| column.at == at).map_or(From::Row(at), From::Column)
+            columns
+                .iter()
+                .position(|column| column.at == at)
+                .map_or(ValueSource::Row(at), ValueSource::Column)
         });
         Index {
             order: Arc::new(KeyOrder::new()),
@@ -271,10 +282,13 @@ impl Index {
     ) -> Result<Index, Error> {
         let missing =
             || Error::catalog(format!("index {} has a column that has gone", self.name()));
-        let number = |from: &From| match from {
-            From::Column(at) => {
+        let number = |from: &ValueSource| match from {
+            ValueSource::Column(at) => {
                 let id = old.get(*at).ok_or_else(missing)?.id;
-                new.iter().position(|column| column.id == id).map(From::Column).ok_or_else(missing)
+                new.iter()
+                    .position(|column| column.id == id)
+                    .map(ValueSource::Column)
+                    .ok_or_else(missing)
             }
             other => Ok(*other),
         };
@@ -293,7 +307,7 @@ impl Index {
         &self.definition
     }
 
-    /// How full it gets when it is made anew.
+    /// How full it gets when it is built again.
     pub(crate) fn fill(&self) -> Fill {
         Fill { percent: self.definition.fill_factor, pads: false }
     }
@@ -397,8 +411,8 @@ impl Index {
     ) -> impl Iterator<Item = &'t TableColumn> {
         self.key.iter().take(self.definition.keys.len()).filter_map(|at| {
             match self.from.get(*at)? {
-                From::Column(number) => columns.get(*number),
-                From::Row(_) | From::Rid => None,
+                ValueSource::Column(number) => columns.get(*number),
+                ValueSource::Row(_) | ValueSource::Rid => None,
             }
         })
     }
@@ -407,7 +421,7 @@ impl Index {
     pub(crate) fn address(&self, record: &[u8], rows: &RowShape) -> Result<Address, Error> {
         let shape = self.tree.shape();
         let cells = shape.decode(record)?;
-        let nowhere = || self.leads_nowhere();
+        let nowhere = || self.dangling_entry();
         match &self.locator {
             Locator::Own => Ok(Address::Key(shape.key_of_cells(&cells)?.into())),
             Locator::Rid(at) => match cells.get(*at) {
@@ -426,12 +440,12 @@ impl Index {
 
     /// The place in the heap that an entry leads to.
     pub(crate) fn rid(&self, entry: &Record<'_>) -> Result<Rid, Error> {
-        let Locator::Rid(at) = self.locator else { return Err(self.leads_nowhere()) };
+        let Locator::Rid(at) = self.locator else { return Err(self.dangling_entry()) };
         match self.tree.shape().cell(entry, at)? {
             Cell::Bytes(bytes) if let Ok(bytes) = <[u8; 8]>::try_from(&*bytes) => {
                 Ok(Rid::from_bytes(bytes))
             }
-            _ => Err(self.leads_nowhere()),
+            _ => Err(self.dangling_entry()),
         }
     }
 
@@ -449,13 +463,13 @@ impl Index {
         }
         for at in &self.key {
             let of_row = match self.from.get(*at) {
-                Some(From::Column(number)) => storage
+                Some(ValueSource::Column(number)) => storage
                     .columns
                     .get(*number)
                     .filter(|column| column.is_stored())
                     .map(|column| column.at),
-                Some(From::Row(at)) => Some(*at),
-                Some(From::Rid) => continue,
+                Some(ValueSource::Row(at)) => Some(*at),
+                Some(ValueSource::Rid) => continue,
                 None => None,
             };
             let Some(of_row) = of_row else { return Ok(false) };
@@ -469,7 +483,7 @@ impl Index {
         Ok(true)
     }
 
-    fn leads_nowhere(&self) -> Error {
+    fn dangling_entry(&self) -> Error {
         Error::catalog(format!("an entry of index {} leads nowhere", self.name()))
     }
 

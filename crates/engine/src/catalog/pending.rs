@@ -1,9 +1,10 @@
-//! What is done when the transaction that did it ends: the picture of the catalog follows what
-//! its rows say then.
+//! Deferred catalog changes: the cached catalog follows the rows of the system tables when the
+//! transaction that changed them ends.
 //!
 //! ```text
-//! coming   units that open transactions have made: they stay with a commit, and go with a rollback
-//! leaving  what they have dropped or replaced: it goes with a commit, and stays with a rollback
+//! created_units   units that open transactions create: kept by a commit, removed by a rollback
+//! dropped_units   heaps and trees that they drop or replace: removed by a commit, kept by a
+//!                 rollback
 //! ```
 
 use extentdb_base::AllocUnitId;
@@ -11,7 +12,7 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, read, write};
 use extentdb_rowset::Tree;
 
-use crate::catalog::cache::{CatalogCache, Left};
+use crate::catalog::cache::{CatalogCache, DroppedObject};
 use crate::catalog::storage::Storage;
 use crate::catalog::table::Table;
 use crate::error::Error;
@@ -39,9 +40,10 @@ impl DeferredChange {
 }
 
 /// What a table has, by unit.
-fn lefts(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, Left)> {
-    let heap = storage.base.heap().map(|heap| (heap.unit().id(), Left::Heap(heap.clone())));
-    let trees = storage.trees().map(|tree| (tree.unit().id(), Left::Tree(tree.clone())));
+fn objects_of(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, DroppedObject)> {
+    let heap =
+        storage.base.heap().map(|heap| (heap.unit().id(), DroppedObject::Heap(heap.clone())));
+    let trees = storage.trees().map(|tree| (tree.unit().id(), DroppedObject::Tree(tree.clone())));
     heap.into_iter().chain(trees)
 }
 
@@ -62,46 +64,46 @@ impl CatalogCache {
         match change {
             DeferredChange::Schema(_) => {}
             DeferredChange::Created(table) => {
-                write(&self.making).remove(&table.id());
-                self.settle_units(&table.storage());
+                write(&self.new_tables).remove(&table.id());
+                self.keep_units(&table.storage());
             }
             DeferredChange::Dropped(table) => self.forget(&table),
             // Only said that its rows were about to change.
             DeferredChange::Stored { old, new, .. } if Arc::ptr_eq(&old, &new) => {}
             DeferredChange::Stored { old, new, .. } => {
-                self.settle_units(&new);
+                self.keep_units(&new);
                 self.forget_units(&old, &new);
             }
         }
     }
 
     /// What a table had and has no more is about to go.
-    pub(crate) fn leave(&self, old: &Storage, new: &Storage) {
-        let mut leaving = write(&self.leaving);
-        for (unit, left) in lefts(old) {
+    pub(crate) fn drop_replaced(&self, old: &Storage, new: &Storage) {
+        let mut dropped_units = write(&self.dropped_units);
+        for (unit, left) in objects_of(old) {
             if new.units().all(|other| other.id() != unit) {
-                leaving.insert(unit, left);
+                dropped_units.insert(unit, left);
             }
         }
     }
 
     /// This index is about to go.
-    pub(crate) fn leave_tree(&self, tree: &Arc<Tree>) {
-        write(&self.leaving).insert(tree.unit().id(), Left::Tree(tree.clone()));
+    pub(crate) fn drop_tree(&self, tree: &Arc<Tree>) {
+        write(&self.dropped_units).insert(tree.unit().id(), DroppedObject::Tree(tree.clone()));
     }
 
     /// All that a table has is about to go.
-    pub(crate) fn leave_all(&self, storage: &Storage) {
-        write(&self.leaving).extend(lefts(storage));
+    pub(crate) fn drop_all(&self, storage: &Storage) {
+        write(&self.dropped_units).extend(objects_of(storage));
     }
 
     /// These units stay.
-    fn settle_units(&self, storage: &Storage) {
-        let mut coming = write(&self.coming);
-        let mut leaving = write(&self.leaving);
+    fn keep_units(&self, storage: &Storage) {
+        let mut created_units = write(&self.created_units);
+        let mut dropped_units = write(&self.dropped_units);
         storage.units().for_each(|unit| {
-            coming.remove(&unit.id());
-            leaving.remove(&unit.id());
+            created_units.remove(&unit.id());
+            dropped_units.remove(&unit.id());
         });
     }
 
@@ -113,8 +115,8 @@ impl CatalogCache {
     }
 
     fn forget_unit(&self, unit: AllocUnitId) {
-        write(&self.leaving).remove(&unit);
-        write(&self.coming).remove(&unit);
+        write(&self.dropped_units).remove(&unit);
+        write(&self.created_units).remove(&unit);
         if let Some(unit) = self.units.remove(unit) {
             write(&self.tables).disown(&unit);
         }
@@ -128,17 +130,17 @@ impl CatalogCache {
                 write(&self.schemas).remove(&id);
             }
             DeferredChange::Dropped(table) => {
-                let mut leaving = write(&self.leaving);
+                let mut dropped_units = write(&self.dropped_units);
                 table.storage().units().for_each(|unit| {
-                    leaving.remove(&unit.id());
+                    dropped_units.remove(&unit.id());
                 });
             }
             DeferredChange::Stored { table, old, new } => {
-                let mut leaving = write(&self.leaving);
+                let mut dropped_units = write(&self.dropped_units);
                 old.units().for_each(|unit| {
-                    leaving.remove(&unit.id());
+                    dropped_units.remove(&unit.id());
                 });
-                drop(leaving);
+                drop(dropped_units);
                 self.forget_units(&new, &old);
                 table.set_storage(old);
             }
@@ -146,7 +148,7 @@ impl CatalogCache {
     }
 
     fn forget(&self, table: &Table) {
-        write(&self.making).remove(&table.id());
+        write(&self.new_tables).remove(&table.id());
         write(&self.tables).remove(table.id());
         table.storage().units().for_each(|unit| self.forget_unit(unit.id()));
     }

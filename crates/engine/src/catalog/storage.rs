@@ -33,7 +33,7 @@ pub(crate) struct Storage {
     pub(crate) base: Base,
     /// The nonclustered ones, by id.
     pub(crate) indexes: Vec<Arc<Index>>,
-    /// Those that are switched off: the catalog knows them, and nobody keeps them true.
+    /// Disabled ones: the catalog has their definitions, and they are not maintained.
     pub(crate) disabled: Vec<Arc<IndexDefinition>>,
     pub(crate) identity: Option<Arc<Identity>>,
     pub(crate) constraints: Constraints,
@@ -88,7 +88,7 @@ impl Storage {
         self.all_indexes().find(|index| index.name().eq_ignore_ascii_case(name))
     }
 
-    /// An index that is switched off by its name.
+    /// An index that is disabled by its name.
     pub(crate) fn disabled(&self, name: &str) -> Option<&Arc<IndexDefinition>> {
         let is_it = |own: &str| own.eq_ignore_ascii_case(name);
         self.disabled.iter().find(|index| index.name.as_deref().is_some_and(is_it))

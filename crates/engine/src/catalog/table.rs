@@ -66,8 +66,8 @@ impl Table {
             IndexKind::Clustered => {
                 let definition = definition_of_index(first, Some(rowset));
                 let shape = shape.with_declared_keys(definition.keys.len());
-                let tree = (space.clone(), unit);
-                let index = Index::clustered(definition, &columns, shape.clone(), tree);
+                let space = space.clone();
+                let index = Index::clustered(definition, &columns, shape.clone(), space, unit);
                 (Base::Clustered(Arc::new(index.with_order_unknown())), shape)
             }
             _ => return Ok(None),
@@ -97,10 +97,12 @@ impl Table {
             }
             match Index::open(
                 &definition,
-                (&storage.columns, &base_key),
+                &storage.columns,
+                &base_key,
                 index,
                 catalog,
-                (space, units),
+                space,
+                units,
             ) {
                 Ok(index) => storage.indexes.push(Arc::new(index)),
                 Err(why) => storage.read_only = Some(why),
@@ -185,7 +187,7 @@ impl Table {
         storage: &Storage,
         action: &'static str,
     ) -> Result<(), Error> {
-        match storage.constraints.leading_in.iter().find(|key| key.child != self.id) {
+        match storage.constraints.referencing_keys.iter().find(|key| key.child != self.id) {
             None => Ok(()),
             Some(key) => {
                 let table = self.name.clone();

@@ -1,17 +1,16 @@
-//! A database with threads of its own, as long as somebody works with it.
+//! Background threads of a database while its owner works with it.
 //!
 //! ```text
-//! db.run(|| …) checkpointer every 100 ms, or when notified: checkpoints  CHECKPOINT_QUEUE
-//!              lazy writer  every 100 ms: frees frames when few are free LAZYWRITER_SLEEP
-//!              growth       when few extents are left: makes files longer ahead of need, and
-//!                           writes zeros into
-//!                           room that was never written                            SLEEP_TASK
-//!              ghosts       every 100 ms: removes ghost records of trees           SLEEP_TASK
+//! checkpointer   every 100 ms, or when a commit wakes it: is a checkpoint due?  CHECKPOINT_QUEUE
+//! lazy writer    every 100 ms: frees frames when few are free  LAZYWRITER_SLEEP
+//! growth         when few extents are left: grows files ahead of need, and writes
+//!                zeros into space that was never written  SLEEP_TASK
+//! ghost cleanup  every 100 ms: removes ghost records of trees  SLEEP_TASK
 //! ```
 //!
 //! A database without them does the same work in its sessions: deterministic, and enough for tools
-//! and simulations. With them a commit only rings the wake_up. It makes the checkpoint itself when
-//! the log is so full that waiting would mean error 9002.
+//! and simulations. With them a commit only notifies the checkpointer. It makes the checkpoint
+//! itself when the log is so full that waiting would mean error 9002.
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.
@@ -29,7 +28,7 @@ use crate::error::Error;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// The threads are there until this goes.
+/// Clears the running flag when the threads have ended.
 struct Running<'b>(&'b WakeUps);
 
 impl Drop for Running<'_> {
@@ -111,8 +110,8 @@ impl Database {
             let wait = self.options.waits.begin(idle, now());
             let goes_on = wake_up.wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
-            // What one turn could not do, the next may: a full disk is emptied, an outage is seen
-            // above.
+            // What one turn could not do, the next may: a full disk is cleared, an outage ends the
+            // loop above.
             let _ = if goes_on { task(self) } else { break };
         }
     }

@@ -115,7 +115,7 @@ impl Counter {
     }
 }
 
-/// Takes the value of a counter, and leaves `next(value)` for the one who comes after.
+/// Takes the value of a counter, and stores `next(value)`.
 pub(crate) fn take(
     pool: &Pool,
     tx: &mut Transaction,

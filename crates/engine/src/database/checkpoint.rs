@@ -1,14 +1,15 @@
-//! Checkpoints: from here on the log is needed, from before not any more.
+//! Checkpoints: all pages that were dirty are written; a restart needs the log from the minimum LSN
+//! on.
 //!
 //! ```text
-//! BEGIN_CKPT → heaps tell PFS the truth → COUNT_DELTA → XACT_CKPT → all dirty pages written and
-//!            synced → END_CKPT, flushed
-//!   → boot page: this checkpoint → the log before its minimum may go
+//! BEGIN_CKPT → free space of heaps into PFS → COUNT_DELTA → XACT_CKPT
+//!   → all dirty pages written and synced → END_CKPT, flushed
+//!   → boot page: this checkpoint → log truncated before its minimum
 //! ```
 //!
-//! Real logs have COUNT_DELTA before BEGIN_CKPT. Behind it, every change of a unit that its
+//! Real logs have COUNT_DELTA before BEGIN_CKPT. After it, every change of a unit that its
 //! counters do not hold is in the part of the log that a restart reads, and a restart counts such
-//! units anew (`recount`): a counter may be old, never wrong.
+//! units again (`recount`): a counter may be old, never wrong.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -106,7 +107,7 @@ impl Checkpoints {
 }
 
 impl Database {
-    /// Writes all pages that have changed, and lets go of the log before the oldest open
+    /// Writes all pages that have changed, and releases the log before the oldest open
     /// transaction.
     ///
     /// # Errors
@@ -156,14 +157,14 @@ impl Database {
             }
             (Urgency::Due | Urgency::Now, false) => self.make_due_checkpoint(),
             (Urgency::Now, true) => {
-                // Behind the thread's own one, which may be all that is needed.
+                // After the thread's own one, which may be all that is needed.
                 drop(lock(&self.checkpoints.running));
                 self.make_due_checkpoint()
             }
         }
     }
 
-    /// A checkpoint when one is due, unless somebody else makes one.
+    /// A checkpoint when one is due, unless another thread is writing one.
     pub(crate) fn make_due_checkpoint(&self) -> Result<(), Error> {
         if self.urgency() != Urgency::None
             && let Ok(_running) = self.checkpoints.running.try_lock()
@@ -186,11 +187,14 @@ impl Database {
         // Half of the target: what comes while the checkpoint is made is to be redone, too.
         let is_long =
             self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
-        match () {
-            () if since < total / 10 && !is_much && !is_long => Urgency::None,
-            () if used >= total / 10 * 9 => Urgency::Now,
-            () if is_much || is_long || used >= total / 10 * 7 => Urgency::Due,
-            () => Urgency::None,
+        if since < total / 10 && !is_much && !is_long {
+            Urgency::None
+        } else if used >= total / 10 * 9 {
+            Urgency::Now
+        } else if is_much || is_long || used >= total / 10 * 7 {
+            Urgency::Due
+        } else {
+            Urgency::None
         }
     }
 
@@ -206,7 +210,7 @@ impl Database {
         let previous = lock(&self.checkpoints.last).begin;
         let begin = self.log_begin(previous)?;
         self.options.events.event(&Event::CheckpointBegin { lsn: begin });
-        self.settle_heaps()?;
+        self.write_heap_free_space()?;
         self.write_file_sizes()?;
         self.write_counts()?;
         self.space.update_hints()?;
@@ -243,12 +247,12 @@ impl Database {
         }
     }
 
-    /// Tells PFS the truth about the pages of all tables.
-    fn settle_heaps(&self) -> Result<(), Error> {
+    /// Writes the free space of heap pages into the PFS.
+    fn write_heap_free_space(&self) -> Result<(), Error> {
         // A table that is dropped meanwhile would get pages back.
         let _ddl = lock(&self.ddl);
         let heaps = self.catalog.all_tables().into_iter().filter_map(|table| table.heap());
-        for heap in heaps.filter(|heap| !self.catalog.is_leaving(heap.unit().id())) {
+        for heap in heaps.filter(|heap| !self.catalog.is_dropped(heap.unit().id())) {
             skip_suspect(heap.update_pfs().map_err(Error::from))?;
         }
         Ok(())
@@ -412,7 +416,7 @@ impl Database {
         Ok(())
     }
 
-    /// Closes the database: nothing of the log is needed to open it again. Its files are let go of
+    /// Closes the database: nothing of the log is needed to open it again. Its files are released
     /// as soon as nobody holds a [`Table`](crate::Table) of it any more.
     ///
     /// # Errors
@@ -429,7 +433,7 @@ impl Database {
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint).
     pub(crate) fn write_all(&self) -> Result<bool, Error> {
-        // The first one writes what is to be written; behind the second no page is newer than it.
+        // The first one writes what is to be written; after the second no page is newer than it.
         self.verify_online()?;
         skip_suspect(self.store_identities())?;
         self.clean_ghosts()?;

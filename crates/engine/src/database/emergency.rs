@@ -1,23 +1,23 @@
 //! Emergency mode: a crashed database whose log is damaged is opened with what its log still has.
 //!
 //! ```text
-//! 1 examine   what a cut would erase; nothing is changed, and a log without a sound beginning is
-//!             refused
-//! 2 boot page emergency mode, durable: from here on `open` refuses the database
-//! 3 log       cut before the damage
-//! 4 redo      of the log that is left; pages that are newer than it stay, and get the LSN of its
-//!             end, durably
-//! 5 undo      of open transactions; the mark in sysxprops; checkpoint
-//! 6 boot page closed cleanly at a checkpoint past everything that is lost, no emergency mode: one
-//!   write
-//! 7 open      as usual: the log does not hold that checkpoint, is set aside, and a new one begins
-//!             past it
+//! 1  examine    what a cut would erase; nothing is changed, and a log without a sound beginning is
+//!               refused
+//! 2  boot page  emergency mode, durable: from here on `open` refuses the database
+//! 3  log        cut before the damage
+//! 4  redo       of the log that is left; pages that are newer than it stay, and get the LSN of its
+//!               end, durably
+//! 5  undo       of open transactions; the mark in sysxprops; checkpoint
+//! 6  boot page  closed cleanly at a checkpoint past everything that is lost, no emergency mode:
+//!               one write
+//! 7  open       as usual: the log does not hold that checkpoint, is set aside, and a new one
+//!               begins past it
 //! ```
 //!
-//! Step 4 is needed by step 5, step 6 by everything that comes later: a record must never get an
-//! LSN that a page has already, or redo takes it for applied. Within the cut log no page is newer
-//! than its end when the first record is appended; the LSNs of the new log lie past all that were
-//! ever handed out.
+//! Step 4 is needed by step 5, step 6 by everything after it: a record must never get an LSN that a
+//! page has already, or redo takes it for applied. Within the cut log no page is newer than its end
+//! when the first record is appended; the LSNs of the new log lie past all that were ever handed
+//! out.
 //!
 //! Example. The log is damaged at 33:80; page 1:200 carries the LSN 33:90:4 of a lost commit, and a
 //! transaction that is open at 33:80 has changed it before. Its undo is logged as 33:81:2. The
@@ -286,7 +286,7 @@ impl Recovery {
             page => page?,
         };
         let lsn = PageHeader::of(&page).lsn();
-        // Redo may have formatted it anew.
+        // Redo may have formatted it again.
         if lsn > self.log_end {
             PageHeader::of_mut(page.bytes_mut()).lsn_bytes = self.log_end.to_bytes();
             page.set_dirty(Lsn::ZERO);

@@ -1,7 +1,8 @@
 //! Every data file proves at open that it belongs to this state of the database.
 //!
 //! ```text
-//! opening ─▶ one LSN, the end of the log ─▶ FirstUpdateLsn in every file header = sysprufiles.firstupdatelsn of its row
+//! opening ─▶ one LSN, the end of the log ─▶ FirstUpdateLsn in every file header =
+//!   sysprufiles.firstupdatelsn of its row
 //! ```
 //!
 //! The field is SQL Server's; the two are equal in its files, too, and mostly zero there. Here they

@@ -32,7 +32,7 @@ impl Database {
             // Nobody drops it meanwhile.
             let _ddl = lock(&self.ddl);
             let unit = tree.unit().id();
-            if self.catalog.units.get(unit).is_some() && !self.catalog.is_leaving(unit) {
+            if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
                 match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
                     // There will be room in the log when those who need it more have ended.
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),

@@ -24,7 +24,7 @@ use crate::database::checkpoint::Checkpoints;
 use crate::database::files::{DataFile, DataFiles, Restart};
 use crate::database::options::Options;
 use crate::database::wake_up::WakeUps;
-use crate::database::{Ahead, Database, Fills};
+use crate::database::{Database, SpaceEvents, WriteAheadLog};
 use crate::error::{Cause, Error};
 use crate::recovery::redo::{NewerPages, Recovery};
 
@@ -112,7 +112,7 @@ fn open_pool(
         outage: log.outage().clone(),
         double_write,
     };
-    let pool = Pool::new(pool_options, Arc::new(Ahead(log.clone())), options.clock.clone());
+    let pool = Pool::new(pool_options, Arc::new(WriteAheadLog(log.clone())), options.clock.clone());
     for file in &files.files {
         pool.add_file(file.id(), file.disk.clone());
     }
@@ -167,7 +167,7 @@ impl Redone {
         };
         let descriptions = self.recovery.sizes(self.files.descriptions()?)?;
         let events = self.options.events.clone();
-        let fills = Arc::new(Fills { events, wake_ups: wake_ups.clone() });
+        let fills = Arc::new(SpaceEvents { events, wake_ups: wake_ups.clone() });
         let transactions = self.transactions.clone();
         let space = Space::open(self.pool.clone(), transactions, options, &descriptions, fills)?;
         Ok(Arc::new(space))

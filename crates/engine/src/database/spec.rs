@@ -97,7 +97,7 @@ impl DataFileSpec {
     }
 }
 
-/// Pages of a file of so many bytes.
+/// Pages of a file of `bytes` bytes.
 pub(crate) fn pages_of(bytes: u64) -> Result<u32, Error> {
     u32::try_from(bytes / PAGE_BYTES as u64).map_err(|_| Unsupported::FileBytes { bytes }.into())
 }

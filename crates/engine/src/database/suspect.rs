@@ -2,12 +2,12 @@
 //! again.
 //!
 //! ```text
-//! statement  fails with the page; the next one that needs it, too
-//! checkpoint passes over what the page keeps it from telling the catalog or the maps
-//! redo       passes over the page's records, unless one formats it anew; the log is kept from the
-//!            first of them
-//! undo       stops: the transaction is deferred, its tables stay locked, the log is kept from its
-//!            begin
+//! statement   fails with the page; the next one that needs it, too
+//! checkpoint  passes over what the page keeps it from telling the catalog or the maps
+//! redo        passes over the page's records, unless one formats it again; the log is kept from
+//!             the first of them
+//! undo        stops: the transaction is deferred, its tables stay locked, the log is kept from its
+//!             begin
 //! ```
 //!
 //! Every opening tries again what was deferred. Until that succeeds the database is not marked as

@@ -138,7 +138,7 @@ impl DatabaseSpec {
 }
 
 impl DataFileSpec {
-    /// Refuses what is no data file of at least so many bytes. `of` is put before the names of its
+    /// Refuses what is no data file of at least `least` bytes. `of` is put before the names of its
     /// fields.
     pub(crate) fn verify(&self, of: &str, least: u64) -> Result<(), InvalidOption> {
         let option =

@@ -1,8 +1,8 @@
 //! A further data file for a database that is open.
 //!
 //! ```text
-//! file made: header, maps, synced → rows of sysprufiles and sysfiles1 committed → its pages in the
-//!      pool, its extents free
+//! file made: header, maps, synced  →  rows of sysprufiles and sysfiles1 committed  →  its pages in
+//!                                     the pool, its extents free
 //! ```
 //!
 //! Nothing in the log names a page of the file before its rows are durable. A crash before that
@@ -51,7 +51,7 @@ impl Database {
             context.insert_file(&identity, pages)
         });
         match (added, made) {
-            (Ok(()), Some((disk, identity, pages))) => self.take_in(disk, &identity, pages),
+            (Ok(()), Some((disk, identity, pages))) => self.add_to_space(disk, &identity, pages),
             (Err(error), made) => {
                 // Whether a commit that failed is durable is found out by the next opening, which
                 // may need the file.
@@ -82,8 +82,8 @@ impl Database {
         Ok(disk)
     }
 
-    /// The file is part of the database: its extents may be had.
-    fn take_in(
+    /// Makes the file part of the database: its extents can be allocated.
+    fn add_to_space(
         &self,
         disk: Arc<dyn DiskFile>,
         identity: &FileIdentity,
@@ -158,7 +158,7 @@ impl StatementContext<'_> {
         self.lock_table(&table, LockMode::Ix)?;
         let storage = table.storage();
         let mut row = storage.cells_of_system(&sysfiles1_row(identity, FileKind::Data));
-        self.place_row(table.with(&storage), &mut row)?;
+        self.insert_row(table.with(&storage), &mut row)?;
         Ok(())
     }
 }

@@ -1,18 +1,19 @@
-//! Columns come to a table that has rows, and go.
+//! ALTER TABLE: adds and drops columns of a table with rows.
 //!
 //! ```text
-//! comes, takes NULL    rows stay as they are: they end before the column, which reads as NULL
-//! comes, takes no NULL every row is written anew with the column's default, in the same
-//!        transaction; so for an identity, and
-//!                      for a PERSISTED computed column. Other computed columns: catalog only
-//! goes                 rows stay as they are, and keep its place: nobody reads it, and what is
-//!                      written has NULL there. It is
-//!                      released when all rows are rewritten: by another clustered index, a rebuild
+//! ADD, NULL       rows stay as they are: they end before the column, which reads as NULL
+//! ADD, NOT NULL   every row is rewritten with the default of the column, in the same transaction;
+//!                 so for an identity and a PERSISTED computed column. Other computed columns are
+//!                 in the catalog only
+//! DROP            rows keep the bytes of the column, which nothing reads; new ones have NULL
+//!                 there. They are removed when all rows are rewritten: with another clustered
+//!                 index, or a
+//!                 rebuild
 //! ```
 //!
-//! A column that comes lies behind all others. Its place goes into the catalog before its name,
-//! and its name goes before its place: a restart that is cut off between the two reads a table as
-//! it was. Ids of columns are never used again.
+//! A new column lies after all others. Its position is inserted into the catalog before its name,
+//! and its name is deleted before its position: a restart that is interrupted between the two reads
+//! a table as it was. Ids of columns are never used again.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
@@ -32,8 +33,8 @@ use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint
 use crate::catalog::table::{Table, TableRef};
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
-use crate::ddl::table::{placed_columns, verify_row_bytes};
-use crate::dml::rows::Found;
+use crate::ddl::table::{positioned_columns, verify_row_bytes};
+use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -47,7 +48,7 @@ pub(crate) mod rowset {
 }
 
 impl Session<'_> {
-    /// Adds a column behind all others.
+    /// Adds a column after all others.
     ///
     /// # Errors
     /// The name is taken; the column takes no NULL and there is nothing that the rows there are
@@ -57,7 +58,7 @@ impl Session<'_> {
         self.statement("ALTER TABLE", |context| {
             let old = context.lock_for_ddl(table)?;
             spec.verify()?;
-            // The counter of a database that somebody else wrote may be behind.
+            // The counter of a database that another product wrote may be stale.
             let has_rows =
                 old.base.unit().counts().0.rows > 0 || !context.rows_for_ddl(&old)?.is_empty();
             verify_new(&old, spec, has_rows)?;
@@ -69,14 +70,14 @@ impl Session<'_> {
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable || spec.identity.is_some() || column.formula.is_some();
             if has_rows && has_value && column.is_stored() {
-                context.give_values(table.with(&storage), &old, column)
+                context.fill_column(table.with(&storage), &old, column)
             } else {
                 Ok(())
             }
         })
     }
 
-    /// Drops a column. The rows keep its place until they are written anew.
+    /// Drops a column. The rows keep its place until they are rewritten.
     ///
     /// # Errors
     /// An index, a constraint or a computed column needs it: [`Error::Dependent`]. It is the only
@@ -102,7 +103,7 @@ impl Session<'_> {
             let mut layout = old.shape.layout().clone();
             if gone.is_stored() {
                 layout = layout.with_dropped(gone.id);
-                context.change_places(&old, &layout)?;
+                context.change_layout(&old, &layout)?;
             }
             let new = context.relaid(&old, new, layout)?;
             context.store(table, new);
@@ -113,8 +114,8 @@ impl Session<'_> {
 
 impl StatementContext<'_> {
     /// What the catalog says depends on a column, also where it is not enforced here: checks that
-    /// are switched off, expressions that cannot be evaluated, schema-bound views and functions,
-    /// filters of indexes that are switched off.
+    /// are disabled, expressions that cannot be evaluated, schema-bound views and functions,
+    /// filters of indexes that are disabled.
     pub(crate) fn verify_no_dependent(
         &self,
         table: &Table,
@@ -160,8 +161,8 @@ impl StatementContext<'_> {
         }
         let mut layout = old.shape.layout().clone();
         if own.is_stored() {
-            layout = layout.with_column(id, spec.ty, spec.nullable).ok_or_else(unknown_place)?;
-            self.change_places(old, &layout)?;
+            layout = layout.with_column(id, spec.ty, spec.nullable).ok_or_else(unknown_layout)?;
+            self.change_layout(old, &layout)?;
         }
         if let Some((name, text)) = &spec.default {
             own.default = Some(self.insert_default(table, id, (name, text))?);
@@ -215,7 +216,8 @@ impl StatementContext<'_> {
 
     /// What describes a column, but for its place.
     pub(crate) fn forget_column(&mut self, table: &Table, gone: &TableColumn) -> Result<(), Error> {
-        let (id, column) = (table.id().0, gone.id);
+        let id = table.id().0;
+        let column = gone.id;
         self.delete_where("syscolpars", &[int(id), smallint(0), int(column)])?;
         self.delete_where("sysobjvalues", &[byte(TEXT), int(id), int(column)])?;
         self.delete_where("sysmultiobjrefs", &[int(id), byte(COMPUTED_OF), int(column)])?;
@@ -224,10 +226,10 @@ impl StatementContext<'_> {
     }
 
     /// The rows of `sysrscols` and `sysrowsets` of a base that gets this layout.
-    pub(crate) fn change_places(&mut self, old: &Storage, layout: &RowLayout) -> Result<(), Error> {
+    pub(crate) fn change_layout(&mut self, old: &Storage, layout: &RowLayout) -> Result<(), Error> {
         let hobt = old.base.hobt();
         let was = &old.shape.layout().columns;
-        let lengths = layout.leaf_lengths(old.base.heap().is_some()).ok_or_else(unknown_place)?;
+        let lengths = layout.leaf_lengths(old.base.heap().is_some()).ok_or_else(unknown_layout)?;
         verify_row_bytes(lengths.max_leaf, old.base.heap().is_some())?;
         let numbers = [
             (rowset::MAX_NULL_BIT, smallint(lengths.max_null_bit as i16)),
@@ -236,7 +238,7 @@ impl StatementContext<'_> {
         ];
         self.change_system_row("sysrowsets", &[bigint(hobt.0)], &numbers)?;
         for (was, is) in was.iter().zip(&layout.columns).filter(|(was, is)| was != is) {
-            self.change_place(hobt, was, is)?;
+            self.change_layout_column(hobt, was, is)?;
         }
         let mut rows = SystemRows::new();
         let fresh = layout.columns.iter().skip(was.len());
@@ -245,7 +247,7 @@ impl StatementContext<'_> {
     }
 
     /// Describes a column of a rowset in another way.
-    pub(crate) fn change_place(
+    pub(crate) fn change_layout_column(
         &mut self,
         hobt: extentdb_base::HobtId,
         was: &PhysicalColumn,
@@ -286,7 +288,7 @@ impl StatementContext<'_> {
         new: Storage,
         layout: RowLayout,
     ) -> Result<Storage, Error> {
-        let columns = placed_columns(&new.columns, &layout)?;
+        let columns = positioned_columns(&new.columns, &layout)?;
         let shape = old.shape.relaid(layout)?;
         let space = self.db().space.clone();
         let unit = old.base.unit().clone();
@@ -296,7 +298,7 @@ impl StatementContext<'_> {
             }
             Base::Clustered(index) => {
                 let definition = index.definition().clone();
-                let own = Index::clustered(definition, &columns, shape.clone(), (space, unit));
+                let own = Index::clustered(definition, &columns, shape.clone(), space, unit);
                 Base::Clustered(Arc::new(own.with_order_of(index)))
             }
         };
@@ -306,23 +308,23 @@ impl StatementContext<'_> {
         Ok(Storage { columns, shape, base, indexes, ..new })
     }
 
-    /// Gives all rows a value in a column that has come: the next identity value, what it is
-    /// computed to be, or its default.
-    fn give_values(
+    /// Gives all rows a value in a new column: the next identity value, what it is computed to be,
+    /// or its default.
+    fn fill_column(
         &mut self,
         of: TableRef<'_>,
         old: &Storage,
         column: &TableColumn,
     ) -> Result<(), Error> {
         let storage = of.storage;
-        for Found { at, record } in self.rows_for_ddl(storage)? {
+        for FoundRow { at, record } in self.rows_for_ddl(storage)? {
             let mut cells = storage.adopt(old, old.cells(&record)?)?;
             if column.formula.is_none() {
                 cells[column.at] = column.cell(&self.missing(of, column)?)?;
             }
             storage.compute(&mut cells)?;
             storage.constraints.verify_checks(of.table.name(), &storage.columns, &cells)?;
-            self.change_row(of, &at, &mut cells)?;
+            self.update_row(of, &at, &mut cells)?;
         }
         Ok(())
     }
@@ -337,7 +339,7 @@ const OF_COLUMN: u8 = 1;
 const RSCOLS_COLUMNS: usize = 14;
 const RSCOLS_MODIFIED: usize = 3;
 
-fn unknown_place() -> Error {
+fn unknown_layout() -> Error {
     Unsupported::RowLayout.into()
 }
 
@@ -377,11 +379,13 @@ pub(crate) fn verify_in_no_rule(storage: &Storage, own: &TableColumn) -> Result<
     let constraints = &storage.constraints;
     let check = constraints.checks.iter().find(|check| check.columns().contains(&own.id));
     let out = constraints
-        .leading_out
+        .foreign_keys
         .iter()
         .find(|key| key.columns.iter().any(|(from, _)| *from == own.id));
-    let into =
-        constraints.leading_in.iter().find(|key| key.columns.iter().any(|(_, to)| *to == own.id));
+    let into = constraints
+        .referencing_keys
+        .iter()
+        .find(|key| key.columns.iter().any(|(_, to)| *to == own.id));
     let is_of = |column: &&TableColumn| {
         column.formula.as_ref().is_some_and(|formula| formula.columns().contains(&own.id))
     };

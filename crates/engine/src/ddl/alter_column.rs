@@ -1,17 +1,16 @@
-//! A column gets another type, or takes NULL or does not.
+//! ALTER COLUMN: another type, NULL or NOT NULL.
 //!
 //! ```text
-//! another length, NULL or NOT NULL rows stay as they are: they are looked at, where the new column
-//!         could be too short for
-//!                                  them, or takes no NULL. Lengths: varchar, nvarchar, varbinary
-//! any other type                   rows get a further place, and are written anew with the value
-//!                                  converted; the old place
-//!                                  stays, as that of a dropped column
+//! another length, NULL, NOT NULL   rows stay as they are; they are read when the new column could
+//!                                  be too short for them, or takes no NULL. Lengths: varchar,
+//!                                  nvarchar, varbinary
+//! any other type                   rows get a second column, and are rewritten with the converted
+//!                                  value; the old column stays, as a dropped one
 //! ```
 //!
 //! What else needs the column stands in the way, but for indexes where texts may get longer; their
 //! entries stay, too. Between the one place and the other the catalog knows no such column: a
-//! restart that is cut off there reads the table without it.
+//! restart that is interrupted there reads the table without it.
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, RowLayout};
@@ -27,7 +26,7 @@ use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
 use crate::catalog::table::Table;
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
-use crate::dml::rows::Found;
+use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
@@ -41,7 +40,7 @@ const STATUS_OF_TYPE: i64 = 0x3;
 
 /// How a column gets another form.
 #[derive(PartialEq, Eq, Debug)]
-enum Way {
+enum Method {
     /// Rows stay as they are; true: they must be looked at.
     InPlace(bool),
     Rewrite,
@@ -68,12 +67,12 @@ impl Session<'_> {
                 return Ok(());
             }
             let is = TableColumn { ty, nullable, ..was.clone() };
-            let way = Way::of(&was, &is);
+            let way = Method::of(&was, &is);
             verify_free(&old, &was, &is, &way)?;
             context.verify_no_dependent(table, &old, &was)?;
             match way {
-                Way::InPlace(looks) => context.alter_in_place(table, &old, (&was, &is), looks),
-                Way::Rewrite => context.alter_rows(table, &old, (&was, &is)),
+                Method::InPlace(looks) => context.alter_in_place(table, &old, (&was, &is), looks),
+                Method::Rewrite => context.alter_rows(table, &old, (&was, &is)),
             }
         })
     }
@@ -88,12 +87,12 @@ impl StatementContext<'_> {
         looks: bool,
     ) -> Result<(), Error> {
         let rows = if looks { self.rows_for_ddl(old)? } else { Vec::new() };
-        for Found { record, .. } in rows {
+        for FoundRow { record, .. } in rows {
             is.verify_cell(old.cells(&record)?.get(was.at).unwrap_or(&Cell::Missing))?;
         }
         let _ddl = lock(&self.db().ddl);
         let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
-        self.change_places(old, &layout)?;
+        self.change_layout(old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
         self.db().catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
         let mut new = self.relaid(old, with_column(old, is), layout)?;
@@ -135,13 +134,13 @@ impl StatementContext<'_> {
         self.change_system_row("sysrowsets", &[bigint(hobt.0)], &numbers)?;
         let was = index.tree().shape().layout().columns.clone();
         for (was, is) in was.iter().zip(&layout.row.columns).filter(|(was, is)| was != is) {
-            self.change_place(hobt, was, is)?;
+            self.change_layout_column(hobt, was, is)?;
         }
         let space = self.db().space.clone();
         let unit = index.tree().unit().clone();
         let base = BaseKey::of(new);
         let own =
-            Index::new(index.definition().clone(), &layout, (&new.columns, &base), (space, unit))?;
+            Index::new(index.definition().clone(), &layout, &new.columns, &base, space, unit)?;
         Ok(own.with_order_of(index))
     }
 
@@ -158,19 +157,19 @@ impl StatementContext<'_> {
             let kept = self.colpars_row(table, is.id)?;
             let columns = self.db().catalog.system("syscolpars")?;
             columns.delete(self.tx()?, &kept)?;
-            let layout = further_place(old, is)?;
-            self.change_places(old, &layout)?;
+            let layout = with_second_column(old, is)?;
+            self.change_layout(old, &layout)?;
             columns.insert_cells(self.tx()?, &described(table, is, kept))?;
             self.relaid(old, with_column(old, is), layout)?
         };
         let storage = self.store(table, new);
         let own = column(&storage.columns, &is.name)?;
-        for Found { at, record } in self.rows_for_ddl(&storage)? {
+        for FoundRow { at, record } in self.rows_for_ddl(&storage)? {
             let row = old.cells(&record)?;
             let value = conversion.convert(row.get(was.at).unwrap_or(&Cell::Missing))?;
             let mut cells = storage.adopt(old, row)?;
             cells[own.at] = value;
-            self.change_row(table.with(&storage), &at, &mut cells)?;
+            self.update_row(table.with(&storage), &at, &mut cells)?;
         }
         Ok(())
     }
@@ -182,8 +181,8 @@ impl StatementContext<'_> {
     }
 }
 
-impl Way {
-    fn of(was: &TableColumn, is: &TableColumn) -> Way {
+impl Method {
+    fn of(was: &TableColumn, is: &TableColumn) -> Method {
         use SqlType::{NVarChar, VarBinary, VarChar};
         let (shorter, is_same_kind) = match (was.ty, is.ty) {
             (VarChar { len: Some(a), collation: x }, VarChar { len: Some(b), collation: y }) => {
@@ -196,9 +195,9 @@ impl Way {
             (a, b) => (false, a == b),
         };
         if is_same_kind {
-            Way::InPlace(shorter || (was.nullable && !is.nullable))
+            Method::InPlace(shorter || (was.nullable && !is.nullable))
         } else {
-            Way::Rewrite
+            Method::Rewrite
         }
     }
 }
@@ -208,7 +207,7 @@ fn verify_free(
     storage: &Storage,
     was: &TableColumn,
     is: &TableColumn,
-    way: &Way,
+    way: &Method,
 ) -> Result<(), Error> {
     let needed = |object: &str| {
         Err(Error::Dependent { object: object.to_owned(), column: was.name.clone() })
@@ -221,12 +220,12 @@ fn verify_free(
         return refused("values off the row");
     }
     let is_identity = storage.identity.as_ref().is_some_and(|identity| identity.column() == was.id);
-    if is_identity && (is.nullable || *way == Way::Rewrite) {
+    if is_identity && (is.nullable || *way == Method::Rewrite) {
         return refused("it is an identity");
     }
     // Texts may get longer under an index, but for that of a primary key.
     let may_stay = |index: &Index| {
-        let is_longer = *way == Way::InPlace(false) && was.nullable == is.nullable;
+        let is_longer = *way == Method::InPlace(false) && was.nullable == is.nullable;
         index.filter().is_none() && is_longer && index.constraint() != Constraint::PrimaryKey
     };
     if let Some(index) = storage.all_indexes().find(|index| index.uses(was.id) && !may_stay(index))
@@ -237,7 +236,7 @@ fn verify_free(
         return needed(index.name.as_deref().unwrap_or_default());
     }
     match &was.default {
-        Some(default) if *way == Way::Rewrite => needed(&default.name),
+        Some(default) if *way == Method::Rewrite => needed(&default.name),
         _ => verify_in_no_rule(storage, was),
     }
 }
@@ -249,8 +248,8 @@ fn with_column(old: &Storage, is: &TableColumn) -> Storage {
     new
 }
 
-/// A second place for a column, behind all others.
-fn further_place(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
+/// A second place for a column, after all others.
+fn with_second_column(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
     let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
     layout.ok_or(Unsupported::RowLayout.into())
 }

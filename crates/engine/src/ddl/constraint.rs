@@ -1,5 +1,5 @@
-//! Check constraints and foreign keys come and go: objects of their table, with what they are about
-//! in rows of references.
+//! Adds and drops CHECK constraints, foreign keys and defaults: objects of their table, with rows
+//! of references for what they depend on.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
@@ -104,7 +104,7 @@ impl Session<'_> {
             context.verify_actions(&key, table)?;
             let old = table.storage();
             for row in context.rows_for_ddl(&old)? {
-                context.verify_names(&key, table.with(&old), None, &old.cells(&row.record)?)?;
+                context.verify_reference(&key, table.with(&old), None, &old.cells(&row.record)?)?;
             }
             // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
             // and do not wait for a scan.
@@ -127,10 +127,10 @@ impl Session<'_> {
             })?;
             let key = Arc::new(key);
             let mut new = Storage::clone(&old);
-            new.constraints.leading_out.push(key.clone());
+            new.constraints.foreign_keys.push(key.clone());
             context.store(table, new);
             let mut new = Storage::clone(&parent.storage());
-            new.constraints.leading_in.push(key);
+            new.constraints.referencing_keys.push(key);
             context.store(parent, new);
             Ok(())
         })
@@ -193,9 +193,9 @@ impl StatementContext<'_> {
                 check.id
             }
             Rule::ForeignKey(key) => {
-                new.constraints.leading_out.retain(|own| own.id != key.id);
-                new.constraints.leading_in.retain(|own| own.id != key.id);
-                self.take_key_back(table, key)?;
+                new.constraints.foreign_keys.retain(|own| own.id != key.id);
+                new.constraints.referencing_keys.retain(|own| own.id != key.id);
+                self.remove_reference(table, key)?;
                 key.id
             }
             Rule::Default(column, id) => {
@@ -232,7 +232,8 @@ impl StatementContext<'_> {
             return Ok(());
         }
         let tables = self.db().catalog.user_tables();
-        let keys = tables.iter().flat_map(|table| table.storage().constraints.leading_in.clone());
+        let keys =
+            tables.iter().flat_map(|table| table.storage().constraints.referencing_keys.clone());
         let keys: Vec<Arc<ForeignKey>> =
             keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
@@ -246,7 +247,7 @@ impl StatementContext<'_> {
     /// Locks the tables whose rows a table names, before anything is locked that locks do not know
     /// of.
     pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
-        for key in &storage.constraints.leading_out {
+        for key in &storage.constraints.foreign_keys {
             if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
                 self.lock_definition(&parent)?;
             }
@@ -255,20 +256,24 @@ impl StatementContext<'_> {
     }
 
     /// The tables whose rows a table names forget its foreign keys: it is about to go.
-    pub(crate) fn take_keys_back(&mut self, table: &Table, storage: &Storage) -> Result<(), Error> {
-        for key in &storage.constraints.leading_out {
-            self.take_key_back(table, key)?;
+    pub(crate) fn remove_references(
+        &mut self,
+        table: &Table,
+        storage: &Storage,
+    ) -> Result<(), Error> {
+        for key in &storage.constraints.foreign_keys {
+            self.remove_reference(table, key)?;
         }
         Ok(())
     }
 
-    fn take_key_back(&mut self, table: &Table, key: &ForeignKey) -> Result<(), Error> {
+    fn remove_reference(&mut self, table: &Table, key: &ForeignKey) -> Result<(), Error> {
         if key.parent == table.id() {
             return Ok(());
         }
         if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
             let mut of_parent = Storage::clone(&*self.lock_definition(&parent)?);
-            of_parent.constraints.leading_in.retain(|own| own.id != key.id);
+            of_parent.constraints.referencing_keys.retain(|own| own.id != key.id);
             self.store(&parent, of_parent);
         }
         Ok(())

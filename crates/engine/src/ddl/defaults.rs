@@ -1,10 +1,10 @@
 //! Defaults: what a column gets when an INSERT does not name it.
 //!
 //! ```text
-//! identity column the next value                                         identity.rs
-//! DEFAULT         the expression of its constraint, converted as an assignment would: what does
-//!                 not fit is an error, never cut
-//! neither         NULL
+//! identity column   the next value                                         identity.rs
+//! DEFAULT           the expression of its constraint, converted as an assignment would: what does
+//!                   not fit is an error, never cut
+//! neither           NULL
 //! ```
 //!
 //! An expression that cannot be evaluated with certainty is refused by name, and the row with it.
@@ -83,24 +83,24 @@ impl StatementContext<'_> {
         }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
         evaluate(text, &column.ty, &*self.db().options.clock).map_err(|why| match why {
-            Why::NotSupported(why) => {
+            NoValue::NotSupported(why) => {
                 let column = column.name.clone();
                 Unsupported::Default { column, text: text.clone(), why }.into()
             }
-            Why::Value(what) => Error::Value { column: column.name.clone(), what },
+            NoValue::Value(what) => Error::Value { column: column.name.clone(), what },
         })
     }
 }
 
 /// Why a default has no value.
 #[derive(Debug, PartialEq, Eq)]
-enum Why {
+enum NoValue {
     NotSupported(String),
     Value(String),
 }
 
 /// The value of a default for a column of a type.
-fn evaluate(text: &str, ty: &SqlType, clock: &dyn Clock) -> Result<Datum<'static>, Why> {
+fn evaluate(text: &str, ty: &SqlType, clock: &dyn Clock) -> Result<Datum<'static>, NoValue> {
     match bare(text).to_ascii_lowercase().as_str() {
         "null" => return Ok(Datum::Null),
         "getdate()" | "getutcdate()" | "current_timestamp" => return assign(NOW, ty, Some(clock)),
@@ -108,7 +108,7 @@ fn evaluate(text: &str, ty: &SqlType, clock: &dyn Clock) -> Result<Datum<'static
     }
     match run(text, ty, None) {
         Err(Refusal::Type) => assign(text, ty, None),
-        other => other.map_err(Why::from),
+        other => other.map_err(NoValue::from),
     }
 }
 
@@ -134,7 +134,7 @@ fn is_balanced(text: &str) -> bool {
 
 /// The value converted as an assignment converts it: a text that is too long is refused and not
 /// cut.
-fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, Why> {
+fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, NoValue> {
     if let Some((wide, most)) = widest(ty) {
         let whole = run(&format!("CAST({text} AS {wide})"), &wide, clock)?;
         let bytes = match &whole {
@@ -144,7 +144,7 @@ fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'
             _ => 0,
         };
         if bytes > most {
-            return Err(Why::Value(format!(
+            return Err(NoValue::Value(format!(
                 "its default has {bytes} bytes and would be truncated"
             )));
         }
@@ -156,13 +156,15 @@ fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'
 enum Refusal {
     /// It is of another type.
     Type,
-    Other(Why),
+    Other(NoValue),
 }
 
-impl From<Refusal> for Why {
-    fn from(refusal: Refusal) -> Why {
+impl From<Refusal> for NoValue {
+    fn from(refusal: Refusal) -> NoValue {
         match refusal {
-            Refusal::Type => Why::NotSupported("it is of another type than its column".to_owned()),
+            Refusal::Type => {
+                NoValue::NotSupported("it is of another type than its column".to_owned())
+            }
             Refusal::Other(why) => why,
         }
     }
@@ -170,7 +172,7 @@ impl From<Refusal> for Why {
 
 /// Evaluates an expression of exactly this type.
 fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, Refusal> {
-    let other = |why: String| Refusal::Other(Why::NotSupported(why));
+    let other = |why: String| Refusal::Other(NoValue::NotSupported(why));
     // Literals have the collation of the database; here that of the column, which they take on
     // anyway.
     let database_collation = ty.collation().unwrap_or(Collation(DEFAULT_COLLATION));
@@ -196,11 +198,11 @@ fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'sta
             let value = Datum::decode(ty, bytes).map_err(|error| other(error.to_string()))?;
             Ok(value.into_owned())
         }
-        Err(EvalError::Declared) => Err(Refusal::Other(Why::Value(
+        Err(EvalError::Declared) => Err(Refusal::Other(NoValue::Value(
             "its default does not fit and would be truncated".to_owned(),
         ))),
         Err(error) if error.is_undecided() => Err(other(error.to_string())),
-        Err(error) => Err(Refusal::Other(Why::Value(format!("its default: {error}")))),
+        Err(error) => Err(Refusal::Other(NoValue::Value(format!("its default: {error}")))),
     }
 }
 
@@ -225,7 +227,7 @@ mod tests {
 
     const COLLATION: Collation = Collation(DEFAULT_COLLATION);
 
-    fn value(text: &str, ty: SqlType) -> Result<String, Why> {
+    fn value(text: &str, ty: SqlType) -> Result<String, NoValue> {
         let mut out = String::new();
         extentdb_types::json::write_json(&evaluate(text, &ty, &At)?, &mut out).unwrap();
         Ok(out)
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_an_error_and_not_cut() {
-        let refused = |text: &str, ty| matches!(value(text, ty), Err(Why::Value(_)));
+        let refused = |text: &str, ty| matches!(value(text, ty), Err(NoValue::Value(_)));
         assert!(refused("('nobody')", SqlType::VarChar { len: Some(5), collation: COLLATION }));
         assert!(refused("('nobody')", SqlType::Char { len: 5, collation: COLLATION }));
         assert!(refused("(N'nobody')", SqlType::NVarChar { len: Some(10), collation: COLLATION }));
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_not_certain_is_refused_by_name() {
-        let refused = |text: &str, ty| matches!(value(text, ty), Err(Why::NotSupported(_)));
+        let refused = |text: &str, ty| matches!(value(text, ty), Err(NoValue::NotSupported(_)));
         assert!(refused("(newid())", SqlType::UniqueIdentifier));
         assert!(refused("([dbo].[f]())", SqlType::Int));
         assert!(refused("([other_column])", SqlType::Int));

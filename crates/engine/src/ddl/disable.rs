@@ -1,14 +1,13 @@
-//! Indexes are switched off and on again.
+//! Disables nonclustered indexes and enables them again.
 //!
 //! ```text
-//! off the catalog keeps their description, marked; their rowset and its pages go. Nobody keeps
-//!     them true, a unique one
-//!     forbids nothing, and a check names them (2546)
-//! on  a rebuild: another rowset, with entries for all rows there are
+//! disabled   the catalog keeps the definition, marked; the rowset and its pages are dropped. The
+//!            index is not maintained, a unique one is not enforced, and a check reports it (2546)
+//! enabled    by a rebuild: a new rowset, with entries for all rows
 //! ```
 //!
-//! The mark is from public texts of `sys.indexes`; that the rowset goes with the data is inferred
-//! from indexes without one.
+//! The mark is from public texts of `sys.indexes`; that the rowset is dropped with the data is
+//! inferred from indexes without one.
 
 use extentdb_base::HobtId;
 use extentdb_base::sync::{Arc, lock};
@@ -31,7 +30,7 @@ const ROWSET: usize = 10;
 
 impl Session<'_> {
     /// Switches a nonclustered index off: its entries go, its description stays.
-    /// [`Session::rebuild_index`] makes it anew.
+    /// [`Session::rebuild_index`] enables it again.
     ///
     /// # Errors
     /// The table has no such index, a foreign key leads to it, or it is the clustered one:
@@ -47,7 +46,8 @@ impl Session<'_> {
             if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
                 return Err(Unsupported::DisableClustered { index: name.to_owned() }.into());
             }
-            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            if let Some(key) =
+                old.constraints.referencing_keys.iter().find(|key| key.index == index.id())
             {
                 return Err(referenced("disable", name, key));
             }
@@ -69,7 +69,7 @@ impl Session<'_> {
 }
 
 impl StatementContext<'_> {
-    /// Makes an index anew that was switched off, in a table that is locked for it.
+    /// Builds an index again that was disabled, in a table that is locked for it.
     pub(crate) fn enable_index(
         &mut self,
         table: &Arc<Table>,
@@ -88,8 +88,9 @@ impl StatementContext<'_> {
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
         let fill = index.fill_factor;
-        let tree = (self.db().space.clone(), unit);
-        let index = Arc::new(Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), tree)?);
+        let space = self.db().space.clone();
+        let base = BaseKey::of(old);
+        let index = Arc::new(Index::new(index, &layout, &old.columns, &base, space, unit)?);
         let mut new = old.clone();
         new.disabled.retain(|other| other.id != index.id());
         new.indexes.push(index.clone());
@@ -100,14 +101,15 @@ impl StatementContext<'_> {
         self.fill(table.with(&storage), &index, fill)
     }
 
-    /// Drops an index that is switched off, in a table that is locked for it.
+    /// Drops an index that is disabled, in a table that is locked for it.
     pub(crate) fn drop_disabled(
         &mut self,
         table: &Arc<Table>,
         old: &Storage,
         disabled: &IndexDefinition,
     ) -> Result<(), Error> {
-        let (id, index) = (int(table.id().0), int(disabled.id.0));
+        let id = int(table.id().0);
+        let index = int(disabled.id.0);
         if Constraint::of_status(disabled.status) != Constraint::None {
             let schema = self.schema_id(table.schema())?;
             let object = self

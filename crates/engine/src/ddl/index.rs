@@ -1,4 +1,4 @@
-//! Indexes come and go: rows of the system tables, and entries for all rows of the table, in the
+//! CREATE and DROP INDEX: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
 use extentdb_base::sync::{Arc, lock, write};
@@ -126,7 +126,7 @@ impl IndexSpec {
 
 impl Session<'_> {
     /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all
-    /// rows of a heap, and the other indexes are made anew: they lead to rows by its key.
+    /// rows of a heap, and the other indexes are built again: they lead to rows by its key.
     ///
     /// # Errors
     /// The name is taken, a column is not there, two rows have the same key in a unique index, or
@@ -187,7 +187,7 @@ impl Session<'_> {
                 return context.drop_rule(table, &old, &rule);
             }
             if let Some(key) = old.disabled(name).and_then(|disabled| {
-                old.constraints.leading_in.iter().find(|key| key.index == disabled.id)
+                old.constraints.referencing_keys.iter().find(|key| key.index == disabled.id)
             }) {
                 return Err(referenced("drop", name, key));
             }
@@ -206,7 +206,8 @@ impl Session<'_> {
                 }
                 _ => {}
             }
-            if let Some(key) = old.constraints.leading_in.iter().find(|key| key.index == index.id())
+            if let Some(key) =
+                old.constraints.referencing_keys.iter().find(|key| key.index == index.id())
             {
                 return Err(referenced("drop", name, key));
             }
@@ -254,15 +255,15 @@ impl StatementContext<'_> {
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let old = table.storage();
         let new = Arc::new(new);
-        self.db().catalog.leave(&old, &new);
+        self.db().catalog.drop_replaced(&old, &new);
         write(&self.db().catalog.tables).own(table.id(), &new);
         table.set_storage(new.clone());
         self.defer_change(DeferredChange::Stored { table: table.clone(), old, new: new.clone() });
         new
     }
 
-    /// The rows of the system tables, the unit behind the rowset it belongs to, the name last: a
-    /// restart reads them as they are before it undoes what was cut off.
+    /// The rows of the system tables, the unit after the rowset it belongs to, the name last: a
+    /// restart reads them as they are before it undoes what was interrupted.
     fn describe_index(
         &mut self,
         table: &Table,
@@ -273,7 +274,7 @@ impl StatementContext<'_> {
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
         let mut index = self.placed(spec.definition(old)?, group)?;
-        // Statistics, and indexes that are switched off, have numbers, too.
+        // Statistics, and indexes that are disabled, have numbers, too.
         let named = self.db().catalog.system("sysidxstats")?;
         while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
             index.id.0 += 1;
@@ -285,7 +286,7 @@ impl StatementContext<'_> {
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
-        Index::new(index, &layout, (&old.columns, &BaseKey::of(old)), (db.space.clone(), unit))
+        Index::new(index, &layout, &old.columns, &BaseKey::of(old), db.space.clone(), unit)
     }
 
     /// The object of the constraint that an index of a table in a schema is made for.
@@ -338,7 +339,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The rowset of an index, and the unit behind it.
+    /// The rowset of an index, and the unit after it.
     pub(crate) fn insert_rowset_rows(
         &mut self,
         definition: &TableDefinition,

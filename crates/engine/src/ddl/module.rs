@@ -7,8 +7,8 @@
 //! syscolpars      the columns of a view or function, where the caller says which
 //! ```
 //!
-//! A table with a trigger is only read here: what the trigger would do when a row comes, changes or
-//! goes is not done. Its definition may change, as triggers are not asked about that.
+//! A table with a trigger is only read here: what the trigger would do after a change is not done.
+//! Its definition may change, as triggers are not asked about that.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};

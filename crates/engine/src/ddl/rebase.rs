@@ -1,12 +1,13 @@
-//! A table gets another base: a heap becomes a clustered index, or the other way round, or either
-//! is written anew.
+//! Moves the rows of a table: from a heap into a clustered index, back, or into a new one of the
+//! same kind.
 //!
 //! ```text
-//! rows        read from the old base, put into the new one in the order of its key
-//! indexes     made anew, with new rowsets: what leads to a row is its place before, its key
-//!             behind, or another key
-//! catalog   the rows of all old rowsets go, those of the new ones come, in the same transaction
-//! old units   given back when the transaction has committed
+//! rows        read from the old base, inserted into the new one in key order
+//! indexes     built again with new rowsets: their row locator was a RID and is a key, or the
+//!             reverse
+//! catalog     rows of all old rowsets are deleted, those of the new ones inserted, in one
+//!             transaction
+//! old units   freed when the transaction has committed
 //! ```
 
 use std::borrow::Cow;
@@ -27,13 +28,13 @@ use crate::catalog::table::{Table, TableRef};
 use crate::ddl::index::IndexSpec;
 use crate::ddl::table::{verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
-use crate::dml::rows::Found;
+use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
 impl Session<'_> {
-    /// Makes an index that is switched off anew; writes any other without the gaps that splits and
+    /// Enables an index that is disabled; rewrites any other without the gaps that splits and
     /// deletes have left, the clustered one with all that lead to it.
     ///
     /// # Errors
@@ -145,10 +146,10 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         old: &Storage,
-        rows: &[Found],
+        rows: &[FoundRow],
         fill: Fill,
     ) -> Result<(), Error> {
-        let adopted = |found: &Found| of.storage.adopt(old, old.cells(&found.record)?);
+        let adopted = |found: &FoundRow| of.storage.adopt(old, old.cells(&found.record)?);
         let rows = rows.iter().map(adopted).collect::<Result<_, _>>()?;
         self.refill(of, rows, fill)
     }
@@ -184,12 +185,14 @@ impl StatementContext<'_> {
             let layout = of_base.layout(&index);
             self.insert_index_rows(&of_base, &index, None)?;
             let unit = self.new_unit(&index, index.units[0].id);
-            let tree = (self.db().space.clone(), unit);
+            let space = self.db().space.clone();
             new.indexes.push(Arc::new(Index::new(
                 index,
                 &layout,
-                (&new.columns, &base_key),
-                tree,
+                &new.columns,
+                &base_key,
+                space,
+                unit,
             )?));
         }
         Ok(new)
@@ -207,7 +210,7 @@ impl StatementContext<'_> {
             Base::Heap(_) => {
                 let bare = Storage { indexes: Vec::new(), ..of.storage.clone() };
                 for mut row in cells {
-                    self.place_row(TableRef { storage: &bare, ..of }, &mut row)?;
+                    self.insert_row(TableRef { storage: &bare, ..of }, &mut row)?;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Schemas come: a row that names one, and one that says whose it is.
+//! CREATE SCHEMA: a row for the schema, and one for its owner.
 
 use extentdb_base::sync::{lock, read, write};
 use extentdb_catalog::table::values::RowValues;

@@ -1,11 +1,9 @@
-//! Statistics: this engine makes none, and takes those away that others made of a column which
-//! goes.
+//! Statistics: this engine creates none, and drops those of other products with their column.
 //!
 //! ```text
-//! sysidxstats  type 0 and an id above 0 their name; those that the product made by itself begin
-//!              with _WA_Sys_
-//! sysiscols    their columns
-//! sysobjvalues class 60: the histogram
+//! sysidxstats     type 0 and an id above 0        their name; automatic ones begin with _WA_Sys_
+//! sysiscols       their columns
+//! sysobjvalues    class 60: the histogram
 //! ```
 
 use crate::catalog::column::TableColumn;

@@ -1,5 +1,5 @@
-//! Tables come and go: rows of the system tables, changed in the session's transaction like any
-//! other.
+//! CREATE, DROP and TRUNCATE TABLE: rows of the system tables, changed in the session's
+//! transaction.
 
 use std::collections::BTreeSet;
 
@@ -87,14 +87,14 @@ impl Session<'_> {
             context.lock_parents(&storage)?;
             let _ddl = lock(&context.db().ddl);
             let db = context.db();
-            context.take_keys_back(table, &storage)?;
+            context.remove_references(table, &storage)?;
             // From here on PFS is not told of its pages any more; a rollback brings back what it
             // knows now.
             if let Base::Heap(heap) = &storage.base {
                 heap.update_pfs()?;
             }
             // Before its rows go: nobody else touches them from here on.
-            db.catalog.leave_all(&storage);
+            db.catalog.drop_all(&storage);
             context.defer_change(DeferredChange::Dropped(table.clone()));
             context.delete_rows(table, &storage)?;
             for unit in storage.units() {
@@ -263,9 +263,9 @@ impl StatementContext<'_> {
         })
     }
 
-    /// Describes the table in the system tables: its unit behind the rowset it belongs to, its name
-    /// last. A restart reads them as they are before it undoes what was cut off, and a part of a
-    /// description must be one that it can read.
+    /// Describes the table in the system tables: its unit after the rowset it belongs to, its name
+    /// last. A restart reads them as they are before it undoes what was interrupted, and a part of
+    /// a description must be one that it can read.
     fn insert_rows(
         &mut self,
         definition: &TableDefinition,
@@ -322,7 +322,7 @@ impl StatementContext<'_> {
         if spec.columns.iter().any(|column| column.identity.is_some()) {
             self.add_own_identity(table.id());
         }
-        write(&db.catalog.making).insert(table.id());
+        write(&db.catalog.new_tables).insert(table.id());
         write(&db.catalog.tables).add(table.clone());
         self.defer_change(DeferredChange::Created(table.clone()));
         Ok(table)
@@ -339,7 +339,7 @@ impl StatementContext<'_> {
         let index = &definition.indexes[0];
         let layout = definition.layout(index);
         let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
-        let columns = placed_columns(columns, &layout.row)?;
+        let columns = positioned_columns(columns, &layout.row)?;
         let unit = self.new_unit(index, index.units[0].id);
         let space = db.space.clone();
         let base = match index.kind {
@@ -347,7 +347,8 @@ impl StatementContext<'_> {
                 index.clone(),
                 &columns,
                 shape.clone(),
-                (space, unit),
+                space,
+                unit,
             ))),
             _ => {
                 let form = heap_shape(&layout.row, &shape);
@@ -369,7 +370,7 @@ impl StatementContext<'_> {
             first_iam: none,
             counts: Counts::default(),
         }));
-        write(&self.db().catalog.coming).insert(unit.id());
+        write(&self.db().catalog.created_units).insert(unit.id());
         self.db().catalog.units.add(unit.clone());
         unit
     }
@@ -447,7 +448,7 @@ impl StatementContext<'_> {
     /// The rows of the catalog about a table's units are about to change: nobody else touches
     /// them until that is done or undone.
     pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
-        self.db().catalog.leave_all(old);
+        self.db().catalog.drop_all(old);
         self.defer_change(DeferredChange::Stored {
             table: table.clone(),
             old: old.clone(),
@@ -457,7 +458,7 @@ impl StatementContext<'_> {
 
     /// The same of one index alone: the counters of the others are written as before.
     pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
-        self.db().catalog.leave_tree(index.tree());
+        self.db().catalog.drop_tree(index.tree());
         self.defer_change(DeferredChange::Stored {
             table: table.clone(),
             old: old.clone(),
@@ -492,14 +493,14 @@ impl StatementContext<'_> {
         }));
         // Its counters differ from those in the catalog, which are those of the old unit.
         unit.count_rows(0);
-        write(&db.catalog.coming).insert(unit.id());
+        write(&db.catalog.created_units).insert(unit.id());
         db.catalog.units.add(unit.clone());
         Ok(unit)
     }
 }
 
-/// The columns with their places in rows of this layout, and behind them.
-pub(crate) fn placed_columns(
+/// The columns with their places in rows of this layout, and after them.
+pub(crate) fn positioned_columns(
     columns: &[TableColumn],
     layout: &RowLayout,
 ) -> Result<Vec<TableColumn>, Error> {

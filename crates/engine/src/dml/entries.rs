@@ -1,16 +1,17 @@
-//! Entries of indexes: they come, change and go with the rows they lead to, in the same statement.
+//! Index maintenance: entries are inserted, changed and deleted with their rows, in the same
+//! statement.
 //!
 //! ```text
-//! row comes   its entry in every index
-//! row changes where the key differs: the old entry goes, another comes; where only included
-//!     columns do: replaced
-//! row goes    its entries become ghosts
+//! INSERT   an entry in every index whose filter the row satisfies
+//! UPDATE   key changed: the old entry is deleted, a new one inserted; included columns only:
+//!          replaced
+//! DELETE   its entries become ghosts
 //! ```
 //!
-//! Locks: the row is locked X by whoever changes it, which is enough for entries of indexes that
-//! are not unique: their key ends with the address of the row. Of a unique index the key itself is
-//! locked, X, by all who add or take away an entry with it, until their transaction ends. So nobody
-//! meets a ghost that may come back, or an entry that may go again.
+//! Locks: a row is locked X by the transaction that changes it. That is enough for entries of
+//! non-unique indexes, whose keys end with the address of the row. In a unique index the key itself
+//! is locked X by every transaction that inserts or deletes an entry with it, to the end of the
+//! transaction: no other one sees a ghost or an entry whose fate is open.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -45,7 +46,7 @@ impl StatementContext<'_> {
     }
 
     /// A row has gone.
-    pub(crate) fn take_entries(
+    pub(crate) fn delete_entries(
         &mut self,
         of: TableRef<'_>,
         at: &Address,
@@ -54,7 +55,7 @@ impl StatementContext<'_> {
         for index in &of.storage.indexes {
             index.verify_writable(of.table.name())?;
             if let Some(entry) = index.entry_of_record(of.storage, record, at)? {
-                self.take_entry(of, index, &entry, at)?;
+                self.delete_entry(of, index, &entry, at)?;
             }
         }
         Ok(())
@@ -79,7 +80,7 @@ impl StatementContext<'_> {
                 (None, None) => {}
                 (Some(old), Some(new)) => self.change_entry(of, index, (&old, &new), at)?,
                 // By its filter the index has no entry for the row any more, or has one now.
-                (Some(old), None) => self.take_entry(of, index, &old, at)?,
+                (Some(old), None) => self.delete_entry(of, index, &old, at)?,
                 (None, Some(new)) => self.add_entry(of, index, &new)?,
             }
         }
@@ -102,7 +103,7 @@ impl StatementContext<'_> {
         if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
             return self.replace_entry(of.table, index, (old, new));
         }
-        self.take_entry(of, index, old, at)?;
+        self.delete_entry(of, index, old, at)?;
         self.add_entry(of, index, new)
     }
 
@@ -150,7 +151,7 @@ impl StatementContext<'_> {
         match index.tree().insert_at(self.tx()?, &key, entry).map_err(Error::from) {
             Ok(()) => self.test_again(of.table, index, &key, tested),
             Err(error) => {
-                self.let_go(tested);
+                self.release_test(tested);
                 match error {
                     Error::Rowset(extentdb_rowset::Error::Duplicate { .. }) => {
                         Err(duplicate(of.table, of.storage, index, entry))
@@ -161,7 +162,7 @@ impl StatementContext<'_> {
         }
     }
 
-    fn take_entry(
+    fn delete_entry(
         &mut self,
         of: TableRef<'_>,
         index: &Index,
@@ -169,13 +170,13 @@ impl StatementContext<'_> {
         at: &Address,
     ) -> Result<(), Error> {
         let key = index.tree().shape().key_of_cells(entry)?;
-        let is_locked = index.is_unique() || self.db().serializers.are_some();
+        let is_locked = index.is_unique() || self.db().serializers.any();
         if is_locked {
             self.lock_key(of.table, index, &key)?;
         }
         let taken = index.tree().delete_key(self.tx()?, &key)?;
         // Somebody may hold the range before it by this key: it must not vanish.
-        if !is_locked && self.db().serializers.are_some() {
+        if !is_locked && self.db().serializers.any() {
             self.lock_key(of.table, index, &key)?;
         }
         match taken {

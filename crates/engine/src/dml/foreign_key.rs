@@ -1,18 +1,19 @@
-//! Foreign keys: rows name rows of another table, by a unique index there.
+//! Foreign keys: rows of a child table reference rows of a parent table by a unique index.
 //!
 //! ```text
-//! row comes or changes     the row that it names is there
-//! row goes or changes      NO ACTION     no row is left that names it
-//!                          CASCADE       those that do go, too, or get the same key
+//! child: INSERT, UPDATE    the referenced row must exist
+//! parent: DELETE, UPDATE   NO ACTION     no row references the old key at the end of the statement
+//!                          CASCADE       referencing rows are deleted, or get the new key
 //!                          SET NULL      their columns become NULL
-//!                          SET DEFAULT   their columns get their defaults, and name a row by them
+//!                          SET DEFAULT   their columns get their defaults, which must exist
 //! ```
 //!
-//! Rows that follow do so first; what NO ACTION forbids is looked at when all of them have. Row by
-//! row, when the row has come or gone, under READ COMMITTED at least: of two who do the one and the
-//! other at the same time, each waits for the other's row, and none passes. Rows that follow others
-//! are locked and changed like any other, with the keys that lead to them in turn. There are no
-//! circles: where one could arise, the foreign key is refused when it is made.
+//! Cascades run first; checks of NO ACTION are deferred to the end of the statement. Both read row
+//! by row under READ COMMITTED or higher, after the change: of two transactions that insert a child
+//! and delete its parent at the same time, each waits for the row of the other, and one is refused
+//! or becomes a deadlock victim. Cascaded rows are locked and changed like any other, with the
+//! foreign keys that reference them in turn. Cycles and multiple cascade paths are refused when a
+//! foreign key is added.
 
 use std::ops::ControlFlow;
 
@@ -38,7 +39,7 @@ use crate::session::isolation::Isolation;
 impl ForeignKey {
     /// The cells of a row of the child in the order of the key of the parent's index; `None` when
     /// one of them is NULL.
-    fn named<'c>(
+    fn referenced_values<'c>(
         &self,
         child: &Storage,
         index: &Index,
@@ -59,7 +60,7 @@ impl ForeignKey {
         &self,
         child: &'s Storage,
         named: &[Cell<'_>],
-    ) -> Result<Option<Way<'s>>, Error> {
+    ) -> Result<Option<IndexRange<'s>>, Error> {
         let count = self.columns.len();
         // A filtered index has not all of them.
         for index in child.all_indexes().filter(|index| index.filter().is_none()) {
@@ -70,7 +71,7 @@ impl ForeignKey {
             };
             let cells: Option<Vec<Cell<'_>>> = first.iter().map(cell).collect();
             if let Some(cells) = cells.filter(|cells| cells.len() == count) {
-                return Ok(Some(Way { index, keys: index.keys_of(&cells)? }));
+                return Ok(Some(IndexRange { index, keys: index.keys_of(&cells)? }));
             }
         }
         Ok(None)
@@ -106,27 +107,27 @@ impl ForeignKey {
 }
 
 /// An index that leads to rows, and what their keys in it begin with.
-struct Way<'s> {
+struct IndexRange<'s> {
     index: &'s Index,
     keys: KeyRange,
 }
 
 impl StatementContext<'_> {
     /// A row has come, or changed from `before`: the rows that it names are there.
-    pub(crate) fn verify_named(
+    pub(crate) fn verify_references(
         &mut self,
         of: TableRef<'_>,
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        for key in of.storage.constraints.leading_out.iter().filter(|key| key.is_enabled) {
-            self.verify_names(key, of, before, row)?;
+        for key in of.storage.constraints.foreign_keys.iter().filter(|key| key.is_enabled) {
+            self.verify_reference(key, of, before, row)?;
         }
         Ok(())
     }
 
     /// The row that one foreign key of a row names is there.
-    pub(crate) fn verify_names(
+    pub(crate) fn verify_reference(
         &mut self,
         key: &ForeignKey,
         of: TableRef<'_>,
@@ -140,8 +141,12 @@ impl StatementContext<'_> {
         let index =
             of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
         let index = index.ok_or_else(|| key.not_there())?;
-        let Some(named) = key.named(of.storage, index, &of_parent, row) else { return Ok(()) };
-        if before.and_then(|before| key.named(of.storage, index, &of_parent, before)).as_ref()
+        let Some(named) = key.referenced_values(of.storage, index, &of_parent, row) else {
+            return Ok(());
+        };
+        if before
+            .and_then(|before| key.referenced_values(of.storage, index, &of_parent, before))
+            .as_ref()
             == Some(&named)
         {
             return Ok(());
@@ -156,17 +161,17 @@ impl StatementContext<'_> {
 
     /// A row has gone, or changed to `after`: no row is left that names it, or those that did have
     /// followed.
-    pub(crate) fn verify_not_named(
+    pub(crate) fn verify_unreferenced_row(
         &mut self,
         of: TableRef<'_>,
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
         let is_outermost = self.open_checks();
-        self.follow_all(of, before, after)?;
+        self.cascade_all(of, before, after)?;
         if is_outermost {
             for DeferredCheck { key, parent, values } in self.take_checks() {
-                if self.is_named(&key, parent.with(&parent.storage()), &values)? {
+                if self.is_referenced(&key, parent.with(&parent.storage()), &values)? {
                     return Err(key.refused(&parent));
                 }
             }
@@ -176,13 +181,13 @@ impl StatementContext<'_> {
 
     /// Rows that name one that has gone or changed follow it; what must not be named any more is
     /// looked at when all have.
-    fn follow_all(
+    fn cascade_all(
         &mut self,
         of: TableRef<'_>,
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
-        for key in of.storage.constraints.leading_in.iter().filter(|key| key.is_enabled) {
+        for key in of.storage.constraints.referencing_keys.iter().filter(|key| key.is_enabled) {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
             let gone = of.storage.cells_by_id(&named, before);
             let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
@@ -217,7 +222,7 @@ impl StatementContext<'_> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
-        self.each_naming(key, parent, gone, true, &mut |row| {
+        self.each_referencing(key, parent, gone, true, &mut |row| {
             found.push(row.address()?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -228,7 +233,13 @@ impl StatementContext<'_> {
                 None if is_cascade => self.delete_at(child.with(&storage), &at)?,
                 after => {
                     let after = after.filter(|_| is_cascade);
-                    self.rename(key, child.with(&storage), &at, (parent.storage, after), action)?;
+                    self.set_reference(
+                        key,
+                        child.with(&storage),
+                        &at,
+                        (parent.storage, after),
+                        action,
+                    )?;
                 }
             }
         }
@@ -236,7 +247,7 @@ impl StatementContext<'_> {
     }
 
     /// Gives a row that names another one the columns to name it by from now on.
-    fn rename(
+    fn set_reference(
         &mut self,
         key: &ForeignKey,
         of: TableRef<'_>,
@@ -257,18 +268,18 @@ impl StatementContext<'_> {
                 .ok_or_else(|| key.not_there())?;
             row[column.at] = match after {
                 Some(after) => parent.cells_by_id(&[*to], after).pop().map_or(Cell::Null, owned),
-                None => self.emptied(of, column, action)?,
+                None => self.cleared_value(of, column, action)?,
             };
             column.verify_cell(&row[column.at])?;
         }
         of.storage.compute(&mut row)?;
-        self.change_at(of, at, &mut row)?;
+        self.update_at(of, at, &mut row)?;
         // Also where the columns stay as they are: the row that they name has just gone.
-        self.verify_names(key, of, None, &row)
+        self.verify_reference(key, of, None, &row)
     }
 
     /// What a column has when the row that it named is no more.
-    fn emptied(
+    fn cleared_value(
         &mut self,
         of: TableRef<'_>,
         column: &TableColumn,
@@ -281,22 +292,22 @@ impl StatementContext<'_> {
     }
 
     /// Is there a row of the child that names these values?
-    fn is_named(
+    fn is_referenced(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
-        let mut is_named = false;
-        self.each_naming(key, parent, gone, false, &mut |_| {
-            is_named = true;
+        let mut is_referenced = false;
+        self.each_referencing(key, parent, gone, false, &mut |_| {
+            is_referenced = true;
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(is_named)
+        Ok(is_referenced)
     }
 
     /// Calls `each` with the rows of the child that name these values.
-    fn each_naming(
+    fn each_referencing(
         &mut self,
         key: &ForeignKey,
         of: TableRef<'_>,
@@ -319,10 +330,12 @@ impl StatementContext<'_> {
             self.isolation()
         };
         let reading = Reading { table: &child, storage: &of_child, for_update };
-        self.with_isolation(isolation, |context| context.find_naming(key, of, reading, gone, each))
+        self.with_isolation(isolation, |context| {
+            context.find_referencing(key, of, reading, gone, each)
+        })
     }
 
-    fn find_naming(
+    fn find_referencing(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
@@ -331,7 +344,7 @@ impl StatementContext<'_> {
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         debug_assert_eq!(key.parent, parent.table.id());
-        if let Some(Way { index, keys }) = key.through_index(child.storage, gone)? {
+        if let Some(IndexRange { index, keys }) = key.through_index(child.storage, gone)? {
             return self.each_in(child, index, keys, each);
         }
         // Without an index over its columns every row must be looked at.
@@ -344,7 +357,7 @@ impl StatementContext<'_> {
         });
         let gone: Option<Vec<Cell<'_>>> = of_gone.collect();
         let gone = gone.ok_or_else(|| key.not_there())?;
-        let naming = &mut |row: &RowRef<'_>| match key.named(
+        let naming = &mut |row: &RowRef<'_>| match key.referenced_values(
             child.storage,
             index,
             parent.storage,
@@ -378,7 +391,7 @@ impl StatementContext<'_> {
         self.at_least_committed(|context| context.read_range(of, index, keys, false, each))
     }
 
-    /// Reads that must not see what may go again.
+    /// Reads that must not see what may be rolled back.
     fn at_least_committed<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Error>,

@@ -1,4 +1,4 @@
-//! The next identity value of a table, for a session; what the catalog is told of it.
+//! Draws identity values for a session, and stores how far the catalog is ahead of them.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::lock;
@@ -33,10 +33,10 @@ impl StatementContext<'_> {
         let used_up = || Error::Identity { table: table.name().to_owned() };
         let storage = table.storage();
         let identity = storage.identity.as_ref().ok_or_else(missing)?;
-        let (value, told) = identity.draw().ok_or_else(used_up)?;
+        let (value, told) = identity.next().ok_or_else(used_up)?;
         match told {
             // The column's row is this transaction's own: what others wrote into it could not be
-            // taken back with it.
+            // rolled back with it.
             Some(state) if self.has_own_identity(table.id()) => {
                 let _ddl = lock(&self.db().ddl);
                 let columns = self.db().catalog.system("syscolpars")?;

@@ -13,7 +13,7 @@ use crate::session::isolation::Isolation;
 
 /// The end of the range that a key is inserted into, locked while that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tested(Option<Resource>);
+pub(crate) struct TestedRange(Option<Resource>);
 
 impl StatementContext<'_> {
     /// How rows are locked that are read, and whether until the end of the transaction. `None`: not
@@ -61,11 +61,11 @@ impl StatementContext<'_> {
         table: &Table,
         index: &Index,
         key: &[u8],
-    ) -> Result<Tested, Error> {
-        if self.db().serializers.are_some() {
+    ) -> Result<TestedRange, Error> {
+        if self.db().serializers.any() {
             self.test_next(table, index, key)
         } else {
-            Ok(Tested(None))
+            Ok(TestedRange(None))
         }
     }
 
@@ -75,30 +75,30 @@ impl StatementContext<'_> {
         table: &Table,
         index: &Index,
         key: &[u8],
-        tested: Tested,
+        tested: TestedRange,
     ) -> Result<(), Error> {
-        if self.db().serializers.are_some() && tested.0 != Some(next_key(index, key)?) {
+        if self.db().serializers.any() && tested.0 != Some(next_key(index, key)?) {
             let again = self.test_next(table, index, key)?;
-            self.let_go(again);
+            self.release_test(again);
         }
-        self.let_go(tested);
+        self.release_test(tested);
         Ok(())
     }
 
-    fn test_next(&self, table: &Table, index: &Index, key: &[u8]) -> Result<Tested, Error> {
+    fn test_next(&self, table: &Table, index: &Index, key: &[u8]) -> Result<TestedRange, Error> {
         let next = next_key(index, key)?;
         self.lock(next, LockMode::RiN, Some(table))?;
-        Ok(Tested(Some(next)))
+        Ok(TestedRange(Some(next)))
     }
 
-    pub(crate) fn let_go(&self, tested: Tested) {
+    pub(crate) fn release_test(&self, tested: TestedRange) {
         if let Some(resource) = tested.0 {
             self.unlock(resource);
         }
     }
 }
 
-/// What stands for the range that ends with the first key behind this one, ghosts among them.
+/// What stands for the range that ends with the first key after this one, ghosts among them.
 fn next_key(index: &Index, key: &[u8]) -> Result<Resource, Error> {
     let range = KeyRange::all().not_before(key, true);
     // As if a transaction had been open for ever: ghosts count.

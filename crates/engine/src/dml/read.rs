@@ -2,10 +2,10 @@
 //! [`isolation`](crate::session::isolation).
 //!
 //! ```text
-//! leaf of the clustered index, settled its rows, as they were copied out of it
-//! leaf of another index of a heap      a batch of its entries; rows that they lead to, page by
-//!                                      page where those are settled
-//! all else                             row by row, each locked as the isolation asks for
+//! leaf of the clustered index, settled     its rows, as they were copied out of it
+//! leaf of another index of a heap          a batch of its entries; rows that they lead to, page by
+//!                                          page where those are settled
+//! all else                                 row by row, each locked as the isolation asks for
 //! ```
 //!
 //! A row that was read for an entry at once is handed out when it has the values of the entry's
@@ -108,7 +108,7 @@ pub(crate) struct Reading<'r> {
 }
 
 impl Session<'_> {
-    /// The row at an address; waits for whoever is changing it.
+    /// The row at an address; waits for a transaction that is changing it.
     pub fn get(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
         self.one_row(table, at, false)
     }
@@ -324,7 +324,7 @@ impl StatementContext<'_> {
         if is_locked {
             self.begin_serializable();
             // Against the order of the index the end comes first: a range is locked from the key
-            // behind it.
+            // after it.
             self.lock_behind(of, index, range.behind())?;
         }
         let leaves = index.tree().leaves(range);
@@ -407,7 +407,7 @@ impl StatementContext<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The next leaf of a range with locks of all its keys and of the one behind it: they are
+    /// The next leaf of a range with locks of all its keys and of the one after it: they are
     /// locked, then it is read again. When keys have come between, they are locked, too.
     fn locked_leaf(
         &self,
@@ -423,7 +423,7 @@ impl StatementContext<'_> {
                 self.lock(key_resource(index.hobt(), key), mode, Some(of.table))?;
             }
             if !backward {
-                // What comes to the end of the leaf later lies before the first key behind it.
+                // What comes to the end of the leaf later lies before the first key after it.
                 self.lock_behind(of, index, Some(found.rest.onward()))?;
             }
             let now = Batch::of(leaves, index)?;
@@ -435,7 +435,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Locks the first key of what lies behind a range, one that is not about to vanish, or the end
+    /// Locks the first key of what lies after a range, one that is not about to vanish, or the end
     /// of the index.
     fn lock_behind(
         &self,
@@ -457,7 +457,7 @@ impl StatementContext<'_> {
             match key {
                 // Another key came between, or this one has gone.
                 key if key != now_key => first = now,
-                // Ghosts go: what is behind them has to hold the range then.
+                // Ghosts go: what is after them has to hold the range then.
                 Some(key) if now.is_some_and(|row| row.is_ghost()) => {
                     behind = Some(KeyRange::all().not_before(&key, true));
                     first = first_of(index, behind.as_ref())?;
@@ -467,8 +467,8 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Waits for whoever has put an entry there and may take it back: entries of indexes that are
-    /// not unique are not locked themselves, but the rows that they lead to are.
+    /// Waits for the transaction that has inserted an entry and may roll it back: entries of
+    /// indexes that are not unique are not locked themselves, but the rows that they lead to are.
     fn await_row(&self, of: Reading<'_>, index: &Index, entry: &[u8]) -> Result<(), Error> {
         let is_locked = index.is_unique()
             || of.storage.base.clustered().is_some_and(|it| it.id() == index.id());

@@ -1,11 +1,11 @@
-//! Rows of a table come, change and go: in the heap or the clustered index, and in all other
+//! Inserts, updates and deletes rows: in the heap or the clustered index, and in all nonclustered
 //! indexes with it.
 //!
 //! ```text
-//! heap      the row gets a RID, which is locked before others can see the row   address: the RID
-//! clustered its key is locked, then the row is inserted into the tree           address: the key
-//!           a key that is not unique gets the uniquifier after the greatest one, ghosts included:
-//!           what an open transaction has deleted may come back
+//! heap        address: RID. The row gets one, which is locked X before others can see the row
+//! clustered   address: key. It is locked X, then the row is inserted into the tree. A non-unique
+//!             key gets the next uniquifier after all that exist, ghosts included: a rollback may
+//!             restore a deleted row
 //! ```
 
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ use crate::session::context::StatementContext;
 type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<(), Error>;
 
 /// A row as a statement has found it.
-pub(crate) struct Found {
+pub(crate) struct FoundRow {
     pub(crate) at: Address,
     pub(crate) record: Vec<u8>,
 }
@@ -53,7 +53,7 @@ impl Session<'_> {
         self.statement("UPDATE", |context| {
             let storage = context.lock_row(table, at)?;
             let mut row = storage.cells_of(values)?;
-            context.change_at(table.with(&storage), at, &mut row)
+            context.update_at(table.with(&storage), at, &mut row)
         })
     }
 
@@ -78,33 +78,33 @@ impl StatementContext<'_> {
         table.verify_writable(&storage)?;
         let mut row = storage.cells_of(values)?;
         storage.constraints.verify_checks(table.name(), &storage.columns, &row)?;
-        let at = self.place_row(table.with(&storage), &mut row)?;
-        self.verify_named(table.with(&storage), None, &row)?;
+        let at = self.insert_row(table.with(&storage), &mut row)?;
+        self.verify_references(table.with(&storage), None, &row)?;
         Ok(at)
     }
 
     /// Gives a row that is locked other values, under all constraints.
-    pub(crate) fn change_at(
+    pub(crate) fn update_at(
         &mut self,
         of: TableRef<'_>,
         at: &Address,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
         of.storage.constraints.verify_checks(of.table.name(), &of.storage.columns, row)?;
-        let (at, before) = self.change_row(of, at, row)?;
-        if of.storage.constraints.look_back() {
+        let (at, before) = self.update_row(of, at, row)?;
+        if of.storage.constraints.needs_old_rows() {
             let before = of.storage.cells(&before)?;
-            self.verify_named(of, Some(&before), row)?;
-            self.verify_not_named(of, &before, Some(row))?;
+            self.verify_references(of, Some(&before), row)?;
+            self.verify_unreferenced_row(of, &before, Some(row))?;
         }
         Ok(at)
     }
 
     /// Takes a row that is locked away, under all constraints.
     pub(crate) fn delete_at(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
-        let before = self.remove_row(of, at)?;
-        if of.storage.constraints.look_back() {
-            self.verify_not_named(of, &of.storage.cells(&before)?, None)?;
+        let before = self.delete_row(of, at)?;
+        if of.storage.constraints.needs_old_rows() {
+            self.verify_unreferenced_row(of, &of.storage.cells(&before)?, None)?;
         }
         Ok(())
     }
@@ -119,7 +119,7 @@ impl StatementContext<'_> {
     }
 
     /// Puts a row, by its cells, into a table and all its indexes. The table is locked IX.
-    pub(crate) fn place_row(
+    pub(crate) fn insert_row(
         &mut self,
         of: TableRef<'_>,
         cells: &mut [Cell<'static>],
@@ -131,14 +131,14 @@ impl StatementContext<'_> {
                 let mut locks = self.row_locks(of.table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
             }
-            Base::Clustered(index) => self.place_by_key(of, index, cells)?,
+            Base::Clustered(index) => self.insert_by_key(of, index, cells)?,
         };
         self.add_entries(of, &at, cells)?;
         Ok(at)
     }
 
     /// Puts a row into a clustered index.
-    fn place_by_key(
+    fn insert_by_key(
         &mut self,
         of: TableRef<'_>,
         index: &Index,
@@ -160,9 +160,9 @@ impl StatementContext<'_> {
                     self.test_again(of.table, index, key, tested)?;
                     return Ok(at);
                 }
-                Err(extentdb_rowset::Error::Duplicate { .. }) => self.let_go(tested),
+                Err(extentdb_rowset::Error::Duplicate { .. }) => self.release_test(tested),
                 Err(error) => {
-                    self.let_go(tested);
+                    self.release_test(tested);
                     return Err(error.into());
                 }
             }
@@ -174,7 +174,7 @@ impl StatementContext<'_> {
     }
 
     /// Gives a row that is locked X other values; says where it is then, and what it was.
-    pub(crate) fn change_row(
+    pub(crate) fn update_row(
         &mut self,
         of: TableRef<'_>,
         at: &Address,
@@ -207,15 +207,15 @@ impl StatementContext<'_> {
                     return Ok((at.clone(), before));
                 }
                 // The row moves: what leads to it has its key.
-                self.remove_row(of, at)?;
-                Ok((self.place_row(of, cells)?, before))
+                self.delete_row(of, at)?;
+                Ok((self.insert_row(of, cells)?, before))
             }
             _ => Err(Error::NoRow(at.clone())),
         }
     }
 
     /// Takes a row that is locked X away; says what it was.
-    pub(crate) fn remove_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<Vec<u8>, Error> {
+    pub(crate) fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<Vec<u8>, Error> {
         let before = match (&of.storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
                 let before = self.row_before(of.storage, at)?;
@@ -233,14 +233,14 @@ impl StatementContext<'_> {
             }
             _ => return Err(Error::NoRow(at.clone())),
         };
-        self.take_entries(of, at, &before)?;
+        self.delete_entries(of, at, &before)?;
         Ok(before)
     }
 
     /// The record of a row of a heap before it changes. Without indexes and foreign keys nobody
     /// needs it.
     fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
-        if storage.indexes.is_empty() && !storage.constraints.look_back() {
+        if storage.indexes.is_empty() && !storage.constraints.needs_old_rows() {
             Ok(Vec::new())
         } else {
             storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))
@@ -248,10 +248,10 @@ impl StatementContext<'_> {
     }
 
     /// All rows of a table that nobody else can be changing.
-    pub(crate) fn rows_for_ddl(&self, storage: &Storage) -> Result<Vec<Found>, Error> {
+    pub(crate) fn rows_for_ddl(&self, storage: &Storage) -> Result<Vec<FoundRow>, Error> {
         let mut rows = Vec::new();
         self.each_row_for_ddl(storage, &mut |at, record| {
-            rows.push(Found { at, record: record.to_vec() });
+            rows.push(FoundRow { at, record: record.to_vec() });
             Ok(())
         })?;
         Ok(rows)
@@ -303,7 +303,7 @@ impl StatementContext<'_> {
     }
 }
 
-/// The uniquifier behind all of a key: nothing for 0.
+/// The uniquifier after all of a key: nothing for 0.
 fn next_uniquifier(
     table: &Table,
     index: &Index,

@@ -93,8 +93,8 @@ impl Analysis {
         }
     }
 
-    /// Units come and go with their rows in `sysallocunits`: the rowset's counter may be that of
-    /// another one.
+    /// Units are created and dropped with their rows in `sysallocunits`: the rowset's counter may
+    /// be that of another one.
     fn note_unit(&mut self, payload: &Payload<'_>) {
         let row = match payload {
             Payload::InsertRows(insert) => insert.rows.first(),
@@ -104,7 +104,7 @@ impl Analysis {
         self.touched.units.extend(row.and_then(|row| unit_of_row(row)));
     }
 
-    /// Notes what a transaction gave back: as long as that may be undone, it is not free.
+    /// Notes what a transaction has freed: it is not free while that may be undone.
     fn note_freed(&mut self, record: &RecordRef<'_>) {
         let xact = record.header().xact;
         let context = record.header().context;

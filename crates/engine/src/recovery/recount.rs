@@ -1,4 +1,5 @@
-//! After a crash: what was touched is counted anew, and PFS learns the truth about it.
+//! After a crash: units that the log touched are counted again, and the PFS of their pages is
+//! corrected.
 
 use std::collections::BTreeSet;
 
@@ -19,16 +20,16 @@ impl Database {
             if !touched.units.iter().any(|id| unit.is_known_as(*id)) {
                 continue;
             }
-            skip_suspect(self.settle_unit(&unit, touched))?;
+            skip_suspect(self.recount_unit(&unit, touched))?;
         }
         // A map that cannot be read may hide the owner of an extent: then nothing is found again.
-        skip_suspect(self.settle_mixed(touched))
+        skip_suspect(self.recount_mixed(touched))
     }
 
     /// Mixed extents that the log touched, and whose free pages SGAM does not lead to, are found
-    /// again: older versions of the engine left such behind. Nothing says that an extent is mixed
+    /// again: older versions of the engine left such extents. Nothing says that an extent is mixed
     /// but that no unit owns it.
-    fn settle_mixed(&self, touched: &Touched) -> Result<(), Error> {
+    fn recount_mixed(&self, touched: &Touched) -> Result<(), Error> {
         let mut left: BTreeSet<Extent> =
             self.space.without_hint(touched.extents.iter().copied())?.into_iter().collect();
         let mut units = self.catalog.units.all();
@@ -49,7 +50,7 @@ impl Database {
         left.into_iter().try_for_each(|extent| Ok(self.space.restore_hint(extent, &singles)?))
     }
 
-    fn settle_unit(&self, unit: &Unit, touched: &Touched) -> Result<(), Error> {
+    fn recount_unit(&self, unit: &Unit, touched: &Touched) -> Result<(), Error> {
         if let Some(heap) = self.catalog.table_of(unit.id()).and_then(|table| table.heap()) {
             let pages = self.space.pages_of(unit)?;
             let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));

@@ -1,7 +1,8 @@
 //! Torn pages at restart, and the double-write area of an opening.
 //!
 //! ```text
-//! files opened ─▶ area there? its own? ─▶ torn pages replaced, durably ─▶ headers, boot page, log are read
+//! files opened ─▶ area there? its own? ─▶ torn pages replaced, durably ─▶ headers, boot page, log
+//!   are read
 //! log opened   ─▶ a new use begins: the area is renewed, or will be made when it is first needed
 //! closed       ─▶ every page is durable in place: the area is removed
 //! ```

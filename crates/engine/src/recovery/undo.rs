@@ -1,4 +1,7 @@
-//! Rolling back: records are taken back one by one, each where its row is now.
+//! Undo: the records of a transaction are undone one by one, newest first, each where its row is
+//! now.
+//!
+//! Online rollbacks and restarts share it; every undo logs a compensation record.
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Lsn, PageId, XactId};
@@ -17,7 +20,7 @@ use crate::recovery::analysis::OpenTransaction;
 use crate::recovery::redo::Recovery;
 
 impl Recovery {
-    /// What open transactions gave back is taken again before anybody can have it.
+    /// Reserves what open transactions have freed: it is not allocated before they are undone.
     pub(crate) fn reserve_freed(&mut self, space: &Space) -> Result<(), Error> {
         for freed in std::mem::take(&mut self.analysis.freed).values() {
             space.retake(freed)?;
@@ -25,7 +28,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Takes back system transactions that were cut off, newest record first.
+    /// Undoes system transactions that were interrupted, newest record first.
     pub(crate) fn undo_system(&mut self, space: &Space) -> Result<(), Error> {
         let system: Vec<(XactId, OpenTransaction)> = self
             .analysis
@@ -74,8 +77,7 @@ fn newest(open: &[Transaction]) -> Option<usize> {
 }
 
 impl Database {
-    /// Takes back every record of the transaction behind `until`. What becomes free by that is
-    /// added to `freed`.
+    /// Undoes every record of the transaction after `until`. What this frees is added to `freed`.
     pub(crate) fn undo_to(
         &self,
         tx: &mut Transaction,
@@ -111,7 +113,7 @@ impl Database {
         }
         self.space.release(freed)?;
         if any {
-            // Tables may have come and gone.
+            // The undo may have restored or removed tables.
             self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
         }
         for (tx, error) in deferred {
@@ -120,7 +122,7 @@ impl Database {
         Ok(())
     }
 
-    /// The index whose entry a record is about may have been dropped behind it; by now that is
+    /// The index whose entry a record is about may have been dropped after it; by now that is
     /// undone, and the catalog knows it again.
     fn find_tree(&mut self, lsn: Lsn) -> Result<(), Error> {
         let bytes = record_bytes(&self.transactions, lsn)?;
@@ -156,7 +158,7 @@ impl Database {
                 self.undo_tree(tx, &tree, &record, freed)?;
             }
             (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,
-            _ => self.undo_by_place(tx, &record, unit)?,
+            _ => self.undo_at_slot(tx, &record, unit)?,
         }
         tx.skip_to(header.previous);
         Ok(())
@@ -174,16 +176,17 @@ impl Database {
         if let Payload::InsertRows(insert) = &payload
             && tree.unit().id() == AllocUnitId::SYSALLOCUNITS
         {
-            freed
-                .extend(self.free_made_unit(tx, insert.rows.first().copied().unwrap_or_default())?);
+            freed.extend(
+                self.free_created_unit(tx, insert.rows.first().copied().unwrap_or_default())?,
+            );
         }
         Ok(tree.undo(tx, header.previous, header, &payload)?)
     }
 
     /// A unit that the transaction made goes with its row. What it owns came by system
-    /// transactions, which stay; it is given back by one that stays, too, and takes the pointers
+    /// transactions, which stay; it is freed by one that stays, too, and takes the pointers
     /// with it: doing this twice does it once.
-    fn free_made_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
+    fn free_created_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
         let Some(id) = unit_of_row(row) else { return Ok(Freed::default()) };
         let unit = match self.catalog.units.get(id) {
             Some(unit) => Some(unit),
@@ -217,7 +220,7 @@ impl Database {
         Ok(())
     }
 
-    fn undo_by_place(
+    fn undo_at_slot(
         &self,
         tx: &mut Transaction,
         record: &RecordRef<'_>,
@@ -225,7 +228,7 @@ impl Database {
     ) -> Result<(), Error> {
         let heap = unit.and_then(|unit| self.catalog.heap_of(unit));
         if let Some(heap) = &heap
-            && let Some(delta) = rows_back(record)
+            && let Some(delta) = undone_rows(record)
         {
             heap.unit().count_rows(delta);
         }
@@ -237,8 +240,8 @@ impl Database {
     }
 }
 
-/// By how much the number of rows changes when a record of a heap is taken back.
-fn rows_back(record: &RecordRef<'_>) -> Option<i64> {
+/// By how much the row count changes when a record of a heap is undone.
+fn undone_rows(record: &RecordRef<'_>) -> Option<i64> {
     let counts = |row: &&&[u8]| {
         row.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded)
     };

@@ -247,7 +247,7 @@ impl<'d> StatementContext<'d> {
     pub(super) fn undo_to(&mut self, until: Lsn) -> Result<(), Error> {
         self.checks = None;
         for table in self.own_identities.iter().filter_map(|id| self.db.catalog.table_by_id(*id)) {
-            table.storage().identity.iter().for_each(|identity| identity.doubt());
+            table.storage().identity.iter().for_each(|identity| identity.invalidate_stored());
         }
         let Some(tx) = &mut self.tx else { return Ok(()) };
         // A transaction whose first statement failed keeps its begin record.

@@ -1,22 +1,21 @@
-//! Isolation: what a reader locks, how long, and what it may see of others.
+//! Isolation levels: two-phase locking, with key-range locks for SERIALIZABLE.
 //!
 //! ```text
-//! READ UNCOMMITTED nothing is locked but the definition: rows of open transactions are seen, and
-//!      may go again
-//! READ COMMITTED   each row S while it is read; a page that no open transaction can have changed,
-//!                  not at all
-//! REPEATABLE READ  each row S until the transaction ends: it reads the same again, rows may come
-//!                  between
-//! SERIALIZABLE     each key of the range RangeS-S, and the next one behind it, until the
-//!                  transaction ends: nothing comes between
-//!                  a heap has no keys: the whole table S
+//! READ UNCOMMITTED   Sch-S on the table only: rows of open transactions are visible
+//! READ COMMITTED     S on each row while it is read; no locks on a page that no open transaction
+//!                    has changed
+//! REPEATABLE READ    S on each row to the end of the transaction; others may insert (phantoms)
+//! SERIALIZABLE       RangeS-S on each key of the range and on the next key after it, to the end of
+//!                    the transaction; a heap has no keys: S on the table
 //! ```
 //!
-//! Whoever inserts a key while somebody reads SERIALIZABLE tests the next key with RangeI-N, before
-//! and, when another has come to be the next one meanwhile, again behind it ([`Tested`]). A reader
-//! locks the keys it has seen, then looks again: what came between is locked, too, before anything
-//! is handed out. So none of the two can miss the other, and no latch is held while locks are
-//! waited for.
+//! Next-key locking: an inserter tests the key after the new one with RangeI-N while a serializable
+//! transaction is open, before the insert and, when the next key has changed meanwhile, again after
+//! it. A reader locks the keys of a leaf, then reads it again, and locks what was inserted in
+//! between. So neither misses the other, and no latch is held during a lock wait.
+//!
+//! Where we differ from the textbook: range locks are tested only while a serializable reader
+//! exists, which a counter says; inserters read it after their insert.
 
 use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 
@@ -47,8 +46,8 @@ impl Serializers {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Asked by inserters behind their insert: who comes later finds the key.
-    pub(crate) fn are_some(&self) -> bool {
+    /// Inserters ask after their insert: a reader that begins later finds the key.
+    pub(crate) fn any(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }
 }

@@ -1,5 +1,5 @@
-//! A system transaction that was cut off has changed a pointer of a unit; meanwhile the row that
-//! has it moves.
+//! A system transaction that was interrupted has changed a pointer of a unit; meanwhile the row
+//! that has it moves.
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, PageId};

@@ -1,8 +1,9 @@
 //! The entries that an index has for rows.
 //!
 //! ```text
-//! cells of a row filter ── no ──▶ none
-//! or its record           └ yes ─▶ one cell for each column of the entry, as the row has it or can compute it
+//! cells of a row      filter ── no ──▶ none
+//! or its record                └ yes ─▶ one cell for each column of the entry, as the row has it
+//!                              or can compute it
 //! ```
 
 use std::borrow::Cow;
@@ -10,7 +11,7 @@ use std::borrow::Cow;
 use extentdb_catalog::layout::Cell;
 use extentdb_expr::EvalError;
 
-use super::{From, Index};
+use super::{Index, ValueSource};
 use crate::catalog::address::Address;
 use crate::catalog::column::TableColumn;
 use crate::catalog::definition::has_column;
@@ -58,9 +59,9 @@ impl Index {
         at: &Address,
     ) -> Result<Option<Vec<Cell<'c>>>, Error> {
         let columns = &storage.columns;
-        let is_stored = |from: &From| match from {
-            From::Column(number) => columns.get(*number).is_some_and(TableColumn::is_stored),
-            From::Row(_) | From::Rid => true,
+        let is_stored = |from: &ValueSource| match from {
+            ValueSource::Column(number) => columns.get(*number).is_some_and(TableColumn::is_stored),
+            ValueSource::Row(_) | ValueSource::Rid => true,
         };
         if self.filter().is_some() || !self.from.iter().all(is_stored) {
             return self.entry(&storage.cells(record)?, columns, at);
@@ -78,10 +79,12 @@ impl Index {
         let mut entry = Vec::with_capacity(self.from.len());
         for from in &self.from {
             let cell = match (from, at) {
-                (From::Rid, Address::Rid(rid)) => Cell::Bytes(Cow::Owned(rid.to_bytes().to_vec())),
-                (From::Rid, Address::Key(_)) => Cell::Null,
-                (From::Row(at), _) => of_row(*at)?,
-                (From::Column(number), _) => match columns.get(*number) {
+                (ValueSource::Rid, Address::Rid(rid)) => {
+                    Cell::Bytes(Cow::Owned(rid.to_bytes().to_vec()))
+                }
+                (ValueSource::Rid, Address::Key(_)) => Cell::Null,
+                (ValueSource::Row(at), _) => of_row(*at)?,
+                (ValueSource::Column(number), _) => match columns.get(*number) {
                     Some(column) => of_row(column.at)?,
                     None => Cell::Null,
                 },
