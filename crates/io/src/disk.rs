@@ -23,6 +23,7 @@
 //!   between any two sectors, when the process dies between any two blocks of 4096 bytes, wherever
 //!   the file system has split the write.
 
+mod ephemeral;
 mod mem;
 mod real;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use extentdb_base::sync::Arc;
 
 use crate::error::Error;
 
+pub use ephemeral::EphemeralDisk;
 pub use mem::MemDisk;
 pub use real::{Backend, DurabilityMode, DurabilityReport, RealDisk};
 
