@@ -303,7 +303,7 @@ fn two_who_read_the_same_and_then_write_it_do_not_wait_for_ever() {
     stage.close();
 }
 
-/// Over many leaves, while they are split and emptied: what a transaction has read of a range is
+/// StopThreads many leaves, while they are split and emptied: what a transaction has read of a range is
 /// what it reads again.
 #[test]
 fn threads_bring_no_phantoms_into_a_range() {

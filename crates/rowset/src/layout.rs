@@ -146,7 +146,7 @@ impl RowShape {
     ///
     /// # Errors
     /// Its rows would be stored in a form that is not written here.
-    pub fn relaid(&self, layout: RowLayout) -> Result<RowShape, Error> {
+    pub fn with_layout(&self, layout: RowLayout) -> Result<RowShape, Error> {
         let shape =
             RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
         Ok(RowShape {

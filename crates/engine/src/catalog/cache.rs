@@ -49,8 +49,8 @@ pub(crate) struct CatalogCache {
     /// Heaps and trees that open transactions have dropped or replaced: a rollback restores their
     /// catalog rows.
     pub(crate) dropped_units: RwLock<BTreeMap<AllocUnitId, DroppedObject>>,
-    /// Units that open transactions have created: a rollback deletes their catalog rows, which
-    /// nobody else changes until then.
+    /// Units that open transactions have created: a rollback deletes their catalog rows, which no
+    /// other session changes until then.
     pub(crate) created_units: RwLock<BTreeSet<AllocUnitId>>,
     /// Tables that open transactions create.
     pub(crate) new_tables: RwLock<BTreeSet<ObjectId>>,
@@ -58,7 +58,7 @@ pub(crate) struct CatalogCache {
     pub(crate) filegroups: BTreeMap<String, i16>,
     /// The highest rowset id there ever was.
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
-    /// The clustered index of `sysallocunits`, for those who look for rows of units.
+    /// The clustered index of `sysallocunits`, to find the rows of units.
     finder: Arc<UnitFinder>,
 }
 
@@ -172,7 +172,7 @@ impl CatalogCache {
         Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
     }
 
-    /// The tree of a unit: that of a system table, of an index, or one that is about to go.
+    /// The tree of a unit: that of a system table, of an index, or one that is being dropped.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
         let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
         if let Some(tree) = self.system_trees.get(&unit) {
@@ -208,7 +208,7 @@ impl CatalogCache {
         read(&self.tables).owner(unit).filter(|table| table.unit().id() == unit).cloned()
     }
 
-    /// The heap whose rows a unit holds, that of a table or one that is about to go.
+    /// The heap whose rows a unit holds, that of a table or one that is being dropped.
     pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
         let dropped_units = || match read(&self.dropped_units).get(&unit) {
             Some(DroppedObject::Heap(heap)) => Some(heap.clone()),

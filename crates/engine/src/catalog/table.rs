@@ -177,7 +177,7 @@ impl Table {
         self.verify_alterable(storage)?;
         match storage.triggers.first() {
             None => Ok(()),
-            Some(trigger) => Err(self.only_read(&format!("trigger {}", trigger.name))),
+            Some(trigger) => Err(self.read_only_error(&format!("trigger {}", trigger.name))),
         }
     }
 
@@ -198,10 +198,10 @@ impl Table {
 
     /// Refuses a table that is not even altered here.
     pub(crate) fn verify_alterable(&self, storage: &Storage) -> Result<(), Error> {
-        storage.read_only.as_ref().map_or(Ok(()), |why| Err(self.only_read(why)))
+        storage.read_only.as_ref().map_or(Ok(()), |why| Err(self.read_only_error(why)))
     }
 
-    fn only_read(&self, why: &str) -> Error {
+    fn read_only_error(&self, why: &str) -> Error {
         Unsupported::ReadOnlyTable { table: self.name.clone(), why: why.to_owned() }.into()
     }
 }

@@ -38,16 +38,16 @@ impl Drop for Running<'_> {
 }
 
 /// Ends the threads, whatever ends the work.
-struct Over<'b>(&'b WakeUps);
+struct StopThreads<'b>(&'b WakeUps);
 
-impl Drop for Over<'_> {
+impl Drop for StopThreads<'_> {
     fn drop(&mut self) {
         self.0.all().into_iter().for_each(WakeUp::end);
     }
 }
 
 impl Database {
-    /// Frees frames before somebody has to wait for one; what has changed in them is written. One
+    /// Frees frames before a session has to wait for one; what has changed in them is written. One
     /// turn of the lazy writer.
     ///
     /// # Errors
@@ -61,8 +61,7 @@ impl Database {
     }
 
     /// Makes files longer in filegroups that are nearly full, so that no session has to. With
-    /// compatible space they grow when they are full and not before: the figures of trace flag 1165
-    /// tell.
+    /// compatible space they grow when they are full and not before: trace flag 1165 shows it.
     ///
     /// # Errors
     /// The database is offline.
@@ -76,15 +75,14 @@ impl Database {
     }
 
     /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow
-    /// and take ghosts away. One call at a time: inside of another one it is `work` and nothing
-    /// else.
+    /// and remove ghosts. One call at a time: inside of another one it is `work` and nothing else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.wake_ups.begin() {
             return work();
         }
         let _running = Running(&self.wake_ups);
         thread::scope(|scope| {
-            let _over = Over(&self.wake_ups);
+            let _over = StopThreads(&self.wake_ups);
             scope.spawn(|| {
                 let wake_up = &self.wake_ups.checkpoint;
                 let idle = WaitType::CheckpointQueue;

@@ -149,7 +149,7 @@ impl Database {
 
     /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
     pub(crate) fn checkpoint_if_due(&self) -> Result<(), Error> {
-        match (self.urgency(), self.wake_ups.are_awaited()) {
+        match (self.urgency(), self.wake_ups.has_threads()) {
             (Urgency::None, _) => Ok(()),
             (Urgency::Due, true) => {
                 self.wake_ups.checkpoint.notify();
@@ -184,7 +184,7 @@ impl Database {
         let total = self.log.total_bytes();
         let since = used.saturating_sub(lock(&self.checkpoints.last).used_bytes);
         let is_much = self.options.checkpoint_log_bytes.is_some_and(|most| since >= most);
-        // Half of the target: what comes while the checkpoint is made is to be redone, too.
+        // Half of the target: log written during the checkpoint must be redone, too.
         let is_long =
             self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
         if since < total / 10 && !is_much && !is_long {
@@ -417,7 +417,7 @@ impl Database {
     }
 
     /// Closes the database: nothing of the log is needed to open it again. Its files are released
-    /// as soon as nobody holds a [`Table`](crate::Table) of it any more.
+    /// as soon as no [`Table`](crate::Table) of it is held any more.
     ///
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the
@@ -443,7 +443,7 @@ impl Database {
         Ok(!is_open && self.checkpoints.needed_from().is_none())
     }
 
-    /// Says in the boot page that the database was closed; every page is durable in place by now.
+    /// Says in the boot page that the database was closed; every page is durable by now.
     pub(crate) fn mark_closed(&self, checkpoint: Lsn, is_clean: bool) -> Result<(), Error> {
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;

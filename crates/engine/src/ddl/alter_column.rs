@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What else needs the column stands in the way, but for indexes where texts may get longer; their
-//! entries stay, too. Between the one place and the other the catalog knows no such column: a
+//! entries stay, too. Between the old offset and the new one the catalog knows no such column: a
 //! restart that is interrupted there reads the table without it.
 
 use extentdb_base::sync::{Arc, lock};
@@ -41,7 +41,7 @@ const STATUS_OF_TYPE: i64 = 0x3;
 /// How a column gets another form.
 #[derive(PartialEq, Eq, Debug)]
 enum Method {
-    /// Rows stay as they are; true: they must be looked at.
+    /// Rows stay as they are; true: they must be tested.
     InPlace(bool),
     Rewrite,
 }
@@ -95,7 +95,7 @@ impl StatementContext<'_> {
         self.change_layout(old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
         self.db().catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
-        let mut new = self.relaid(old, with_column(old, is), layout)?;
+        let mut new = self.with_layout(old, with_column(old, is), layout)?;
         self.describe_key(table, &new)?;
         let uses = |index: &Index| {
             index.uses(is.id) || old.base.clustered().is_some_and(|base| base.uses(is.id))
@@ -160,7 +160,7 @@ impl StatementContext<'_> {
             let layout = with_second_column(old, is)?;
             self.change_layout(old, &layout)?;
             columns.insert_cells(self.tx()?, &described(table, is, kept))?;
-            self.relaid(old, with_column(old, is), layout)?
+            self.with_layout(old, with_column(old, is), layout)?
         };
         let storage = self.store(table, new);
         let own = column(&storage.columns, &is.name)?;
@@ -248,7 +248,7 @@ fn with_column(old: &Storage, is: &TableColumn) -> Storage {
     new
 }
 
-/// A second place for a column, after all others.
+/// A second offset for a column, after all others.
 fn with_second_column(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
     let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
     layout.ok_or(Unsupported::RowLayout.into())

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A table with a trigger is only read here: what the trigger would do after a change is not done.
-//! Its definition may change, as triggers are not asked about that.
+//! Its definition may change, as triggers do not run for that.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};

@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::session::context::StatementContext;
 
 impl StatementContext<'_> {
-    /// A row has come: so do its entries.
+    /// Inserts the entries of a new row.
     pub(crate) fn add_entries(
         &mut self,
         of: TableRef<'_>,
@@ -45,7 +45,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// A row has gone.
+    /// Deletes the entries of a row.
     pub(crate) fn delete_entries(
         &mut self,
         of: TableRef<'_>,
@@ -190,7 +190,7 @@ impl StatementContext<'_> {
     }
 
     /// Reads the row that an entry leads to, when it is committed and has that key. The entry may
-    /// be a ghost of somebody who rolls back, or take the place of such a one: whoever changed it
+    /// be a ghost of a transaction that rolls back, or replace one: the transaction that changed it
     /// is waited for, and then it is looked up again.
     pub(crate) fn read_entry(
         &self,

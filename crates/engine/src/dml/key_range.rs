@@ -55,7 +55,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Waits until nobody else keeps the range that a key is about to be inserted into.
+    /// Waits until no other transaction holds the range that a key is about to be inserted into.
     pub(crate) fn test_range(
         &self,
         table: &Table,

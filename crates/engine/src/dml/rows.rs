@@ -166,7 +166,7 @@ impl StatementContext<'_> {
                     return Err(error.into());
                 }
             }
-            // Of another key somebody else was given the same uniquifier, and was faster.
+            // Another session got the same uniquifier, and was faster.
             if index.is_unique() {
                 return Err(duplicate(of.table, of.storage, index, cells));
             }
@@ -237,7 +237,7 @@ impl StatementContext<'_> {
         Ok(before)
     }
 
-    /// The record of a row of a heap before it changes. Without indexes and foreign keys nobody
+    /// The record of a row of a heap before it changes. Without indexes and foreign keys nothing
     /// needs it.
     fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
         if storage.indexes.is_empty() && !storage.constraints.needs_old_rows() {
@@ -247,7 +247,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// All rows of a table that nobody else can be changing.
+    /// All rows of a table that no other session can be changing.
     pub(crate) fn rows_for_ddl(&self, storage: &Storage) -> Result<Vec<FoundRow>, Error> {
         let mut rows = Vec::new();
         self.each_row_for_ddl(storage, &mut |at, record| {
@@ -291,7 +291,8 @@ impl StatementContext<'_> {
             }
             Base::Clustered(index) => {
                 let mut leaves = index.tree().leaves(KeyRange::all());
-                // Nobody else changes anything: what this transaction itself has deleted is gone.
+                // No other session changes the table: rows that this transaction has deleted are
+                // ghosts.
                 while let Some(leaf) = leaves.next(&|| None)? {
                     for row in leaf.iter() {
                         each(index.address(row.bytes, &storage.shape)?, row.bytes)?;

@@ -182,7 +182,7 @@ impl Recovery {
         files.into_iter().map(size).collect()
     }
 
-    pub(crate) fn into_facts(self) -> Recovered {
+    pub(crate) fn into_report(self) -> Recovered {
         self.facts
     }
 }

@@ -29,7 +29,7 @@ pub enum Isolation {
     ReadCommitted,
     /// What was read stays.
     RepeatableRead,
-    /// What was read stays, and nothing comes to it.
+    /// What was read stays, and no row is added to it.
     Serializable,
 }
 
