@@ -110,7 +110,7 @@ impl CatalogCache {
         let mut system = BTreeMap::new();
         // Internal tables are of another form in each database, and nothing here changes them.
         for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
-            if let Some(table) = SystemTable::open((definition, origin), &catalog, space, &units)? {
+            if let Some(table) = SystemTable::open(definition, origin, &catalog, space, &units)? {
                 system.insert(table.name.clone(), table);
             }
         }

@@ -43,7 +43,8 @@ pub(crate) struct SystemTable {
 impl SystemTable {
     /// The table as the catalog of this database has it; `None` for one that is a heap.
     pub(crate) fn open(
-        (definition, origin): (&TableDefinition, Origin),
+        definition: &TableDefinition,
+        origin: Origin,
         catalog: &Catalog,
         space: &Arc<Space>,
         units: &Units,

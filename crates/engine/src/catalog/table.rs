@@ -108,11 +108,11 @@ impl Table {
                 Err(why) => storage.read_only = Some(why),
             }
         }
-        Ok(Some(Table::new((table.id, table.schema.clone(), table.name.clone()), storage)))
+        Ok(Some(Table::new(table.id, table.schema.clone(), table.name.clone(), storage)))
     }
 
     /// A table by its name and what it is.
-    pub(crate) fn new((id, schema, name): (ObjectId, String, String), storage: Storage) -> Table {
+    pub(crate) fn new(id: ObjectId, schema: String, name: String, storage: Storage) -> Table {
         Table { id, schema, name, storage: RwLock::new(Arc::new(storage)) }
     }
 

@@ -165,7 +165,7 @@ impl StatementContext<'_> {
             self.change_layout(old, &layout)?;
         }
         if let Some((name, text)) = &spec.default {
-            own.default = Some(self.insert_default(table, id, (name, text))?);
+            own.default = Some(self.insert_default(table, id, name, text)?);
         }
         let object = own.default.as_ref().map_or(ObjectId(0), |default| default.id);
         let definition = column_definition(spec, object)?;
@@ -189,7 +189,8 @@ impl StatementContext<'_> {
         &mut self,
         table: &Table,
         column: i32,
-        (name, text): (&str, &str),
+        name: &str,
+        text: &str,
     ) -> Result<ColumnDefault, Error> {
         let (id, schema_id) = self.new_object(table, name)?;
         let kind = ChildKind::Default(column, text.to_owned());

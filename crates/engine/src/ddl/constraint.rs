@@ -35,7 +35,7 @@ impl Session<'_> {
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
             let old = context.lock_for_ddl(table)?;
-            let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
+            let mut check = Check::compile(ObjectId(0), name.to_owned(), text, &old.columns)
                 .map_err(|why| Unsupported::Check { constraint: name.to_owned(), why })?;
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
@@ -95,7 +95,7 @@ impl Session<'_> {
                 if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             context.lock_for_ddl(first)?;
             context.lock_for_ddl(second)?;
-            let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
+            let key = foreign_key(name, table, parent, columns)?;
             let mut key = ForeignKey { on_delete, on_update, ..key };
             // Before the scan, so that no session waits for one in vain, and once more when nothing
             // else can be inserted between.
@@ -156,7 +156,7 @@ impl Session<'_> {
                 let column = column_name.to_owned();
                 return Err(Unsupported::DefaultOfComputed { column }.into());
             }
-            let default = context.insert_default(table, own.id, (name, text))?;
+            let default = context.insert_default(table, own.id, name, text)?;
             context.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
             let is_it = |other: &&mut TableColumn| other.id == own.id;
@@ -325,10 +325,11 @@ fn reaches_a_table_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
     false
 }
 
-/// A foreign key by the names of its columns.
+/// A foreign key by the names of its columns, without an id.
 fn foreign_key(
-    (id, name): (ObjectId, &str),
-    (table, parent): (&Table, &Table),
+    name: &str,
+    table: &Table,
+    parent: &Table,
     columns: &[(&str, &str)],
 ) -> Result<ForeignKey, Error> {
     let own = table.storage();
@@ -359,7 +360,7 @@ fn foreign_key(
     let name = name.to_owned();
     let index = index.id();
     Ok(ForeignKey {
-        id,
+        id: ObjectId(0),
         name,
         child: table.id(),
         parent: parent.id(),

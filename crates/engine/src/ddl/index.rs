@@ -282,7 +282,7 @@ impl StatementContext<'_> {
         let index = with_nullable_key(&definition, index);
         let layout = definition.layout(&index);
         spec.verify_layout(&layout)?;
-        let constraint = self.constraint_of((table.id(), self.schema_id(table.schema())?), spec)?;
+        let constraint = self.constraint_of(table.id(), self.schema_id(table.schema())?, spec)?;
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
@@ -292,7 +292,8 @@ impl StatementContext<'_> {
     /// The object of the constraint that an index of a table in a schema is made for.
     pub(crate) fn constraint_of(
         &mut self,
-        (table, schema_id): (ObjectId, i32),
+        table: ObjectId,
+        schema_id: i32,
         spec: &IndexSpec,
     ) -> Result<Option<Child>, Error> {
         let kind = match spec.constraint {

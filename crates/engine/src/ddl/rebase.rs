@@ -84,7 +84,7 @@ impl StatementContext<'_> {
             return Err(Unsupported::MoveTable { table: table.name().to_owned() }.into());
         }
         let schema = self.schema_id(table.schema())?;
-        let constraint = self.constraint_of((table.id(), schema), spec)?;
+        let constraint = self.constraint_of(table.id(), schema, spec)?;
         let base = spec.base_definition(&old.columns)?;
         let storage = self.rebase(table, old, base, constraint)?;
         drop(ddl);

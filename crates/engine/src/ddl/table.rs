@@ -218,7 +218,7 @@ impl StatementContext<'_> {
                     let index = clustered.name.clone();
                     return Err(Unsupported::IndexElsewhere { index }.into());
                 }
-                children.extend(self.constraint_of((id, schema_id), clustered)?);
+                children.extend(self.constraint_of(id, schema_id, clustered)?);
                 clustered.base_definition(&of_table)?
             }
         };
@@ -318,7 +318,7 @@ impl StatementContext<'_> {
             read_only,
         };
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
-        let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
+        let table = Arc::new(Table::new(definition.id, schema, spec.name.clone(), storage));
         if spec.columns.iter().any(|column| column.identity.is_some()) {
             self.add_own_identity(table.id());
         }

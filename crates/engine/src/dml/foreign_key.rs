@@ -106,7 +106,22 @@ impl ForeignKey {
     }
 }
 
-/// An index that leads to rows, and what their keys in it begin with.
+/// A referenced row: before its change or deletion, and after the change.
+#[derive(Clone, Copy)]
+struct Referenced<'r> {
+    before: &'r [Cell<'r>],
+    after: Option<&'r [Cell<'r>]>,
+}
+
+/// New values of referencing columns: those of the parent row, or what the action says.
+#[derive(Clone, Copy)]
+struct ReferenceChange<'r> {
+    parent: &'r Storage,
+    after: Option<&'r [Cell<'r>]>,
+    action: ReferentialAction,
+}
+
+/// An index and the prefix of its keys that rows have.
 struct IndexRange<'s> {
     index: &'s Index,
     keys: KeyRange,
@@ -206,7 +221,7 @@ impl StatementContext<'_> {
                     let values = gone.into_iter().map(owned).collect();
                     self.defer_check(DeferredCheck { key: key.clone(), parent, values });
                 }
-                action => self.cascade(key, of, (&gone, after), action)?,
+                action => self.cascade(key, of, Referenced { before: &gone, after }, action)?,
             }
         }
         Ok(())
@@ -217,45 +232,40 @@ impl StatementContext<'_> {
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
-        (gone, after): (&[Cell<'_>], Option<&[Cell<'_>]>),
+        row: Referenced<'_>,
         action: ReferentialAction,
     ) -> Result<(), Error> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
-        self.each_referencing(key, parent, gone, true, &mut |row| {
+        self.each_referencing(key, parent, row.before, true, &mut |row| {
             found.push(row.address()?);
             Ok(ControlFlow::Continue(()))
         })?;
         for at in found {
             let storage = self.lock_row(&child, &at)?;
             let is_cascade = action == ReferentialAction::Cascade;
-            match after {
+            match row.after {
                 None if is_cascade => self.delete_at(child.with(&storage), &at)?,
                 after => {
                     let after = after.filter(|_| is_cascade);
-                    self.set_reference(
-                        key,
-                        child.with(&storage),
-                        &at,
-                        (parent.storage, after),
-                        action,
-                    )?;
+                    let change = ReferenceChange { parent: parent.storage, after, action };
+                    self.set_reference(key, child.with(&storage), &at, change)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Gives a row that names another one the columns to name it by from now on.
+    /// Sets the referencing columns of a row.
     fn set_reference(
         &mut self,
         key: &ForeignKey,
         of: TableRef<'_>,
         at: &Address,
-        (parent, after): (&Storage, Option<&[Cell<'_>]>),
-        action: ReferentialAction,
+        change: ReferenceChange<'_>,
     ) -> Result<(), Error> {
+        let ReferenceChange { parent, after, action } = change;
         let record = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
         let before: Vec<Cell<'static>> =
             of.storage.cells(&record)?.into_iter().map(owned).collect();

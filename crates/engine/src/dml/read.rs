@@ -272,7 +272,7 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         match index.disorder()? {
             None => self.read_keys(of, index, range, backward, each),
-            Some(_) => self.read_disordered(of, index, (&range, backward), each),
+            Some(_) => self.read_disordered(of, index, &range, backward, each),
         }
     }
 
@@ -282,7 +282,8 @@ impl StatementContext<'_> {
         &self,
         of: Reading<'_>,
         index: &Index,
-        (range, backward): (&KeyRange, bool),
+        range: &KeyRange,
+        backward: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let mut found = Vec::new();
@@ -354,7 +355,7 @@ impl StatementContext<'_> {
         if let Some(heap) =
             of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none())
         {
-            return self.emit_heap_rows(of, (index, heap), leaf, each);
+            return self.emit_heap_rows(of, index, heap, leaf, each);
         }
         for row in leaf.iter() {
             let flow = if is_base && leaf.is_settled() {
@@ -375,7 +376,8 @@ impl StatementContext<'_> {
     fn emit_heap_rows(
         &self,
         of: Reading<'_>,
-        (index, heap): (&Index, &Heap),
+        index: &Index,
+        heap: &Heap,
         leaf: &LeafRows,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {

@@ -22,6 +22,7 @@ use crate::catalog::address::Address;
 use crate::catalog::index::Index;
 use crate::catalog::storage::{Base, Storage};
 use crate::catalog::table::{Table, TableRef};
+use crate::dml::entries::EntryChange;
 use crate::dml::entries::duplicate;
 use crate::error::Error;
 use crate::session::Session;
@@ -190,7 +191,7 @@ impl StatementContext<'_> {
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
                 self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
-                self.change_entries(of, at, (&before, cells))?;
+                self.change_entries(of, at, &before, cells)?;
                 Ok((at.clone(), before))
             }
             (Base::Clustered(index), Address::Key(_)) => {
@@ -201,12 +202,13 @@ impl StatementContext<'_> {
                     cells[place] = crate::catalog::system_table::owned(old[place].clone());
                 }
                 if of.storage.key_address(cells)? == *at {
-                    let stored = (of.storage.stored(&old), of.storage.stored(cells));
-                    self.replace_entry(of.table, index, stored)?;
-                    self.change_entries(of, at, (&before, cells))?;
+                    let change =
+                        EntryChange { old: of.storage.stored(&old), new: of.storage.stored(cells) };
+                    self.replace_entry(of.table, index, change)?;
+                    self.change_entries(of, at, &before, cells)?;
                     return Ok((at.clone(), before));
                 }
-                // The row moves: what leads to it has its key.
+                // The row moves: its locator is its key.
                 self.delete_row(of, at)?;
                 Ok((self.insert_row(of, cells)?, before))
             }

@@ -171,7 +171,8 @@ impl Leftover {
         self,
         primary: &Path,
         binding_id: Guid,
-        (oldest_use, current_use): (Lsn, Lsn),
+        oldest_use: Lsn,
+        current_use: Lsn,
         options: &Options,
     ) -> Result<Option<Arc<DoubleWrite>>, Error> {
         let path = area_path(primary);
