@@ -129,7 +129,7 @@ struct Attached {
 }
 
 impl Attached {
-    /// One statement; the model cascades when it succeeds.
+    /// One statement; the model follows when it succeeds.
     fn step(&mut self, session: &mut Session<'_>, model: &mut Model) {
         let chosen = self.rng.below(model.len() as u64) as usize;
         let Some((name, rows)) =

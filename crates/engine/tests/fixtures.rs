@@ -4,7 +4,7 @@
 //! ```text
 //! pack    file: name (length, bytes), length, then until that many bytes are there:
 //!           number of bytes as they are, those bytes; number of bytes to repeat, how far back they begin
-//! number  seven bits in each byte, the lowest first; the top bit says that another byte cascades
+//! number  seven bits in each byte, the lowest first; the top bit says that another byte follows
 //! ```
 //!
 //! `cargo test -p extentdb-engine --test fixtures -- --ignored` writes new ones, under the version

@@ -1,8 +1,10 @@
 //! The catalog of an open database: the system base tables, and the user tables that they
 //! describe.
 //!
-//! There is no second one: what is kept in memory here is read from the base tables when the
-//! database is opened, and changed after the transaction that changed them has committed.
+//! The base tables are the only catalog; this is a copy of them in memory, read when the database
+//! is opened. DDL changes the copy together with the base tables, under the DDL mutex and under
+//! Sch-M locks that keep other sessions out; dropped heaps and trees leave it at the commit, and a
+//! rollback restores what DDL changed ([`pending`](crate::catalog::pending)).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
-//! Deferred catalog changes: the cached catalog cascades the rows of the system tables when the
-//! transaction that changed them ends.
+//! Deferred catalog changes: what the cached catalog still has to do when the transaction that
+//! changed the system tables ends.
 //!
 //! ```text
+//! new_tables      tables that open transactions create: visible to others when they commit
 //! created_units   units that open transactions create: kept by a commit, removed by a rollback
 //! dropped_units   heaps and trees that they drop or replace: removed by a commit, kept by a
 //!                 rollback
@@ -17,7 +18,8 @@ use crate::catalog::storage::Storage;
 use crate::catalog::table::Table;
 use crate::error::Error;
 
-/// A change of the catalog by a transaction that is open: the cached catalog cascades when it ends.
+/// A change of the catalog by an open transaction: kept or dropped for good by its commit, restored
+/// by its rollback.
 pub(crate) enum DeferredChange {
     /// A table was created.
     Created(Arc<Table>),

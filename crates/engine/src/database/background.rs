@@ -8,8 +8,8 @@
 //! ghost cleanup  every 100 ms: removes ghost records of trees  SLEEP_TASK
 //! ```
 //!
-//! A database without them does the same work in its sessions: deterministic, and enough for tools
-//! and simulations. With them a commit only notifies the checkpointer. It makes the checkpoint
+//! A database without them does the same work in its sessions, but for the ghost cleanup, which is
+//! left to the close: deterministic, and enough for tools and simulations. With them a commit only notifies the checkpointer. It makes the checkpoint
 //! itself when the log is so full that waiting would mean error 9002.
 //!
 //! Invariants

@@ -78,7 +78,8 @@ impl Session<'_> {
 
     /// The same with actions for the deletion of a referenced row and for a change of its key.
     ///
-    /// # Errors The same, and: cascades would form a cycle or multiple paths; a column takes no
+    /// # Errors
+    /// The same, and: cascades would form a cycle or multiple paths; a column takes no
     /// NULL, or has no default.
     pub fn add_foreign_key_with(
         &mut self,

@@ -1,4 +1,5 @@
-//! Key-range locking: serializable readers lock ranges of keys, inserters test them.
+//! Key-range locking, the inserter's side: the range that a key is inserted into is tested. The
+//! reader's side, which locks ranges, is in [`read`](crate::dml::read).
 
 use extentdb_base::Lsn;
 use extentdb_rowset::btree::KeyRange;

@@ -131,7 +131,7 @@ impl<'d> StatementContext<'d> {
         self.freed.extend(freed);
     }
 
-    /// The cached catalog cascades this change when the transaction ends.
+    /// The cached catalog follows this change when the transaction ends.
     pub(crate) fn defer_change(&mut self, change: DeferredChange) {
         self.changes.push(change);
     }
@@ -236,7 +236,7 @@ impl<'d> StatementContext<'d> {
         (self.changes.len() > from).then(|| lock(&db.ddl))
     }
 
-    /// The cached catalog cascades an undo of all changes since `from`.
+    /// The cached catalog follows an undo of all changes since `from`.
     pub(super) fn roll_back_changes(&mut self, from: usize) {
         for change in self.changes.split_off(from).into_iter().rev() {
             self.db.catalog.roll_back(change);

@@ -229,7 +229,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The level of a root. Roots right above data pages may say 0 (`ondisk.md` 6.3); with a page
+    /// The level of a root. Roots right above data pages may say 0, as SQL Server leaves them; with a page
     /// above them that would be wrong.
     fn true_level(&self, sys: &mut Transaction, root: PageId) -> Result<u8, Error> {
         let mut guard = self.space.pool().write(root)?;
