@@ -82,7 +82,7 @@ impl<'d> Session<'d> {
 
     /// Commits the transaction: its changes are durable when this returns.
     ///
-    /// 1. COMMIT_XACT is appended, and the transaction leaves the table of active ones.
+    /// 1. COMMIT_XACT is appended; the transaction leaves the table of active ones.
     /// 2. The log is flushed up to it, together with those of other committers.
     /// 3. The cached catalog follows its DDL.
     /// 4. Its locks are released.
@@ -90,9 +90,8 @@ impl<'d> Session<'d> {
     /// 6. A checkpoint is made when one is due.
     ///
     /// # Errors
-    /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. After any other
-    /// the database is offline, or the log is full: whether the commit is durable is found out by
-    /// the next opening.
+    /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. After any
+    /// other error the database is offline, and the next opening shows whether it was committed.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.verify_not_doomed()?;
         let db = self.context.db();

@@ -120,7 +120,8 @@ impl Recovery {
     }
 
     /// The page of a record, announced as changed; none when it has the record already, or cannot
-    /// be read. A page that cannot be read may be one whose first write was torn: then a later record formats it.
+    /// be read. A page that cannot be read may be one whose first write was torn: then a later
+    /// record formats it.
     fn page_to_redo(
         &mut self,
         lsn: Lsn,
