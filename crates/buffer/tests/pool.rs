@@ -424,7 +424,7 @@ fn try_write_does_not_wait_for_others() {
 }
 
 #[test]
-fn whoever_waits_for_a_page_on_its_way_waits_for_io() {
+fn waiting_for_a_page_that_is_being_read_is_an_io_wait() {
     let bench = Bench::new(8, 10);
     let waits = Arc::clone(&bench.options.waits);
     let io_waits = move || waits.totals(WaitType::PageIoLatchSh).waiting_tasks_count;

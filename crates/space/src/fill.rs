@@ -11,8 +11,7 @@
 //! [`Schedule`]: drawing from it is one atomic addition, whatever the sizes of the files, where SQL
 //! Server has a spinlock, `FGCB_PRP_FILL`.
 //!
-//! Source of the rule and of the lines: the published account of trace flag 1165 (`engine.md` 1.4,
-//! 1.5).
+//! Source of the rule and of the lines: the published account of trace flag 1165.
 
 use std::fmt;
 

@@ -229,8 +229,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The level of a root. Roots right above data pages may say 0, as SQL Server leaves them; with a page
-    /// above them that would be wrong.
+    /// The level of a root. Roots right above data pages may say 0, as SQL Server leaves them; with
+    /// a page above them that would be wrong.
     fn true_level(&self, sys: &mut Transaction, root: PageId) -> Result<u8, Error> {
         let mut guard = self.space.pool().write(root)?;
         let node = self.node(root, &guard)?;
