@@ -461,15 +461,14 @@ impl<'p, F: Collector> Auditor<'p, F> {
         {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
-            let args: Vec<Arg<'_>> = [page_arg(id)]
+            let args = [page_arg(id)]
                 .into_iter()
                 .chain(context.args())
                 .chain([lsn.to_string().into()])
-                .chain(than)
-                .collect();
+                .chain(than);
             keep_first(
                 &mut self.partial.audit.newer,
-                Some(Finding::new(59002, context.place(), &args)),
+                Some(Finding::new(59002, context.place(), args)),
             );
         }
         let Some(base) = self.plan.diff_base.get(&id.file) else { return };
@@ -483,10 +482,10 @@ impl<'p, F: Collector> Auditor<'p, F> {
                 .as_ref()
                 .is_none_or(|missed| Some(id) < missed.location.page)
         {
-            let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
+            let args = [page_arg(id)].into_iter().chain(context.args());
             keep_first(
                 &mut self.partial.audit.diff_missed,
-                Some(Finding::new(2515, context.place(), &args)),
+                Some(Finding::new(2515, context.place(), args)),
             );
         }
     }

@@ -118,11 +118,16 @@ pub struct Finding {
 impl Finding {
     /// A finding with its sentence. Arguments that do not fit the message are a mistake of the
     /// caller and show in it.
-    pub fn new(error: u32, location: Location, args: &[Arg<'_>]) -> Finding {
+    pub fn new<'a>(
+        error: u32,
+        location: Location,
+        args: impl IntoIterator<Item = Arg<'a>>,
+    ) -> Finding {
+        let args: Vec<Arg<'a>> = args.into_iter().collect();
         let index = location.owner.map_or(-1, |owner| owner.index.0);
         let (severity, repair, message) = match lookup(error) {
             Some(message) => {
-                let text = message.format(args);
+                let text = message.format(&args);
                 debug_assert!(text.is_ok(), "{text:?}");
                 let text = text.unwrap_or_else(|error| error.to_string());
                 (message.severity, message.repair, text)
@@ -347,7 +352,7 @@ impl Findings {
 }
 
 /// A count as an argument of a message.
-pub(crate) fn int_arg(value: u64) -> Arg<'static> {
+pub fn int_arg(value: u64) -> Arg<'static> {
     i64::try_from(value).unwrap_or(i64::MAX).into()
 }
 
@@ -391,12 +396,12 @@ mod tests {
             "In-row data".into(),
             page_arg(page),
         ];
-        Finding::new(UMBRELLA, Location::page(page).owned_by(owner), &args)
+        Finding::new(UMBRELLA, Location::page(page).owned_by(owner), args)
     }
 
     fn leaked(page: u32) -> Finding {
         let page = PageId::new(1, page);
-        Finding::new(8905, Location::page(page), &[page_arg(page), 7.into()])
+        Finding::new(8905, Location::page(page), [page_arg(page), 7.into()])
     }
 
     #[test]
@@ -436,9 +441,9 @@ mod tests {
         let page = PageId::new(1, 77);
         let line = [1.into(), 77.into(), 3.into(), "a = 1".into(), "b = 2".into()];
         let location = Location::page(page).slot(3).owned_by(of_table);
-        let row = Finding::new(8951, location, &["t".into(), 5.into(), "i".into(), 2.into()]);
+        let row = Finding::new(8951, location, ["t".into(), 5.into(), "i".into(), 2.into()]);
         let mut bag = Findings::new(10);
-        bag.push(row.key("[a] = 1").with(Finding::new(8955, location, &line)));
+        bag.push(row.key("[a] = 1").with(Finding::new(8955, location, line)));
         assert_eq!((bag.count(), bag.totals().consistency), (1, 1));
         let kept = bag.into_sorted();
         assert_eq!((kept[0].companions[0].error, kept[0].key.as_deref()), (8955, Some("[a] = 1")));

@@ -296,7 +296,7 @@ impl Prelude<'_> {
         let version = DatabaseVersion(boot.version);
         if version > DatabaseVersion::NEWEST_NAMED {
             let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
-            self.notes.push(Finding::new(59010, Location::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59010, Location::page(PageId::BOOT), args));
             let what = format!("what is new in database version {}", boot.version);
             self.leave_out(&what, "it is newer than the newest version this program knows");
         }
@@ -305,7 +305,7 @@ impl Prelude<'_> {
                 self.database.clone().into(),
                 "the boot page lacks the mark of a clean shutdown".into(),
             ];
-            self.notes.push(Finding::new(59009, Location::page(PageId::BOOT), &args));
+            self.notes.push(Finding::new(59009, Location::page(PageId::BOOT), args));
         }
     }
 
@@ -362,7 +362,7 @@ impl Prelude<'_> {
                 let cut = PageId { file, page: pages };
                 let args =
                     [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
-                self.notes.push(Finding::new(59012, Location::page(cut), &args));
+                self.notes.push(Finding::new(59012, Location::page(cut), args));
             }
         }
         self.name_missing_files(catalog);

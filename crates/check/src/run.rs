@@ -149,7 +149,7 @@ impl<'r> Run<'r> {
         let stage = Stage { plan, families, scan_plan: &scan_plan, counters: &counters };
         if let Err(overlap) = self.scan(stage).and_then(|part| sum.merge(part)) {
             // Counted twice is not counted: nothing of the scan can be used.
-            findings.push(Finding::new(8967, Location::page(overlap.page), &[]));
+            findings.push(Finding::new(8967, Location::page(overlap.page), []));
             self.leave_out("all pages", &overlap.to_string());
             sum = self.empty_partial(plan);
         }

@@ -583,7 +583,7 @@ impl<F: Collector> Worker<'_, F> {
     #[cold]
     fn report_state(&mut self, id: PageId, state: PfsByte, expected: PfsByte) {
         let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-        self.auditor.partial.findings.push(Finding::new(8948, Location::page(id), &args));
+        self.auditor.partial.findings.push(Finding::new(8948, Location::page(id), args));
     }
 
     /// An allocated page that no IAM page lists.
@@ -611,7 +611,7 @@ impl<F: Collector> Worker<'_, F> {
                 page_arg(id.pfs_page()),
                 state.to_string().into(),
             ];
-            self.auditor.partial.findings.push(Finding::new(8906, Location::page(id), &args));
+            self.auditor.partial.findings.push(Finding::new(8906, Location::page(id), args));
         }
     }
 }

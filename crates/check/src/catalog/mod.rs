@@ -205,7 +205,7 @@ pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
 fn finding(inner: u32, place: Location, args: &[Arg<'_>]) -> Finding {
     let text = lookup(inner).and_then(|message| message.format(args).ok()).unwrap_or_default();
     let args = [i64::from(inner).try_into().unwrap_or(0i32).into(), 1.into(), text.into()];
-    Finding::new(8992, place, &args)
+    Finding::new(8992, place, args)
 }
 
 /// A row of a system table, by its key.

@@ -111,8 +111,8 @@ impl Sink for Pass<'_> {
         let Some(unit) = self.plan.units.get(unit) else { return };
         let place = Location::page(rid.page).slot(rid.slot.0).owned_by(unit.owner);
         let at = [page_arg(rid.page), rid.slot.0.into(), column.into()];
-        let args: Vec<_> = unit.args().into_iter().chain(at).collect();
-        self.partial.findings.push(Finding::new(8960, place, &args));
+        let args = unit.args().into_iter().chain(at);
+        self.partial.findings.push(Finding::new(8960, place, args));
     }
 
     #[cold]

@@ -142,7 +142,7 @@ pub(super) fn choose(
 }
 
 fn refuse(error: u32, args: &[Arg<'_>]) -> Box<Finding> {
-    Box::new(Finding::new(error, Location::default(), args))
+    Box::new(Finding::new(error, Location::default(), args.iter().cloned()))
 }
 
 /// The table of this name. Of several schemas, `dbo` is the one that is meant.
@@ -239,7 +239,7 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
             notes.push(Finding::new(
                 2595,
                 Location { owner: Some(unit.owner), ..Location::default() },
-                &args,
+                args,
             ));
         }
     }
@@ -265,7 +265,7 @@ fn rowset_elsewhere(catalog: &Catalog, table: &Table, unit: &Unit) -> Finding {
         filegroup_name(catalog, unit.filegroup).into(),
         unit.filegroup.into(),
     ];
-    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, &args)
+    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, args)
 }
 
 fn filegroup_name(catalog: &Catalog, id: i16) -> String {

@@ -140,11 +140,10 @@ impl Prelude<'_> {
         for behind in only_of_their_files(&walk.heads_behind_end) {
             if let Some(unit) = walk.units.get(behind.unit) {
                 let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
-                let args: Vec<Arg<'_>> = args.collect();
-                let place = Location::page(behind.id).owned_by(unit.owner);
-                self.findings.push(
-                    Finding::new(8968, place, &args).related([behind.interval, PageId::NONE]),
-                );
+                let args = args;
+                let place = unit.at(behind.id);
+                self.findings
+                    .push(Finding::new(8968, place, args).related([behind.interval, PageId::NONE]));
             }
         }
     }
@@ -209,7 +208,7 @@ impl Prelude<'_> {
     fn report_unallocated(&mut self, id: PageId, listed: PfsByte) {
         let expected = listed.with_allocated(true).with_iam(true).with_mixed(true);
         let args = [page_arg(id), page_arg(id.pfs_page()), listed.0.into(), expected.0.into()];
-        self.findings.push(Finding::new(8948, Location::page(id), &args));
+        self.findings.push(Finding::new(8948, Location::page(id), args));
     }
 
     /// A chain that contains an IAM page which another chain, or this one, has already, or which
@@ -226,8 +225,8 @@ impl Prelude<'_> {
                 .chain(others)
                 .chain(unit.args())
                 .chain([page_arg(previous)]);
-            let args: Vec<Arg<'_>> = args.collect();
-            self.findings.push(Finding::new(8959, Location::page(id).owned_by(unit.owner), &args));
+            let args = args;
+            self.findings.push(Finding::new(8959, unit.at(id), args));
         }
         if !previous.is_none() && back != previous {
             self.report_back_link(link, back);
@@ -317,15 +316,15 @@ impl Prelude<'_> {
                 .into_iter()
                 .chain(unit.args())
                 .chain([found.into(), expected.into()]);
-            let args: Vec<Arg<'_>> = args.collect();
-            self.findings.push(Finding::new(8996, Location::page(id).owned_by(unit.owner), &args));
+            let args = args;
+            self.findings.push(Finding::new(8996, unit.at(id), args));
         }
     }
 
     fn report_beyond(&mut self, extent: Extent, unit: &Unit) {
         let page = extent.first_page();
-        let args: Vec<Arg<'_>> = [page_arg(page)].into_iter().chain(unit.args()).collect();
-        self.findings.push(Finding::new(2579, Location::page(page).owned_by(unit.owner), &args));
+        let args = [page_arg(page)].into_iter().chain(unit.args());
+        self.findings.push(Finding::new(2579, unit.at(page), args));
     }
 
     /// A page that two units list is taken for the one that its header names.
@@ -346,8 +345,8 @@ impl Prelude<'_> {
         let others = other.map_or_else(|| unknown_args(extentdb_base::AllocUnitId(0)), Unit::args);
         let args =
             [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
-        let args: Vec<Arg<'_>> = args.collect();
-        self.findings.push(Finding::new(8910, Location::page(page).owned_by(unit.owner), &args));
+        let args = args;
+        self.findings.push(Finding::new(8910, unit.at(page), args));
     }
 
     /// IAM pages by PFS that no chain led to.
@@ -377,10 +376,9 @@ impl Prelude<'_> {
         let index = walk.units.of_header(named, false);
         let unit = index.and_then(|index| walk.units.get(index));
         let args = [page_arg(back), page_arg(id)].into_iter();
-        let args: Vec<Arg<'_>> =
-            args.chain(unit.map_or_else(|| unknown_args(named), Unit::args)).collect();
+        let args = args.chain(unit.map_or_else(|| unknown_args(named), Unit::args));
         let place = Location { owner: unit.map(|unit| unit.owner), ..Location::page(id) };
-        let mut finding = Finding::new(2576, place, &args).related([back, PageId::NONE]);
+        let mut finding = Finding::new(2576, place, args).related([back, PageId::NONE]);
         finding.derived_from = self.dropped.iter().find(|cause| cause.page == back).copied();
         self.findings.push(finding);
         let follows_known_page =
@@ -394,8 +392,7 @@ impl Prelude<'_> {
     /// 7965: the unit takes no part in what follows.
     fn drop_unit(&mut self, unit: &Unit, page: PageId, error: u32) {
         self.dropped.push(Cause { page, error });
-        let mut finding =
-            Finding::new(7965, Location::page(page).owned_by(unit.owner), &unit.args());
+        let mut finding = Finding::new(7965, unit.at(page), unit.args());
         finding.derived_from = Some(Cause { page, error });
         self.findings.push(finding);
     }
@@ -410,21 +407,20 @@ impl Prelude<'_> {
     }
 
     fn report_out_of_range(&mut self, what: &'static str, page: PageId, unit: &Unit) {
-        let args: Vec<Arg<'_>> =
-            [what.into(), page_arg(page)].into_iter().chain(unit.args()).collect();
-        self.findings.push(Finding::new(8968, Location::page(page).owned_by(unit.owner), &args));
+        let args = [what.into(), page_arg(page)].into_iter().chain(unit.args());
+        self.findings.push(Finding::new(8968, unit.at(page), args));
     }
 
     /// A finding whose message begins with the unit.
     fn report_unit(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
-        let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        self.findings.push(Finding::new(error, Location::page(page).owned_by(unit.owner), &args));
+        let args = unit.args().into_iter().chain(args.iter().cloned());
+        self.findings.push(Finding::new(error, unit.at(page), args));
     }
 
     /// A finding whose message ends with the unit.
     fn report_unit_first(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
-        let args: Vec<Arg<'_>> = args.iter().cloned().chain(unit.args()).collect();
-        self.findings.push(Finding::new(error, Location::page(page).owned_by(unit.owner), &args));
+        let args = args.iter().cloned().chain(unit.args());
+        self.findings.push(Finding::new(error, unit.at(page), args));
     }
 }
 

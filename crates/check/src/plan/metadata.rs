@@ -71,7 +71,7 @@ impl Prelude<'_> {
         self.findings.push(Finding::new(
             2508,
             Location { owner: Some(owner), ..Location::default() },
-            &args,
+            args,
         ));
     }
 
@@ -102,7 +102,7 @@ impl Prelude<'_> {
                     PRIMARY.into(),
                 ];
                 let place = Location { owner: Some(unit.owner), ..Location::default() };
-                self.findings.push(Finding::new(8995, place, &args));
+                self.findings.push(Finding::new(8995, place, args));
             }
         }
     }
@@ -115,7 +115,7 @@ impl Prelude<'_> {
             filegroup_without_file(filegroup)
         } else {
             let args = [filegroup.into(), self.database.clone().into()];
-            Finding::new(8932, Location::default(), &args)
+            Finding::new(8932, Location::default(), args)
         };
         self.findings.push(finding);
     }

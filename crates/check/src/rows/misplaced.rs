@@ -226,16 +226,15 @@ fn finding(
         rid,
     };
     let expected = row.partition().filter(|expected| *expected != rowset.partition)?;
-    let place = Location::page(rid.page).owned_by(unit.owner).slot(rid.slot.0);
+    let place = unit.at(rid.page).slot(rid.slot.0);
     let identity = row.identity(unit);
     let of_partition =
         [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
-    let args: Vec<Arg<'_>> =
-        of_partition.into_iter().chain([expected.into(), rowset.partition.into()]).collect();
+    let args = of_partition.into_iter().chain([expected.into(), rowset.partition.into()]);
     let of_row =
         [rid.page.file.0.into(), rid.page.page.into(), rid.slot.0.into(), identity.clone().into()];
-    let companion = Finding::new(8988, place, &of_row);
-    Some(Finding::new(8984, place, &args).with(companion).key(identity))
+    let companion = Finding::new(8988, place, of_row);
+    Some(Finding::new(8984, place, args).with(companion).key(identity))
 }
 
 /// A row of a partition, to be put into words.

@@ -342,7 +342,7 @@ impl Recheck<'_> {
                 let is_equal = row.as_ref().is_some_and(|row| equal.contains(&row.canonical));
                 if is_equal {
                     // Two ways of decoding disagree: a mistake of this program, not of the file.
-                    findings.push(Finding::new(8967, self.place(kept), &[]));
+                    findings.push(Finding::new(8967, self.place(kept), []));
                 } else {
                     findings.push(self.finding(cross, kept, row.as_ref()));
                 }
@@ -420,10 +420,10 @@ impl Recheck<'_> {
         } else {
             (8952, 8956, identity.clone(), [values.into(), identity.into()])
         };
-        let args: Vec<_> = table.into_iter().chain(index).collect();
-        let companion_args: Vec<_> = rid.into_iter().chain(last).collect();
-        let mut finding = Finding::new(error, place, &args)
-            .with(Finding::new(companion, place, &companion_args))
+        let args = table.into_iter().chain(index);
+        let companion_args = rid.into_iter().chain(last);
+        let mut finding = Finding::new(error, place, args)
+            .with(Finding::new(companion, place, companion_args))
             .key(key);
         // Whatever side it is on, the index is what has to be repaired.
         if let Some(owner) = &mut finding.location.owner {

@@ -27,8 +27,8 @@ fn push(
     args: impl IntoIterator<Item = Arg<'static>>,
     partial: &mut Partial,
 ) {
-    let args: Vec<Arg<'_>> = args.into_iter().collect();
-    partial.findings.push(Finding::new(error, place(page, entry), &args).state(state));
+    let args = args.into_iter();
+    partial.findings.push(Finding::new(error, place(page, entry), args).state(state));
 }
 
 fn unit_page_slot(

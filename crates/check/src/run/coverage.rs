@@ -95,14 +95,14 @@ impl Run<'_> {
         }
         if sum.audit.unprotected > 0 {
             let args = [int_arg(sum.audit.unprotected), int_arg(checked)];
-            self.report.notes.push(Finding::new(59003, Location::default(), &args));
+            self.report.notes.push(Finding::new(59003, Location::default(), args));
         }
         if checked < planned
             && let Some(first) = first_missing(plan, sum)
         {
             let why = self.why_unread();
             let args = [int_arg(planned - checked), int_arg(planned), page_arg(first), why.into()];
-            self.report.notes.push(Finding::new(59001, Location::page(first), &args));
+            self.report.notes.push(Finding::new(59001, Location::page(first), args));
         }
     }
 

@@ -404,7 +404,7 @@ fn report(
     args: &[Arg<'static>],
     partial: &mut Partial,
 ) {
-    let args: Vec<Arg<'_>> = page.unit.args().into_iter().chain(args.iter().cloned()).collect();
+    let args = page.unit.args().into_iter().chain(args.iter().cloned());
     let place = Location::page(page.id).owned_by(page.unit.owner).slot(slot);
-    partial.findings.push(Finding::new(error, place, &args));
+    partial.findings.push(Finding::new(error, place, args));
 }

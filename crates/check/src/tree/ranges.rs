@@ -452,9 +452,9 @@ impl Worker<'_, '_, '_> {
         related: [PageId; 2],
     ) {
         let unit = self.order.unit;
-        let args: Vec<_> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        let place = Location::page(page).owned_by(unit.owner);
-        self.out.findings.push(Finding::new(error, place, &args).related(related));
+        let args = unit.args().into_iter().chain(args.iter().cloned());
+        let place = unit.at(page);
+        self.out.findings.push(Finding::new(error, place, args).related(related));
     }
 }
 

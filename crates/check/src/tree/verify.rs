@@ -100,9 +100,9 @@ impl Verifier<'_> {
             let nowhere = PageId::NONE;
             let slot = 0u16;
             let pointer = [page_arg(nowhere), slot.into(), page_arg(root), page_arg(nowhere)];
-            let args: Vec<Arg<'_>> = unit.args().into_iter().chain(pointer).collect();
-            let place = Location::page(root).owned_by(unit.owner);
-            self.findings.push(Finding::new(8980, place, &args).related([root, nowhere]));
+            let args = unit.args().into_iter().chain(pointer);
+            let place = unit.at(root);
+            self.findings.push(Finding::new(8980, place, args).related([root, nowhere]));
         }
     }
 

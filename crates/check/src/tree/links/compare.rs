@@ -225,9 +225,9 @@ impl<'l> Links<'l> {
     fn report_other_index(&mut self, fact: &PageFact, other: UnitIndex, next: PageId) {
         let (Some(unit), Some(other)) = (self.unit(fact.unit), self.unit(other)) else { return };
         let args = [page_arg(fact.id())].into_iter().chain(unit.args()).chain([page_arg(next)]);
-        let args: Vec<Arg<'_>> = args.chain(other.args()).collect();
+        let args = args.chain(other.args());
         let place = Location::page(fact.id()).owned_by(unit.owner);
-        self.findings.push(Finding::new(8982, place, &args).related([next, PageId::NONE]));
+        self.findings.push(Finding::new(8982, place, args).related([next, PageId::NONE]));
     }
 
     /// 8931, 8977, 8979. `is_referred_to`: by the page before.
@@ -448,7 +448,7 @@ impl<'l> Links<'l> {
         related: [PageId; 2],
     ) -> Option<Finding> {
         let unit = self.unit(unit)?;
-        let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        Some(Finding::new(error, Location::page(page).owned_by(unit.owner), &args).related(related))
+        let args = unit.args().into_iter().chain(args.iter().cloned());
+        Some(Finding::new(error, unit.at(page), args).related(related))
     }
 }
