@@ -224,7 +224,7 @@ impl Totals {
 }
 
 /// A collection of findings: the first `limit` in the order of the report, and totals of all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Findings {
     kept: Vec<Finding>,
     limit: usize,
@@ -238,28 +238,28 @@ pub struct Findings {
 impl Findings {
     /// An empty collection.
     pub fn new(limit: usize) -> Findings {
-        Findings {
-            kept: Vec::new(),
-            limit,
-            count: 0,
-            totals: BTreeMap::new(),
-            repair: RepairLevel::None,
-        }
+        Findings { limit, ..Findings::default() }
     }
 
     /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
-        let object = finding.location.owner.map(|owner| owner.object);
-        let totals = self.totals.entry(object).or_default();
-        match finding.counts() {
-            Counts::Allocation => totals.allocation += 1,
-            Counts::Consistency => totals.consistency += 1,
-            Counts::Neither => {}
+        if let Some(total) = self.total_of(&finding) {
+            *total += 1;
         }
         self.count += 1;
         self.repair = self.repair.max(finding.repair);
         self.kept.push(finding);
         self.shrink();
+    }
+
+    fn total_of(&mut self, finding: &Finding) -> Option<&mut u64> {
+        let object = finding.location.owner.map(|owner| owner.object);
+        let totals = self.totals.entry(object).or_default();
+        match finding.counts() {
+            Counts::Allocation => Some(&mut totals.allocation),
+            Counts::Consistency => Some(&mut totals.consistency),
+            Counts::Neither => None,
+        }
     }
 
     /// Adds everything of another collection.
@@ -305,12 +305,8 @@ impl Findings {
         let (taken, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
         for finding in &taken {
-            let object = finding.location.owner.map(|owner| owner.object);
-            let totals = self.totals.entry(object).or_default();
-            match finding.counts() {
-                Counts::Allocation => totals.allocation = totals.allocation.saturating_sub(1),
-                Counts::Consistency => totals.consistency = totals.consistency.saturating_sub(1),
-                Counts::Neither => {}
+            if let Some(total) = self.total_of(finding) {
+                *total = total.saturating_sub(1);
             }
         }
         self.count -= taken.len() as u64;

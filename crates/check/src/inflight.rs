@@ -24,7 +24,7 @@ use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::page::PageHeader;
-use extentdb_messages::{Arg, Class};
+use extentdb_messages::Class;
 use extentdb_reader::source::is_zero;
 use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransaction};
 

@@ -263,12 +263,7 @@ impl<'s> Scan<'s> {
         stop: &AtomicBool,
         collector: impl Fn() -> F + Sync,
     ) -> Result<(Partial, Vec<F>), Overlap> {
-        let adapters: Vec<FileOfSource<'_>> = self
-            .source
-            .files()
-            .iter()
-            .map(|file| FileOfSource { source: self.source, file })
-            .collect();
+        let adapters = self.adapters();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
         let mode = self.mode(&sources);
         let mut reader = ChunkReader::new(&sources, &scan_plan.chunks, mode, stop);
@@ -286,6 +281,11 @@ impl<'s> Scan<'s> {
         Ok((sum, collectors))
     }
 
+    fn adapters(&self) -> Vec<FileOfSource<'s>> {
+        let files = self.source.files().iter();
+        files.map(|file| FileOfSource { source: self.source, file }).collect()
+    }
+
     fn mode(&self, sources: &[&dyn ReadAt]) -> ReadMode {
         match self.options.io.resolve(sources) {
             ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
@@ -295,12 +295,7 @@ impl<'s> Scan<'s> {
 
     /// Bytes of the buffers of `jobs` workers.
     pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
-        let adapters: Vec<FileOfSource<'_>> = self
-            .source
-            .files()
-            .iter()
-            .map(|file| FileOfSource { source: self.source, file })
-            .collect();
+        let adapters = self.adapters();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
         self.mode(&sources).buffer_bytes(jobs)
     }

@@ -13,6 +13,7 @@ use extentdb_format::record::sparse::SparseVector;
 use extentdb_format::record::status::HAS_NULL_BITMAP;
 use extentdb_format::record::{Record, RecordKind, VarColumn};
 
+use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
 use super::node::{Node, Role, nodes};
 use super::part::Gap;
 use super::pointer::{Class, Complex, resembles_pointer};
@@ -115,17 +116,40 @@ pub(super) struct Forwarded {
 
 /// Receives what pages state.
 pub(super) trait Sink {
-    fn reference(&mut self, reference: &Reference);
-    fn node(&mut self, node: &Node);
-    fn stub(&mut self, stub: &Stub);
-    fn forwarded(&mut self, record: &Forwarded);
+    /// The highest text id to expect.
+    fn id_max(&self) -> u64;
+    /// One side of a relation, as the methods below state it.
+    fn fact(&mut self, fact: Fact);
+
+    #[inline]
+    fn reference(&mut self, reference: &Reference) {
+        of_reference(reference).for_each(|fact| self.fact(fact));
+    }
+
+    #[inline]
+    fn node(&mut self, node: &Node) {
+        of_node(node, self.id_max()).for_each(|fact| self.fact(fact));
+    }
+
+    #[inline]
+    fn stub(&mut self, stub: &Stub) {
+        self.fact(of_stub(stub));
+    }
+
+    #[inline]
+    fn forwarded(&mut self, record: &Forwarded) {
+        of_forwarded(record).into_iter().for_each(|fact| self.fact(fact));
+    }
+
     /// A complex column that is none: 8960.
-    fn invalid_column(&mut self, unit: UnitIndex, rid: Rid, column: i32);
+    fn invalid_column(&mut self, _: UnitIndex, _: Rid, _: i32) {}
+
     /// Something of the unit cannot be read.
-    fn gap(&mut self, unit: UnitIndex, gap: Gap);
+    fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
 /// What is known of a rowset's variable columns.
+#[derive(Default)]
 struct Columns {
     /// By variable column: its id and what it may be.
     variable: Vec<(i32, Class)>,
@@ -220,12 +244,7 @@ impl Columns {
             let column = table.filter(|_| owner.index.0 <= 1).and_then(|table| table.column(id));
             column.is_some_and(|column| column.filestream)
         };
-        let mut columns = Columns {
-            variable: Vec::new(),
-            sparse: HashMap::new(),
-            lob: None,
-            overflow: None,
-        };
+        let mut columns = Columns::default();
         for column in &layout.columns {
             let class = if is_file(column.column_id) { Class::Unknown } else { Class::of(column) };
             if column.is_sparse() {

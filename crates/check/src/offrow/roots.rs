@@ -15,10 +15,10 @@ use std::collections::{BTreeSet, HashSet};
 use extentdb_base::Rid;
 
 use super::exact::ExactReader;
+use super::facts::Fact;
 use super::node::{Node, Role};
-use super::part::Gap;
 use super::pass::id_max;
-use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
+use super::read::{PageReader, Reference, Sink};
 use super::rowset::Rowset;
 use crate::collector::Collector;
 use crate::partial::Partial;
@@ -71,21 +71,17 @@ impl Collector for Search<'_> {
 }
 
 impl Sink for Older {
-    fn reference(&mut self, _: &Reference) {}
+    fn id_max(&self) -> u64 {
+        0
+    }
+
+    fn fact(&mut self, _: Fact) {}
 
     fn node(&mut self, node: &Node) {
         if node.role == Role::Older {
             self.0.insert(node.rid);
         }
     }
-
-    fn stub(&mut self, _: &Stub) {}
-
-    fn forwarded(&mut self, _: &Forwarded) {}
-
-    fn invalid_column(&mut self, _: UnitIndex, _: Rid, _: i32) {}
-
-    fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
 #[cfg(test)]

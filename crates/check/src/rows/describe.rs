@@ -39,7 +39,7 @@ impl Value {
 }
 
 /// A row on one side of an index.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) struct Described {
     /// All compared columns, locator included, in one form for both sides.
     pub(super) canonical: Vec<u8>,
@@ -131,12 +131,7 @@ impl Describer<'_> {
     }
 
     fn describe(&self, value: impl Fn(i32, Origin) -> Option<Value>) -> Option<Described> {
-        let mut described = Described {
-            canonical: Vec::new(),
-            values: String::new(),
-            identity: String::new(),
-            is_forwarded: false,
-        };
+        let mut described = Described::default();
         let key = self.key_columns();
         for (position, (ordinal, origin)) in self.cross.origins.iter().enumerate() {
             if self.cross.long_columns.contains(ordinal) {

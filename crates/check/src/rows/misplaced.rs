@@ -20,7 +20,6 @@ use extentdb_catalog::model::{Index, Rowset, Table};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::{Record, RecordKind};
-use extentdb_messages::Arg;
 use extentdb_reader::CheckedPages;
 use extentdb_types::Datum;
 
@@ -32,7 +31,7 @@ use super::plan::RowPlans;
 use crate::collector::Collector;
 use crate::coverage::NotChecked;
 use crate::expand::Expander;
-use crate::finding::{Finding, Findings, Location};
+use crate::finding::{Finding, Findings};
 use crate::partial::Partial;
 use crate::plan::pages::load;
 use crate::second_pass::SecondPass;

@@ -88,7 +88,7 @@ pub(super) struct IndexTarget {
 }
 
 /// The rows of a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct RowPlan {
     /// Rows of the table, not entries of an index.
     pub(super) is_base: bool,
@@ -280,14 +280,7 @@ fn columns(
     let mut plan = RowPlan {
         is_base,
         columns: Vec::with_capacity(layout.columns.len()),
-        ranged: Vec::new(),
-        variable: Vec::new(),
-        not_null: NullMask::default(),
-        hashed: Vec::new(),
-        targets: Vec::new(),
-        expressions: Vec::new(),
-        persisted: Vec::new(),
-        shape: Shape::default(),
+        ..RowPlan::default()
     };
     let is_of_server = matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
     let follows_catalog = is_base && table.id != SYSFILES1;

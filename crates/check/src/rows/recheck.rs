@@ -105,7 +105,7 @@ fn judge(
         {
             continue;
         }
-        let what = format!("index {} of {} against its table", cross.name, cross.table_name);
+        let what = cross.what();
         if units_of(plan, rows, cross).any(|unit| damaged.contains(&unit)) {
             compared.left_out.push(NotChecked::skipped(&what, "pages of one of them are damaged"));
         } else if units_of(plan, rows, cross).any(|unit| sum.audit.unexpanded.contains(&unit)) {
@@ -325,9 +325,7 @@ impl Recheck<'_> {
                 leftovers.iter().filter(|kept| kept.cross == *number).collect();
             let all = self.sum.rows.crosses.get(*number);
             if let Some(why) = why_not_believed(cross, own.len(), all) {
-                let what =
-                    format!("index {} of {} against its table", cross.name, cross.table_name);
-                left_out.push(NotChecked::asked(&what, why));
+                left_out.push(NotChecked::asked(cross.what(), why));
                 continue;
             }
             let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };

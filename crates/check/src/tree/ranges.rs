@@ -28,7 +28,7 @@ use super::key::{Key, KeyPlan};
 use super::page::{Ambiguous, Page, TreePageReader, read_page};
 use super::plan::{Tree, Trees};
 use super::undecided::Undecided;
-use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::finding::{Finding, Findings, page_arg};
 use crate::scan::PageVisitor;
 use crate::second_pass::SecondPass;
 use crate::unit::{Unit, UnitIndex};

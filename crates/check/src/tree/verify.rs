@@ -15,14 +15,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use extentdb_base::PageId;
-use extentdb_messages::Arg;
 
 use super::gather::{LinkFacts, STRUCTURE, named, put_together, read_again};
 use super::page::{Ambiguous, TreePageReader, read_page};
 use super::plan::{Tree, Trees};
 use super::ranges::{Scope, compare_ranges};
 use super::undecided::Undecided;
-use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::finding::{Finding, Findings, page_arg};
 use crate::partial::Partial;
 use crate::relation::{Relation, UnitHashes};
 use crate::second_pass::SecondPass;
