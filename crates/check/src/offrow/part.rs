@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::part::FamilyPart;
 use crate::relation::RelationHashes;
 use crate::unit::UnitIndex;
-use crate::wire::{Wire, wire_enums, wire_structs};
+use crate::wire::{wire_enums, wire_structs};
 
 /// Why the nodes of a rowset cannot be matched with their references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -98,7 +98,13 @@ impl<'p> RowCollector<'p> {
         self.hasher.evaluate(page, &of_page, rows);
         if rows.is_base {
             let batches = &self.hasher.batches;
-            verify::verify_rows(page, &of_page, (rows, self.plans.has_purity), batches, partial);
+            verify::verify_rows(
+                page,
+                &of_page,
+                (rows, self.plans.has_purity),
+                batches,
+                &mut partial.findings,
+            );
         }
         let crosses = &mut partial.rows.crosses;
         let unread = &mut partial.rows.unread_crosses;
@@ -111,7 +117,7 @@ impl<'p> RowCollector<'p> {
             }
         });
         if !is_whole && !rows.is_base {
-            shape::report_short_entries(page, &of_page, &rows.columns, partial);
+            shape::report_short_entries(page, &of_page, &rows.columns, &mut partial.findings);
         }
     }
 }
