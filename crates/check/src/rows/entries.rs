@@ -17,7 +17,7 @@ use super::plan::{HashInput, RowPlan};
 use crate::hash::HashKey;
 use crate::nulls::NullBits;
 use crate::relation::MultisetHash;
-use crate::sound::{Records, SoundPage};
+use crate::sound::{Records, SoundPage, with_spans};
 use crate::spans::{RecordSpan, RecordSpans};
 
 /// Columns of an index whose entries are summed in one loop.
@@ -187,12 +187,9 @@ impl RowHasher<'_> {
         let layout = Layout { parts, pminlen: page.pminlen(), nulls };
         let sum = match page.records() {
             Records::Even(bytes, even) => self.sum_alike(bytes, even, &layout),
-            Records::OnPage(bytes, spans) => {
+            records => with_spans!(records, |bytes, spans| {
                 are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
-            }
-            Records::Expanded(bytes, spans) => {
-                are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
-            }
+            }),
         };
         Some((target.cross, sum?))
     }

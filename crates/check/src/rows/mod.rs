@@ -44,6 +44,7 @@ mod variant;
 mod verify;
 
 pub(crate) use cells::u16_at;
+pub(crate) use column::stored_default;
 use hasher::RowHasher;
 pub(crate) use misplaced::verify_partitions;
 use page::{PageRows, Row};
