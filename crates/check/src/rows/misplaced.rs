@@ -13,27 +13,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::{HobtId, Rid};
+use extentdb_base::Rid;
 use extentdb_catalog::Catalog;
-use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
-use extentdb_catalog::model::{Index, Rowset, Table};
-use extentdb_format::PageBuf;
-use extentdb_format::page::PageRef;
-use extentdb_format::record::{Record, RecordKind};
+use extentdb_catalog::layout::PhysicalColumn;
+use extentdb_catalog::model::{Index, Table};
+use extentdb_format::record::RecordKind;
 use extentdb_reader::CheckedPages;
 use extentdb_types::Datum;
 
 use super::boundary::{Boundaries, index_of, what};
-use super::describe::{join, value_of};
+use super::describe::{StoredRow, join};
 use super::page::PageRows;
 use super::part::{BoundaryCounts, BoundaryPosition};
 use super::plan::RowPlans;
 use crate::collector::Collector;
 use crate::coverage::NotChecked;
-use crate::expand::Expander;
 use crate::finding::{Finding, Findings};
 use crate::partial::Partial;
-use crate::plan::pages::load;
 use crate::second_pass::SecondPass;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit, UnitIndex};
@@ -199,37 +195,18 @@ fn finding(
     rid: Rid,
 ) -> Option<Finding> {
     let unit = pass.plan.units.get(index)?;
-    let rowset = catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
-    let mut page = PageBuf::zeroed();
-    let is_sound = load(pass.source, rid.page, &mut page).is_sound();
-    let view = PageRef::new(&page);
-    let bytes = view.record_bytes(rid.slot.0).filter(|_| is_sound)?;
-    let layout = pass.plan.layout(index)?;
-    let is_entry = unit.structure == Structure::Nonclustered;
-    let mut expander = Expander::default();
-    let (bytes, fixed_end) = match unit.compression {
-        Compression::None => (bytes, view.header().fixed_len.get()),
-        _ => expander.single(&view, bytes, layout, !is_entry)?,
-    };
-    let record =
-        if is_entry { Record::parse_index(bytes, fixed_end) } else { Record::parse_data(bytes) };
-    let (table, owner) = index_of(catalog, rowset)?;
-    let row = Row {
-        catalog,
-        pages,
-        table,
-        index: owner,
-        rowset,
-        layout,
-        record,
-        rid,
-    };
-    let expected = row.partition().filter(|expected| *expected != rowset.partition)?;
+    let (expected, partition, identity) =
+        StoredRow::read(pass, catalog, pages, index, rid, |stored| {
+            let (table, index) = index_of(catalog, stored.rowset)?;
+            let row = PartitionRow { stored, table, index };
+            let partition = stored.rowset.partition;
+            let expected = row.partition().filter(|expected| *expected != partition)?;
+            Some((expected, partition, row.identity(unit)))
+        })?;
     let place = unit.at(rid.page).slot(rid.slot.0);
-    let identity = row.identity(unit);
     let of_partition =
         [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
-    let args = of_partition.into_iter().chain([expected.into(), rowset.partition.into()]);
+    let args = of_partition.into_iter().chain([expected.into(), partition.into()]);
     let of_row =
         [rid.page.file.0.into(), rid.page.page.into(), rid.slot.0.into(), identity.clone().into()];
     let companion = Finding::new(8988, place, of_row);
@@ -237,27 +214,21 @@ fn finding(
 }
 
 /// A row of a partition, to be put into words.
-struct Row<'r> {
-    catalog: &'r Catalog,
-    pages: &'r CheckedPages<'r>,
+struct PartitionRow<'r> {
+    stored: &'r StoredRow<'r>,
     table: &'r Table,
     index: &'r Index,
-    rowset: &'r Rowset,
-    layout: &'r RowLayout,
-    record: Record<'r>,
-    rid: Rid,
 }
 
-impl Row<'_> {
+impl PartitionRow<'_> {
     /// The partition that the function gives.
     fn partition(&self) -> Option<i32> {
-        let (function, id) = self.catalog.partition_function_of(self.index)?;
+        let (function, id) = self.stored.catalog.partition_function_of(self.index)?;
         let is_entry = self.index.id.0 > 1;
         let own =
             || self.index.columns.iter().find(|own| own.column_id == id).map(|own| own.ordinal);
-        let column = self.layout.column(if is_entry { own()? } else { id })?;
-        let value =
-            value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid)?;
+        let column = self.stored.layout.column(if is_entry { own()? } else { id })?;
+        let value = self.stored.value(column)?;
         match value.stored() {
             None => function.partition_of(&Datum::Null),
             Some(bytes) => function.partition_of(&Datum::decode(&column.ty?, bytes).ok()?),
@@ -268,16 +239,17 @@ impl Row<'_> {
     fn identity(&self, unit: &Unit) -> String {
         let mut text = String::new();
         if unit.structure == Structure::Heap {
-            let home = match self.record.kind() {
-                RecordKind::Forwarded => self.record.back_pointer().unwrap_or(self.rid),
-                _ => self.rid,
+            let home = match self.stored.record.kind() {
+                RecordKind::Forwarded => {
+                    self.stored.record.back_pointer().unwrap_or(self.stored.rid)
+                }
+                _ => self.stored.rid,
             };
             let Rid { page, slot } = home;
             join(&mut text, "HEAP RID", &format!("({}:{}:{})", page.file.0, page.page, slot.0));
         }
-        for column in self.layout.key() {
-            let value =
-                value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid);
+        for column in self.stored.layout.key() {
+            let value = self.stored.value(column);
             let value = value.map_or_else(|| "?".to_owned(), |value| value.text);
             join(&mut text, &self.name(unit, column), &value);
         }

@@ -9,23 +9,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::{HobtId, ObjectId, Rid};
-use extentdb_catalog::layout::Compression;
+use extentdb_base::{ObjectId, Rid};
 use extentdb_catalog::model::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
-use extentdb_format::record::{Record, RecordKind};
+use extentdb_format::record::RecordKind;
 use extentdb_messages::Class;
 use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
-use super::describe::{Described, Describer};
+use super::describe::{Described, Describer, StoredRow};
 use super::hasher::RowHasher;
 use super::page::PageRows;
 use super::plan::RowPlans;
 use crate::collector::Collector;
 use crate::coverage::NotChecked;
-use crate::expand::Expander;
 use crate::finding::{Finding, Findings, Location, Owner};
 use crate::partial::Partial;
 use crate::plan::Plan;
@@ -328,11 +326,10 @@ impl Recheck<'_> {
                 left_out.push(NotChecked::asked(cross.what(), why));
                 continue;
             }
-            let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };
-            let described: Vec<(BucketRow, Option<Described>)> =
-                own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
-            let described: Vec<_> = described
+            let describer = Describer { catalog: self.catalog, table, cross };
+            let described: Vec<(BucketRow, Option<Described>)> = own
                 .into_iter()
+                .map(|kept| (*kept, self.describe(&describer, &pages, kept)))
                 .filter(|(kept, row)| !self.is_lost_on_the_way(kept, row.as_ref()))
                 .collect();
             let equal = equal_rows(&described);
@@ -374,27 +371,15 @@ impl Recheck<'_> {
         status.is_some_and(|status| RecordKind::of(status) == RecordKind::ForwardingStub)
     }
 
-    fn describe(&self, describer: &Describer<'_>, kept: &BucketRow) -> Option<Described> {
-        let unit = self.pass.plan.units.get(kept.unit)?;
-        let rowset = self.catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
-        let mut page = PageBuf::zeroed();
-        if !load(self.pass.source, kept.rid.page, &mut page).is_sound() {
-            return None;
-        }
-        let view = PageRef::new(&page);
-        let bytes = view.record_bytes(kept.rid.slot.0)?;
-        let layout = self.pass.plan.layout(kept.unit)?;
-        let mut expander = Expander::default();
-        let (bytes, fixed_end) = match unit.compression {
-            Compression::None => (bytes, view.header().fixed_len.get()),
-            _ => expander.single(&view, bytes, layout, kept.is_base)?,
-        };
-        if kept.is_base {
-            describer.base((rowset, layout), &Record::parse_data(bytes), kept.rid)
-        } else {
-            let record = Record::parse_index(bytes, fixed_end);
-            describer.entry((rowset, layout), &record, kept.rid)
-        }
+    fn describe(
+        &self,
+        describer: &Describer<'_>,
+        pages: &CheckedPages<'_>,
+        kept: &BucketRow,
+    ) -> Option<Described> {
+        StoredRow::read(self.pass, self.catalog, pages, kept.unit, kept.rid, |row| {
+            if kept.is_base { describer.base(row) } else { describer.entry(row) }
+        })
     }
 
     fn place(&self, kept: &BucketRow) -> Location {
