@@ -136,13 +136,8 @@ impl<'p, F: Collector> Auditor<'p, F> {
     pub(crate) fn unreadable(&mut self, id: PageId, subject: Subject) {
         let named = AllocUnitId(0);
         let unit = self.unit_of(subject, named, false);
-        let context = Context {
-            id,
-            unit,
-            named,
-            is_owned: subject != Subject::Unowned,
-            state: None,
-        };
+        let is_owned = subject != Subject::Unowned;
+        let context = Context { id, unit, named, is_owned, state: None };
         self.fail_header(&context, READ_FAILED);
     }
 

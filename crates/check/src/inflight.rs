@@ -24,7 +24,7 @@ use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::page::PageHeader;
-use extentdb_messages::Class;
+use extentdb_messages::{Arg, Class};
 use extentdb_reader::source::is_zero;
 use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransaction};
 
@@ -240,7 +240,7 @@ impl Outcome {
         };
         let boot = Location::page(PageId::BOOT);
         if let Some(why) = why {
-            self.notes.push(Finding::new(59029, boot, [why.as_str().into()]));
+            self.note(59029, boot, [why.as_str().into()]);
         }
         let Some(summary) = summary else { return };
         if let Some(why) = &summary.ends_early {
@@ -254,7 +254,7 @@ impl Outcome {
                 summary.end_lsn.to_string().into(),
                 int_arg(summary.pages_changed),
             ];
-            self.notes.push(Finding::new(59025, boot, args));
+            self.note(59025, boot, args);
         }
         let open = summary.unfinished.iter().take(NAMED_MAX);
         self.notes.extend(open.map(|open| note_open(plan, open)));
@@ -280,7 +280,7 @@ impl Outcome {
     fn note_recounted(&mut self, recounted: &[Finding]) {
         let Some(first) = recounted.first() else { return };
         let args = [int_arg(recounted.len() as u64), first.message.as_str().into()];
-        self.notes.push(Finding::new(59040, first.location, args));
+        self.note(59040, first.location, args);
     }
 
     /// One note per finding, and one per object.
@@ -305,8 +305,12 @@ impl Outcome {
         for (object, (place, count)) in by_object {
             let name = plan.names.get(&object).cloned().unwrap_or_default();
             let args = [object.0.into(), name.into(), count.into(), why.into()];
-            self.notes.push(Finding::new(59023, place, args));
+            self.note(59023, place, args);
         }
+    }
+
+    fn note<'a>(&mut self, error: u32, at: Location, args: impl IntoIterator<Item = Arg<'a>>) {
+        self.notes.push(Finding::new(error, at, args));
     }
 
     fn leave_out(&mut self, what: String, why: &str, was_asked_for: bool) {

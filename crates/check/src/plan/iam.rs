@@ -121,7 +121,7 @@ impl Prelude<'_> {
                 walk.heads_behind_end.push(Behind { id: link.id, interval, unit: index });
             }
             if let Some(other) = intervals.insert(head.interval, link.id) {
-                self.report_unit(8947, link.id, unit, &[page_arg(other), page_arg(link.id)]);
+                self.report_unit(8947, link.id, unit, [page_arg(other), page_arg(link.id)]);
                 self.cut_units.insert(index);
             } else {
                 self.claim_listed(walk, index, unit, link.id);
@@ -174,7 +174,7 @@ impl Prelude<'_> {
         // A page that is not in use may hold anything; one that is must at least be sound.
         let is_no_iam = if is_allocated { state.is_sound() && !pfs_says_iam } else { true };
         if !is_iam && is_no_iam && !previous.is_none() {
-            self.report_unit_first(2575, previous, unit, &[page_arg(id), page_arg(previous)]);
+            self.report_unit_first(2575, previous, unit, [page_arg(id), page_arg(previous)]);
             return false;
         }
         let view = IamView::new(&walk.page);
@@ -208,7 +208,7 @@ impl Prelude<'_> {
     fn report_unallocated(&mut self, id: PageId, listed: PfsByte) {
         let expected = listed.with_allocated(true).with_iam(true).with_mixed(true);
         let args = [page_arg(id), page_arg(id.pfs_page()), listed.0.into(), expected.0.into()];
-        self.findings.push(Finding::new(8948, Location::page(id), args));
+        self.report(8948, Location::page(id), args);
     }
 
     /// A chain that contains an IAM page which another chain, or this one, has already, or which
@@ -226,7 +226,7 @@ impl Prelude<'_> {
                 .chain(unit.args())
                 .chain([page_arg(previous)]);
             let args = args;
-            self.findings.push(Finding::new(8959, unit.at(id), args));
+            self.report(8959, unit.at(id), args);
         }
         if !previous.is_none() && back != previous {
             self.report_back_link(link, back);
@@ -239,7 +239,7 @@ impl Prelude<'_> {
             8969,
             previous,
             unit,
-            &[page_arg(previous), page_arg(id), page_arg(id), page_arg(back)],
+            [page_arg(previous), page_arg(id), page_arg(id), page_arg(back)],
         );
     }
 
@@ -248,7 +248,7 @@ impl Prelude<'_> {
         let Link { unit, id, previous, .. } = *link;
         if back != previous {
             if previous.is_none() {
-                self.report_unit_first(2576, id, unit, &[page_arg(back), page_arg(id)]);
+                self.report_unit_first(2576, id, unit, [page_arg(back), page_arg(id)]);
             } else {
                 self.report_back_link(link, back);
             }
@@ -258,7 +258,7 @@ impl Prelude<'_> {
         if expected != Some(sequence) {
             let before = link.sequence.unwrap_or(0);
             let args = [page_arg(previous), before.into(), page_arg(id), sequence.into()];
-            self.report_unit(2577, id, unit, &args);
+            self.report_unit(2577, id, unit, args);
         }
     }
 
@@ -304,7 +304,7 @@ impl Prelude<'_> {
     /// 2533: a page at a place where every file has its maps and headers. The first extent of a
     /// file holds nothing else.
     fn report_never_owned(&mut self, page: PageId, unit: &Unit) {
-        self.report_unit_first(2533, page, unit, &[page_arg(page)]);
+        self.report_unit_first(2533, page, unit, [page_arg(page)]);
     }
 
     fn verify_filegroup(&mut self, walk: &Walk<'_>, unit: &Unit, id: PageId, file: FileId) {
@@ -317,14 +317,13 @@ impl Prelude<'_> {
                 .chain(unit.args())
                 .chain([found.into(), expected.into()]);
             let args = args;
-            self.findings.push(Finding::new(8996, unit.at(id), args));
+            self.report(8996, unit.at(id), args);
         }
     }
 
     fn report_beyond(&mut self, extent: Extent, unit: &Unit) {
         let page = extent.first_page();
-        let args = [page_arg(page)].into_iter().chain(unit.args());
-        self.findings.push(Finding::new(2579, unit.at(page), args));
+        self.report_unit_first(2579, page, unit, [page_arg(page)]);
     }
 
     /// A page that two units list is taken for the one that its header names.
@@ -346,7 +345,7 @@ impl Prelude<'_> {
         let args =
             [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
         let args = args;
-        self.findings.push(Finding::new(8910, unit.at(page), args));
+        self.report(8910, unit.at(page), args);
     }
 
     /// IAM pages by PFS that no chain led to.
@@ -407,20 +406,29 @@ impl Prelude<'_> {
     }
 
     fn report_out_of_range(&mut self, what: &'static str, page: PageId, unit: &Unit) {
-        let args = [what.into(), page_arg(page)].into_iter().chain(unit.args());
-        self.findings.push(Finding::new(8968, unit.at(page), args));
+        self.report_unit_first(8968, page, unit, [what.into(), page_arg(page)]);
     }
 
     /// A finding whose message begins with the unit.
-    fn report_unit(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
-        let args = unit.args().into_iter().chain(args.iter().cloned());
-        self.findings.push(Finding::new(error, unit.at(page), args));
+    fn report_unit<const N: usize>(
+        &mut self,
+        error: u32,
+        page: PageId,
+        unit: &Unit,
+        args: [Arg<'_>; N],
+    ) {
+        self.report(error, unit.at(page), unit.args().into_iter().chain(args));
     }
 
     /// A finding whose message ends with the unit.
-    fn report_unit_first(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
-        let args = args.iter().cloned().chain(unit.args());
-        self.findings.push(Finding::new(error, unit.at(page), args));
+    fn report_unit_first<const N: usize>(
+        &mut self,
+        error: u32,
+        page: PageId,
+        unit: &Unit,
+        args: [Arg<'_>; N],
+    ) {
+        self.report(error, unit.at(page), args.into_iter().chain(unit.args()));
     }
 }
 

@@ -325,6 +325,6 @@ impl Prelude<'_> {
         let name = self.file_name(file);
         let args = [name.into(), pages.into(), declared.into()];
         let place = Location::page(PageId { file, page: declared });
-        self.notes.push(Finding::new(59008, place, args));
+        self.note(59008, place, args);
     }
 }
