@@ -26,7 +26,7 @@ use crate::page_set::Overlap;
 use crate::partial::Partial;
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
 use crate::report::{DataFile, Report};
-use crate::rows::{Compared, verify_crosses, verify_partitions};
+use crate::rows::{IndexesCompared, verify_crosses, verify_partitions};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::second_pass::SecondPass;
 use crate::tree::verify_trees;
@@ -58,7 +58,7 @@ pub(crate) struct Run<'r> {
     control: &'r Control<'r>,
     start: Duration,
     pub(crate) report: Report,
-    compared: Compared,
+    compared: IndexesCompared,
 }
 
 /// What is known before the scan.
@@ -100,7 +100,7 @@ impl<'r> Run<'r> {
             control,
             start: control.clock.monotonic(),
             report: Report::empty(options),
-            compared: Compared::default(),
+            compared: IndexesCompared::default(),
         };
         run.watch(Phase::Plan, 0, &Counters::default());
         let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);

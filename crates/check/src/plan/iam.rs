@@ -35,27 +35,27 @@ use crate::finding::{Cause, Finding, Location, page_arg};
 use crate::unit::{Unit, UnitIndex, Units, unknown_args};
 
 /// What the walk of all chains works on.
-struct Walk<'w> {
+struct ChainWalk<'w> {
     units: &'w Units,
     maps: &'w [FileMaps],
     owners: &'w mut OwnerMap,
     /// Filegroup of each data file.
     filegroups: HashMap<FileId, i32>,
     /// Heads of chains whose interval begins past the end of its file.
-    heads_behind_end: Vec<Behind>,
+    heads_behind_end: Vec<HeadPastEnd>,
     page: PageBuf,
 }
 
 /// An IAM page whose interval begins past the end of its file.
 #[derive(Clone, Copy, Debug)]
-struct Behind {
+struct HeadPastEnd {
     id: PageId,
     interval: PageId,
     unit: UnitIndex,
 }
 
 /// A place in the chain of a unit.
-struct Link<'u> {
+struct ChainLink<'u> {
     index: UnitIndex,
     unit: &'u Unit,
     /// The IAM page before, `PageId::NONE` at the head, and its sequence number.
@@ -76,7 +76,7 @@ impl Prelude<'_> {
         let files = catalog.map_or(&[][..], |catalog| &catalog.files);
         let filegroups = files.iter().map(|file| (file.id, file.filegroup)).collect();
         let heads_behind_end = Vec::new();
-        let mut walk = Walk {
+        let mut walk = ChainWalk {
             units,
             maps,
             owners,
@@ -97,9 +97,9 @@ impl Prelude<'_> {
         }
     }
 
-    fn walk_iam_chain(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit) {
+    fn walk_iam_chain(&mut self, walk: &mut ChainWalk<'_>, index: UnitIndex, unit: &Unit) {
         let mut intervals: HashMap<PageId, PageId> = HashMap::new();
-        let mut link = Link {
+        let mut link = ChainLink {
             index,
             unit,
             previous: PageId::NONE,
@@ -118,7 +118,7 @@ impl Prelude<'_> {
             let interval = head.interval;
             let pages = self.source.page_count(interval.file);
             if link.previous.is_none() && pages > 0 && interval.page >= pages {
-                walk.heads_behind_end.push(Behind { id: link.id, interval, unit: index });
+                walk.heads_behind_end.push(HeadPastEnd { id: link.id, interval, unit: index });
             }
             if let Some(other) = intervals.insert(head.interval, link.id) {
                 self.report_unit(8947, link.id, unit, [page_arg(other), page_arg(link.id)]);
@@ -126,7 +126,7 @@ impl Prelude<'_> {
             } else {
                 self.claim_listed(walk, index, unit, link.id);
             }
-            link = Link {
+            link = ChainLink {
                 previous: link.id,
                 sequence: Some(sequence),
                 id: head.next,
@@ -136,7 +136,7 @@ impl Prelude<'_> {
     }
 
     /// 8968: the only head of its file that describes what is no part of it.
-    fn report_heads_behind_end(&mut self, walk: &Walk<'_>) {
+    fn report_heads_behind_end(&mut self, walk: &ChainWalk<'_>) {
         for behind in only_of_their_files(&walk.heads_behind_end) {
             if let Some(unit) = walk.units.get(behind.unit) {
                 let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
@@ -150,8 +150,8 @@ impl Prelude<'_> {
 
     /// Loads the page of a link and makes sure that it is an IAM page of the unit. False ends the
     /// chain.
-    fn enter(&mut self, walk: &mut Walk<'_>, link: &Link<'_>) -> bool {
-        let Link { unit, id, previous, .. } = *link;
+    fn enter(&mut self, walk: &mut ChainWalk<'_>, link: &ChainLink<'_>) -> bool {
+        let ChainLink { unit, id, previous, .. } = *link;
         if self.is_out_of_range(id) {
             self.report_out_of_range("IAM", id, unit);
             self.drop_unit(unit, id, 8968);
@@ -213,8 +213,13 @@ impl Prelude<'_> {
 
     /// A chain that contains an IAM page which another chain, or this one, has already, or which
     /// names another unit: 8959, 8969.
-    fn report_crossing(&mut self, link: &Link<'_>, other: Option<&Unit>, walk: &mut Walk<'_>) {
-        let Link { unit, id, previous, .. } = *link;
+    fn report_crossing(
+        &mut self,
+        link: &ChainLink<'_>,
+        other: Option<&Unit>,
+        walk: &mut ChainWalk<'_>,
+    ) {
+        let ChainLink { unit, id, previous, .. } = *link;
         load(self.source, id, &mut walk.page);
         let back = PageHeader::of(&walk.page).prev();
         if other.map(Unit::id) != Some(unit.id()) {
@@ -233,8 +238,8 @@ impl Prelude<'_> {
         }
     }
 
-    fn report_back_link(&mut self, link: &Link<'_>, back: PageId) {
-        let Link { unit, id, previous, .. } = *link;
+    fn report_back_link(&mut self, link: &ChainLink<'_>, back: PageId) {
+        let ChainLink { unit, id, previous, .. } = *link;
         self.report_unit(
             8969,
             previous,
@@ -244,8 +249,8 @@ impl Prelude<'_> {
     }
 
     /// 8969, 2577, and 2576 for a head that claims to have a page before it.
-    fn verify_links(&mut self, link: &Link<'_>, back: PageId, sequence: u32) {
-        let Link { unit, id, previous, .. } = *link;
+    fn verify_links(&mut self, link: &ChainLink<'_>, back: PageId, sequence: u32) {
+        let ChainLink { unit, id, previous, .. } = *link;
         if back != previous {
             if previous.is_none() {
                 self.report_unit_first(2576, id, unit, [page_arg(back), page_arg(id)]);
@@ -263,7 +268,13 @@ impl Prelude<'_> {
     }
 
     /// Gives the unit what the loaded IAM page lists: 2533, 2579, 8910, 8968, 8996.
-    fn claim_listed(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit, id: PageId) {
+    fn claim_listed(
+        &mut self,
+        walk: &mut ChainWalk<'_>,
+        index: UnitIndex,
+        unit: &Unit,
+        id: PageId,
+    ) {
         let view = IamView::new(&walk.page);
         let interval = view.interval();
         let singles: Vec<PageId> = view.single_pages().collect();
@@ -307,7 +318,7 @@ impl Prelude<'_> {
         self.report_unit_first(2533, page, unit, [page_arg(page)]);
     }
 
-    fn verify_filegroup(&mut self, walk: &Walk<'_>, unit: &Unit, id: PageId, file: FileId) {
+    fn verify_filegroup(&mut self, walk: &ChainWalk<'_>, unit: &Unit, id: PageId, file: FileId) {
         let expected = i32::from(unit.filegroup);
         let Some(found) = walk.filegroups.get(&file).copied() else { return };
         // 0 is written where the filegroup is not kept.
@@ -327,7 +338,13 @@ impl Prelude<'_> {
     }
 
     /// A page that two units list is taken for the one that its header names.
-    fn settle_shared_page(&self, walk: &mut Walk<'_>, page: PageId, index: UnitIndex, unit: &Unit) {
+    fn settle_shared_page(
+        &self,
+        walk: &mut ChainWalk<'_>,
+        page: PageId,
+        index: UnitIndex,
+        unit: &Unit,
+    ) {
         let mut bytes = PageBuf::zeroed();
         let is_sound = load(self.source, page, &mut bytes).is_sound();
         let is_listed_single = matches!(walk.owners.page(page), Some(PageOwner::Unit(_)));
@@ -336,7 +353,13 @@ impl Prelude<'_> {
         }
     }
 
-    fn report_shared_page(&mut self, walk: &Walk<'_>, page: PageId, unit: &Unit, other: PageOwner) {
+    fn report_shared_page(
+        &mut self,
+        walk: &ChainWalk<'_>,
+        page: PageId,
+        unit: &Unit,
+        other: PageOwner,
+    ) {
         let other = match other {
             PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => walk.units.get(other),
             PageOwner::Iam(None) | PageOwner::Fixed => None,
@@ -349,7 +372,7 @@ impl Prelude<'_> {
     }
 
     /// IAM pages by PFS that no chain led to.
-    fn claim_stray_iam_pages(&mut self, walk: &mut Walk<'_>, maps: &FileMaps) {
+    fn claim_stray_iam_pages(&mut self, walk: &mut ChainWalk<'_>, maps: &FileMaps) {
         for (first, end) in maps.described_ranges() {
             for page in first..end {
                 let id = PageId { file: maps.file, page };
@@ -362,7 +385,7 @@ impl Prelude<'_> {
         }
     }
 
-    fn claim_stray_iam_page(&mut self, walk: &mut Walk<'_>, id: PageId) {
+    fn claim_stray_iam_page(&mut self, walk: &mut ChainWalk<'_>, id: PageId) {
         if !load(self.source, id, &mut walk.page).is_sound() {
             return;
         }
@@ -437,8 +460,8 @@ fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
 }
 
 /// Those that no other one shares its file with: several are what a file that shrank leaves.
-fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
-    let is_only = |one: &Behind| {
+fn only_of_their_files(behind: &[HeadPastEnd]) -> impl Iterator<Item = &HeadPastEnd> {
+    let is_only = |one: &HeadPastEnd| {
         behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1
     };
     behind.iter().filter(move |one| is_only(one))
@@ -448,8 +471,8 @@ fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
 mod tests {
     use super::*;
 
-    fn head(page: u32, file: u16) -> Behind {
-        Behind {
+    fn head(page: u32, file: u16) -> HeadPastEnd {
+        HeadPastEnd {
             id: PageId::new(1, page),
             interval: PageId::new(file, PAGES_PER_GAM),
             unit: 0,
@@ -458,8 +481,9 @@ mod tests {
 
     #[test]
     fn one_head_past_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
-        let told =
-            |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
+        let told = |heads: &[HeadPastEnd]| {
+            only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>()
+        };
         assert_eq!(told(&[]), [0u32; 0]);
         assert_eq!(told(&[head(10, 1)]), [10]);
         assert_eq!(told(&[head(10, 1), head(11, 1)]), [0u32; 0]);

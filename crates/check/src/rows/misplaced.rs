@@ -39,7 +39,7 @@ const DOUBTFUL_SHARE: u64 = 4;
 
 /// What of an index is reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Verdict {
+struct BoundaryVerdict {
     /// Rows that are not between the boundaries.
     outside: bool,
     /// Rows on a boundary that belongs to the adjacent partition.
@@ -50,8 +50,8 @@ struct Verdict {
     is_contradicted: bool,
 }
 
-impl Verdict {
-    fn of(all: &BoundaryCounts) -> Verdict {
+impl BoundaryVerdict {
+    fn of(all: &BoundaryCounts) -> BoundaryVerdict {
         let own = all.inside + all.on_own_edge;
         let is_believed = all.outside * DOUBTFUL_SHARE <= own + all.outside;
         let knows_side = all.on_foreign_edge < all.on_own_edge;
@@ -64,7 +64,7 @@ impl Verdict {
         } else {
             None
         };
-        Verdict {
+        BoundaryVerdict {
             outside: all.outside > 0 && is_believed,
             on_edge: all.on_foreign_edge > 0 && knows_side && is_believed,
             why,
@@ -92,7 +92,7 @@ pub(crate) fn verify_partitions(
         units.insert(*unit);
     }
     for (all, units) in by_index.values() {
-        let verdict = Verdict::of(all);
+        let verdict = BoundaryVerdict::of(all);
         let Some(name) = units.first().and_then(|unit| name_of(pass, catalog, *unit)) else {
             continue;
         };
@@ -119,7 +119,7 @@ fn name_of(pass: &SecondPass<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<
 /// them.
 struct Finder<'f> {
     boundaries: &'f Boundaries,
-    verdict: Verdict,
+    verdict: BoundaryVerdict,
     limit: usize,
     found: Vec<(UnitIndex, Rid)>,
 }
@@ -161,7 +161,7 @@ fn find(
     pass: &SecondPass<'_>,
     boundaries: &Boundaries,
     units: &BTreeSet<UnitIndex>,
-    verdict: Verdict,
+    verdict: BoundaryVerdict,
 ) -> Option<Vec<(UnitIndex, Rid)>> {
     let limit = pass.options.max_errors;
     let finders = pass.visit(units, || Finder { boundaries, verdict, limit, found: Vec::new() })?;
@@ -278,7 +278,7 @@ mod tests {
         on_foreign_edge: u64,
     ) -> (bool, bool, bool) {
         let all = BoundaryCounts { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
-        let Verdict { outside, on_edge, why, .. } = Verdict::of(&all);
+        let BoundaryVerdict { outside, on_edge, why, .. } = BoundaryVerdict::of(&all);
         (outside, on_edge, why.is_some())
     }
 
@@ -305,6 +305,6 @@ mod tests {
     #[test]
     fn values_without_an_order_leave_the_index_open() {
         let all = BoundaryCounts { inside: 9, undecided: 1, ..BoundaryCounts::default() };
-        assert!(Verdict::of(&all).why.is_some());
+        assert!(BoundaryVerdict::of(&all).why.is_some());
     }
 }

@@ -50,7 +50,7 @@ pub(crate) use misplaced::verify_partitions;
 use page::{PageRows, Row};
 use plan::RowPlan;
 pub(crate) use plan::RowPlans;
-pub(crate) use recheck::{Compared, verify_crosses};
+pub(crate) use recheck::{IndexesCompared, verify_crosses};
 pub(crate) use shape::SYSFILES1;
 pub(crate) use value::resembles_ciphertext;
 

@@ -45,7 +45,7 @@ const WHOLESALE_MIN: u64 = 8;
 const MOST_MIN: u64 = 64;
 /// The outcome of comparing indexes with their tables.
 #[derive(Default)]
-pub(crate) struct Compared {
+pub(crate) struct IndexesCompared {
     pub(crate) indexes: u64,
     pub(crate) entries: u64,
     pub(crate) left_out: Vec<NotChecked>,
@@ -57,8 +57,8 @@ pub(crate) fn verify_crosses(
     rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
-) -> Compared {
-    let Some(catalog) = &pass.plan.catalog else { return Compared::default() };
+) -> IndexesCompared {
+    let Some(catalog) = &pass.plan.catalog else { return IndexesCompared::default() };
     let (doubtful, mut compared) = judge(pass.plan, rows, sum, findings);
     let mut by_table: BTreeMap<ObjectId, BTreeSet<CrossNumber>> = BTreeMap::new();
     for number in doubtful {
@@ -86,9 +86,9 @@ fn judge(
     rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
-) -> (Vec<CrossNumber>, Compared) {
+) -> (Vec<CrossNumber>, IndexesCompared) {
     let mut doubtful = Vec::new();
-    let mut compared = Compared::default();
+    let mut compared = IndexesCompared::default();
     let damaged = damaged_units(plan, sum, findings);
     for (number, cross) in rows.crosses.iter() {
         if units_of(plan, rows, cross)

@@ -50,7 +50,7 @@ pub(super) fn compare_neighbours(
     pairs: &mut Pairs,
     report: impl FnMut(Disorder),
 ) {
-    let mut judge = Judge { plan, is_leaf: page.is_leaf, report };
+    let mut judge = KeyComparer { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
     let reaches = |lead: &&Lead| {
         lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion)
@@ -87,13 +87,13 @@ fn of_lead<'p, S: RecordSpans>(
 }
 
 /// Compares whole keys.
-struct Judge<'k, R> {
+struct KeyComparer<'k, R> {
     plan: &'k KeyPlan,
     is_leaf: bool,
     report: R,
 }
 
-impl<R: FnMut(Disorder)> Judge<'_, R> {
+impl<R: FnMut(Disorder)> KeyComparer<'_, R> {
     fn all<'a>(&mut self, mut entries: impl Iterator<Item = Entry<'a>>) {
         let Some(mut before) = entries.next() else { return };
         for entry in entries {
