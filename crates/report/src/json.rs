@@ -30,10 +30,10 @@ pub fn to_json(report: &Report, inputs: &[Input]) -> Value {
 /// `filegroup`.
 pub(crate) fn options_json(report: &Report) -> Value {
     let mut options = json!({});
-    report.options.iter().for_each(|name| options[*name] = true.into());
+    report.options.iter().for_each(|name| set(&mut options, name, true));
     if let Some(target) = &report.target {
         let name = if report.command == "CHECKTABLE" { "table" } else { "filegroup" };
-        options[name] = target.as_str().into();
+        set(&mut options, name, target.as_str());
     }
     options
 }
@@ -79,7 +79,7 @@ pub(crate) fn finding_json(report: &Report, finding: &Finding) -> Value {
     });
     if !finding.companions.is_empty() {
         let line = |it: &Finding| json!({"error": it.error, "message": it.message});
-        value["companions"] = finding.companions.iter().map(line).collect();
+        set(&mut value, "companions", finding.companions.iter().map(line).collect::<Value>());
     }
     value
 }
@@ -99,4 +99,11 @@ pub fn estimate_to_json(estimate: &Estimate) -> Value {
         "memory": memory.collect::<Value>(),
         "memory_bytes": estimate.memory_bytes(),
     })
+}
+
+/// Adds a field to an object.
+pub(crate) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(name.to_owned(), value.into());
+    }
 }

@@ -21,7 +21,7 @@ use extentdb_messages::{explain, lookup};
 use serde_json::{Value, json};
 
 use crate::input::Input;
-use crate::json::{coverage_json, finding_json, options_json};
+use crate::json::{coverage_json, finding_json, options_json, set};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -96,7 +96,7 @@ fn result(
     });
     // A result that is no failure has no level but none.
     if finding.severity <= 10 {
-        result["level"] = "none".into();
+        set(&mut result, "level", "none");
     }
     let related: Vec<Value> = (finding.related.iter())
         .filter(|page| !page.is_none())
@@ -104,7 +104,7 @@ fn result(
         .map(|physical| json!({"physicalLocation": physical}))
         .collect();
     if !related.is_empty() {
-        result["relatedLocations"] = related.into();
+        set(&mut result, "relatedLocations", related);
     }
     result
 }
@@ -116,7 +116,7 @@ fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value 
         .page
         .and_then(|page| artifacts.physical(page, finding.location.byte_offset));
     if let Some(physical) = physical {
-        location["physicalLocation"] = physical;
+        set(&mut location, "physicalLocation", physical);
     }
     let mut logical = vec![
         json!({"name": report.database, "fullyQualifiedName": report.database, "kind": "database"}),
@@ -138,7 +138,7 @@ fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value 
         };
         logical.push(json!({"name": name, "fullyQualifiedName": format!("{}/{name}", report.database), "kind": "element"}));
     }
-    location["logicalLocations"] = logical.into();
+    set(&mut location, "logicalLocations", logical);
     location
 }
 
@@ -164,9 +164,9 @@ impl<'r> Artifacts<'r> {
         let artifact = |(path, input): &(&str, Option<&Input>)| {
             let mut artifact = json!({"location": {"uri": uri(path)}});
             if let Some(input) = input {
-                artifact["length"] = input.bytes.into();
+                set(&mut artifact, "length", input.bytes);
                 if let Some(sha256) = &input.sha256 {
-                    artifact["hashes"] = json!({"sha-256": sha256});
+                    set(&mut artifact, "hashes", json!({"sha-256": sha256}));
                 }
             }
             artifact
@@ -183,8 +183,11 @@ impl<'r> Artifacts<'r> {
             let start = u64::from(page.page) * PAGE_BYTES as u64;
             // From the byte that is wrong to the end of its page; without one, the page.
             let within = u64::from(byte_offset.unwrap_or(0)).min(PAGE_BYTES as u64 - 1);
-            physical["region"] =
-                json!({"byteOffset": start + within, "byteLength": PAGE_BYTES as u64 - within});
+            set(
+                &mut physical,
+                "region",
+                json!({"byteOffset": start + within, "byteLength": PAGE_BYTES as u64 - within}),
+            );
         }
         Some(physical)
     }
@@ -201,11 +204,15 @@ fn rule(number: u32) -> Value {
         let help =
             format!("{}\n\nUsual cause: {}\n\nNext step: {}", it.meaning, it.cause, it.next_step);
         let first = it.meaning.split_inclusive(". ").next().unwrap_or(it.meaning).trim_end();
-        rule["shortDescription"] = json!({"text": first});
-        rule["fullDescription"] = json!({"text": it.meaning});
-        rule["help"] = json!({"text": help});
-        rule["defaultConfiguration"] = json!({"level": level});
-        rule["properties"] = json!({"severity": message.severity, "template": message.text});
+        set(&mut rule, "shortDescription", json!({"text": first}));
+        set(&mut rule, "fullDescription", json!({"text": it.meaning}));
+        set(&mut rule, "help", json!({"text": help}));
+        set(&mut rule, "defaultConfiguration", json!({"level": level}));
+        set(
+            &mut rule,
+            "properties",
+            json!({"severity": message.severity, "template": message.text}),
+        );
     }
     rule
 }

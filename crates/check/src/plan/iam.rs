@@ -140,7 +140,6 @@ impl Prelude<'_> {
         for behind in only_of_their_files(&walk.heads_behind_end) {
             if let Some(unit) = walk.units.get(behind.unit) {
                 let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
-                let args = args;
                 let place = unit.at(behind.id);
                 self.findings
                     .push(Finding::new(8968, place, args).related([behind.interval, PageId::NONE]));
@@ -230,7 +229,6 @@ impl Prelude<'_> {
                 .chain(others)
                 .chain(unit.args())
                 .chain([page_arg(previous)]);
-            let args = args;
             self.report(8959, unit.at(id), args);
         }
         if !previous.is_none() && back != previous {
@@ -327,7 +325,6 @@ impl Prelude<'_> {
                 .into_iter()
                 .chain(unit.args())
                 .chain([found.into(), expected.into()]);
-            let args = args;
             self.report(8996, unit.at(id), args);
         }
     }
@@ -367,7 +364,6 @@ impl Prelude<'_> {
         let others = other.map_or_else(|| unknown_args(extentdb_base::AllocUnitId(0)), Unit::args);
         let args =
             [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
-        let args = args;
         self.report(8910, unit.at(page), args);
     }
 
