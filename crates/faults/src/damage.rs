@@ -80,7 +80,8 @@ pub fn harmless(
     let db = Candidates::new(&image)?;
     let not_applicable =
         Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
-    let images = kind.make(&db, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
+    db.rng.replace(rng(seed, kind.name()));
+    let images = kind.make(&db).ok_or(not_applicable)?;
     let changes = truth::changes(&image, &images)?;
     let written = Changes { images: &images, truncate: None };
     write(&image, inputs, outputs, written, &mut |_| {})?;
@@ -98,8 +99,8 @@ pub fn applicable(inputs: &[&Path]) -> Result<Vec<Kind>, Error> {
 }
 
 fn attempt(db: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
-    let mut rng = rng(seed, kind.name());
-    (0..ATTEMPTS).find_map(|_| kind.make(db, &mut rng))
+    db.rng.replace(rng(seed, kind.name()));
+    (0..ATTEMPTS).find_map(|_| kind.make(db))
 }
 
 fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {

@@ -19,7 +19,7 @@
 use std::borrow::Cow;
 
 use extentdb_base::ObjectId;
-use extentdb_check::finding::Totals;
+use extentdb_check::finding::{Totals, int_arg as int};
 use extentdb_check::{Finding, ObjectSummary, Report, Verdict};
 use extentdb_messages::{Arg, Counts, RepairLevel, lookup};
 
@@ -285,8 +285,4 @@ fn count(findings: &[Finding]) -> Totals {
         allocation: of(Counts::Allocation),
         consistency: of(Counts::Consistency),
     }
-}
-
-pub(crate) fn int(value: u64) -> Arg<'static> {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
 }

@@ -127,19 +127,19 @@ fn refuse(what: &str, why: &CompileError) -> String {
 
 /// An expression whose inputs are found in the rows of one unit.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct BoundExpression {
     expression: Expression,
     /// Places of its inputs among the columns of the plan.
     inputs: Vec<u16>,
 }
 
-impl Placed {
+impl BoundExpression {
     /// `None` when a column that it reads is not in the rows.
-    pub(super) fn new(expression: &Expression, plan: &RowPlan) -> Option<Placed> {
+    pub(super) fn new(expression: &Expression, plan: &RowPlan) -> Option<BoundExpression> {
         let place =
             |id: &i32| Some(plan.columns.iter().position(|column| column.id == *id)? as u16);
         let inputs = expression.inputs.iter().map(place).collect::<Option<Vec<u16>>>()?;
-        Some(Placed { expression: expression.clone(), inputs })
+        Some(BoundExpression { expression: expression.clone(), inputs })
     }
 
     /// True for the expression of the same computed column.

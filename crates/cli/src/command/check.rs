@@ -271,7 +271,7 @@ fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context)
             FindingKind::UnverifiedVersion => context.warn(&finding.to_string()),
             _ => {
                 let path = finding.path.display().to_string();
-                let mut told = Finding::new(3241, Location::default(), &[path.as_str().into()]);
+                let mut told = Finding::new(3241, Location::default(), [path.as_str().into()]);
                 told.message += &format!(" At byte {}: {}.", finding.offset, finding.what);
                 report.findings.push(told);
                 report.verdict = Verdict::Damaged;
