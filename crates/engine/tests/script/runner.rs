@@ -16,7 +16,7 @@ use extentdb_txn::lock::{LockError, LockRow, LockStatus, Resource};
 use goldenscript::{Command, Context};
 
 use super::names::Names;
-use super::statement::{IndexInfo, Scene, Statement, statement};
+use super::statement::{ComputedColumn, IndexInfo, Scene, Statement, statement};
 use super::syntax::isolation;
 use super::words::{Syntax, Words, syntax};
 use super::worker::{Job, Output, Worker};
@@ -41,6 +41,7 @@ pub(super) struct Runner {
     /// Which session has which transaction.
     owners: HashMap<XactId, String>,
     indexes: Vec<IndexInfo>,
+    computed: Vec<ComputedColumn>,
     names: Names,
     crashes: u64,
 }
@@ -52,6 +53,7 @@ impl goldenscript::Runner for Runner {
         let session = context.prefix.as_deref().unwrap_or(DEFAULT_SESSION);
         let mut words = Words::of(command);
         let lines = match command.name.as_str() {
+            "locks" if words.take("count") => counts(self.locks(context.prefix.as_deref())),
             "locks" => self.locks(context.prefix.as_deref()),
             "checkpoint" => {
                 self.db().checkpoint()?;
@@ -93,6 +95,7 @@ impl Runner {
             sessions: BTreeMap::new(),
             owners: HashMap::new(),
             indexes: Vec::new(),
+            computed: Vec::new(),
             names: Names::default(),
             crashes: 0,
         }
@@ -160,8 +163,13 @@ impl Runner {
         words: &mut Words,
     ) -> Result<Vec<String>, Syntax> {
         let isolation = self.sessions.get(session).map_or(Isolation::default(), |it| it.isolation);
-        let scene = Scene { indexes: self.indexes.clone(), isolation };
-        let Statement { job, indexes } = statement(name, words, scene)?;
+        let scene = Scene {
+            indexes: self.indexes.clone(),
+            computed: self.computed.clone(),
+            isolation,
+        };
+        let Statement { job, indexes, computed } = statement(name, words, scene)?;
+        self.computed.extend(computed);
         for index in indexes {
             let is_other = |it: &IndexInfo| it.table != index.table || it.name != index.name;
             self.indexes.retain(is_other);
@@ -246,13 +254,17 @@ impl Runner {
     /// The message of an error, with names for what is locked.
     fn error(&self, error: &Error) -> String {
         let text = error.to_string();
-        let Error::Lock(lock) = error else { return text };
-        let named = |resource: Resource, mode| {
-            let name = self.names.resource(self.db(), resource);
-            (text.replace(&resource.to_string(), &name), format!("{mode} on {name}"))
+        let lock = match error {
+            Error::Lock(lock) => lock,
+            // The next table may have another id.
+            Error::Gone { id } => return text.replace(&id.to_string(), "(id)"),
+            _ => return text,
+        };
+        let named = |resource: Resource| {
+            text.replace(&resource.to_string(), &self.names.resource(self.db(), resource))
         };
         match lock {
-            LockError::Timeout { resource, mode } => named(*resource, *mode).0,
+            LockError::Timeout { resource, .. } => named(*resource),
             LockError::Deadlock { resource, mode, cycle } => {
                 let owner = |id: &XactId| self.owners.get(id).map_or("?", |name| name).to_owned();
                 let mut cycle: Vec<String> = cycle.iter().map(owner).collect();
@@ -260,8 +272,8 @@ impl Runner {
                 let first = (0..cycle.len()).min_by_key(|at| cycle[*at].clone()).unwrap_or(0);
                 cycle.rotate_left(first);
                 cycle.extend(cycle.first().cloned());
-                let (text, request) = named(*resource, *mode);
-                format!("{text}; victim asked for {request}; cycle: {}", cycle.join(" -> "))
+                let text = named(*resource);
+                format!("{text}, asked for {mode}; cycle: {}", cycle.join(" -> "))
             }
             _ => text,
         }
@@ -279,9 +291,8 @@ impl Runner {
     /// Does every session that runs a statement wait, and not only for a while?
     fn all_wait(&self, current: &str) -> bool {
         let waiting = self.waiting();
-        let waits = |name: &str| {
-            waiting.iter().any(|row| self.session_of(row.owner, current) == name)
-        };
+        let waits =
+            |name: &str| waiting.iter().any(|row| self.session_of(row.owner, current) == name);
         let mut busy = self.sessions.iter().filter(|(_, session)| session.is_busy);
         busy.all(|(name, session)| !session.has_timeout && waits(name))
     }
@@ -391,6 +402,19 @@ impl Runner {
         }
         report.findings.iter().map(|finding| format!("{finding:?}")).collect()
     }
+}
+
+/// How many locks there are of each kind and mode, instead of each of them.
+fn counts(lines: Vec<String>) -> Vec<String> {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for line in lines {
+        let kind = match (line.find(" ("), line.rfind(") ")) {
+            (Some(from), Some(to)) => format!("{}{}", &line[..from], &line[to + 1..]),
+            _ => line,
+        };
+        *counts.entry(kind).or_default() += 1;
+    }
+    counts.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect()
 }
 
 /// Numbers in a line by their value.

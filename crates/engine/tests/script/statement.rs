@@ -37,24 +37,33 @@ impl IndexInfo {
     }
 }
 
+/// A computed column, of which no value is given: its table and its name.
+pub(super) type ComputedColumn = (String, String);
+
 /// What the runner knows when a statement begins.
 pub(super) struct Scene {
     pub(super) indexes: Vec<IndexInfo>,
+    pub(super) computed: Vec<ComputedColumn>,
     /// Isolation level of the session.
     pub(super) isolation: Isolation,
 }
 
-/// A statement, and the indexes that it defines.
+/// A statement, and the indexes and computed columns that it defines.
 pub(super) struct Statement {
     pub(super) job: Job,
     pub(super) indexes: Vec<IndexInfo>,
+    pub(super) computed: Vec<ComputedColumn>,
 }
 
 impl Statement {
     fn plain(
         run: impl FnOnce(&mut Session<'_>) -> Result<Output, Error> + Send + 'static,
     ) -> Statement {
-        Statement { job: Box::new(run), indexes: Vec::new() }
+        Statement {
+            job: Box::new(run),
+            indexes: Vec::new(),
+            computed: Vec::new(),
+        }
     }
 
     /// One that prints nothing.
@@ -65,11 +74,7 @@ impl Statement {
     }
 }
 
-pub(super) fn statement(
-    name: &str,
-    words: &mut Words,
-    scene: Scene,
-) -> Result<Statement, Syntax> {
+pub(super) fn statement(name: &str, words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     match name {
         "begin" => Ok(Statement::quiet(|session| {
             session.begin();
@@ -124,7 +129,7 @@ fn create(words: &mut Words) -> Result<Statement, Syntax> {
         let table = session.table(&table)?;
         session.create_index(&table, &spec).map(|()| Output::default())
     });
-    Ok(Statement { job, indexes })
+    Ok(Statement { job, indexes, computed: Vec::new() })
 }
 
 fn create_table(words: &mut Words) -> Result<Statement, Syntax> {
@@ -132,9 +137,14 @@ fn create_table(words: &mut Words) -> Result<Statement, Syntax> {
     let mut spec = TableSpec::heap(&name, Vec::new());
     let mut constraints = Vec::new();
     let mut indexes = Vec::new();
+    let mut computed = Vec::new();
     while !words.is_empty() {
         match element(&words.word()?)? {
-            Element::Column(column) => spec.columns.push(column),
+            Element::Column(column) => {
+                computed
+                    .extend(column.computed.as_ref().map(|_| (name.clone(), column.name.clone())));
+                spec.columns.push(column);
+            }
             Element::Constraint(ConstraintSpec::Index(index)) if index.clustered => {
                 indexes.push(IndexInfo::of(&name, &index));
                 spec = spec.clustered(index);
@@ -154,7 +164,7 @@ fn create_table(words: &mut Words) -> Result<Statement, Syntax> {
             Ok(Output::default())
         })
     });
-    Ok(Statement { job, indexes })
+    Ok(Statement { job, indexes, computed })
 }
 
 fn add_constraint(
@@ -207,7 +217,7 @@ fn alter(words: &mut Words) -> Result<Statement, Syntax> {
             }
             Ok(Output::default())
         });
-        return Ok(Statement { job, indexes });
+        return Ok(Statement { job, indexes, computed: Vec::new() });
     }
     if words.take("drop") {
         let is_column = words.take("column");
@@ -289,7 +299,11 @@ fn atomically(
     }
     session.begin();
     let done = run(session);
-    if done.is_ok() { session.commit()? } else { session.rollback()? }
+    if done.is_ok() {
+        session.commit()?
+    } else {
+        session.rollback()?
+    }
     done
 }
 
@@ -346,7 +360,10 @@ fn insert_row(
     let given = |name: &str| values.iter().find(|(column, _)| column == name);
     let value = |(name, _): &(String, SqlType)| given(name).map_or(Datum::Null, |it| it.1.clone());
     let row = columns.iter().map(value).collect();
-    Ok(Output { lines: vec![count(1)], seen: vec![SeenRow { table: name.to_owned(), address, row }] })
+    Ok(Output {
+        lines: vec![count(1)],
+        seen: vec![SeenRow { table: name.to_owned(), address, row }],
+    })
 }
 
 /// Values by the types of their columns.
@@ -389,7 +406,15 @@ impl Search {
                 level = isolation(&hint).or(level);
             }
         }
-        Ok(Search { table, terms, index, is_backward, for_update, isolation: level, scene })
+        Ok(Search {
+            table,
+            terms,
+            index,
+            is_backward,
+            for_update,
+            isolation: level,
+            scene,
+        })
     }
 
     /// Runs `read` under the isolation level of the statement's hint.
@@ -418,7 +443,13 @@ impl Search {
                 let from = bound(&from);
                 let to = bound(&to);
                 let backward = self.is_backward;
-                let range = Range { index: &index, from, to, backward, for_update: self.for_update };
+                let range = Range {
+                    index: &index,
+                    from,
+                    to,
+                    backward,
+                    for_update: self.for_update,
+                };
                 session.range(table, &range, &mut each)?;
             }
             None => session.scan(table, &mut each)?,
@@ -556,16 +587,16 @@ fn select(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
 }
 
 impl Search {
+    fn is_computed(&self, column: &str) -> bool {
+        self.scene.computed.iter().any(|(table, name)| *table == self.table && name == column)
+    }
+
     fn seen(&self, (address, row): (Address, Row)) -> SeenRow {
         SeenRow { table: self.table.clone(), address, row }
     }
 }
 
-fn print(
-    names: &[String],
-    columns: &[(String, SqlType)],
-    found: &[(Address, Row)],
-) -> Vec<String> {
+fn print(names: &[String], columns: &[(String, SqlType)], found: &[(Address, Row)]) -> Vec<String> {
     if let [name] = names
         && name == "count"
     {
@@ -611,6 +642,11 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
                         let column = columns.iter().position(|(column, _)| column == name);
                         column.into_iter().for_each(|column| row[column] = value.clone());
                     }
+                    for (column, value) in columns.iter().zip(&mut row) {
+                        if search.is_computed(&column.0) {
+                            *value = Datum::Null;
+                        }
+                    }
                     let at = session.update(&table, &at, &row)?;
                     seen.push(search.seen((at, row)));
                 }
@@ -640,4 +676,3 @@ fn delete(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
         })
     }))
 }
-

@@ -168,7 +168,18 @@ pub(super) fn index(words: &mut Words) -> Result<(String, IndexSpec), Syntax> {
     let filter = words.option("where");
     let fill_factor = words.option("fillfactor").and_then(|it| it.parse().ok()).unwrap_or(0);
     let plain = IndexSpec::new(&name, &[]);
-    Ok((table, IndexSpec { unique, clustered, keys, included, filter, fill_factor, ..plain }))
+    Ok((
+        table,
+        IndexSpec {
+            unique,
+            clustered,
+            keys,
+            included,
+            filter,
+            fill_factor,
+            ..plain
+        },
+    ))
 }
 
 pub(super) fn sql_type(text: &str) -> Result<SqlType, Syntax> {
@@ -176,6 +187,7 @@ pub(super) fn sql_type(text: &str) -> Result<SqlType, Syntax> {
     let len: u16 = len.trim_end_matches(')').parse().map_err(|_| Syntax(text.to_owned()))?;
     Ok(match name {
         "bit" => SqlType::Bit,
+        "uniqueidentifier" => SqlType::UniqueIdentifier,
         "tinyint" => SqlType::TinyInt,
         "smallint" => SqlType::SmallInt,
         "int" => SqlType::Int,
@@ -197,11 +209,15 @@ pub(super) fn isolation(name: &str) -> Option<Isolation> {
     })
 }
 
-/// A value of a type; `null` is NULL. `None`: it is no value of the type.
+/// A value of a type; `null` is NULL, `x*400` a text of 400 letters. `None`: it is no value of the type.
 pub(super) fn value(ty: &SqlType, text: &str) -> Option<Datum<'static>> {
     if text == "null" {
         return Some(Datum::Null);
     }
+    let repeated = text
+        .split_once('*')
+        .and_then(|(part, times)| Some(part.repeat(times.parse::<usize>().ok()?)));
+    let text = repeated.as_deref().unwrap_or(text);
     Some(match ty {
         SqlType::Bit => Datum::Bit(text == "1"),
         SqlType::TinyInt => Datum::TinyInt(text.parse().ok()?),
@@ -210,7 +226,13 @@ pub(super) fn value(ty: &SqlType, text: &str) -> Option<Datum<'static>> {
         SqlType::BigInt => Datum::BigInt(text.parse().ok()?),
         SqlType::NVarChar { .. } => {
             let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-            Datum::decode(ty, &bytes).ok()?.into_owned()
+            let ty = SqlType::NVarChar { len: Some(8000), collation: COLLATION };
+            Datum::decode(&ty, &bytes).ok()?.into_owned()
+        }
+        // Whether it is too long for its column, the engine says.
+        SqlType::VarChar { .. } => {
+            let ty = SqlType::VarChar { len: Some(8000), collation: COLLATION };
+            Datum::decode(&ty, text.as_bytes()).ok()?.into_owned()
         }
         _ => Datum::decode(ty, text.as_bytes()).ok()?.into_owned(),
     })
