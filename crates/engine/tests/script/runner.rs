@@ -5,22 +5,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error as StdError;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use extentdb_base::XactId;
 use extentdb_base::env::SplitMix64;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Database, DatabaseSpec, Error, Isolation, Timeout};
+use extentdb_engine::{Database, DatabaseSpec, Error, Isolation, Row, Timeout};
 use extentdb_io::MemDisk;
 use extentdb_txn::lock::{LockError, LockRow, LockStatus, Resource};
 use goldenscript::{Command, Context};
 
 use super::names::Names;
 use super::statement::{ComputedColumn, IndexInfo, Scene, Statement, statement};
-use super::syntax::isolation;
+use super::syntax::{isolation, plain};
 use super::words::{Syntax, Words, syntax};
 use super::worker::{Job, Output, Worker};
-use crate::support::{check, files_of, on, reopen, spec};
+use crate::support::{check, files_of, on, reopen, rows_by_reader, spec};
 
 /// Begins a line about another session than the one whose command it was.
 pub(super) const OTHER_SESSION: char = '\u{1}';
@@ -69,6 +70,7 @@ impl goldenscript::Runner for Runner {
                 Vec::new()
             }
             "check" => self.check(),
+            "offline" => self.offline(&words.word()?),
             "set" => self.set(session, &mut words)?,
             name => self.statement(session, name, &mut words)?,
         };
@@ -391,12 +393,27 @@ impl Runner {
         self.open();
     }
 
-    /// The full check over the files of the closed database.
-    fn check(&mut self) -> Vec<String> {
+    /// Closes the database, and looks at its files.
+    fn look<T>(&mut self, look: impl FnOnce(&[PathBuf]) -> T) -> T {
         self.close();
         let folder = tempfile::tempdir().unwrap();
-        let report = check(&files_of(&self.disk, &self.spec.paths(), folder.path()));
+        let found = look(&files_of(&self.disk, &self.spec.paths(), folder.path()));
         self.open();
+        found
+    }
+
+    /// The rows of a table by the offline reader, sorted.
+    fn offline(&mut self, table: &str) -> Vec<String> {
+        let rows = self.look(|files| rows_by_reader(files, table));
+        let line = |row: &Row| row.iter().map(plain).collect::<Vec<_>>().join(" ");
+        let mut lines: Vec<String> = rows.iter().map(line).collect();
+        lines.sort();
+        lines
+    }
+
+    /// The full check over the files of the closed database.
+    fn check(&mut self) -> Vec<String> {
+        let report = self.look(check);
         if report.findings.is_empty() {
             return vec!["0 errors".to_owned()];
         }
