@@ -14,7 +14,6 @@ use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{Database, Error, IndexSpec, Options, Paths, Row, Session, TableSpec};
 use extentdb_io::MemDisk;
-use extentdb_reader::rows::{TableScan, Value};
 use extentdb_reader::{Database as Reader, LogState, OpenOptions, Opened, TornRepair};
 use support::*;
 
@@ -123,23 +122,6 @@ fn sorted(mut rows: Vec<Row>) -> Vec<String> {
     rows.iter().map(|row| format!("{row:?}")).collect()
 }
 
-fn rows_of(reader: &Reader, name: &str) -> Vec<Row> {
-    let tables = reader.catalog().user_tables();
-    let table = tables.into_iter().find(|table| table.name == name).unwrap();
-    let pages = reader.pages();
-    let mut scan = TableScan::new(&pages, reader.catalog(), table).unwrap();
-    let mut rows = Vec::new();
-    while let Some(row) = scan.next_row() {
-        let row = row.unwrap();
-        let value = |at| match row.value(at).unwrap() {
-            Value::Datum(datum) => datum.into_owned(),
-            Value::Lob(_) => panic!("no value of these tables is that long"),
-        };
-        rows.push((0..row.len()).map(value).collect());
-    }
-    rows
-}
-
 /// Compares every table; how many rows there are. `None` where a change of an open transaction
 /// could not be rolled back in memory, which must be said.
 fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> Option<usize> {
@@ -166,7 +148,11 @@ fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> Option<usize> {
         let table = session.table(&name).unwrap();
         let engine: Vec<Row> = rows(&mut session, &table).into_iter().map(|(_, row)| row).collect();
         count += engine.len();
-        assert_eq!(sorted(rows_of(&reader, &name)), sorted(engine), "seed {seed}, table {name}");
+        assert_eq!(
+            sorted(rows_of_reader(&reader, &name)),
+            sorted(engine),
+            "seed {seed}, table {name}"
+        );
     }
     Some(count)
 }

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error as StdError;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use extentdb_base::XactId;
-use extentdb_base::env::SplitMix64;
+use extentdb_base::env::{Clock, SplitMix64, SystemClock};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Database, DatabaseSpec, Error, Isolation, Row, Timeout};
 use extentdb_io::MemDisk;
@@ -194,11 +194,13 @@ impl Runner {
 
     /// Waits until all sessions are idle or wait for a lock, and tells what happened.
     fn settle(&mut self, current: &str) -> Vec<String> {
-        let begin = Instant::now();
+        let clock = SystemClock::new();
+        let begin = clock.monotonic();
         let mut told = BTreeMap::<String, Vec<String>>::new();
         let mut looks = 0;
         while self.sessions.values().any(|session| session.is_busy) && looks < STABLE_LOOKS {
-            assert!(begin.elapsed() < HANGS_AFTER, "a session hangs: {:#?}", self.db().locks());
+            let elapsed = clock.monotonic() - begin;
+            assert!(elapsed < HANGS_AFTER, "a session hangs: {:#?}", self.db().locks());
             let is_stable = !self.receive(current, &mut told) && self.all_wait(current);
             looks = if is_stable { looks + 1 } else { 0 };
             std::thread::sleep(BETWEEN_LOOKS);

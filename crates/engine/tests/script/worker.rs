@@ -1,9 +1,8 @@
 //! The thread of a session: it runs one job after the other, and may wait for locks.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
-
 use extentdb_base::sync::Arc;
+use extentdb_base::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use extentdb_base::sync::thread::{self, JoinHandle};
 use extentdb_engine::{Address, Database, Error, Isolation, Row, Session};
 use extentdb_txn::lock::{LockMode, Resource};
 
@@ -31,7 +30,7 @@ pub(super) type Job = Box<dyn FnOnce(&mut Session<'_>) -> Result<Output, Error> 
 
 /// A session on a thread of its own.
 pub(super) struct Worker {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<SyncSender<Job>>,
     pub(super) results: Receiver<Result<Output, Error>>,
     thread: Option<JoinHandle<()>>,
     /// It runs a job, or waits in one.
@@ -45,9 +44,13 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn start(db: Arc<Database>) -> Worker {
-        let (jobs, todo) = channel::<Job>();
-        let (done, results) = channel();
-        let thread = std::thread::spawn(move || {
+        let (jobs, todo) = sync_channel::<Job>(1);
+        let (done, results) = sync_channel(1);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a session outlives the command that begins it, and is joined with the database"
+        )]
+        let thread = thread::spawn(move || {
             let mut session = db.session();
             for job in todo {
                 if done.send(job(&mut session)).is_err() {

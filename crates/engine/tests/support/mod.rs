@@ -48,8 +48,13 @@ pub fn assert_sound(files: &[PathBuf]) {
 /// way to them but the bytes.
 pub fn rows_by_reader(files: &[PathBuf], name: &str) -> Vec<Row> {
     let reader = Reader::open(files, &OpenOptions::default()).unwrap();
-    let table =
-        reader.catalog().user_tables().into_iter().find(|table| table.name == name).unwrap();
+    rows_of_reader(&reader, name)
+}
+
+/// The same by a reader that is open.
+pub fn rows_of_reader(reader: &Reader, name: &str) -> Vec<Row> {
+    let tables = reader.catalog().user_tables();
+    let table = tables.into_iter().find(|table| table.name == name).unwrap();
     let pages = reader.pages();
     let mut scan = TableScan::new(&pages, reader.catalog(), table).unwrap();
     let mut rows = Vec::new();
