@@ -87,8 +87,7 @@ fn assert_undone(change: Change<'_>) {
             assert_eq!(tails(&mut session, &table), before);
             change(&mut session, &table).unwrap();
             drop((session, table));
-            db.close().unwrap();
-            assert_sound_on(&crashed, &paths);
+            close_and_check(db, &crashed, &paths);
         }
     }
 }

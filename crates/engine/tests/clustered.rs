@@ -5,31 +5,12 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::ControlFlow;
-use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_engine::{
-    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
-};
+use extentdb_engine::{Database, Error, IndexSpec, Session, Table, TableSpec};
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
 use support::*;
-
-fn id_of(row: &Row) -> i32 {
-    if let Datum::Int(id) = row[0] { id } else { panic!("no id") }
-}
-
-/// Ids of the rows that a seek finds, in the order of the index.
-fn seek(session: &mut Session<'_>, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
-    let mut found = Vec::new();
-    let each = &mut |_: Address, row: Row| {
-        found.push(id_of(&row));
-        ControlFlow::Continue(())
-    };
-    session.seek(table, index, values, each).unwrap();
-    found
-}
 
 /// Ids as a scan finds them: in the order of the clustered key.
 fn scanned(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
@@ -56,11 +37,6 @@ fn made(
     indexes.iter().for_each(|index| session.create_index(&table, index).unwrap());
     drop(session);
     (db, spec.paths())
-}
-
-fn close_and_check(db: Database, disk: &MemDisk, paths: &extentdb_engine::Paths) {
-    db.close().unwrap();
-    assert_sound_on(disk, paths);
 }
 
 #[test]
@@ -127,7 +103,7 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
 }
 
 #[test]
-fn rows_with_one_key_are_told_apart() {
+fn rows_with_equal_clustered_keys_have_uniquifiers() {
     let disk = MemDisk::new();
     let indexes =
         [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("both", &["name", "id"])];
@@ -178,7 +154,7 @@ fn rows_with_one_key_are_told_apart() {
 }
 
 #[test]
-fn a_rollback_and_a_crash_leave_what_was_committed() {
+fn rollback_and_crash_keep_committed_rows() {
     for (seed, table) in [by_id(), by_name()].into_iter().enumerate() {
         let disk = MemDisk::new();
         let (db, paths) = made(&disk, &table, &[IndexSpec::new("by_both", &["name", "id"])]);
@@ -227,37 +203,6 @@ fn a_rollback_and_a_crash_leave_what_was_committed() {
 }
 
 #[test]
-fn readers_and_writers_of_one_key_wait_for_each_other() {
-    let disk = MemDisk::new();
-    let (db, paths) = made(&disk, &by_id(), &[]);
-    let mut one = db.session();
-    let mut other = db.session();
-    let table = one.table("t").unwrap();
-    let at = one.insert(&table, &person(1, "x")).unwrap();
-    one.insert(&table, &person(2, "y")).unwrap();
-    other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
-    let is_locked = |error: Error| error.cause() == Cause::Lock;
-    let each = &mut |_: Address, _: Row| ControlFlow::Continue(());
-    one.begin();
-    one.delete(&table, &at).unwrap();
-    assert!(is_locked(other.get(&table, &at).unwrap_err()));
-    assert!(is_locked(other.scan(&table, each).unwrap_err()));
-    assert!(is_locked(other.insert(&table, &person(1, "z")).unwrap_err()));
-    assert!(is_locked(other.update(&table, &at, &person(1, "z")).unwrap_err()));
-    // Whoever has deleted a key may have it again.
-    one.insert(&table, &person(1, "again")).unwrap();
-    one.commit().unwrap();
-    assert_eq!(other.get(&table, &at).unwrap(), Some(person(1, "again")));
-    one.begin();
-    one.insert(&table, &person(3, "new")).unwrap();
-    assert!(is_locked(other.scan(&table, each).unwrap_err()));
-    one.rollback().unwrap();
-    assert_eq!(scanned(&mut other, &table), [1, 2]);
-    drop((one, other, table));
-    close_and_check(db, &disk, &paths);
-}
-
-#[test]
 fn clustered_tables_are_created_and_dropped() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &by_name(), &[IndexSpec::new("by_id", &["id"]).unique()]);
@@ -292,7 +237,7 @@ fn clustered_tables_are_created_and_dropped() {
 }
 
 #[test]
-fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
+fn heap_becomes_clustered_and_heap_again() {
     let clustered = [
         IndexSpec::new("c", &["name"]).clustered(),
         IndexSpec::primary_key("c", &["id"]).clustered(),
@@ -355,7 +300,7 @@ fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
 }
 
 #[test]
-fn a_statement_that_fails_in_a_transaction_gives_nothing_back_that_is_in_use() {
+fn failed_statement_frees_no_page_in_use() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &people("t"), &[IndexSpec::new("by_id", &["id"])]);
     let mut session = db.session();

@@ -64,7 +64,7 @@ fn found(
 }
 
 #[test]
-fn a_computed_column_follows_its_row() {
+fn computed_column_follows_its_row() {
     for spec in all_forms() {
         let disk = MemDisk::new();
         let db = Database::create(&spec_of(), on(&disk)).unwrap();
@@ -97,8 +97,7 @@ fn a_computed_column_follows_its_row() {
         assert_eq!(found(&mut session, &table, "by_total", &[Datum::Int(2 * (100 + 51))]), [51]);
         assert_eq!(found(&mut session, &table, "by_total", &[Datum::Null]).len(), 28);
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec_of().paths());
+        close_and_check(db, &disk, &spec_of().paths());
         let folder = tempfile::tempdir().unwrap();
         let files = files_of(&disk, &spec_of().paths(), folder.path());
         let mut read = rows_by_reader(&files, "orders");
@@ -113,8 +112,7 @@ fn a_computed_column_follows_its_row() {
         session.insert(&table, &order(5000, Some(7), 7)).unwrap();
         assert_eq!(found(&mut session, &table, "by_total", &[Datum::Int(49)]), [5000]);
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec_of().paths());
+        close_and_check(db, &disk, &spec_of().paths());
     }
 }
 
@@ -153,13 +151,12 @@ fn computed_columns_are_added_to_tables_with_rows() {
         session.add_column(&table, &ColumnSpec::new("twice", SqlType::BigInt)).unwrap();
         assert!(rows(&mut session, &table).iter().all(|(_, row)| row[2] == Datum::Null));
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec_of().paths());
+        close_and_check(db, &disk, &spec_of().paths());
     }
 }
 
 #[test]
-fn an_index_that_computes_does_not_take_what_it_cannot() {
+fn index_on_a_computed_column_refuses_values_it_cannot_compute() {
     let disk = MemDisk::new();
     let db = Database::create(&spec_of(), on(&disk)).unwrap();
     let mut session = db.session();
@@ -189,8 +186,7 @@ fn an_index_that_computes_does_not_take_what_it_cannot() {
     let imprecise = IndexSpec::new("by_half", &["half"]);
     assert!(matches!(session.create_index(&table, &imprecise), Err(Error::NotSupported { .. })));
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec_of().paths());
+    close_and_check(db, &disk, &spec_of().paths());
 }
 
 /// Ids of all rows that an index has.
@@ -207,7 +203,7 @@ fn indexed(session: &mut Session<'_>, table: &Table, index: &str) -> Vec<i32> {
 }
 
 #[test]
-fn a_filtered_index_has_the_rows_of_its_filter() {
+fn filtered_index_has_the_rows_of_its_filter() {
     for spec in [people("t"), people("t").clustered(IndexSpec::primary_key("pk", &["id"]))] {
         let disk = MemDisk::new();
         let db = Database::create(&spec_of(), on(&disk)).unwrap();
@@ -253,8 +249,7 @@ fn a_filtered_index_has_the_rows_of_its_filter() {
         let primary = IndexSpec { clustered: true, ..young.clone() };
         assert!(session.create_index(&table, &primary).is_err());
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec_of().paths());
+        close_and_check(db, &disk, &spec_of().paths());
         let db = reopen(&disk, &spec_of().paths());
         let mut session = db.session();
         let table = session.table("t").unwrap();
@@ -266,7 +261,6 @@ fn a_filtered_index_has_the_rows_of_its_filter() {
         session.drop_index(&table, "young").unwrap();
         session.drop_table(&table).unwrap();
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec_of().paths());
+        close_and_check(db, &disk, &spec_of().paths());
     }
 }

@@ -53,8 +53,7 @@ fn defaults_are_created_and_dropped_with_their_table() {
     session.create_table(&with_defaults("undone")).unwrap();
     session.rollback().unwrap();
     drop((session, table, dropped));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
     let expected = [("DF_id_kept", "((7))"), ("DF_name_kept", "('nobody')")];
     assert_eq!(defaults(&disk), expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
     let db = reopen(&disk, &spec.paths());

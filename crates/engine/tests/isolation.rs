@@ -111,7 +111,6 @@ fn concurrent_inserts_make_no_phantoms_in_serializable_ranges() {
             ended.unwrap();
         });
         drop(table);
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec.paths());
+        close_and_check(db, &disk, &spec.paths());
     }
 }

@@ -82,11 +82,6 @@ fn change_rows(session: &mut Session<'_>, name: &str, rng: &mut SplitMix64) -> R
     Ok(())
 }
 
-fn id_of(row: &Row) -> i32 {
-    let extentdb_types::Datum::Int(id) = row[0] else { panic!("no id") };
-    id
-}
-
 /// A database that worked until call number `calls`, and the disk that is left of it.
 fn killed(seed: u64, end: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk) -> (MemDisk, Paths) {
     let mut rng = SplitMix64::new(seed);
@@ -185,7 +180,7 @@ fn rows_after_a_power_cut_with_torn_pages_are_those_after_recovery() {
 /// A page that was formatted and written once, without a copy, torn between sectors of equal words
 /// and of zeros: its checksum holds. Found by the test above with more seeds.
 #[test]
-fn a_new_page_with_a_tear_that_its_checksum_does_not_see_is_made_anew() {
+fn new_page_torn_without_checksum_error_is_redone() {
     let (disk, paths) = killed(1101, &|disk, rng| disk.crash(rng));
     assert!(assert_same_rows(1101, &disk, &paths).is_some());
 }

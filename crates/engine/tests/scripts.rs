@@ -22,14 +22,14 @@ scripts! {
     constraints: cascade cascade_cycles cascade_moves_rows check disabled_index
         disabled_index_dependents foreign_key foreign_key_in_clustered_key foreign_key_of_heaps
         foreign_key_waits foreign_key_with_index no_action_after_cascade not_null_and_defaults
-        primary_key self_reference set_default set_null unique;
+        primary_key self_reference set_default set_null unique unique_index_of_heap;
     ddl: add_column alter_column alter_heap computed_columns drop_column filtered_and_included
         identity reused_name rollback schema_locks triggers truncate;
     deadlock: conversion cost doomed_victim foreign_key priority three_sessions two_sessions;
     isolation: dirty_read duplicate_keys end_of_index heap_with_index key_range_locks lost_update
         nonclustered_ranges nonrepeatable_read other_clustered_key own_inserts phantom
         serializable_heap uncommitted_key upgraded_reads write_skew;
-    locks: escalation intent_locks queue timeout update_locks;
+    locks: escalation intent_locks one_key queue timeout update_locks;
     transactions: crash forwarded_rows ghost_records rollback savepoints scans statement_rollback;
 }
 

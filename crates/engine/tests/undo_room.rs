@@ -101,8 +101,7 @@ fn a_rollback_in_a_full_filegroup_needs_no_page() {
     assert!(long_rows(&mut one) == made);
     assert_eq!(sizes(&db), before);
     drop((one, other));
-    db.close().unwrap();
-    assert_sound_on(&disk, &paths);
+    close_and_check(db, &disk, &paths);
 }
 
 #[test]
@@ -124,8 +123,7 @@ fn a_restart_in_a_full_filegroup_needs_no_page() {
         let db = reopen(&disk, &paths);
         assert!(long_rows(&mut db.session()) == made);
         assert_eq!(sizes(&db), before);
-        db.close().unwrap();
-        assert_sound_on(&disk, &paths);
+        close_and_check(db, &disk, &paths);
     }
 }
 
