@@ -165,7 +165,7 @@ fn assert_kept(found: &BTreeMap<(i32, i32), i32>, acknowledged: &BTreeSet<(i32, 
 }
 
 #[test]
-fn what_a_killed_process_had_acknowledged_is_there() {
+fn commits_of_a_killed_process_are_durable() {
     let rounds = std::env::var(ROUNDS).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5);
     let folder = tempfile::tempdir().unwrap();
     let spec = spec_in(folder.path());

@@ -106,6 +106,5 @@ fn reserved_extents_are_never_allocated_and_maps_stay_right() {
     let most = i32::try_from(free).unwrap() * 16;
     assert!((most - 16..=most).contains(&rows), "{rows} rows in {free} extents");
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
