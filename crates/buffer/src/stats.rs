@@ -80,12 +80,12 @@ pub(crate) struct Counters {
     pub(crate) syncs: AtomicU64,
     pub(crate) evictions: AtomicU64,
     pub(crate) free_list_stalls: AtomicU64,
-    turn: Mutex<Turn>,
+    turn: Mutex<ClockTurn>,
 }
 
 /// When the clock's hand passed the first frame.
 #[derive(Clone, Copy, Default)]
-struct Turn {
+struct ClockTurn {
     began: Duration,
     last: Duration,
 }

@@ -19,14 +19,26 @@ use crate::layout::{Cell, Compression, Level, RowLayout, cell};
 use crate::model::{AllocUnitKind, Rowset};
 use crate::pages::PageGetter;
 
-/// Object ids of the system tables that are read by name.
+/// Object ids of the system base tables. They are the same in every database and version.
 pub mod object {
     use extentdb_base::ObjectId;
 
+    /// Columns of rowsets, with their physical layout (2008 on).
+    pub const SYSRSCOLS: ObjectId = ObjectId(3);
+    /// Columns of rowsets (2005).
+    pub const SYSROWSETCOLUMNS: ObjectId = ObjectId(4);
+    /// Rowsets: heap and index partitions.
+    pub const SYSROWSETS: ObjectId = ObjectId(5);
+    /// Allocation units.
+    pub const SYSALLOCUNITS: ObjectId = ObjectId(7);
     /// Files, with their paths at creation.
     pub const SYSFILES1: ObjectId = ObjectId(8);
     /// Values attached to physical columns (2012 on).
     pub const SYSSEOBJVALUES: ObjectId = ObjectId(9);
+    /// Physical columns of rowsets (2005).
+    pub const SYSHOBTCOLUMNS: ObjectId = ObjectId(13);
+    /// Heaps and B-trees (2005).
+    pub const SYSHOBTS: ObjectId = ObjectId(15);
     /// Filegroups.
     pub const SYSPHFG: ObjectId = ObjectId(23);
     /// Files.
@@ -37,9 +49,9 @@ pub mod object {
     pub const SYSSCHOBJS: ObjectId = ObjectId(34);
     /// Columns and parameters.
     pub const SYSCOLPARS: ObjectId = ObjectId(41);
-    /// Types.
+    /// Extended properties.
     pub const SYSXPROPS: ObjectId = ObjectId(49);
-    /// User-defined and system types.
+    /// Types.
     pub const SYSSCALARTYPES: ObjectId = ObjectId(50);
     /// Parameters of partition functions.
     pub const SYSTYPEDSUBOBJS: ObjectId = ObjectId(51);

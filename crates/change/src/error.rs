@@ -2,7 +2,7 @@
 
 use extentdb_base::{AllocUnitId, PageId};
 use extentdb_format::log::Op;
-use extentdb_format::log::apply::Stop;
+use extentdb_format::log::apply::ApplyError;
 use extentdb_format::log::undo::NotUndone;
 
 /// Why a page is not changed, or a change not undone.
@@ -18,7 +18,7 @@ pub enum Error {
         /// The operation.
         op: Op,
         /// What is wrong.
-        source: Stop,
+        source: ApplyError,
     },
     /// A record that has no inverse.
     #[error(transparent)]

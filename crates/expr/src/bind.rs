@@ -16,9 +16,9 @@
 
 use extentdb_types::{Collation, SqlType};
 
-use crate::disk::Form;
+use crate::disk::StorageForm;
 use crate::error::CompileError;
-use crate::lane::{Kind, Reg};
+use crate::lane::{LaneKind, Reg};
 use crate::op::{Op, logic};
 use crate::program::{Constant, Environment};
 use crate::syntax::{Id, Node, Syntax};
@@ -72,7 +72,7 @@ pub(crate) type Bound<T = Value> = Result<T, CompileError>;
 pub(crate) struct Binder<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) inputs: Vec<usize>,
-    pub(crate) forms: Vec<(Reg, Form)>,
+    pub(crate) forms: Vec<(Reg, StorageForm)>,
     pub(crate) constants: Vec<(Reg, Constant)>,
     pub(crate) steps: Vec<(Op, Reg)>,
     pub(crate) lanes: u16,
@@ -244,7 +244,7 @@ impl<'a> Binder<'a> {
     /// The type of a value that is not the literal NULL, and whose values are looked at.
     fn sql(&self, value: &Value) -> Bound<SqlType> {
         match value.ty {
-            Ty::Sql(ty) if typing::kind(&ty) != Kind::Opaque => Ok(ty),
+            Ty::Sql(ty) if typing::kind(&ty) != LaneKind::Opaque => Ok(ty),
             Ty::Sql(ty) => self.unsupported(format!("a value of type {ty}")),
             Ty::Truth => self.unsupported("a condition where a value is expected"),
             Ty::Null => self.unsupported("NULL without a type"),
@@ -348,7 +348,7 @@ impl<'a> Binder<'a> {
             None => {
                 let reg = self.lane()?;
                 self.inputs.push(at);
-                self.forms.push((reg, Form::of(&ty)));
+                self.forms.push((reg, StorageForm::of(&ty)));
                 reg
             }
         };

@@ -32,7 +32,7 @@ pub(crate) struct Span {
 
 /// How values of a type are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LaneKind {
     Int,
     Wide,
     Float,
@@ -113,19 +113,19 @@ impl Lane {
     }
 
     /// Appends a NULL.
-    pub(crate) fn push_null(&mut self, kind: Kind) {
+    pub(crate) fn push_null(&mut self, kind: LaneKind) {
         self.push_state(kind, NULL);
     }
 
     /// Appends a row without value.
-    pub(crate) fn push_state(&mut self, kind: Kind, state: u8) {
+    pub(crate) fn push_state(&mut self, kind: LaneKind, state: u8) {
         self.state.push(state);
         match kind {
-            Kind::Int => self.ints.push(0),
-            Kind::Wide => self.wides.push(0),
-            Kind::Float => self.floats.push(0.0),
-            Kind::Bytes => self.spans.push(Span::default()),
-            Kind::Opaque => {}
+            LaneKind::Int => self.ints.push(0),
+            LaneKind::Wide => self.wides.push(0),
+            LaneKind::Float => self.floats.push(0.0),
+            LaneKind::Bytes => self.spans.push(Span::default()),
+            LaneKind::Opaque => {}
         }
     }
 

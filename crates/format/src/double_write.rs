@@ -202,8 +202,8 @@ fn directory_checksum(page: &PageBytes) -> u32 {
 }
 
 fn put(page: &mut PageBytes, at: usize, bytes: &[u8]) {
-    if let Some(place) = page.get_mut(at..at + bytes.len()) {
-        place.copy_from_slice(bytes);
+    if let Some(target) = page.get_mut(at..at + bytes.len()) {
+        target.copy_from_slice(bytes);
     }
 }
 

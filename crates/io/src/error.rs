@@ -12,7 +12,7 @@ pub enum Error {
     #[error("cannot {op} {}", path.display())]
     File {
         /// What was tried.
-        op: Op,
+        op: FileOp,
         /// The file.
         path: PathBuf,
         /// The reason the system gave.
@@ -22,7 +22,7 @@ pub enum Error {
     #[error("{op} of {bytes} bytes at offset {offset} in {} failed", path.display())]
     Transfer {
         /// Read or write.
-        op: Op,
+        op: FileOp,
         /// The file.
         path: PathBuf,
         /// First byte of the transfer.
@@ -69,7 +69,7 @@ pub enum Error {
     #[error("cannot {op} {}: the power is off", path.display())]
     PowerLost {
         /// What was tried.
-        op: Op,
+        op: FileOp,
         /// The file.
         path: PathBuf,
     },
@@ -90,7 +90,7 @@ impl Error {
 
 /// The operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Op {
+pub enum FileOp {
     /// Opening an existing file.
     Open,
     /// Making a new file.
@@ -113,19 +113,19 @@ pub enum Op {
     Rename,
 }
 
-impl fmt::Display for Op {
+impl fmt::Display for FileOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Op::Open => "open",
-            Op::Create => "create",
-            Op::Inspect => "inspect",
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Resize => "resize",
-            Op::Sync => "sync",
-            Op::Rename => "rename",
-            Op::Lock => "lock",
-            Op::Remove => "remove",
+            FileOp::Open => "open",
+            FileOp::Create => "create",
+            FileOp::Inspect => "inspect",
+            FileOp::Read => "read",
+            FileOp::Write => "write",
+            FileOp::Resize => "resize",
+            FileOp::Sync => "sync",
+            FileOp::Rename => "rename",
+            FileOp::Lock => "lock",
+            FileOp::Remove => "remove",
         })
     }
 }

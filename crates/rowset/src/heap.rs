@@ -66,11 +66,11 @@ pub struct Heap {
     unit: Arc<Unit>,
     shape: HeapShape,
     placement: Placement,
-    room: Arc<Room>,
+    room: Arc<HeapSpace>,
 }
 
 /// What is known of the room in a heap.
-struct Room {
+struct HeapSpace {
     appenders: Vec<Mutex<Appender>>,
     free: SharedFreeSpace,
     /// Held while pages are allocated: no session uses a chain that the catalog does not have yet,
@@ -82,7 +82,7 @@ impl Heap {
     /// A heap over its allocation unit.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: HeapShape, placement: Placement) -> Heap {
         let appenders = (0..APPENDERS).map(|_| Mutex::default()).collect();
-        let room = Room {
+        let room = HeapSpace {
             appenders,
             free: SharedFreeSpace::default(),
             coming: Mutex::new(()),
@@ -111,15 +111,15 @@ impl Heap {
     }
 
     /// The transaction that made this room has ended: others may use it.
-    pub fn give_back(&self, kept: ReservedRoom) {
-        self.room.free.lock().give_back(kept);
+    pub fn give_back(&self, reserved: ReservedRoom) {
+        self.room.free.lock().give_back(reserved);
     }
 
     /// An undo changed this page: its free space is no longer known.
     pub fn touched(&self, page: PageId) -> Result<(), Error> {
         let free_bytes = PageHeader::of(&*self.space.pool().read(page)?).free_bytes.get();
         let mut free = self.room.free.lock();
-        let room = free_bytes.saturating_sub(free.kept(page));
+        let room = free_bytes.saturating_sub(free.reserved(page));
         free.file(page, room);
         free.touch(page);
         Ok(())

@@ -22,7 +22,7 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability, Fill};
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::file::DataFile;
@@ -132,7 +132,13 @@ impl Space {
             ..FileHeaderModify::default()
         };
         let payload = Payload::FileHeaderModify(modify);
-        change(Link::Change(tx), &mut page, Op::FILE_HDR_MODIFY, Context::FILE_HEADER, payload)?;
+        change(
+            RecordOwner::Change(tx),
+            &mut page,
+            Op::FILE_HDR_MODIFY,
+            Context::FILE_HEADER,
+            payload,
+        )?;
         Ok(())
     }
 }

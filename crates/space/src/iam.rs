@@ -16,7 +16,7 @@ use extentdb_format::log::payload::space::HobtDelta;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::header::NEXT_AT;
 use extentdb_format::page::{PageHeader, PageType};
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::space::Space;
@@ -174,7 +174,7 @@ impl Space {
         format.iam_interval = Some(interval);
         format.previous_page = chain.iams.last().map_or(PageId::NONE, |iam| iam.id);
         change(
-            Link::Change(tx),
+            RecordOwner::Change(tx),
             &mut page,
             Op::FORMAT_PAGE,
             Context::IAM,
@@ -190,7 +190,7 @@ impl Space {
             let fixed = RowPart { offset_in_row: NEXT_AT, modify_size: 6, ..RowPart::default() };
             let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
             change(
-                Link::Change(tx),
+                RecordOwner::Change(tx),
                 &mut previous,
                 Op::MODIFY_HEADER,
                 Context::IAM,
@@ -243,7 +243,13 @@ impl Space {
             ..RowPart::default()
         };
         let modify = ModifyRow { fixed, before: &before, after, ..ModifyRow::default() };
-        change(Link::Change(tx), page, Op::MODIFY_ROW, Context::IAM, Payload::ModifyRow(modify))?;
+        change(
+            RecordOwner::Change(tx),
+            page,
+            Op::MODIFY_ROW,
+            Context::IAM,
+            Payload::ModifyRow(modify),
+        )?;
         Ok(())
     }
 
@@ -259,7 +265,7 @@ impl Space {
         let id = self.iam_for(tx, unit, chain, interval)?;
         let mut map = self.pool().write(id)?;
         let bit = extent.index - interval.extent().index;
-        self.set_map_bits(Link::Change(tx), &mut map, Context::IAM, bit, 1, true)?;
+        self.set_map_bits(RecordOwner::Change(tx), &mut map, Context::IAM, bit, 1, true)?;
         chain.extents += 1;
         Ok(())
     }
@@ -267,7 +273,7 @@ impl Space {
     /// Sets or clears a run of bits of a map page. They must all have the other value before.
     pub(crate) fn set_map_bits(
         &self,
-        link: Link<'_>,
+        link: RecordOwner<'_>,
         map: &mut extentdb_buffer::PageWriteGuard,
         context: Context,
         first: u32,

@@ -107,9 +107,9 @@ impl Decimal {
             if value > 999 {
                 return None;
             }
-            for (place, digit) in [value / 100, value / 10 % 10, value % 10].into_iter().enumerate()
+            for (index, digit) in [value / 100, value / 10 % 10, value % 10].into_iter().enumerate()
             {
-                let position = i32::try_from(group * 3 + place).ok()?;
+                let position = i32::try_from(group * 3 + index).ok()?;
                 // The first digit counts 10^exponent; digits after the scale must be the padding
                 // of a group.
                 let power = exponent - position + i32::from(scale);

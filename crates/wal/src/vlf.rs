@@ -224,12 +224,12 @@ mod tests {
 
     fn vlfs(sizes: &[u64]) -> Vec<Vlf> {
         let mut offset = 0x2000;
-        let place = |size: &u64| {
+        let layout = |size: &u64| {
             let vlf = Vlf { offset, header: unused(offset, *size) };
             offset += size;
             vlf
         };
-        sizes.iter().map(place).collect()
+        sizes.iter().map(layout).collect()
     }
 
     #[test]

@@ -10,6 +10,7 @@ use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
+use extentdb_catalog::system::object::SYSFILES1;
 use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
@@ -25,8 +26,6 @@ use crate::catalog::tables::Tables;
 use crate::catalog::units::Units;
 use crate::error::Error;
 
-/// `sysfiles1`: the only system table that is a heap.
-const SYSFILES1: ObjectId = ObjectId(8);
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
 

@@ -29,7 +29,7 @@ use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_space::{Counts, Unit};
 use extentdb_telemetry::Event;
-use extentdb_txn::{Link, log_time};
+use extentdb_txn::{RecordOwner, log_time};
 
 use crate::catalog::system_table::{SystemTable, bigint, int, number};
 use crate::database::Database;
@@ -380,7 +380,7 @@ impl Database {
             fixed.page.slot = slot;
             let payload = Payload::CountDelta(CountDelta { fixed });
             change(
-                Link::Alone(&self.transactions),
+                RecordOwner::Alone(&self.transactions),
                 page,
                 Op::COUNT_DELTA,
                 Context::CLUSTERED,
@@ -407,7 +407,7 @@ impl Database {
         fixed.page.slot = row.at.slot.0;
         let payload = Payload::CountDelta(CountDelta { fixed });
         change(
-            Link::Alone(&self.transactions),
+            RecordOwner::Alone(&self.transactions),
             &mut page,
             Op::COUNT_DELTA,
             Context::CLUSTERED,

@@ -6,7 +6,7 @@ use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitPlace, add_child, add_index, add_rowset, unit_row,
+    Child, ChildKind, SystemRows, UnitAnchor, add_child, add_index, add_rowset, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
@@ -348,7 +348,7 @@ impl StatementContext<'_> {
         let mut rows = SystemRows::new();
         add_rowset(definition, index, 0, &mut rows);
         self.insert_system_rows(&rows)?;
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
         self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
     }
 

@@ -9,7 +9,7 @@ use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::rowset_status;
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
+    Child, ChildKind, SystemRows, UnitAnchor, add_child, add_rowsets, add_table, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, TableDefinition, UnitDefinition};
 use extentdb_change::in_own_system;
@@ -279,7 +279,7 @@ impl StatementContext<'_> {
         children.iter().for_each(|child| add_child(child, created, &mut rows));
         add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
         let index = &definition.indexes[0];
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
         let names = rows.remove_entry("sysschobjs");
         let last = [("sysallocunits".to_owned(), vec![unit])].into_iter().chain(names);
         for (name, rows) in rows.into_iter().chain(last) {
@@ -475,7 +475,7 @@ impl StatementContext<'_> {
         let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
         let hobt = old.hobt();
         let group = old.group();
-        let row = unit_row(hobt, group, definition, &UnitPlace::default());
+        let row = unit_row(hobt, group, definition, &UnitAnchor::default());
         db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
         let none = extentdb_base::PageId::NONE;
         let first = none;

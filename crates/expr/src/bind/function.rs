@@ -3,7 +3,7 @@
 use extentdb_types::SqlType;
 
 use super::{Binder, Bound, Literal, Ty, Value};
-use crate::lane::Kind;
+use crate::lane::LaneKind;
 use crate::op::convert::How;
 use crate::op::{Op, arithmetic, digest, logic};
 use crate::syntax::Test;
@@ -142,7 +142,7 @@ impl Binder<'_> {
         };
         let mut value = self.emit(Op::Arithmetic(op), result)?;
         // Documents and practice disagree about the precision of the result.
-        value.is_settled = typing::kind(&ty) != Kind::Wide;
+        value.is_settled = typing::kind(&ty) != LaneKind::Wide;
         Ok(value)
     }
 
@@ -166,7 +166,7 @@ impl Binder<'_> {
             _ => return self.unsupported(format!("CEILING or FLOOR of {ty}")),
         };
         let mut value = self.emit(Op::Arithmetic(op), result)?;
-        value.is_settled = typing::kind(&ty) != Kind::Wide;
+        value.is_settled = typing::kind(&ty) != LaneKind::Wide;
         Ok(value)
     }
 
@@ -190,14 +190,14 @@ impl Binder<'_> {
             .and_then(power_of_ten);
         let Some(unit) = unit else { return self.unsupported("ROUND to more than 38 digits") };
         let op = match (typing::kind(&ty), i64::try_from(unit), typing::range(&result)) {
-            (Kind::Wide, ..) => arithmetic::Op::RoundWide { a: a.reg, unit, cut, precision },
-            (Kind::Int, Ok(unit), Some(range)) => {
+            (LaneKind::Wide, ..) => arithmetic::Op::RoundWide { a: a.reg, unit, cut, precision },
+            (LaneKind::Int, Ok(unit), Some(range)) => {
                 arithmetic::Op::RoundInt { a: a.reg, unit, cut, range }
             }
             _ => return self.unsupported("ROUND to more digits than the number has"),
         };
         let mut value = self.emit(Op::Arithmetic(op), result)?;
-        value.is_settled = typing::kind(&ty) != Kind::Wide;
+        value.is_settled = typing::kind(&ty) != LaneKind::Wide;
         Ok(value)
     }
 

@@ -3,7 +3,7 @@
 use extentdb_types::{Collation, SqlType};
 
 use super::{Binder, Bound, Label, Literal, Ty, Value};
-use crate::lane::Kind;
+use crate::lane::LaneKind;
 use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
 use crate::op::ascii::Encoding;
 use crate::op::{Op, compare, like, logic, text};
@@ -23,9 +23,9 @@ impl Binder<'_> {
             return Ok(value);
         }
         let op = match (typing::kind(&ty), typing::range(&ty)) {
-            (Kind::Wide, _) => arithmetic::Op::NegateWide { a: a.reg },
-            (Kind::Float, _) => arithmetic::Op::NegateFloat { a: a.reg },
-            (Kind::Int, Some(range)) if range.0 < 0 && !typing::is_clock(&ty) => {
+            (LaneKind::Wide, _) => arithmetic::Op::NegateWide { a: a.reg },
+            (LaneKind::Float, _) => arithmetic::Op::NegateFloat { a: a.reg },
+            (LaneKind::Int, Some(range)) if range.0 < 0 && !typing::is_clock(&ty) => {
                 arithmetic::Op::NegateInt { a: a.reg, range }
             }
             _ => return self.unsupported(format!("the negative of {ty}")),
@@ -307,19 +307,21 @@ impl Binder<'_> {
             return self.unsupported(format!("{ta} beside {tb}"));
         };
         // A text beside a decimal takes a precision of its own.
-        let is_open =
-            (typing::is_text(&ta) || typing::is_text(&tb)) && typing::kind(&common) == Kind::Wide;
+        let is_open = (typing::is_text(&ta) || typing::is_text(&tb))
+            && typing::kind(&common) == LaneKind::Wide;
         if is_open {
             return self.unsupported(format!("{ta} beside {tb}"));
         }
         let a = self.cast(a, common)?;
         let b = self.cast(b, common)?;
         let how = match typing::kind(&common) {
-            Kind::Int => compare::How::Int,
-            Kind::Wide => compare::How::Wide,
-            Kind::Float => compare::How::Float,
-            Kind::Bytes if common == SqlType::UniqueIdentifier => compare::How::Guid,
-            Kind::Bytes | Kind::Opaque => return self.unsupported(format!("{ta} beside {tb}")),
+            LaneKind::Int => compare::How::Int,
+            LaneKind::Wide => compare::How::Wide,
+            LaneKind::Float => compare::How::Float,
+            LaneKind::Bytes if common == SqlType::UniqueIdentifier => compare::How::Guid,
+            LaneKind::Bytes | LaneKind::Opaque => {
+                return self.unsupported(format!("{ta} beside {tb}"));
+            }
         };
         self.comparison(test, how, &a, &b)
     }

@@ -3,7 +3,7 @@
 use extentdb_types::SqlType;
 
 use super::{Binder, Bound, Label, Literal, Ty, Value};
-use crate::lane::Kind;
+use crate::lane::LaneKind;
 use crate::op::Op;
 use crate::op::ascii::{Encoding, Fold};
 use crate::op::text::{self, Casing};
@@ -94,9 +94,11 @@ impl Binder<'_> {
         let result = if ty.is_max() { SqlType::BigInt } else { SqlType::Int };
         let fixed = if ty == SqlType::Bit { Some(1) } else { ty.fixed_bytes() };
         let op = match (typing::kind(&ty), fixed) {
-            (Kind::Bytes, _) => text::Op::DataLength { a: a.reg },
+            (LaneKind::Bytes, _) => text::Op::DataLength { a: a.reg },
             // What a decimal takes depends on how it is stored.
-            (Kind::Wide, _) | (_, None) => return self.unsupported(format!("DATALENGTH of {ty}")),
+            (LaneKind::Wide, _) | (_, None) => {
+                return self.unsupported(format!("DATALENGTH of {ty}"));
+            }
             (_, Some(len)) => text::Op::FixedLength { a: a.reg, len: len as i64 },
         };
         self.emit(Op::Text(op), result)

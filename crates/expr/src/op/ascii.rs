@@ -161,11 +161,11 @@ impl<'a> Search<'a> {
         let last = units.checked_sub(self.pattern.len() / self.unit)?;
         (from..=last).find(|at| {
             let start = at * self.unit;
-            let place = self.text.get(start..start + self.pattern.len()).unwrap_or_default();
+            let window = self.text.get(start..start + self.pattern.len()).unwrap_or_default();
             if self.ignores_case {
-                place.eq_ignore_ascii_case(self.pattern)
+                window.eq_ignore_ascii_case(self.pattern)
             } else {
-                place == self.pattern
+                window == self.pattern
             }
         })
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Reading is strict: every digit, the style's own separators. The product accepts more; such a
-//! text is [`EvalError::Form`].
+//! text is [`EvalError::StorageForm`].
 
 use crate::calendar::{self, Clock, DAY, Moment, SECOND};
 use crate::error::{EvalError, Outcome};

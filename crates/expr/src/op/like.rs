@@ -87,9 +87,9 @@ impl Op {
                 (None, Some(_)) => return Ok(false),
                 _ => {}
             }
-            let Some((from, behind)) = last else { return Ok(false) };
-            (at, part) = (from + 1, behind);
-            last = Some((from + 1, behind));
+            let Some((from, after)) = last else { return Ok(false) };
+            (at, part) = (from + 1, after);
+            last = Some((from + 1, after));
         }
     }
 
@@ -164,18 +164,18 @@ fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<
         members = match members {
             [] if ranges.is_empty() => return None,
             [] => return Some(PatternElement::Set { ranges, is_negated }),
-            [from, b'-', to, behind @ ..] if *from != b'-' && *to != b'-' => {
+            [from, b'-', to, after @ ..] if *from != b'-' && *to != b'-' => {
                 ranges.push((*from, *to));
-                behind
+                after
             }
             [b'-'] if ranges.is_empty() => {
                 ranges.push((b'-', b'-'));
                 &[]
             }
             [b'-', ..] => return None,
-            [one, behind @ ..] => {
+            [one, after @ ..] => {
                 ranges.push((*one, *one));
-                behind
+                after
             }
         };
     }

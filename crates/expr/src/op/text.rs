@@ -7,7 +7,7 @@
 
 use crate::arena::{self, Arena};
 use crate::error::{EvalError, NULL, Outcome, VALUE};
-use crate::lane::{Kind, Lane, Lanes, Reg, Span, map, zip, zip3};
+use crate::lane::{Lane, LaneKind, Lanes, Reg, Span, map, zip, zip3};
 use crate::op::ascii::{Encoding, Fold, Search};
 
 /// Which letters change case, beyond ASCII.
@@ -313,7 +313,7 @@ fn first_unit(a: &Lane, arena: &Arena, encoding: Encoding, out: &mut Lane) {
     for (&state, &span) in a.state.iter().zip(&a.spans) {
         let text = arena.get(span);
         match (state, text.first(), text.get(1)) {
-            (VALUE, None, _) => out.push_null(Kind::Int),
+            (VALUE, None, _) => out.push_null(LaneKind::Int),
             (VALUE, Some(_), _) if encoding == Encoding::MultiByte && !text.is_ascii() => {
                 out.push::<i64>(Err(EvalError::Characters));
             }
@@ -324,7 +324,7 @@ fn first_unit(a: &Lane, arena: &Arena, encoding: Encoding, out: &mut Lane) {
                 out.push(if is_half { Err(EvalError::Characters) } else { Ok(i64::from(unit)) });
             }
             (VALUE, Some(&byte), _) => out.push(Ok(i64::from(byte))),
-            _ => out.push_state(Kind::Int, state),
+            _ => out.push_state(LaneKind::Int, state),
         }
     }
 }
@@ -333,9 +333,9 @@ fn character(a: &Lane, is_wide: bool, most: i64, arena: &mut Arena, out: &mut La
     out.clear();
     for (&state, &code) in a.state.iter().zip(&a.ints) {
         if state != VALUE {
-            out.push_state(Kind::Bytes, state);
+            out.push_state(LaneKind::Bytes, state);
         } else if !(0..=most).contains(&code) {
-            out.push_null(Kind::Bytes);
+            out.push_null(LaneKind::Bytes);
         } else {
             let bytes = (code as u16).to_le_bytes();
             out.push(arena.push(bytes.get(..if is_wide { 2 } else { 1 }).unwrap_or_default()));
@@ -350,9 +350,9 @@ fn replicate((a, count): (&Lane, &Lane), limit: Option<u16>, arena: &mut Arena, 
     for ((&a_state, &span), (&count_state, &count)) in operands {
         let worst = a_state.max(count_state);
         match worst {
-            VALUE if count < 0 => out.push_null(Kind::Bytes),
+            VALUE if count < 0 => out.push_null(LaneKind::Bytes),
             VALUE => out.push(arena.build(|arena, to| repeat(arena.get(span), count, limit, to))),
-            _ => out.push_state(Kind::Bytes, worst),
+            _ => out.push_state(LaneKind::Bytes, worst),
         }
     }
 }
@@ -377,19 +377,19 @@ fn stuff(
 ) {
     out.clear();
     let texts = a.state.iter().zip(&a.spans).zip(with.state.iter().zip(&with.spans));
-    let places = start.state.iter().zip(&start.ints).zip(len.state.iter().zip(&len.ints));
-    for ((a, with), (start, len)) in texts.zip(places) {
+    let ranges = start.state.iter().zip(&start.ints).zip(len.state.iter().zip(&len.ints));
+    for ((a, with), (start, len)) in texts.zip(ranges) {
         // NULL as replacement is no NULL result but not certain enough to say what it is.
         let worst = *a.0.max(start.0).max(len.0);
         let units = (a.1.len as usize / encoding.unit()) as i64;
         if worst != VALUE {
-            out.push_state(Kind::Bytes, worst);
+            out.push_state(LaneKind::Bytes, worst);
         } else if *with.0 == NULL {
             out.push::<Span>(Err(EvalError::Form));
         } else if *with.0 != VALUE {
-            out.push_state(Kind::Bytes, *with.0);
+            out.push_state(LaneKind::Bytes, *with.0);
         } else if *start.1 <= 0 || *start.1 > units || *len.1 < 0 {
-            out.push_null(Kind::Bytes);
+            out.push_null(LaneKind::Bytes);
         } else {
             out.push(arena.build(|arena, to| {
                 let text = arena.get(*a.1);

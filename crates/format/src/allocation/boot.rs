@@ -211,7 +211,7 @@ impl BootRecord {
             self.len.write(target);
         }
         for run in &self.residue {
-            let start = usize::from(run.place);
+            let start = usize::from(run.index);
             if let Some(target) = out.get_mut(start..start + run.bytes.len()) {
                 target.copy_from_slice(&run.bytes);
             }
@@ -247,9 +247,9 @@ fn residue_of(record: &[u8]) -> Vec<Residue> {
 fn runs_of(gap: &[u8], offset: usize) -> impl Iterator<Item = Residue> {
     let mut at = offset;
     gap.split(|byte| *byte == 0).filter_map(move |bytes| {
-        let place = at as u16;
+        let index = at as u16;
         at += bytes.len() + 1;
-        (!bytes.is_empty()).then(|| Residue { place, bytes: bytes.to_vec() })
+        (!bytes.is_empty()).then(|| Residue { index, bytes: bytes.to_vec() })
     })
 }
 

@@ -107,7 +107,7 @@ macro_rules! file_header {
 
             /// The disk form of a column; empty when it is not set.
             fn column(&self, index: u16) -> Vec<u8> {
-                if let Some(residue) = self.residue.iter().find(|residue| residue.place == index) {
+                if let Some(residue) = self.residue.iter().find(|residue| residue.index == index) {
                     return residue.bytes.clone();
                 }
                 match index {
@@ -234,7 +234,7 @@ impl FileHeader {
         for index in 0..record.var_count().min(COLUMNS_MAX) {
             let Some(column) = record.var(index) else { break };
             if !column.bytes.is_empty() && !header.set_column(index, column.bytes) {
-                header.residue.push(Residue { place: index, bytes: column.bytes.to_vec() });
+                header.residue.push(Residue { index, bytes: column.bytes.to_vec() });
             }
         }
         (header, record.fault())
@@ -244,7 +244,7 @@ impl FileHeader {
     pub fn to_record(&self) -> Vec<u8> {
         let mut record = RecordBuilder::data(RecordKind::Primary, FIXED_END);
         record.fixed(4, &self.fixed.to_le_bytes()).columns(self.column_count);
-        let last_residue = self.residue.iter().map(|residue| residue.place + 1).max().unwrap_or(0);
+        let last_residue = self.residue.iter().map(|residue| residue.index + 1).max().unwrap_or(0);
         for index in 0..self.column_count.max(last_residue).min(COLUMNS_MAX) {
             record.var(&self.column(index), false);
         }
@@ -352,7 +352,7 @@ impl<'a> FileHeaderView<'a> {
     }
 
     /// Where the file id lies on the page; `None` when the record does not have it.
-    pub fn file_id_place(self) -> Option<Range<usize>> {
+    pub fn file_id_range(self) -> Option<Range<usize>> {
         let record = Record::parse_data(self.record_bytes());
         let bytes = record.var(FILE_ID).filter(|var| var.bytes.len() == size_of::<u16>())?.bytes;
         let start = (bytes.as_ptr() as usize).checked_sub(self.page.as_ptr() as usize)?;
@@ -394,9 +394,9 @@ impl<'a> FileHeaderView<'a> {
             faults.push(FileHeaderFault::ColumnCount { found: header.column_count });
         }
         let known = |index| FileHeader::COLUMNS.iter().any(|(known, _)| *known == index);
-        let lengths = header.residue.iter().filter(|residue| known(residue.place));
+        let lengths = header.residue.iter().filter(|residue| known(residue.index));
         faults.extend(
-            lengths.map(|r| FileHeaderFault::ColumnLength { index: r.place, found: r.bytes.len() }),
+            lengths.map(|r| FileHeaderFault::ColumnLength { index: r.index, found: r.bytes.len() }),
         );
         let expected = self.page_header().page_id().file.0;
         if let Some(found) = header.file_id.filter(|found| *found != expected) {

@@ -254,9 +254,9 @@ impl Volume {
         let mut fields = self.fields;
         let kind = TextKind::from_byte(fields.header.string_type);
         let mut filler = Filler::new(to, kind, size_of::<VolumeFields>())?;
-        fields.device = filler.text_in_place(&self.device)?;
-        fields.volume = filler.text_in_place(&self.volume)?;
-        fields.machine = filler.text_in_place(&self.machine)?;
+        fields.device = filler.text_at(&self.device)?;
+        fields.volume = filler.text_at(&self.volume)?;
+        fields.machine = filler.text_at(&self.machine)?;
         finish_block(filler, fields.header, fields.as_bytes())
     }
 }

@@ -100,8 +100,8 @@ impl<'s> Redo<'s> {
         self.units.insert(part.alloc_unit());
         let id = part.page;
         let begins = record.header().op == Op::FORMAT_PAGE;
-        let is_anew = begins && format == FormatPage::Anew;
-        if is_anew {
+        let formats_anew = begins && format == FormatPage::Anew;
+        if formats_anew {
             // The state of the old page does not apply to the new one.
             self.unchanged.remove(&id);
             self.changed.remove(&id);
@@ -120,7 +120,7 @@ impl<'s> Redo<'s> {
             return Ok(());
         }
         let mut page = PageBuf::zeroed();
-        if !is_anew
+        if !formats_anew
             && let Err(why) = self.load(id, &mut page)
             && !begins
         {

@@ -50,7 +50,7 @@ pub use resource::Resource;
 pub use wait::Timeout;
 
 use deadlock::Frozen;
-use escalate::Held;
+use escalate::OwnerLocks;
 use report::DeadlockObserver;
 use resource::FastHash;
 use table::{Answer, Shard};
@@ -62,7 +62,7 @@ const SHARDS: usize = 32;
 /// All locks of a database.
 pub struct LockManager {
     shards: Vec<Mutex<Shard>>,
-    owners: Vec<Mutex<HashMap<XactId, Held, FastHash>>>,
+    owners: Vec<Mutex<HashMap<XactId, OwnerLocks, FastHash>>>,
     waits: Arc<Waits>,
     clock: Arc<dyn Clock>,
     observer: OnceLock<Arc<dyn DeadlockObserver>>,
@@ -230,7 +230,7 @@ impl LockManager {
     /// afterwards.
     pub fn acquire(&self, request: LockRequest) -> Result<LockMode, LockError> {
         let LockRequest { owner, resource, mode, table, .. } = request;
-        let is_covered = |held: &Held| held.is_covered(table, &resource, mode);
+        let is_covered = |held: &OwnerLocks| held.is_covered(table, &resource, mode);
         if resource.is_fine() && self.held_by(owner).get(&owner).is_some_and(is_covered) {
             return Ok(mode);
         }
@@ -421,7 +421,7 @@ impl LockManager {
     }
 
     /// The lists of some owners, `owner`'s among them.
-    fn held_by(&self, owner: XactId) -> MutexGuard<'_, HashMap<XactId, Held, FastHash>> {
+    fn held_by(&self, owner: XactId) -> MutexGuard<'_, HashMap<XactId, OwnerLocks, FastHash>> {
         lock(&self.owners[shard_of(owner)])
     }
 }

@@ -105,7 +105,7 @@ pub(super) enum Doubt {
     /// Weights other than the primary one.
     Ties,
     /// Its place; that it has a primary weight is certain.
-    Place,
+    Position,
     /// Everything.
     All,
 }
@@ -168,7 +168,7 @@ fn doubt(bits: u8) -> Doubt {
     match bits & 3 {
         0 => Doubt::None,
         1 => Doubt::Ties,
-        2 => Doubt::Place,
+        2 => Doubt::Position,
         _ => Doubt::All,
     }
 }
@@ -258,7 +258,7 @@ impl Tailoring {
                 break;
             }
             let len = usize::from(DATA[at + 8]);
-            if (1..len).all(|place| text(place) == Some(half(at + 2 * place))) {
+            if (1..len).all(|index| text(index) == Some(half(at + 2 * index))) {
                 return Some((Entry::read(at + 9), len));
             }
         }

@@ -235,16 +235,16 @@ fn first_rows(
     table: &Table,
     count: usize,
 ) -> anyhow::Result<Vec<Address>> {
-    let mut places = Vec::new();
+    let mut rids = Vec::new();
     session.scan(table, &mut |at, _| {
-        places.push(at);
-        if places.len() < count {
+        rids.push(at);
+        if rids.len() < count {
             std::ops::ControlFlow::Continue(())
         } else {
             std::ops::ControlFlow::Break(())
         }
     })?;
-    Ok(places)
+    Ok(rids)
 }
 
 /// Opens the database as it was left, which recovers it, and closes it. What that had to do, and

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use extentdb_reader::Database;
 use serde_json::{Value, json};
 
-use super::outcome::{Loss, Outcome};
+use super::outcome::{ExportOutcome, Loss};
 use super::select::SelectArgs;
 use super::table::{Exported, Report};
 
@@ -48,7 +48,7 @@ pub(super) struct Export<'a> {
     pub(super) format: &'static str,
     pub(super) select: &'a SelectArgs,
     /// Reasons that hold for all tables.
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a ExportOutcome,
     pub(super) entries: &'a [Entry],
 }
 

@@ -18,8 +18,8 @@ fn a_written_boot_page_reads_back() {
         let mut boot = record(len);
         boot.alloc_unit_next = (len >= 744).then_some(0x100_0000_001f);
         boot.residue = vec![
-            Residue { place: 10, bytes: vec![1, 2] },
-            Residue { place: len - 1, bytes: vec![3] },
+            Residue { index: 10, bytes: vec![1, 2] },
+            Residue { index: len - 1, bytes: vec![3] },
         ];
         let mut page = [0xee; 8192];
         write_boot(&mut page, PageId::BOOT, &boot, &PageStamp::default());

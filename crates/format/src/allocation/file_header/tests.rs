@@ -70,9 +70,9 @@ fn columns_of_unknown_meaning_or_length_are_kept() {
     let mut header = header();
     header.file_id = None;
     header.residue = vec![
-        Residue { place: 2, bytes: vec![1, 0, 0] },
-        Residue { place: 29, bytes: vec![8; 5] },
-        Residue { place: 54, bytes: vec![9] },
+        Residue { index: 2, bytes: vec![1, 0, 0] },
+        Residue { index: 29, bytes: vec![8; 5] },
+        Residue { index: 54, bytes: vec![9] },
     ];
     let page = page_of(&header);
     let view = FileHeaderView::new(&page);

@@ -133,6 +133,10 @@ fixed_part! {
 }
 
 impl BlockHeader {
+    /// Offset of the block's size.
+    pub(crate) const SIZE_AT: usize = 0x6;
+    /// Offset of the LSN of the first record.
+    pub(crate) const LSN_AT: usize = 0xc;
     /// Flag bit that is always set.
     pub const FLAG_ALWAYS: u16 = 0x0001;
     /// Flag bit of a block with checksum.

@@ -204,9 +204,9 @@ fn a_log_without_a_block_ends_where_it_would_begin() {
 #[test]
 fn stale_blocks_behind_the_end_belong_to_an_earlier_use() {
     let mut log = TestLog::new().vlf(7, 0x80, &[512, 512]);
-    for (place, size) in [(0x2600, 512), (0x2800, 1024)] {
-        let stale = log.block(4, 0x40, place, size);
-        let at = 0x2000 + place as usize;
+    for (position, size) in [(0x2600, 512), (0x2800, 1024)] {
+        let stale = log.block(4, 0x40, position, size);
+        let at = 0x2000 + position as usize;
         log.bytes[at..at + stale.len()].copy_from_slice(&stale);
     }
     assert_eq!(log.chain(), ["7:10", "7:11", "end at 7:12: never written"]);

@@ -71,7 +71,7 @@ fn ranges() -> DeadlockReport {
 
 struct Known;
 
-impl Names for Known {
+impl LockNames for Known {
     fn database(&self) -> Option<u16> {
         Some(6)
     }
