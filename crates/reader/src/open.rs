@@ -324,7 +324,8 @@ pub struct Database {
 
 impl Database {
     /// Opens the files or backup as a restart of the server would ([`OpenedFiles::restarted`]) and
-    /// reads the catalog. Whether the rows are those of the database: [`shortfall`](Self::shortfall).
+    /// reads the catalog. Whether the rows are those of the database:
+    /// [`shortfall`](Self::shortfall).
     ///
     /// # Errors
     /// As [`OpenedFiles::open`]; or the primary file is missing, or the catalog cannot be read at

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The offsets of the columns are read from `sysrscols` as a [`RowLayout`]; how long the fixed
-//! parts are, and how many columns the null bitmaps count, follows from them (`docs/format/record.md`):
+//! parts are, and how many columns the null bitmaps count, follows from them
+//! (`docs/format/record.md`):
 //!
 //! - leaf records have a null bitmap exactly when the columns have leaf null bits; it counts up to
 //!   the highest one

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A report has the facts that the lock manager knows; names and sessions come from [`LockNames`].
-//! The texts leave out addresses and counters that only SQL Server has. Where it prints the address of
-//! a structure to identify a transaction across lines, the id of the transaction is printed.
+//! The texts leave out addresses and counters that only SQL Server has. Where it prints the address
+//! of a structure to identify a transaction across lines, the id of the transaction is printed.
 
 mod graph;
 mod list;
