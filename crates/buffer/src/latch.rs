@@ -35,11 +35,11 @@ use extentdb_telemetry::{WaitType, Waits};
 pub enum LatchMode {
     /// Keep: the page must not be evicted.
     Kp,
-    /// Share: read.
+    /// Shared: any number of readers.
     Sh,
     /// Update: read, and keep other writers out.
     Up,
-    /// Exclusive: change.
+    /// Exclusive: one owner, which may change the bytes.
     Ex,
     /// Destroy: give the frame to another page.
     Dt,
@@ -48,9 +48,9 @@ pub enum LatchMode {
 /// Where waits for latches are counted, and by which clock.
 #[derive(Clone)]
 pub struct WaitAccounts {
-    /// The sums.
+    /// Where waits are counted.
     pub waits: Arc<Waits>,
-    /// The time.
+    /// Measures how long a wait takes.
     pub clock: Arc<dyn Clock>,
 }
 

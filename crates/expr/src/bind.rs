@@ -35,7 +35,6 @@ mod text_function;
 pub(crate) enum Ty {
     /// The literal NULL, which takes any type.
     Null,
-    /// A condition.
     Truth,
     Sql(SqlType),
 }

@@ -181,7 +181,7 @@ impl Lanes {
     }
 }
 
-/// A representation.
+/// A representation of values in a lane.
 pub(crate) trait Element: Copy + Default {
     fn of(lane: &Lane) -> &[Self];
     fn of_mut(lane: &mut Lane) -> &mut Vec<Self>;

@@ -18,7 +18,6 @@ use std::str::CharIndices;
 
 use crate::error::CompileError;
 
-/// Longest expression.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
 /// A token and where it begins.
@@ -34,7 +33,6 @@ pub(crate) enum TokenKind {
     Word(String),
     /// A name in brackets or double quotes.
     Quoted(String),
-    /// Digits only.
     Integer(String),
     /// Digits and a point.
     Decimal(String),

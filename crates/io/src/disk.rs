@@ -140,13 +140,13 @@ pub enum Fill {
 /// What was done to a file since it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DiskCounters {
-    /// Reads.
+    /// Read calls, of any length.
     pub reads: u64,
-    /// Bytes read.
+    /// Bytes that read calls returned.
     pub bytes_read: u64,
     /// Writes, those of fills included.
     pub writes: u64,
-    /// Bytes written.
+    /// Bytes handed to write calls.
     pub bytes_written: u64,
     /// Writes that asked the device to be durable on their own, without a flush.
     pub fua_writes: u64,

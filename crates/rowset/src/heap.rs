@@ -60,7 +60,7 @@ pub enum Placement {
     ByPfs,
 }
 
-/// A heap.
+/// A heap over an allocation unit: rows by RID.
 pub struct Heap {
     space: Arc<Space>,
     unit: Arc<Unit>,
@@ -140,7 +140,6 @@ impl std::fmt::Debug for Heap {
     }
 }
 
-/// A RID.
 fn rid(page: PageId, slot: u16) -> Rid {
     Rid::new(page, slot)
 }

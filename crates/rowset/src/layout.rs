@@ -156,7 +156,7 @@ impl RowShape {
         })
     }
 
-    /// The columns.
+    /// Columns with their offsets, as in `sysrscols`.
     pub fn layout(&self) -> &RowLayout {
         &self.layout
     }

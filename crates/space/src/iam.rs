@@ -28,11 +28,11 @@ const CHAIN_MAX: usize = 32_767 * 8_404;
 /// What belongs to a unit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Owned {
-    /// IAM pages.
+    /// Number of IAM pages.
     pub iams: usize,
     /// Single pages of mixed extents.
     pub singles: Vec<PageId>,
-    /// Uniform extents.
+    /// Uniform extents of the unit.
     pub extents: Vec<Extent>,
 }
 

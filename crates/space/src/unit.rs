@@ -21,11 +21,11 @@ use crate::error::Error;
 /// What `sysallocunits` says about a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitDescription {
-    /// Its id.
+    /// Id of the unit.
     pub id: AllocUnitId,
-    /// Its rowset.
+    /// Rowset that the unit belongs to.
     pub hobt: HobtId,
-    /// Its filegroup.
+    /// Filegroup that its pages come from.
     pub group: i16,
     /// `pgfirst`: the leftmost leaf, or a page of the heap.
     pub first: PageId,
@@ -33,7 +33,7 @@ pub struct UnitDescription {
     pub root: PageId,
     /// `pgfirstiam`.
     pub first_iam: PageId,
-    /// Its size.
+    /// Pages used, reserved and with data.
     pub counts: Counts,
 }
 
@@ -112,7 +112,7 @@ impl Unit {
         }
     }
 
-    /// Its id.
+    /// Id of the unit.
     pub fn id(&self) -> AllocUnitId {
         self.id
     }
@@ -133,12 +133,12 @@ impl Unit {
         [self.id, AllocUnitId::from_header(object, index)].into_iter().chain(old)
     }
 
-    /// Its rowset.
+    /// Rowset that the unit belongs to.
     pub fn hobt(&self) -> HobtId {
         self.hobt
     }
 
-    /// Its filegroup.
+    /// Filegroup that its pages come from.
     pub fn group(&self) -> i16 {
         self.group
     }

@@ -28,9 +28,9 @@ use crate::sql_type::SqlType;
 /// A value of a key column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyValue<'a> {
-    /// NULL.
+    /// NULL, less than every value.
     Null,
-    /// A bit.
+    /// A bit, 0 before 1.
     Bit(bool),
     /// The disk form of a value.
     Bytes(&'a [u8]),

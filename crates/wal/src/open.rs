@@ -68,7 +68,7 @@ pub enum OnDamage {
 /// An opened log.
 #[derive(Debug)]
 pub struct OpenedLog {
-    /// The log.
+    /// The log, ready to append.
     pub log: Log,
     /// What was lost by an emergency cut.
     pub lost: Option<Lost>,

@@ -31,7 +31,7 @@ const COLUMNS: u16 = 47;
 pub struct LogSpec {
     /// Number of the file in its database, 2 for the first log file.
     pub file_id: FileId,
-    /// Logical name.
+    /// Logical name of the log file.
     pub logical_name: String,
     /// Size; rounded up to pages, at least [`MIN_LOG_BYTES`].
     pub bytes: u64,

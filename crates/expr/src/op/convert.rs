@@ -70,7 +70,7 @@ pub(crate) enum How {
         range: Range,
     },
     ToReal,
-    /// Between clocks.
+    /// Between date and time types.
     Clock {
         from: Clock,
         to: Clock,

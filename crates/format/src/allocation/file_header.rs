@@ -141,7 +141,7 @@ file_header! {
     5 max_size: u32,
     /// Growth, see [`growth`](Self::growth).
     6 growth: u32,
-    /// 0.
+    /// 0 in all files seen.
     7 perf: u32,
     /// `BackupLsn`.
     8 backup_lsn: Lsn,

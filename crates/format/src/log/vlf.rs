@@ -58,7 +58,7 @@ const MAX_PROBES: usize = 1 << 16;
 fixed_part! {
     /// The header of a VLF.
     pub struct VlfHeader from 0x0 {
-        /// AB hex.
+        /// AB in every VLF that was used.
         0x0 signature: u8,
         /// 00, 40 or 80 hex; flipped by each new use.
         0x1 parity: u8,

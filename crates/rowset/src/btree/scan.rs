@@ -29,7 +29,7 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// All keys.
+    /// The range without bounds.
     pub fn all() -> KeyRange {
         KeyRange::default()
     }

@@ -425,7 +425,7 @@ impl Tree {
         Ok((!has_room).then_some(PendingRecord { slot, row }))
     }
 
-    /// MODIFY_HEADER.
+    /// Logs and applies a change of the page header.
     fn log_header(
         &self,
         sys: &mut Transaction,

@@ -23,9 +23,9 @@ use extentdb_base::sync::{Mutex, MutexGuard, lock};
 /// Room that a transaction made on a page; others may use it when the transaction has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReservedRoom {
-    /// The page.
+    /// Page whose room is reserved.
     pub page: PageId,
-    /// Bytes.
+    /// Reserved bytes; an undo may need all of them.
     pub bytes: u16,
 }
 

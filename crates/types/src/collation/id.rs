@@ -89,19 +89,19 @@ impl Collation {
         self.0 & IGNORE_CASE != 0 && !self.is_binary()
     }
 
-    /// AI.
+    /// Accent-insensitive (`AI`).
     #[must_use]
     pub fn ignores_accents(self) -> bool {
         self.0 & IGNORE_ACCENTS != 0 && !self.is_binary()
     }
 
-    /// Not KS.
+    /// Not kanatype-sensitive (no `KS`).
     #[must_use]
     pub fn ignores_kana(self) -> bool {
         self.0 & IGNORE_KANA != 0 && !self.is_binary()
     }
 
-    /// Not WS.
+    /// Not width-sensitive (no `WS`).
     #[must_use]
     pub fn ignores_width(self) -> bool {
         self.0 & IGNORE_WIDTH != 0 && !self.is_binary()

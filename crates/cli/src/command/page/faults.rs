@@ -29,7 +29,6 @@ pub(super) struct PageFault {
     pub(super) slot: Option<u16>,
     /// The byte of the page, where it has one.
     pub(super) byte_offset: Option<usize>,
-    /// The sentence.
     pub(super) what: String,
 }
 
