@@ -77,6 +77,10 @@ const UP: u64 = 1 << 40;
 const EX: u64 = 1 << 41;
 const DT: u64 = 1 << 42;
 const QUEUED: u64 = 1 << 43;
+const _: () = assert!(
+    SH_HOLDERS & (SH_ONE - 1) == 0 && SH_HOLDERS < UP,
+    "the counts of KP and SH holders do not run into one another, nor into the bits"
+);
 /// Turns of looking again before a task parks: about the time that an SH holder needs to read a
 /// record.
 const SPINS: u32 = if cfg!(shuttle) { 0 } else { 40 };

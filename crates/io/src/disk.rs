@@ -102,15 +102,7 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Fills `buf` from `offset`; a file that ends before is [`Error::EndOfFile`].
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let read = self.read_at(offset, buf)?;
-        if read == buf.len() {
-            return Ok(());
-        }
-        Err(Error::EndOfFile {
-            path: self.path().to_path_buf(),
-            offset,
-            bytes: buf.len(),
-            read,
-        })
+        Error::unless_whole(self.path(), offset, buf.len(), read)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error of the operating system, or a file that is not the expected one. Always names the file.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +76,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// [`Error::EndOfFile`] when fewer bytes were read than requested.
+    pub(crate) fn unless_whole(
+        path: &Path,
+        offset: u64,
+        bytes: usize,
+        read: usize,
+    ) -> Result<(), Error> {
+        if read == bytes {
+            return Ok(());
+        }
+        Err(Error::EndOfFile { path: path.to_owned(), offset, bytes, read })
+    }
+
     /// Is there no room: on the disk, in the quota, or in the largest file there can be?
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};

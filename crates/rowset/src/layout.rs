@@ -29,6 +29,7 @@ mod tests;
 mod write;
 
 use extentdb_base::PageId;
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_catalog::layout::{ColumnOffset, Compression, Level, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_catalog::table::RowsetLayout;
@@ -38,8 +39,6 @@ use extentdb_types::SqlType;
 use crate::error::Error;
 use fixed::FixedKey;
 
-/// The longest row, by public documentation.
-pub const ROW_BYTES_MAX: usize = 8060;
 /// The most bytes in the key columns of an index, by public documentation of the versions up to
 /// 2014.
 pub const KEY_BYTES_MAX: usize = 900;

@@ -239,12 +239,13 @@ impl std::fmt::Debug for DataFile {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use extentdb_base::sync::thread;
 
     use super::*;
 
-    fn file(pages: u32) -> DataFile {
+    /// A data file of `pages` pages, none of them free.
+    pub(crate) fn file(pages: u32) -> DataFile {
         let growth = Growth::Pages(0);
         let name = String::new();
         DataFile::new(FileDescription {

@@ -1,6 +1,7 @@
 //! CREATE and DROP INDEX: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
@@ -11,7 +12,7 @@ use extentdb_catalog::table::describe::{
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::btree::{Fill, Sorter};
-use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
+use extentdb_rowset::layout::KEY_BYTES_MAX;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 use extentdb_types::SqlType;

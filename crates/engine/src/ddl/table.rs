@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, read, write};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
@@ -16,7 +17,6 @@ use extentdb_change::in_own_system;
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
-use extentdb_rowset::layout::ROW_BYTES_MAX;
 use extentdb_space::{Counts, Freed, Unit, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
@@ -526,11 +526,7 @@ const ROOM_FOR_BACK_POINTER: usize = 12;
 
 /// Rows must fit a page, and those of heaps their way back when they move.
 pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
-    let most = if is_heap {
-        extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER
-    } else {
-        ROW_BYTES_MAX
-    };
+    let most = if is_heap { ROW_BYTES_MAX + ROOM_FOR_BACK_POINTER } else { ROW_BYTES_MAX };
     if longest as usize > most {
         Err(Unsupported::RowBytes { bytes: longest }.into())
     } else {

@@ -45,8 +45,6 @@ pub enum CollationVersion {
 impl Collation {
     /// `SQL_Latin1_General_CP1_CI_AS`, the most common default.
     pub const SQL_LATIN1_GENERAL_CP1_CI_AS: Collation = Collation(0x3400_D008);
-    /// `Latin1_General_CI_AS_KS_WS`, used by `char` columns of the system base tables.
-    pub const LATIN1_GENERAL_CI_AS_KS_WS: Collation = Collation(0x0000_1008);
 
     /// Language index, the lowest byte.
     #[must_use]
