@@ -114,7 +114,7 @@ pub(crate) const VALUE: u8 = 0;
 pub(crate) const NULL: u8 = 1;
 
 /// One row's result inside an operator.
-pub(crate) type Outcome<T> = Result<T, EvalError>;
+pub(crate) type EvalResult<T> = Result<T, EvalError>;
 
 impl EvalError {
     const ALL: [EvalError; 12] = [

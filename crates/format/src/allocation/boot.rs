@@ -197,7 +197,8 @@ boot_record! {
     /// `dbi_svcBrokerOptions`: 0 or 1.
     708 broker_options: u32,
     /// `dbi_AuIdNext`: the next allocation unit id, shifted right by 16. Absent in 611.
-    /// In the second sector: a write that changes it can tear the page. Logged, as `next_object_id`.
+    /// In the second sector: a write that changes it can tear the page. Logged, as
+    /// `next_object_id`.
     736 alloc_unit_next: Option<u64>,
     /// A constant of the template, 706 and later.
     1452 template_lsn: Option<Lsn>,

@@ -27,10 +27,10 @@
 //! Sizes are pages. `size` and `min_size` are not kept up when a file grows by itself: the length
 //! of the file counts.
 //!
-//! What a crash can tear: the record spans sectors, and every rewrite moves it. In a data file page 0
-//! is written like any other page: copied first, then in place, so that a torn header is repaired
-//! (`buffer::double_write`). In a log file it is written once, and synced before the first block:
-//! a log with a torn header has never been used.
+//! What a crash can tear: the record spans sectors, and every rewrite moves it. In a data file
+//! page 0 is written like any other page: copied first, then in place, so that a torn header is
+//! repaired (`buffer::double_write`). In a log file it is written once, and synced before the first
+//! block: a log with a torn header has never been used.
 //!
 //! Presence and lengths observed in data and log files of versions 539 to 904; the meaning of
 //! columns 18, 19, 22, 38, 39 and 41 to 45 is from the names that DBCC prints, in their order

@@ -53,7 +53,7 @@ use deadlock::Frozen;
 use escalate::OwnerLocks;
 use report::DeadlockObserver;
 use resource::FastHash;
-use table::{Answer, Shard};
+use table::{Answer, Release, Shard};
 use wait::{WaitSlot, WaitState};
 
 /// Shards of the table and of the owners' lists.
@@ -255,7 +255,7 @@ impl LockManager {
             .held_by(owner)
             .get(&owner)
             .is_some_and(|held| held.resources.contains_key(&resource));
-        if is_listed && self.shard(&resource).release(owner, resource, false, now) {
+        if is_listed && self.shard(&resource).release(owner, resource, Release::One, now) {
             self.forget(owner, resource);
         }
     }
@@ -265,7 +265,7 @@ impl LockManager {
         let held = self.held_by(owner).remove(&owner).unwrap_or_default();
         let now = self.clock.monotonic();
         for resource in held.resources.keys() {
-            self.shard(resource).release(owner, *resource, true, now);
+            self.shard(resource).release(owner, *resource, Release::All, now);
         }
     }
 
@@ -288,7 +288,7 @@ impl LockManager {
         };
         for resource in fine {
             let now = self.clock.monotonic();
-            self.shard(&resource).release(owner, resource, true, now);
+            self.shard(&resource).release(owner, resource, Release::All, now);
         }
         self.escalations.fetch_add(1, Ordering::Relaxed);
         true
