@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_written_run_by_run_each_at_its_place() {
+    fn copies_are_written_run_by_run_each_at_its_offset() {
         let mut buffer = vec![0; 6 * PAGE_BYTES];
         buffer.chunks_mut(PAGE_BYTES).zip(1_u8..).for_each(|(copy, number)| copy.fill(number));
         let runs = runs_of(&[7, 8, 3, 20, 21], &buffer);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_guessed() {
+    fn an_uncertain_partition_is_none() {
         let unknown = PartitionFunction { is_known: false, ..function(true, &[10]) };
         assert_eq!(unknown.partition_of(&Datum::Int(1)), None);
         assert_eq!(unknown.partition_of(&Datum::Null), None);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused_with_its_place() {
+    fn what_is_no_token_is_refused_with_its_position() {
         for (text, at) in
             [("1 + 'x", 4), ("[a", 0), ("1e", 0), ("12ab", 0), ("$", 0), ("0xG", 0), ("1 ? 2", 2)]
         {

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_form_says_what_the_key_is() {
+    fn a_fixed_form_gives_the_bytes_of_the_key() {
         let types = [
             SqlType::TinyInt,
             SqlType::SmallInt,

@@ -33,7 +33,7 @@ fn template_rows_fit_their_tables() {
 /// Examples of the format description: the fixed places of the tables that a reader must know by
 /// heart.
 #[test]
-fn bootstrap_tables_have_their_fixed_places() {
+fn bootstrap_tables_have_their_fixed_offsets() {
     let tables = tables();
     let column_offset = |table: &str, column: &str| {
         let table = tables.iter().find(|t| t.name == table).unwrap();
@@ -50,7 +50,7 @@ fn bootstrap_tables_have_their_fixed_places() {
 
 /// As in files of versions 706 to 904.
 #[test]
-fn the_table_of_stored_defaults_has_its_known_places() {
+fn the_table_of_stored_defaults_has_its_known_offsets() {
     let tables = later_tables(DEFAULT_COLLATION).unwrap();
     let [table] = tables.as_slice() else { panic!("one table") };
     let layout = table.layout(&table.indexes[0]);
@@ -64,7 +64,7 @@ fn the_table_of_stored_defaults_has_its_known_places() {
 }
 
 #[test]
-fn altered_columns_keep_their_places_and_are_marked() {
+fn altered_columns_keep_their_offsets_and_are_marked() {
     let mut table = tables().remove(0);
     table.kind = ObjectType::USER_TABLE;
     table.columns = ["a", "b", "c", "d"].map(|name| column(name, SqlType::Int, true)).to_vec();

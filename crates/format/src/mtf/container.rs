@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_told_by_magic_and_version() {
+    fn the_form_is_recognized_by_magic_and_version() {
         assert_eq!(ContainerForm::of(b"TAPE"), ContainerForm::None);
         assert_eq!(
             ContainerForm::of(b"MSSQLBAK\x02\0\0\0"),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_goes_and_comes_back_the_same() {
+    fn a_row_is_forwarded_and_moved_back_unchanged() {
         let shape = HeapShape { pminlen: 8, variable_columns: 3 };
         let mut builder = RecordBuilder::data(RecordKind::Primary, 8);
         builder.fixed(4, &[1, 2, 3, 4]).columns(5).null(3).null(5).var(b"one", false);

@@ -217,7 +217,7 @@ mod tests {
 
     /// A row that is shortened and rolled back to a savepoint, again and again, in one transaction.
     #[test]
-    fn more_can_be_kept_back_than_a_page_has() {
+    fn more_can_be_reserved_than_a_page_has() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
         let reserved = ReservedRoom { page, bytes: 7000 };
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_kept_back_is_filed_when_it_is_given_back() {
+    fn reserved_room_is_filed_when_it_is_released() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
         let reserved = ReservedRoom { page, bytes: 200 };
