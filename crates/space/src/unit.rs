@@ -34,12 +34,12 @@ pub struct UnitDescription {
     /// `pgfirstiam`.
     pub first_iam: PageId,
     /// Pages used, reserved and with data.
-    pub counts: Counts,
+    pub counts: UnitCounts,
 }
 
 /// How large a unit is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct UnitCounts {
     /// Rows of its rowset.
     pub rows: i64,
     /// `pcdata`: pages of rows, leaf pages of an index.
@@ -210,10 +210,10 @@ impl Unit {
     }
 
     /// Its size, and how often that changed since it was opened.
-    pub fn counts(&self) -> (Counts, u64) {
+    pub fn counts(&self) -> (UnitCounts, u64) {
         let changes = self.changes.load(Ordering::Acquire);
         let of = |counter: &AtomicI64| counter.load(Ordering::Acquire);
-        let counts = Counts {
+        let counts = UnitCounts {
             rows: of(&self.rows),
             data: of(&self.data),
             used: of(&self.used),
@@ -223,7 +223,7 @@ impl Unit {
     }
 
     /// Sets counters that were recomputed.
-    pub fn set_counts(&self, counts: Counts) {
+    pub fn set_counts(&self, counts: UnitCounts) {
         self.rows.store(counts.rows, Ordering::Release);
         self.data.store(counts.data, Ordering::Release);
         self.used.store(counts.used, Ordering::Release);

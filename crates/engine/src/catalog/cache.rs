@@ -17,7 +17,7 @@ use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
 use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
-use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
+use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
@@ -287,7 +287,7 @@ fn description(unit: &AllocUnit, rows: i64) -> UnitDescription {
         first: unit.first_page,
         root: unit.root,
         first_iam: unit.first_iam,
-        counts: Counts {
+        counts: UnitCounts {
             rows: if unit.kind == AllocUnitKind::InRow { rows } else { 0 },
             data: unit.pages_data,
             used: unit.pages_used,

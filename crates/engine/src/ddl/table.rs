@@ -17,7 +17,7 @@ use extentdb_change::in_own_system;
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
-use extentdb_space::{Counts, Freed, Unit, UnitDescription};
+use extentdb_space::{Freed, Unit, UnitCounts, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 
@@ -368,7 +368,7 @@ impl StatementContext<'_> {
             first: none,
             root: none,
             first_iam: none,
-            counts: Counts::default(),
+            counts: UnitCounts::default(),
         }));
         write(&self.db().catalog.created_units).insert(unit.id());
         self.db().catalog.units.add(unit.clone());
@@ -481,7 +481,7 @@ impl StatementContext<'_> {
         let first = none;
         let root = none;
         let first_iam = none;
-        let counts = Counts::default();
+        let counts = UnitCounts::default();
         let unit = Arc::new(Unit::new(&UnitDescription {
             id,
             hobt,

@@ -48,7 +48,7 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
 fn description(id: AllocUnitId) -> extentdb_space::UnitDescription {
     let none = PageId::NONE;
     let group = 1;
-    let counts = extentdb_space::Counts::default();
+    let counts = extentdb_space::UnitCounts::default();
     let hobt = extentdb_base::HobtId(0);
     extentdb_space::UnitDescription {
         id,
