@@ -166,7 +166,7 @@ impl<'a> Lexer<'a> {
         if number.bytes().any(|byte| byte.is_ascii_digit()) {
             Ok(TokenKind::Money(number.to_owned()))
         } else {
-            Err(syntax("a number behind $", at))
+            Err(syntax("a number after $", at))
         }
     }
 

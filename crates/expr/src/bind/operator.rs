@@ -173,7 +173,7 @@ impl Binder<'_> {
         let ty = self.sql(value)?;
         match typing::digits(&ty) {
             Some(digits) => Ok(digits),
-            None => self.unsupported(format!("{ty} beside a decimal")),
+            None => self.unsupported(format!("{ty} with a decimal")),
         }
     }
 
@@ -216,7 +216,7 @@ impl Binder<'_> {
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
         let (Some(ca), Some(cb)) = (ta.collation(), tb.collation()) else {
-            return self.unsupported(format!("{ta} beside {tb}"));
+            return self.unsupported(format!("{ta} with {tb}"));
         };
         let (collation, label) = match a.label.cmp(&b.label) {
             std::cmp::Ordering::Greater => (ca, a.label),
@@ -308,13 +308,13 @@ impl Binder<'_> {
             return self.comparison(test, compare::How::Binary, &a, &b);
         }
         let Some(common) = typing::common(&ta, &tb) else {
-            return self.unsupported(format!("{ta} beside {tb}"));
+            return self.unsupported(format!("{ta} with {tb}"));
         };
         // A text beside a decimal takes a precision of its own.
         let is_open = (typing::is_text(&ta) || typing::is_text(&tb))
             && typing::kind(&common) == LaneKind::Wide;
         if is_open {
-            return self.unsupported(format!("{ta} beside {tb}"));
+            return self.unsupported(format!("{ta} with {tb}"));
         }
         let a = self.cast(a, common)?;
         let b = self.cast(b, common)?;
@@ -324,7 +324,7 @@ impl Binder<'_> {
             LaneKind::Float => compare::How::Float,
             LaneKind::Bytes if common == SqlType::UniqueIdentifier => compare::How::Guid,
             LaneKind::Bytes | LaneKind::Opaque => {
-                return self.unsupported(format!("{ta} beside {tb}"));
+                return self.unsupported(format!("{ta} with {tb}"));
             }
         };
         self.comparison(test, how, &a, &b)
@@ -460,7 +460,7 @@ impl Binder<'_> {
         }
         match typing::common(&first.0, &second.0) {
             Some(common) => Ok((common, first.1)),
-            None => self.unsupported(format!("{} beside {}", a.0, b.0)),
+            None => self.unsupported(format!("{} with {}", a.0, b.0)),
         }
     }
 }
