@@ -109,8 +109,7 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
 fn split(words: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
     let Some((last, files)) = words.split_last() else { bail!("no file was given") };
     let text = last.to_string_lossy();
-    let id =
-        text.parse().map_err(|error| anyhow!("{text}: {error}; it must follow the files"))?;
+    let id = text.parse().map_err(|error| anyhow!("{text}: {error}; it must follow the files"))?;
     Ok((files.to_vec(), id))
 }
 
