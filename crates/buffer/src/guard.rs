@@ -78,12 +78,10 @@ impl Fixed {
         }
     }
 
-    /// The frame.
     pub(crate) fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &PageBytes {
         // SAFETY: the latch is held in SH, UP or EX while `self` lives, and the reference borrows

@@ -27,7 +27,9 @@ use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::verify;
-use extentdb_io::{Chunk, ChunkReader, Error as IoError, Op, Piece, Pieces, ReadAt, ReadMode};
+use extentdb_io::{
+    Chunk, ChunkPiece, ChunkPieces, ChunkReader, Error as IoError, FileOp, ReadAt, ReadMode,
+};
 use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 use crate::audit::{Auditor, Subject};
@@ -303,7 +305,7 @@ impl<'s> Scan<'s> {
     /// What one worker does.
     fn work<F: Collector>(
         &self,
-        pieces: &mut Pieces<'_>,
+        pieces: &mut ChunkPieces<'_>,
         collector: F,
     ) -> Result<(Partial, F), Overlap> {
         let mut worker = Worker {
@@ -361,7 +363,7 @@ struct Worker<'w, F> {
 }
 
 impl<F: Collector> Worker<'_, F> {
-    fn piece(&mut self, piece: &Piece<'_>) -> Result<(), Overlap> {
+    fn piece(&mut self, piece: &ChunkPiece<'_>) -> Result<(), Overlap> {
         let Some(maps) = self.scan.plan.maps.get(piece.file) else { return Ok(()) };
         let first = (piece.offset / PAGE_BYTES as u64) as u32;
         let pages = (piece.bytes / PAGE_BYTES) as u32;
@@ -644,7 +646,7 @@ impl ReadAt for FileOfSource<'_> {
             Err(error) => {
                 let path = self.file.path.clone();
                 let source = std::io::Error::other(error);
-                Err(IoError::Transfer { op: Op::Read, path, offset, bytes, source })
+                Err(IoError::Transfer { op: FileOp::Read, path, offset, bytes, source })
             }
         }
     }

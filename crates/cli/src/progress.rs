@@ -55,7 +55,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts counting.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         mode: ProgressMode,

@@ -5,7 +5,7 @@ mod unsupported;
 use std::path::PathBuf;
 
 use extentdb_base::{FileId, Lsn, ObjectId, OfflineCause, PageId};
-use extentdb_format::log::apply::Stop;
+use extentdb_format::log::apply::ApplyError;
 use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
 use extentdb_types::collation::UncertainCharacter;
@@ -144,7 +144,7 @@ pub enum Error {
         /// Its page.
         page: PageId,
         /// Why.
-        source: Stop,
+        source: ApplyError,
     },
     /// The catalog contradicts itself, or misses something.
     #[error("the catalog: {what}")]

@@ -11,7 +11,7 @@ use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_space::Freed;
-use extentdb_txn::Kind;
+use extentdb_txn::TransactionKind;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
 use extentdb_types::Datum;
 
@@ -71,7 +71,8 @@ impl<'d> Session<'d> {
 
     fn begin_named(&mut self, name: &str) {
         if self.context.tx.is_none() {
-            self.context.tx = Some(self.context.db().transactions.begin(Kind::User, name));
+            self.context.tx =
+                Some(self.context.db().transactions.begin(TransactionKind::User, name));
         }
     }
 

@@ -14,7 +14,7 @@ use extentdb_format::allocation::bitmap::{MapKind, MapView};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_io::MemDisk;
 use extentdb_space::Unit;
-use extentdb_txn::{Kind, Transaction};
+use extentdb_txn::{Transaction, TransactionKind};
 use support::*;
 
 const FILE: FileId = FileId(1);
@@ -87,7 +87,7 @@ fn fill_until(db: &Database, session: &mut Session<'_>, left: usize) -> Extent {
 
 /// A page for a unit, claimed by a system transaction that stays open.
 fn claim(db: &Database, unit: &Unit) -> (Transaction, PageId) {
-    let mut tx = db.space().transactions().begin(Kind::System, "claim");
+    let mut tx = db.space().transactions().begin(TransactionKind::System, "claim");
     let page = db.space().allocate_page(&mut tx, unit).unwrap();
     (tx, page)
 }

@@ -10,7 +10,7 @@ use extentdb_check::{Control, LogUse, Options as CheckOptions, Verdict};
 use extentdb_engine::{Database, Paths};
 use extentdb_io::MemDisk;
 use extentdb_reader::recover::{RecoverOptions, Recovered, Recovery, recover};
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use support::*;
 
 /// The files of a disk in a folder, and what the checker says of them.
@@ -22,7 +22,7 @@ fn check_copy(disk: &MemDisk, paths: &Paths) -> (extentdb_check::Report, usize, 
         to
     });
     let files: Vec<_> = files.collect();
-    let opened = Opened::open(&files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(&files, &OpenOptions::default()).unwrap();
     let Ok(Recovery::Redone(recovered)) = recover(&opened, &RecoverOptions::default()) else {
         panic!("the log was not used");
     };

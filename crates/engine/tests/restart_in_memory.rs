@@ -14,7 +14,7 @@ use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{Database, Error, IndexSpec, Options, Paths, Row, Session, TableSpec};
 use extentdb_io::MemDisk;
-use extentdb_reader::{Database as Reader, LogState, OpenOptions, Opened, TornRepair};
+use extentdb_reader::{Database as Reader, LogState, OpenOptions, OpenedFiles, TornRepair};
 use support::*;
 
 /// Seeds of each test; `EXTENTDB_RESTARTS` runs more.
@@ -228,7 +228,7 @@ fn the_log_of_another_database_is_refused_by_name_and_ids() {
 /// Spoils a page in place whose copy the area of the database holds.
 fn tear_one(disk: &MemDisk, paths: &Paths, folder: &Path) -> Option<(Vec<PathBuf>, PageId)> {
     let files = put_into(folder, disk, paths);
-    let opened = Opened::open(&files, &OpenOptions::default()).ok()?;
+    let opened = OpenedFiles::open(&files, &OpenOptions::default()).ok()?;
     let area = folder.join(format!("{}.dw", paths.data[0].file_name()?.to_str()?));
     let bytes = std::fs::read(area).ok()?;
     let images = bytes.as_chunks::<8192>().0.iter().skip(2);
@@ -255,8 +255,9 @@ fn a_torn_page_is_read_from_the_area_of_these_files_and_of_no_others() {
         tear_one(&disk, &paths, folder.path())
     });
     let (files, id) = torn.expect("a page with a copy");
-    let open =
-        || Opened::open(&files, &OpenOptions::default()).unwrap().restarted(&Default::default());
+    let open = || {
+        OpenedFiles::open(&files, &OpenOptions::default()).unwrap().restarted(&Default::default())
+    };
     let opened = open().unwrap();
     let TornRepair::Used { area, pages } = &opened.restart().torn else { panic!("used") };
     assert!(pages.contains(&id), "{id} of {pages:?}");
@@ -279,11 +280,11 @@ fn a_database_that_an_engine_has_open_is_in_use() {
     let spec = extentdb_engine::DatabaseSpec::new("busy", folder.path(), 4 << 20);
     let db = Database::create(&spec, Options::default()).unwrap();
     let files = [spec.paths().data[0].clone(), spec.paths().log];
-    let opened = Opened::open(&files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(&files, &OpenOptions::default()).unwrap();
     let found = opened.in_use().expect("in use");
     assert!(found.to_string().contains("a running engine holds a lock on it"), "{found}");
     db.close().unwrap();
-    let opened = Opened::open(&files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(&files, &OpenOptions::default()).unwrap();
     assert_eq!(opened.in_use(), None);
     assert_eq!(opened.restarted(&Default::default()).unwrap().restart().log, LogState::Closed);
 }

@@ -24,20 +24,20 @@ pub const ALLOCATIONS: u32 = 8192;
 /// A file as recalculation sees it, in list order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileFill {
-    /// File id.
+    /// Id of the data file.
     pub file: FileId,
-    /// Logical name.
+    /// Logical name of the file.
     pub name: String,
-    /// Free extents.
+    /// Number of free extents.
     pub free: u32,
-    /// Skip target.
+    /// Skip target: extents taken from others before this file's turn.
     pub target: u32,
 }
 
 /// A recalculation of the skip targets. Prints as trace flag 1165 does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recalculation {
-    /// Database.
+    /// Name of the database.
     pub database: String,
     /// The files in list order.
     pub files: Vec<FileFill>,

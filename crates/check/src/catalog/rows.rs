@@ -51,16 +51,21 @@ impl Table {
                 object::SYSISCOLS,
                 &["object_id", "index_id", "index_column_id"],
             ),
-            Table::Partitions => table("partitions", "sysrowsets", ObjectId(5), &["partition_id"]),
+            Table::Partitions => {
+                table("partitions", "sysrowsets", object::SYSROWSETS, &["partition_id"])
+            }
             Table::RowsetColumns => table(
                 "system_internals_partition_columns",
                 "sysrscols",
-                ObjectId(3),
+                object::SYSRSCOLS,
                 &["partition_id", "partition_column_id"],
             ),
-            Table::AllocationUnits => {
-                table("allocation_units", "sysallocunits", ObjectId(7), &["allocation_unit_id"])
-            }
+            Table::AllocationUnits => table(
+                "allocation_units",
+                "sysallocunits",
+                object::SYSALLOCUNITS,
+                &["allocation_unit_id"],
+            ),
             Table::Schemas => table("schemas", "sysclsobjs", object::SYSCLSOBJS, &["schema_id"]),
             Table::Types => {
                 table("types", "sysscalartypes", object::SYSSCALARTYPES, &["user_type_id"])

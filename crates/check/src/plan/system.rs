@@ -34,8 +34,13 @@ const LATCH: &str = "SH";
 /// Deeper than any tree.
 const LEVELS_MAX: usize = 40;
 /// Tables that describe the others, besides sysallocunits; the last three exist up to 2005.
-const CRITICAL: [ObjectId; 5] = [ObjectId(5), ObjectId(3), ObjectId(4), ObjectId(13), ObjectId(15)];
-const SYSALLOCUNITS_OBJECT: ObjectId = ObjectId(7);
+const CRITICAL: [ObjectId; 5] = [
+    object::SYSROWSETS,
+    object::SYSRSCOLS,
+    object::SYSROWSETCOLUMNS,
+    object::SYSHOBTCOLUMNS,
+    object::SYSHOBTS,
+];
 
 /// The first version with pages of 8 KiB (SQL Server 7.0): no boot page can say less.
 const OLDEST_VERSION: u16 = 515;
@@ -105,7 +110,7 @@ impl Prelude<'_> {
 
     /// The catalog, when it can be read. Sets `is_fatal` when it cannot be trusted.
     pub(super) fn read_catalog(&mut self, boot: &BootRecord) -> (Bootstrap, Option<Catalog>) {
-        self.walk_chain(SYSALLOCUNITS_OBJECT, SYSALLOCUNITS, boot.first_sys_indexes, PageId::BOOT);
+        self.walk_chain(object::SYSALLOCUNITS, SYSALLOCUNITS, boot.first_sys_indexes, PageId::BOOT);
         let pages = CheckedPages::new(self.source);
         let bootstrap = Bootstrap::load(&pages, boot.first_sys_indexes);
         for object in CRITICAL {

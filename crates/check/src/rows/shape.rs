@@ -19,9 +19,10 @@
 //!   follow no catalog.
 //! - A length that the page itself expects: then it is the catalog that is not understood.
 
-use extentdb_base::ObjectId;
 use extentdb_catalog::Catalog;
 use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
+/// The only base table whose rows do not follow the layout in its catalog.
+pub(crate) use extentdb_catalog::system::object::SYSFILES1;
 
 use super::column::ColumnPlan;
 use super::page::{PageRows, Row};
@@ -30,8 +31,6 @@ use crate::finding::Findings;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit};
 
-/// The only base table whose rows are written by another hand than its catalog.
-pub(crate) const SYSFILES1: ObjectId = ObjectId(8);
 /// SQL Server 2012 was the first to add a NOT NULL column without rewriting all rows.
 const ADDS_NOT_NULL_SINCE: u16 = 706;
 

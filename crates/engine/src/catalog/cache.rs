@@ -12,13 +12,14 @@ use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
+use extentdb_catalog::system::object::SYSFILES1;
 use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
 use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
-use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
+use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
@@ -27,8 +28,6 @@ use crate::catalog::tables::Tables;
 use crate::catalog::units::Units;
 use crate::error::Error;
 
-/// `sysfiles1`: the only system table that is a heap.
-const SYSFILES1: ObjectId = ObjectId(8);
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
 
@@ -290,7 +289,7 @@ fn description(unit: &AllocUnit, rows: i64) -> UnitDescription {
         first: unit.first_page,
         root: unit.root,
         first_iam: unit.first_iam,
-        counts: Counts {
+        counts: UnitCounts {
             rows: if unit.kind == AllocUnitKind::InRow { rows } else { 0 },
             data: unit.pages_data,
             used: unit.pages_used,

@@ -15,7 +15,7 @@ use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::checksum;
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::{DiskFile, Durability};
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 
@@ -144,6 +144,6 @@ pub(crate) fn take(
         ..ModifyRow::default()
     };
     let payload = Payload::ModifyRow(modify);
-    change(Link::Change(tx), &mut page, Op::MODIFY_ROW, Context::BOOT_PAGE, payload)?;
+    change(RecordOwner::Change(tx), &mut page, Op::MODIFY_ROW, Context::BOOT_PAGE, payload)?;
     Ok(value)
 }

@@ -27,9 +27,9 @@ use extentdb_format::log::payload::space::{
 };
 use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_space::{Counts, Unit};
+use extentdb_space::{Unit, UnitCounts};
 use extentdb_telemetry::Event;
-use extentdb_txn::{Link, log_time};
+use extentdb_txn::{RecordOwner, log_time};
 
 use crate::catalog::system_table::{SystemTable, bigint, int, number};
 use crate::database::Database;
@@ -60,7 +60,7 @@ pub(crate) struct Checkpoints {
     running: Mutex<()>,
     last: Mutex<Last>,
     /// Counters of units as the catalog has them, and the number of changes they were read at.
-    counted: Mutex<BTreeMap<AllocUnitId, (Counts, u64)>>,
+    counted: Mutex<BTreeMap<AllocUnitId, (UnitCounts, u64)>>,
     /// The newest record that a backup of the log has; zero = none.
     backed_up: Mutex<Lsn>,
     /// Pages of the files as the catalog has them.
@@ -366,7 +366,7 @@ impl Database {
         Ok(())
     }
 
-    fn write_counts_of(&self, unit: &Arc<Unit>, counts: Counts) -> Result<(), Error> {
+    fn write_counts_of(&self, unit: &Arc<Unit>, counts: UnitCounts) -> Result<(), Error> {
         let cell = |value, row_offset| CountCell { value, row_offset, bytes: 8 };
         let cells = [
             cell(counts.data, PCDATA_AT),
@@ -380,7 +380,7 @@ impl Database {
             fixed.page.slot = slot;
             let payload = Payload::CountDelta(CountDelta { fixed });
             change(
-                Link::Alone(&self.transactions),
+                RecordOwner::Alone(&self.transactions),
                 page,
                 Op::COUNT_DELTA,
                 Context::CLUSTERED,
@@ -407,7 +407,7 @@ impl Database {
         fixed.page.slot = row.at.slot.0;
         let payload = Payload::CountDelta(CountDelta { fixed });
         change(
-            Link::Alone(&self.transactions),
+            RecordOwner::Alone(&self.transactions),
             &mut page,
             Op::COUNT_DELTA,
             Context::CLUSTERED,

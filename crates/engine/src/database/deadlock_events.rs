@@ -7,7 +7,7 @@ use extentdb_base::sync::{Arc, RwLock, Weak, read};
 use extentdb_base::{HobtId, ObjectId};
 use extentdb_telemetry::{Event, EventSink};
 use extentdb_txn::lock::Resource;
-use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, Names};
+use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, LockNames};
 
 use crate::catalog::table::Table;
 use crate::catalog::tables::Tables;
@@ -47,7 +47,7 @@ impl DeadlockObserver for Deadlocks {
     }
 }
 
-impl Names for Deadlocks {
+impl LockNames for Deadlocks {
     fn table(&self, id: ObjectId) -> Option<String> {
         let name = |table: &Table| format!("{}.{}.{}", self.database, table.schema(), table.name());
         self.find(|table| (table.id() == id).then(|| name(table)))

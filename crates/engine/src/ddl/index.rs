@@ -1,17 +1,18 @@
 //! CREATE and DROP INDEX: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitPlace, add_child, add_index, add_rowset, unit_row,
+    Child, ChildKind, SystemRows, UnitAnchor, add_child, add_index, add_rowset, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::btree::{Fill, Sorter};
-use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
+use extentdb_rowset::layout::KEY_BYTES_MAX;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 use extentdb_types::SqlType;
@@ -349,7 +350,7 @@ impl StatementContext<'_> {
         let mut rows = SystemRows::new();
         add_rowset(definition, index, 0, &mut rows);
         self.insert_system_rows(&rows)?;
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
         self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
     }
 

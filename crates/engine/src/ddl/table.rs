@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, read, write};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::rowset_status;
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitPlace, add_child, add_rowsets, add_table, unit_row,
+    Child, ChildKind, SystemRows, UnitAnchor, add_child, add_rowsets, add_table, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, TableDefinition, UnitDefinition};
 use extentdb_change::in_own_system;
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
-use extentdb_rowset::layout::ROW_BYTES_MAX;
-use extentdb_space::{Counts, Freed, Unit, UnitDescription};
+use extentdb_space::{Freed, Unit, UnitCounts, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 
@@ -279,7 +279,7 @@ impl StatementContext<'_> {
         children.iter().for_each(|child| add_child(child, created, &mut rows));
         add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
         let index = &definition.indexes[0];
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitPlace::default());
+        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
         let names = rows.remove_entry("sysschobjs");
         let last = [("sysallocunits".to_owned(), vec![unit])].into_iter().chain(names);
         for (name, rows) in rows.into_iter().chain(last) {
@@ -368,7 +368,7 @@ impl StatementContext<'_> {
             first: none,
             root: none,
             first_iam: none,
-            counts: Counts::default(),
+            counts: UnitCounts::default(),
         }));
         write(&self.db().catalog.created_units).insert(unit.id());
         self.db().catalog.units.add(unit.clone());
@@ -480,13 +480,13 @@ impl StatementContext<'_> {
         let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
         let hobt = old.hobt();
         let group = old.group();
-        let row = unit_row(hobt, group, definition, &UnitPlace::default());
+        let row = unit_row(hobt, group, definition, &UnitAnchor::default());
         db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
         let none = extentdb_base::PageId::NONE;
         let first = none;
         let root = none;
         let first_iam = none;
-        let counts = Counts::default();
+        let counts = UnitCounts::default();
         let unit = Arc::new(Unit::new(&UnitDescription {
             id,
             hobt,
@@ -531,11 +531,7 @@ const ROOM_FOR_BACK_POINTER: usize = 12;
 
 /// Rows must fit a page, and those of heaps their way back when they move.
 pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
-    let most = if is_heap {
-        extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER
-    } else {
-        ROW_BYTES_MAX
-    };
+    let most = if is_heap { ROW_BYTES_MAX + ROOM_FOR_BACK_POINTER } else { ROW_BYTES_MAX };
     if longest as usize > most {
         Err(Unsupported::RowBytes { bytes: longest }.into())
     } else {

@@ -88,14 +88,17 @@ impl<'r> Range<'r> {
 
     fn keys(&self, index: &Index, storage: &Storage) -> Result<KeyRange, Error> {
         let prefix = |values: &[Datum<'_>]| index.prefix(&index.sought(&storage.columns, values)?);
-        let mut keys = KeyRange::all();
-        if let Bound::Included(values) | Bound::Excluded(values) = self.from {
-            keys = keys.not_before(&prefix(values)?, matches!(self.from, Bound::Excluded(_)));
-        }
-        if let Bound::Included(values) | Bound::Excluded(values) = self.to {
-            keys = keys.not_behind(&prefix(values)?, matches!(self.to, Bound::Excluded(_)));
-        }
-        Ok(keys)
+        let bound = |bound: Bound<&[Datum<'_>]>| {
+            Ok::<_, Error>(match bound {
+                Bound::Included(values) => Bound::Included(prefix(values)?),
+                Bound::Excluded(values) => Bound::Excluded(prefix(values)?),
+                Bound::Unbounded => Bound::Unbounded,
+            })
+        };
+        let lower = bound(self.from)?;
+        let upper = bound(self.to)?;
+        let range = KeyRange::all().with_lower(lower.as_ref().map(Vec::as_slice));
+        Ok(range.with_upper(upper.as_ref().map(Vec::as_slice)))
     }
 }
 
@@ -325,7 +328,7 @@ impl StatementContext<'_> {
         if is_locked {
             self.begin_serializable();
             // Backwards, the end is read first: a range is locked from the key after it.
-            self.lock_next_key(of, index, range.behind())?;
+            self.lock_next_key(of, index, range.following())?;
         }
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
@@ -460,7 +463,7 @@ impl StatementContext<'_> {
                 key if key != now_key => first = now,
                 // Ghosts are removed: the key after them must hold the range then.
                 Some(key) if now.is_some_and(|row| row.is_ghost()) => {
-                    behind = Some(KeyRange::all().not_before(&key, true));
+                    behind = Some(KeyRange::all().with_lower(Bound::Excluded(&key)));
                     first = first_of(index, behind.as_ref())?;
                 }
                 _ => return Ok(()),

@@ -15,12 +15,12 @@ use extentdb_engine::{
 };
 use extentdb_io::{Disk, MemDisk};
 use extentdb_reader::rows::{TableScan, Value};
-use extentdb_reader::{Database as Reader, OpenOptions, Opened};
+use extentdb_reader::{Database as Reader, OpenOptions, OpenedFiles};
 use extentdb_types::{Collation, Datum, SqlType};
 
 /// Runs the full check over data files.
 pub fn check(files: &[PathBuf]) -> Report {
-    let opened = Opened::open(files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(files, &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     extentdb_check::run(opened.source(), &CheckOptions::default(), &Control::new(&clock, &cancel))

@@ -2,9 +2,10 @@
 //! too early.
 
 use extentdb_base::size::{PAGE_BYTES, PAGE_HEADER_BYTES, SECTOR_BYTES};
-use extentdb_base::{AllocUnitId, FileId, ObjectId, PageId};
+use extentdb_base::{AllocUnitId, FileId, PageId};
 use extentdb_catalog::bootstrap::SYSALLOCUNITS;
 use extentdb_catalog::model::AllocUnitKind;
+use extentdb_catalog::system::object;
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::allocation::file_header::FileHeaderView;
@@ -166,7 +167,7 @@ pub(crate) fn file_header_file_id(db: &Candidates<'_>) -> Option<Fault> {
     let id = PageId { file, page: 0 };
     let mut page = db.page(id)?;
     let wrong = FileId(file.0 + 1 + db.below(9) as u16);
-    let range = FileHeaderView::new(&page).file_id_place()?;
+    let range = FileHeaderView::new(&page).file_id_range()?;
     page.get_mut(range)?.copy_from_slice(&wrong.0.to_le_bytes());
     reseal(db.image, id, &mut page)?;
     Some(nobodys(id, page, &[5250]))
@@ -185,7 +186,7 @@ pub(crate) fn catalog_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
 /// Who owns the pages of `sysallocunits`.
 pub(crate) fn sysallocunits() -> Owner {
     Owner {
-        object: ObjectId(7),
+        object: object::SYSALLOCUNITS,
         unit: Some(SYSALLOCUNITS),
         is_system: true,
         ..Owner::default()

@@ -17,9 +17,6 @@ use crate::kind::header::{changed, disorder};
 use crate::kind::raw::sysallocunits;
 use crate::row::{span, value};
 
-const SYSRSCOLS: ObjectId = ObjectId(3);
-const SYSROWSETS: ObjectId = ObjectId(5);
-const SYSALLOCUNITS: ObjectId = ObjectId(7);
 const CLUSTERED: IndexId = IndexId(1);
 /// Columns by number: `sysallocunits` (auid, pgroot, pgfirstiam), `sysrowsets` (rowsetid, rcrows).
 const AUID: i32 = 1;
@@ -100,7 +97,7 @@ fn set(
 /// above it.
 pub(crate) fn root_leaf(db: &Candidates<'_>) -> Option<Fault> {
     let leaf = db.leaf()?;
-    let entry = row_with(db, SYSALLOCUNITS, AUID, leaf.partition.unit.id.0)?;
+    let entry = row_with(db, object::SYSALLOCUNITS, AUID, leaf.partition.unit.id.0)?;
     let about = (leaf.partition.unit.root, &leaf.partition);
     let fault = set(db, entry, PGROOT, &leaf.id.to_bytes(), about, &[8979])?;
     Some(fault.permit(&[8977, 8931]))
@@ -109,7 +106,7 @@ pub(crate) fn root_leaf(db: &Candidates<'_>) -> Option<Fault> {
 /// Row 83: no row refers to the IAM chain of a table.
 pub(crate) fn first_iam_none(db: &Candidates<'_>) -> Option<Fault> {
     let (partition, iam, _) = db.partition_with_extents()?;
-    let entry = row_with(db, SYSALLOCUNITS, AUID, partition.unit.id.0)?;
+    let entry = row_with(db, object::SYSALLOCUNITS, AUID, partition.unit.id.0)?;
     let fault =
         set(db, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), (iam, &partition), &[2576, 8905])?;
     Some(fault.permit(&[2534, 8906, 8964, 8951, 8952, 8980]))
@@ -119,7 +116,7 @@ pub(crate) fn first_iam_none(db: &Candidates<'_>) -> Option<Fault> {
 pub(crate) fn row_count(db: &Candidates<'_>) -> Option<Fault> {
     let partition =
         db.pick_partition(|partition| (partition.index.0 <= 1).then(|| partition.clone()))?;
-    let entry = row_with(db, SYSROWSETS, ROWSETID, partition.rowset.0)?;
+    let entry = row_with(db, object::SYSROWSETS, ROWSETID, partition.rowset.0)?;
     let page = entry.found.id;
     set(db, entry, RCROWS, &(-1i64).to_le_bytes(), (page, &partition), &[2508])
 }
@@ -171,7 +168,7 @@ pub(crate) fn critical_loop(db: &Candidates<'_>) -> Option<Fault> {
 
 /// Row 159: what describes the columns of all tables is out of order.
 pub(crate) fn columns_disorder(db: &Candidates<'_>) -> Option<Fault> {
-    let partition = db.system_part(SYSRSCOLS, CLUSTERED)?;
+    let partition = db.system_part(object::SYSRSCOLS, CLUSTERED)?;
     let pages = db.leaf_pages(&partition);
     let id = *pages.get(db.below(pages.len() as u64) as usize)?;
     let found = db.found(id, &partition)?;

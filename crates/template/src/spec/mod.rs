@@ -144,7 +144,7 @@ pub struct ColumnSpec {
     /// those of rows before are in the records.
     pub dropped_at: Option<u64>,
     /// The dropped column whose bytes it reuses.
-    pub takes_place_of: Option<String>,
+    pub replaces: Option<String>,
 }
 
 impl ColumnSpec {
@@ -159,7 +159,7 @@ impl ColumnSpec {
             computed: None,
             added: None,
             dropped_at: None,
-            takes_place_of: None,
+            replaces: None,
         }
     }
 
