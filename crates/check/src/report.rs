@@ -107,7 +107,7 @@ pub struct Report {
     pub options: Vec<&'static str>,
     /// Information messages are left out of the text.
     pub no_infomsgs: bool,
-    /// The verdict.
+    /// Damaged when anything was found; clean only when nothing was left out.
     pub verdict: Verdict,
     /// True when it was stopped before its end.
     pub was_stopped: bool,

@@ -16,7 +16,7 @@ use extentdb_io::File;
 
 use crate::Error;
 use crate::candidates::Candidates;
-use crate::fault::Fault;
+use crate::fault::{Fault, Truncation};
 use crate::image::Image;
 use crate::kind::{Harmless, Kind};
 use crate::truth::{self, Change, Truth};
@@ -121,8 +121,7 @@ fn rng(seed: u64, name: &str) -> SplitMix64 {
 #[derive(Clone, Copy)]
 struct Changes<'c> {
     images: &'c [(PageId, PageBuf)],
-    /// A file and its new length in bytes.
-    truncate: Option<(FileId, u64)>,
+    truncate: Option<Truncation>,
 }
 
 fn write(
@@ -167,8 +166,8 @@ fn write_changes(changes: Changes<'_>, file: FileId, copy: &File) -> Result<(), 
     for (page, image) in changes.images.iter().filter(|(page, _)| page.file == file) {
         copy.write_all_at(u64::from(page.page) * PAGE_BYTES as u64, &image[..])?;
     }
-    if let Some((_, bytes)) = changes.truncate.filter(|(id, _)| *id == file) {
-        copy.set_len(bytes)?;
+    if let Some(end) = changes.truncate.filter(|end| end.file == file) {
+        copy.set_len(end.bytes)?;
     }
     Ok(())
 }

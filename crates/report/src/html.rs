@@ -306,7 +306,7 @@ struct Shown {
     faults: u64,
 }
 
-/// The map.
+/// The map of extents and its legend.
 impl Page<'_> {
     fn map(&mut self) {
         let Some(map) = &self.report.map else { return };

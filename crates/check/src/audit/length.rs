@@ -52,7 +52,8 @@ impl RecordPattern {
     pub(super) fn new(
         bytes: &[u8],
         is_data: bool,
-        (status, length): (u8, Length),
+        status: u8,
+        length: Length,
     ) -> Option<RecordPattern> {
         let mask = if is_data { STATUS_AND_FIXED_END } else { STATUS };
         let fixed_end = Some(length.fixed_end).filter(|end| *end > 0)?;
@@ -305,7 +306,7 @@ mod tests {
             };
             let status = first.first().copied().unwrap_or(0);
             let known = alone(&first, status)
-                .and_then(|length| RecordPattern::new(&first, is_data, (status, length)));
+                .and_then(|length| RecordPattern::new(&first, is_data, status, length));
             let Some(known) = known else { continue };
             // Shorter ones are always parsed alone.
             if known.len_min() < 4 {

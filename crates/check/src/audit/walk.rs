@@ -41,7 +41,7 @@ pub(super) fn walk_even(
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
     let first = body.get(usize::from(view.slot_offset(0)?)..)?;
     let (status, length) = sound(first)?;
-    let alike = RecordPattern::new(first, rules.form == Form::Data, (status, length))
+    let alike = RecordPattern::new(first, rules.form == Form::Data, status, length)
         .filter(RecordPattern::is_even)?;
     let (even, records) = EvenSpans::of(view, body, length.bytes)?;
     are_all_like(&alike, records, length.bytes).then_some(())?;
@@ -108,7 +108,7 @@ pub(super) fn walk(
         found.add_length(start, length.bytes, footprint(length.bytes, rules), length.has_complex);
         let span = Span { slot, start: offset, end: found.end_before as u16 };
         *places.split_off_first_mut()? = span;
-        let Some(known) = RecordPattern::new(bytes, is_data, (status, length)) else { continue };
+        let Some(known) = RecordPattern::new(bytes, is_data, status, length) else { continue };
         let rest = (slots, slot, &mut *places);
         let like = match (is_plain(&known), known.few(bytes)) {
             (true, Some(few)) => walk_few(&few, &known, view, rest, &mut found),

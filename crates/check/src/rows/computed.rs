@@ -152,7 +152,9 @@ impl BoundExpression {
         &self,
         plan: &RowPlan,
         rows: &PageRows<'_>,
-        (batch, nulls, words): (&mut Batch, u64, &mut Vec<u64>),
+        batch: &mut Batch,
+        nulls: u64,
+        words: &mut Vec<u64>,
     ) -> Option<()> {
         for (at, place) in self.inputs.iter().enumerate() {
             let column = plan.columns.get(usize::from(*place))?;
@@ -246,7 +248,7 @@ impl Batches {
         }
         for (placed, batch) in plan.expressions.iter().zip(batches) {
             placed.expression.reset(batch);
-            if placed.push_columns(plan, rows, (batch, nulls, words)).is_none() {
+            if placed.push_columns(plan, rows, batch, nulls, words).is_none() {
                 placed.expression.reset(batch);
                 placed.push_rows(plan, hasher, page, rows, batch);
             }

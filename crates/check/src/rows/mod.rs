@@ -102,7 +102,8 @@ impl<'p> RowCollector<'p> {
             verify::verify_rows(
                 page,
                 &of_page,
-                (rows, self.plans.has_purity),
+                rows,
+                self.plans.has_purity,
                 batches,
                 &mut partial.findings,
             );

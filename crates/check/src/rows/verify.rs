@@ -18,19 +18,20 @@ use crate::sound::SoundPage;
 pub(super) fn verify_rows(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
-    (rows, has_purity): (&RowPlan, bool),
+    rows: &RowPlan,
+    has_purity: bool,
     batches: &Batches,
     findings: &mut Findings,
 ) {
     if is_unusual(of_page, rows, has_purity) {
         report_nulls(page, of_page, rows, findings);
-        report_values(page, of_page, (rows, has_purity), findings);
+        report_values(page, of_page, rows, has_purity, findings);
     }
     if rows.shape.is_unusual(of_page, page.header().fixed_len.get()) {
         rows.shape.report(page, of_page, &rows.columns, findings);
     }
     for (column, expression) in &rows.persisted {
-        verify_computed(page, of_page, (rows, *column, *expression), batches, findings);
+        verify_computed(page, of_page, rows, *column, *expression, batches, findings);
     }
     if of_page.has_version_tags {
         for row in of_page.iter().filter(|row| row.has_version_tag()) {
@@ -128,7 +129,8 @@ fn report_nulls(
 fn report_values(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
-    (rows, has_purity): (&RowPlan, bool),
+    rows: &RowPlan,
+    has_purity: bool,
     findings: &mut Findings,
 ) {
     for row in of_page.iter() {
@@ -154,7 +156,9 @@ fn report_values(
 fn verify_computed(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
-    (rows, column, expression): (&RowPlan, u16, u16),
+    rows: &RowPlan,
+    column: u16,
+    expression: u16,
     batches: &Batches,
     findings: &mut Findings,
 ) {

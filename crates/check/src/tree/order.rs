@@ -57,7 +57,7 @@ pub(super) fn compare_neighbours(
     };
     let lead = plan.lead(page.is_leaf).filter(reaches);
     let doubtful = with_spans!(page.records(), |bytes, spans| {
-        lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
+        lead.and_then(|lead| of_lead(lead, page, bytes, spans, skipped, pairs))
     });
     let Some(doubtful) = doubtful else {
         return judge.all(page.entries().skip(skipped).filter(has_key));
@@ -75,7 +75,8 @@ pub(super) fn compare_neighbours(
 fn of_lead<'p, S: RecordSpans>(
     lead: &Lead,
     page: &SoundPage<'_>,
-    (bytes, spans): (&[u8], S),
+    bytes: &[u8],
+    spans: S,
     skipped: usize,
     pairs: &'p mut Pairs,
 ) -> Option<&'p [u16]> {

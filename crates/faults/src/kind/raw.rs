@@ -14,7 +14,7 @@ use extentdb_format::page::{PageHeader, PageType};
 use extentdb_types::SqlType;
 
 use crate::candidates::{CandidatePage, Candidates, children_of, reseal};
-use crate::fault::{Fault, Owner};
+use crate::fault::{Fault, Owner, Truncation};
 use crate::kind::lob::lob_pages;
 use crate::row::{has_pointers, span};
 
@@ -248,7 +248,14 @@ pub(crate) fn truncated(db: &Candidates<'_>) -> Option<Fault> {
     let fault = Fault::new(first, Owner::of(&found.partition), Vec::new(), &[8928, 8939]);
     let links = [823, 2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 2533, 2534, 8905];
     let rows = [8964, 8965, 8929, 8993, 8994];
-    Some(Fault { truncate: Some((first.file, bytes)), ..fault }.permit(&links).permit(&rows))
+    Some(
+        Fault {
+            truncate: Some(Truncation { file: first.file, bytes }),
+            ..fault
+        }
+        .permit(&links)
+        .permit(&rows),
+    )
 }
 
 /// Row 20: two bits in the same column of one sector cancel in the checksum. Both hit values that
