@@ -158,7 +158,7 @@ fn the_full_recovery_model_keeps_the_log_until_it_is_backed_up() {
     };
     let first = work(&db);
     let second = work(&db);
-    assert!(second > first + 300_000, "{first} {second}: nothing was let go of");
+    assert!(second > first + 300_000, "{first} {second}: nothing was released");
     db.log_backed_up(db.log().durable());
     assert!(work(&db) < second);
 }

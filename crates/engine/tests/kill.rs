@@ -178,8 +178,8 @@ fn commits_of_a_killed_process_are_durable() {
         let child = start(folder.path(), round * PER_ROUND);
         // On a busy machine none may have come to anything: the last one has all the time that
         // takes.
-        let patience = if round + 1 == rounds && all.is_empty() { 10_000 } else { 40 };
-        all.extend(kill_after(Duration::from_millis(patience + rng.below(500)), child));
+        let delay = if round + 1 == rounds && all.is_empty() { 10_000 } else { 40 };
+        all.extend(kill_after(Duration::from_millis(delay + rng.below(500)), child));
         let db = Database::open(&spec.paths(), options()).unwrap();
         assert_kept(&found(&db), &all);
         db.close().unwrap();

@@ -1,4 +1,4 @@
-//! Mixed extents: a page that PFS calls free is found through SGAM, whoever claimed, freed,
+//! Mixed extents: a page that PFS calls free is found through SGAM, whichever session claimed, freed,
 //! committed and rolled back around it, and none is handed out twice.
 
 mod support;

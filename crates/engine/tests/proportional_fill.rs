@@ -76,7 +76,7 @@ fn the_published_lines_are_printed_to_the_last_blank() {
     let mut paths = spec.paths();
     paths.data.extend(["SecondFile.ndf".into(), "ThirdFile.ndf".into()]);
     assert_sound_on(&disk, &paths);
-    // The next start sees the same; what was kept back lies in memory only.
+    // The next start sees the same; what is reserved is in memory only.
     let db = Database::open(&paths, options()).unwrap();
     assert_eq!(lines(&recorder), third);
     db.close().unwrap();

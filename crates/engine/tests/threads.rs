@@ -1,4 +1,4 @@
-//! Sessions in threads of their own: they wait for each other, give way in deadlocks, and lose the
+//! Sessions in threads of their own: they wait for each other, become deadlock victims, and lose the
 //! power together.
 
 mod support;
@@ -45,7 +45,7 @@ struct Owner {
     commits: u64,
 }
 
-/// The accounts: a value is changed by whoever holds the lock of its row, right before the commit.
+/// The accounts: a value is changed by the session that holds the lock of its row, right before the commit.
 struct Accounts {
     places: Vec<Address>,
     balances: Vec<Mutex<i64>>,
@@ -259,7 +259,7 @@ impl Bank {
                 }
                 Ok(())
             });
-            // Whoever makes checkpoints must hear of the end also when somebody failed, or the
+            // The thread of checkpoints must be stopped also when a session failed, or the
             // failure is never told.
             let ended: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
             done.store(true, Ordering::Release);

@@ -1,5 +1,5 @@
 //! Rows that are visited as they lie: the same rows as those that are copied, and none that an open
-//! transaction may take back.
+//! transaction may undo.
 
 mod support;
 

@@ -68,7 +68,8 @@ pub(super) enum Rank {
     DateTime,
     /// Minutes u16, days u16.
     SmallDateTime,
-    /// So many bytes of time, three of the day, and an offset that does not count.
+    /// `datetimeoffset`: this many bytes of time, three of the day, and an offset that does not
+    /// count.
     DateTime2(u8),
     Guid,
     /// int of no or four bytes; none is 0.
