@@ -2,8 +2,8 @@
 //! not hold for it.
 //!
 //! ```text
-//! compressed unit one page in five cannot be cracked, or as many in the database the form is not
-//!            what is published
+//! compressed unit more than one page in four cannot be expanded, or one in nine of the database,
+//!                 or one row in sixteen: the form is not what is published
 //! any unit        one page in four violates one rule, or most of many rows: rule not understood
 //! system tables   a few rows lack required values: other versions may differ
 //! ```
@@ -108,7 +108,7 @@ fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     });
     sum.audit.unexpanded.extend(by_unit.keys());
     let tell = |(unit, cracked): (UnitIndex, FailedRecords)| {
-        NotChecked::skipped(
+        NotChecked::asked(
             format!(
                 "records of {} pages and {} more of {}",
                 cracked.failed.len(),
