@@ -29,9 +29,10 @@ pub(crate) struct DeferredCheck {
     pub(crate) values: Vec<Cell<'static>>,
 }
 
-/// What statements work with.
-pub(crate) struct StatementContext<'d> {
-    db: &'d Database,
+/// State of a session between statements: its settings, its open transaction, and what waits for
+/// the end of that. An idle session holds nothing else.
+pub(super) struct SessionState {
+    /// Number of the session: sessions insert into different pages of a heap.
     id: usize,
     pub(super) timeout: Timeout,
     pub(super) deadlock_priority: i8,
@@ -58,10 +59,9 @@ pub(crate) struct StatementContext<'d> {
     pub(super) savepoints: BTreeMap<Lsn, (FreedMark, usize)>,
 }
 
-impl<'d> StatementContext<'d> {
-    pub(super) fn new(db: &'d Database, id: usize) -> StatementContext<'d> {
-        StatementContext {
-            db,
+impl SessionState {
+    pub(super) fn new(id: usize) -> SessionState {
+        SessionState {
             id,
             timeout: Timeout::Infinite,
             deadlock_priority: 0,
@@ -79,26 +79,45 @@ impl<'d> StatementContext<'d> {
         }
     }
 
-    pub(crate) fn db(&self) -> &'d Database {
+    pub(super) fn forget_transaction(&mut self) {
+        self.last_table = None;
+        self.savepoints.clear();
+        self.own_identities.clear();
+        self.checks = None;
+    }
+}
+
+/// What statements work with.
+pub(crate) struct StatementContext<'s> {
+    db: &'s Database,
+    state: &'s mut SessionState,
+}
+
+impl<'s> StatementContext<'s> {
+    pub(super) fn new(db: &'s Database, state: &'s mut SessionState) -> StatementContext<'s> {
+        StatementContext { db, state }
+    }
+
+    pub(crate) fn db(&self) -> &'s Database {
         self.db
     }
 
     /// Number of the session: sessions insert into different pages of a heap.
     pub(crate) fn session_id(&self) -> usize {
-        self.id
+        self.state.id
     }
 
     /// The open transaction; every statement has one.
     pub(crate) fn tx(&mut self) -> Result<&mut Transaction, Error> {
-        self.tx.as_mut().ok_or(Error::NoTransaction)
+        self.state.tx.as_mut().ok_or(Error::NoTransaction)
     }
 
     fn xact(&self) -> XactId {
-        self.tx.as_ref().map_or_else(XactId::default, Transaction::id)
+        self.state.tx.as_ref().map_or_else(XactId::default, Transaction::id)
     }
 
     pub(crate) fn isolation(&self) -> Isolation {
-        self.isolation
+        self.state.isolation
     }
 
     /// Runs `read` under another isolation level.
@@ -107,57 +126,57 @@ impl<'d> StatementContext<'d> {
         isolation: Isolation,
         read: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let own = std::mem::replace(&mut self.isolation, isolation);
+        let own = std::mem::replace(&mut self.state.isolation, isolation);
         let done = read(self);
-        self.isolation = own;
+        self.state.isolation = own;
         done
     }
 
     /// Does the transaction hold key-range locks?
     pub(crate) fn is_serializable(&self) -> bool {
-        self.is_serializable
+        self.state.is_serializable
     }
 
     /// From here to the end of the transaction, inserters test key ranges.
     pub(crate) fn begin_serializable(&mut self) {
-        if !self.is_serializable {
+        if !self.state.is_serializable {
             self.db.serializers.enter();
-            self.is_serializable = true;
+            self.state.is_serializable = true;
         }
     }
 
     /// Frees pages and extents when the transaction commits.
     pub(crate) fn free_at_commit(&mut self, freed: Freed) {
-        self.freed.extend(freed);
+        self.state.freed.extend(freed);
     }
 
     /// The cached catalog follows this change when the transaction ends.
     pub(crate) fn defer_change(&mut self, change: DeferredChange) {
-        self.changes.push(change);
+        self.state.changes.push(change);
     }
 
     /// The transaction has added an identity column to this table.
     pub(crate) fn add_own_identity(&mut self, table: ObjectId) {
-        self.own_identities.push(table);
+        self.state.own_identities.push(table);
     }
 
     pub(crate) fn has_own_identity(&self, table: ObjectId) -> bool {
-        self.own_identities.contains(&table)
+        self.state.own_identities.contains(&table)
     }
 
     /// Checks of the statement; the first caller of a statement opens the list, and gets `true`.
     pub(crate) fn open_checks(&mut self) -> bool {
-        let is_first = self.checks.is_none();
-        self.checks.get_or_insert_default();
+        let is_first = self.state.checks.is_none();
+        self.state.checks.get_or_insert_default();
         is_first
     }
 
     pub(crate) fn defer_check(&mut self, check: DeferredCheck) {
-        self.checks.get_or_insert_default().push(check);
+        self.state.checks.get_or_insert_default().push(check);
     }
 
     pub(crate) fn take_checks(&mut self) -> Vec<DeferredCheck> {
-        self.checks.take().unwrap_or_default()
+        self.state.checks.take().unwrap_or_default()
     }
 
     /// Acquires a lock for the transaction.
@@ -173,9 +192,9 @@ impl<'d> StatementContext<'d> {
 
     fn request(&self, resource: Resource, mode: LockMode, table: Option<&Table>) -> LockRequest {
         LockRequest {
-            timeout: self.timeout,
-            priority: self.deadlock_priority,
-            cost: self.tx.as_ref().map_or(0, Transaction::rollback_cost),
+            timeout: self.state.timeout,
+            priority: self.state.deadlock_priority,
+            cost: self.state.tx.as_ref().map_or(0, Transaction::rollback_cost),
             table: table.map(Table::id),
             ..LockRequest::new(self.xact(), resource, mode)
         }
@@ -190,9 +209,9 @@ impl<'d> StatementContext<'d> {
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
         self.db.verify_not_deferred(table)?;
         let wanted = Some((table.id(), mode));
-        if self.last_table != wanted {
+        if self.state.last_table != wanted {
             self.lock(Resource::Object(table.id()), mode, None)?;
-            self.last_table = wanted;
+            self.state.last_table = wanted;
         }
         self.db.catalog.verify_exists(table)
     }
@@ -205,7 +224,7 @@ impl<'d> StatementContext<'d> {
 
     /// Keeps space of heap pages reserved until the transaction ends.
     pub(crate) fn reserve(&mut self, heap: &Arc<Heap>, reserved: Vec<ReservedRoom>) {
-        self.reserved.extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
+        self.state.reserved.extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
     }
 
     /// A table by `schema.name`, or by its name in schema dbo.
@@ -214,7 +233,7 @@ impl<'d> StatementContext<'d> {
         // free again. A table that another transaction creates is found, and waited for, only when
         // nothing else has the name.
         let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
-            self.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
+            self.state.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
         };
         let rank = |table: &Table| {
             if has(DeferredChange::dropped, table) {
@@ -231,47 +250,44 @@ impl<'d> StatementContext<'d> {
     /// Locks the cached catalog while changes of it since `from` are undone; nothing when there are
     /// none. The holder of the mutex never waits for a lock of a transaction, so a rollback may
     /// wait for it.
-    pub(super) fn lock_catalog_from(&self, from: usize) -> Option<MutexGuard<'d, ()>> {
+    pub(super) fn lock_catalog_from(&self, from: usize) -> Option<MutexGuard<'s, ()>> {
         let db = self.db;
-        (self.changes.len() > from).then(|| lock(&db.ddl))
+        (self.state.changes.len() > from).then(|| lock(&db.ddl))
     }
 
     /// The cached catalog follows an undo of all changes since `from`.
     pub(super) fn roll_back_changes(&mut self, from: usize) {
-        for change in self.changes.split_off(from).into_iter().rev() {
+        for change in self.state.changes.split_off(from).into_iter().rev() {
             self.db.catalog.roll_back(change);
         }
     }
 
     /// Undoes all records of the transaction after `until`.
     pub(super) fn undo_to(&mut self, until: Lsn) -> Result<(), Error> {
-        self.checks = None;
-        for table in self.own_identities.iter().filter_map(|id| self.db.catalog.table_by_id(*id)) {
+        self.state.checks = None;
+        for table in
+            self.state.own_identities.iter().filter_map(|id| self.db.catalog.table_by_id(*id))
+        {
             table.storage().identity.iter().for_each(|identity| identity.invalidate_stored());
         }
-        let Some(tx) = &mut self.tx else { return Ok(()) };
+        let Some(tx) = &mut self.state.tx else { return Ok(()) };
         // A transaction whose first statement failed keeps its begin record.
         let until = until.max(tx.begin_lsn());
-        self.db.undo_to(tx, until, &mut self.undone).inspect_err(|error| self.db.go_offline(error))
+        self.db
+            .undo_to(tx, until, &mut self.state.undone)
+            .inspect_err(|error| self.db.go_offline(error))
     }
 
     /// Releases the reserved space and the locks of a transaction that has ended.
     pub(super) fn end(&mut self, id: XactId) {
-        for (heap, reserved) in self.reserved.drain(..) {
+        for (heap, reserved) in self.state.reserved.drain(..) {
             heap.give_back(reserved);
         }
         self.db.locks.release_all(id);
-        if std::mem::take(&mut self.is_serializable) {
+        if std::mem::take(&mut self.state.is_serializable) {
             self.db.serializers.leave();
         }
-        self.forget_transaction();
-    }
-
-    pub(super) fn forget_transaction(&mut self) {
-        self.last_table = None;
-        self.savepoints.clear();
-        self.own_identities.clear();
-        self.checks = None;
+        self.state.forget_transaction();
     }
 }
 

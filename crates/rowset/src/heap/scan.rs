@@ -27,7 +27,8 @@ pub(super) enum StoredRow<R> {
 pub enum PageRows {
     /// No open transaction has changed the page: addresses and records of its rows.
     Committed(Vec<(Rid, Vec<u8>)>),
-    /// One may have: addresses where rows are, or were. Each is to be locked before it is read.
+    /// One may have: addresses where rows are, or were until it deleted them. Each is to be locked
+    /// before it is read.
     Unsure(Vec<Rid>),
 }
 
@@ -56,14 +57,20 @@ impl Heap {
     ) -> Result<PageRows, Error> {
         let page = self.space.pool().read(id)?;
         let view = PageRef::new(&page);
-        let used =
-            (0..view.slot_count()).zip(view.slot_offsets()).filter(|(_, offset)| *offset != 0);
-        let rids: Vec<Rid> = used.map(|(slot, _)| rid(id, slot)).collect();
+        let slots = (0..view.slot_count()).zip(view.slot_offsets());
+        // The slot of a row that an open transaction has deleted is empty, and its bytes are
+        // reserved: the row may come back.
+        let has_reserved = self.room.free.reserved(id) > 0;
+        let is_row = |(_, offset): &(u16, u16)| *offset != 0 || has_reserved;
+        let rids: Vec<Rid> = slots.filter(is_row).map(|(slot, _)| rid(id, slot)).collect();
         if oldest_open().is_some_and(|open| view.header().lsn() >= open) {
             return Ok(PageRows::Unsure(rids));
         }
         let mut rows = Vec::with_capacity(rids.len());
         for at in &rids {
+            if view.slot_offset(at.slot.0) == Some(0) {
+                continue;
+            }
             match stored(view, *at)? {
                 StoredRow::Row(row) => rows.push((*at, row.to_vec())),
                 StoredRow::Forwarded(_) | StoredRow::Ghost => {}
