@@ -29,7 +29,7 @@ use extentdb_txn::Manager;
 use extentdb_txn::lock::LockManager;
 use extentdb_wal::Log;
 
-use crate::catalog::cache::CatalogCache;
+use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
 use crate::database::options::Options;
 use crate::database::suspect::Deferred;

@@ -15,7 +15,7 @@ use extentdb_txn::Kind;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
 use extentdb_types::Datum;
 
-use crate::catalog::table::Table;
+use crate::catalog::Table;
 use crate::database::Database;
 use crate::error::{Cause, Error};
 use crate::session::context::StatementContext;

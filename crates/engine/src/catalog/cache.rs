@@ -10,6 +10,7 @@ use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
+use extentdb_catalog::system::object::SYSFILES1;
 use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
@@ -25,8 +26,6 @@ use crate::catalog::tables::Tables;
 use crate::catalog::units::Units;
 use crate::error::Error;
 
-/// `sysfiles1`: the only system table that is a heap.
-const SYSFILES1: ObjectId = ObjectId(8);
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
 
@@ -142,7 +141,7 @@ impl CatalogCache {
         Ok(cache)
     }
 
-    /// Who finds the rows of units.
+    /// Finds the rows of units in `sysallocunits`.
     pub(crate) fn finder(&self) -> Arc<dyn UnitRows> {
         self.finder.clone()
     }
@@ -172,7 +171,7 @@ impl CatalogCache {
         Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
     }
 
-    /// The tree of a unit: that of a system table, of an index, or one that is about to go.
+    /// The tree of a unit: that of a system table, of an index, or one that is dropped.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
         let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
         if let Some(tree) = self.system_trees.get(&unit) {
@@ -208,7 +207,7 @@ impl CatalogCache {
         read(&self.tables).owner(unit).filter(|table| table.unit().id() == unit).cloned()
     }
 
-    /// The heap whose rows a unit holds, that of a table or one that is about to go.
+    /// The heap whose rows a unit holds, that of a table or one that is dropped.
     pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
         let dropped_units = || match read(&self.dropped_units).get(&unit) {
             Some(DroppedObject::Heap(heap)) => Some(heap.clone()),

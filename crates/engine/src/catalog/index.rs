@@ -1,12 +1,12 @@
-//! An index of a user table: a B-tree of its rows, or of entries that lead to them.
+//! An index of a user table: a B-tree of its rows (clustered), or of entries with row locators.
 //!
 //! ```text
 //! clustered      row     uniquifier, when the key is not unique │ key columns │ all others
 //!                key     the key columns, then the uniquifier
-//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the
-//!                        rest of the clustered key
+//! nonclustered   entry   key columns │ included columns │ row locator: the RID, or the rest of the
+//!                        clustered key
 //!                key     unique       the key columns
-//!                        not unique   the key columns, then what leads to the row
+//!                        not unique   the key columns, then the row locator
 //! ```
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an
@@ -121,8 +121,8 @@ impl Constraint {
     }
 }
 
-/// An index.
-#[derive(Debug)]
+/// An index of a user table, with its tree.
+#[derive(Clone, Debug)]
 pub(crate) struct Index {
     definition: IndexDefinition,
     tree: Arc<Tree>,
@@ -265,13 +265,7 @@ impl Index {
     /// The same over another, empty unit.
     pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
-        let definition = self.definition.clone();
-        let locator = self.locator.clone();
-        let from = self.from.clone();
-        let key = self.key.clone();
-        let filter = self.filter.clone();
-        let order = Arc::new(KeyOrder::new());
-        Index { definition, tree, from, key, locator, filter, order }
+        Index { tree, order: Arc::new(KeyOrder::new()), ..self.clone() }
     }
 
     /// The same when the columns of its table, which it has not, have changed.
@@ -293,13 +287,7 @@ impl Index {
             other => Ok(*other),
         };
         let from = self.from.iter().map(number).collect::<Result<_, Error>>()?;
-        let definition = self.definition.clone();
-        let tree = self.tree.clone();
-        let locator = self.locator.clone();
-        let key = self.key.clone();
-        let filter = self.filter.clone();
-        let order = self.order.clone();
-        Ok(Index { definition, tree, from, key, locator, filter, order })
+        Ok(Index { from, ..self.clone() })
     }
 
     /// What the catalog says of it.

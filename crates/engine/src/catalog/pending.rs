@@ -107,7 +107,7 @@ impl CatalogCache {
         });
     }
 
-    /// The units that one storage of a table has and the other has not are no more.
+    /// Forgets the units that one storage of a table has and the other has not.
     fn forget_units(&self, gone: &Storage, kept: &Storage) {
         for unit in gone.units().filter(|unit| kept.units().all(|other| other.id() != unit.id())) {
             self.forget_unit(unit.id());

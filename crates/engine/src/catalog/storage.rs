@@ -83,6 +83,11 @@ impl Storage {
         self.base.clustered().into_iter().chain(&self.indexes)
     }
 
+    /// Is it the clustered index?
+    pub(crate) fn is_base(&self, index: &Index) -> bool {
+        self.base.clustered().is_some_and(|base| base.id() == index.id())
+    }
+
     /// An index by its name.
     pub(crate) fn index(&self, name: &str) -> Option<&Arc<Index>> {
         self.all_indexes().find(|index| index.name().eq_ignore_ascii_case(name))

@@ -1,5 +1,5 @@
-//! The tables that memory knows: by id, by name, and by the allocation units that they own or have
-//! owned since they were opened.
+//! The cached tables: by id, by name, and by the allocation units that they own or have owned since
+//! the opening.
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::btree_set::BTreeSet;
@@ -36,7 +36,7 @@ impl Tables {
         self.by_id.insert(table.id(), table);
     }
 
-    /// The table has these units from here on, beside those that it had.
+    /// Adds the units of a storage to those of the table.
     pub(crate) fn own(&mut self, table: ObjectId, storage: &Storage) {
         for id in storage.units().flat_map(|unit| unit.aliases()) {
             // An id that a unit has of its own goes before one that it is known as, too.
@@ -53,7 +53,7 @@ impl Tables {
         }
     }
 
-    /// Forgets a unit, whose table goes on without it.
+    /// Removes a unit from its table.
     pub(crate) fn disown(&mut self, unit: &Unit) {
         for id in unit.aliases() {
             self.by_unit.remove(&id);

@@ -18,7 +18,7 @@ use extentdb_txn::lock::LockManager;
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
-use crate::catalog::cache::CatalogCache;
+use crate::catalog::CatalogCache;
 use crate::database::boot::{Mark, write_mark};
 use crate::database::checkpoint::Checkpoints;
 use crate::database::files::{DataFile, DataFiles, Restart};

@@ -14,16 +14,13 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ObjectType;
 use extentdb_catalog::table::describe::{SystemRows, add_module};
-use extentdb_format::allocation::field::StoredTime;
-use extentdb_txn::log_time;
 
 use crate::catalog::objects::object;
-use crate::catalog::storage::{Storage, Trigger};
 use crate::catalog::system_table::{byte, int, number};
-use crate::catalog::table::Table;
+use crate::catalog::{Storage, Table, Trigger};
 use crate::ddl::spec::{ColumnSpec, column_definition};
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
@@ -183,8 +180,7 @@ impl StatementContext<'_> {
         let id = self.object_id()?;
         let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));
         let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
-        let now = log_time(&*self.db().options.clock);
-        let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
+        let created = self.now();
         let mut rows = SystemRows::new();
         add_module(
             (id, kind),

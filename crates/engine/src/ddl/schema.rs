@@ -4,9 +4,9 @@ use extentdb_base::sync::{lock, read, write};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
-use crate::catalog::pending::DeferredChange;
+use crate::catalog::DeferredChange;
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
 use crate::session::Session;
 use crate::session::context::StatementContext;
 

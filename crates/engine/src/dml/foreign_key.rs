@@ -23,13 +23,8 @@ use extentdb_catalog::model::ReferentialAction;
 use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::LockMode;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
-use crate::catalog::foreign_key::ForeignKey;
-use crate::catalog::index::Index;
-use crate::catalog::storage::Storage;
 use crate::catalog::system_table::owned;
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
@@ -54,8 +49,8 @@ impl ForeignKey {
         index.declared(&parent.columns).map(|column| of(column.id)).collect()
     }
 
-    /// An index of the child that leads to the rows that name these values, and the beginning of
-    /// its keys.
+    /// An index of the child whose key begins with the referencing columns, and the range of
+    /// these values.
     fn through_index<'s>(
         &self,
         child: &'s Storage,
@@ -77,8 +72,8 @@ impl ForeignKey {
         Ok(None)
     }
 
-    /// Is a row of the parent still found by what it was named by? Letters of another case may be
-    /// the same to its index.
+    /// Does the referenced key of a parent row stay equal? Letters of another case may be equal
+    /// under its collation.
     fn stays(
         &self,
         parent: &Storage,
@@ -113,7 +108,7 @@ struct IndexRange<'s> {
 }
 
 impl StatementContext<'_> {
-    /// A row has come, or changed from `before`: the rows that it names are there.
+    /// Verifies that the rows exist which an inserted row, or one changed from `before`, references.
     pub(crate) fn verify_references(
         &mut self,
         of: TableRef<'_>,
@@ -126,7 +121,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The row that one foreign key of a row names is there.
+    /// Verifies that the row exists which one foreign key of a row references.
     pub(crate) fn verify_reference(
         &mut self,
         key: &ForeignKey,
@@ -159,8 +154,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// A row has gone, or changed to `after`: no row is left that names it, or those that did have
-    /// followed.
+    /// Verifies that no row references a row that was deleted or changed to `after`; cascades first.
     pub(crate) fn verify_unreferenced_row(
         &mut self,
         of: TableRef<'_>,
@@ -179,8 +173,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Rows that name one that has gone or changed follow it; what must not be named any more is
-    /// looked at when all have.
+    /// Runs the cascades of a deleted or changed row, and defers the checks of NO ACTION.
     fn cascade_all(
         &mut self,
         of: TableRef<'_>,
@@ -211,7 +204,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The rows that name one which has gone, or got another key, follow it.
+    /// Applies an action to the rows that reference a deleted or changed row.
     fn follow(
         &mut self,
         key: &ForeignKey,
@@ -246,7 +239,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Gives a row that names another one the columns to name it by from now on.
+    /// Updates the referencing columns of a row.
     fn set_reference(
         &mut self,
         key: &ForeignKey,
@@ -274,11 +267,11 @@ impl StatementContext<'_> {
         }
         of.storage.compute(&mut row)?;
         self.update_at(of, at, &mut row)?;
-        // Also where the columns stay as they are: the row that they name has just gone.
+        // Also where the columns keep their values: the referenced row was just deleted.
         self.verify_reference(key, of, None, &row)
     }
 
-    /// What a column has when the row that it named is no more.
+    /// The value of a referencing column after SET NULL or SET DEFAULT.
     fn cleared_value(
         &mut self,
         of: TableRef<'_>,
@@ -291,7 +284,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Is there a row of the child that names these values?
+    /// Does a row of the child reference these values?
     fn is_referenced(
         &mut self,
         key: &ForeignKey,
@@ -306,7 +299,7 @@ impl StatementContext<'_> {
         Ok(is_referenced)
     }
 
-    /// Calls `each` with the rows of the child that name these values.
+    /// Calls `each` with the rows of the child that reference these values.
     fn each_referencing(
         &mut self,
         key: &ForeignKey,
@@ -322,8 +315,7 @@ impl StatementContext<'_> {
         } else {
             child.storage()
         };
-        // Rows of a clustered table may move past the one who looks, rows of a heap stay where they
-        // are.
+        // Rows of a clustered table may move past the scan; rows of a heap keep their RIDs.
         let isolation = if of_child.base.clustered().is_some() {
             Isolation::Serializable
         } else {

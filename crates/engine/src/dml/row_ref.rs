@@ -5,9 +5,7 @@ use extentdb_catalog::layout::{Cell, Level};
 use extentdb_format::record::Record;
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
-use crate::catalog::storage::Storage;
+use crate::catalog::{Address, Storage, TableColumn};
 use crate::error::Error;
 use crate::session::Row;
 

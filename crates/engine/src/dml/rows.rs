@@ -18,10 +18,7 @@ use extentdb_rowset::heap::PageRows;
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::index::Index;
-use crate::catalog::storage::{Base, Storage};
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::{Address, Base, Index, Storage, Table, TableRef};
 use crate::dml::entries::duplicate;
 use crate::error::Error;
 use crate::session::Session;
