@@ -21,9 +21,8 @@ use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
 
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
-use crate::catalog::table::Table;
-use crate::catalog::tables::Tables;
 use crate::catalog::units::Units;
+use crate::catalog::{Table, Tables};
 use crate::error::Error;
 
 /// Tries to find a row that splits move about.

@@ -19,7 +19,7 @@ use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
-use crate::catalog::column::TableColumn;
+use crate::catalog::TableColumn;
 use crate::error::{Error, Unsupported};
 
 /// For each input of a program the column, by id.

@@ -28,13 +28,11 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
 use crate::catalog::definition::{definition_of_index, has_column, is_same_form};
-use crate::catalog::formula::Condition;
 use crate::catalog::key_order::{Disorder, IndexName, KeyOrder};
-use crate::catalog::storage::Storage;
+use crate::catalog::system_table::is_null;
 use crate::catalog::units::Units;
+use crate::catalog::{Address, Condition, Storage, TableColumn};
 use crate::error::{Error, Unsupported};
 
 /// Where the value of a column of an entry comes from.
@@ -463,7 +461,6 @@ impl Index {
             let Some(of_row) = of_row else { return Ok(false) };
             let own = self.tree.shape().cell(entry, *at)?;
             let other = storage.shape.cell(row, of_row)?;
-            let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
             if own != other && !(is_null(&own) && is_null(&other)) {
                 return Ok(false);
             }

@@ -17,12 +17,8 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::Unit;
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
-use crate::catalog::constraint::Constraints;
-use crate::catalog::identity::Identity;
-use crate::catalog::index::Index;
 use crate::catalog::system_table::{cells_of, owned};
+use crate::catalog::{Address, Constraints, Identity, Index, TableColumn};
 use crate::error::Error;
 
 /// What a table is at one moment.

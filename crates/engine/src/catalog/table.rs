@@ -8,14 +8,13 @@ use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Space, Unit};
 use extentdb_types::SqlType;
 
-use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::constraint::constraints_of;
 use crate::catalog::definition::{definition_of_index, position_of};
-use crate::catalog::formula::Formula;
-use crate::catalog::identity::Identity;
-use crate::catalog::index::{BaseKey, Index};
-use crate::catalog::storage::{Base, Storage, Trigger, definition_of, heap_shape};
+use crate::catalog::storage::{definition_of, heap_shape};
 use crate::catalog::units::Units;
+use crate::catalog::{
+    Base, BaseKey, ColumnDefault, Formula, Identity, Index, Storage, TableColumn, Trigger,
+};
 use crate::error::{Error, Unsupported};
 
 /// A user table.

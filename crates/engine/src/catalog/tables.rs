@@ -8,8 +8,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, ObjectId};
 use extentdb_space::Unit;
 
-use crate::catalog::storage::Storage;
-use crate::catalog::table::Table;
+use crate::catalog::{Storage, Table};
 
 /// Schema and name of a table, without the case of ASCII letters.
 type FoldedName = (String, String);

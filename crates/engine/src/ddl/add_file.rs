@@ -24,7 +24,7 @@ use crate::database::Database;
 use crate::database::spec::{DataFileSpec, pages_of, physical_name};
 use crate::database::verify::FILE_BYTES_MIN;
 use crate::error::{Error, Unsupported};
-use crate::session::context::StatementContext;
+use crate::session::StatementContext;
 
 /// Columns of `sysprufiles`.
 const NAME: usize = 10 - 1;

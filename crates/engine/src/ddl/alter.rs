@@ -34,8 +34,7 @@ use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formul
 use crate::ddl::table::{positioned_columns, verify_row_bytes};
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `sysrowsets`.
 pub(crate) mod rowset {

@@ -25,8 +25,7 @@ use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `syscolpars`: how many, those of the type, and the status with its bits for NOT NULL
 /// and padding.

@@ -14,8 +14,7 @@ use crate::catalog::{Check, ForeignKey, Index, Rule, Storage, Table, TableColumn
 use crate::ddl::index::column;
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Column of `syscolpars`.
 const COLUMN_DEFAULT: usize = 13;

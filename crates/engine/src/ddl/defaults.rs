@@ -19,8 +19,7 @@ use extentdb_types::{Collation, Datum, SqlType};
 use crate::catalog::{Address, ColumnDefault, Table, TableColumn, TableRef};
 use crate::ddl::alter_column::widest;
 use crate::error::{Error, Unsupported};
-use crate::session::context::StatementContext;
-use crate::session::{Row, Session};
+use crate::session::{Row, Session, StatementContext};
 
 /// The column by which an expression reads the time.
 const NOW: &str = "now";

@@ -20,8 +20,7 @@ use crate::catalog::{BaseKey, Constraint, Index, Storage, Table};
 use crate::ddl::index::verify_unreferenced;
 use crate::ddl::table::with_nullable_key;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `sysidxstats`.
 const STATUS: usize = 3;

@@ -24,8 +24,7 @@ use crate::ddl::table::{heap_definition, with_nullable_key};
 use crate::dml::entries::duplicate;
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Key columns of an index, by public documentation.
 const KEY_COLUMNS_MAX: usize = 16;

@@ -21,8 +21,7 @@ use crate::catalog::{Storage, Table, Trigger};
 use crate::ddl::spec::{ColumnSpec, column_definition};
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// What a module is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

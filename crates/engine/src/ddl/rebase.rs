@@ -29,8 +29,7 @@ use crate::ddl::table::{verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 impl Session<'_> {
     /// Enables an index that is disabled; rewrites any other without the gaps that splits and

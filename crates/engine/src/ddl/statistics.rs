@@ -9,7 +9,7 @@
 use crate::catalog::system_table::{Cells, byte, int, number, text};
 use crate::catalog::{Table, TableColumn};
 use crate::error::Error;
-use crate::session::context::StatementContext;
+use crate::session::StatementContext;
 
 /// `sysobjvalues.valclass`.
 pub(crate) const STATISTICS: u8 = 60;

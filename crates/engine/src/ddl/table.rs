@@ -30,8 +30,7 @@ use crate::database::boot::{Counter, take};
 use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Object ids go up by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;

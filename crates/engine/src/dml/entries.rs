@@ -24,7 +24,7 @@ use crate::catalog::{Address, Constraint, Index, Storage, Table, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::context::StatementContext;
+use crate::session::StatementContext;
 
 impl StatementContext<'_> {
     /// Inserts the entries of a new row.

@@ -23,13 +23,13 @@ use extentdb_catalog::model::ReferentialAction;
 use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::LockMode;
 
-use crate::catalog::system_table::owned;
+use crate::catalog::system_table::{is_null, owned};
 use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::context::{DeferredCheck, StatementContext};
-use crate::session::isolation::Isolation;
+use crate::session::context::DeferredCheck;
+use crate::session::{Isolation, StatementContext};
 
 impl ForeignKey {
     /// The cells of a row of the child in the order of the key of the parent's index; `None` when
@@ -44,7 +44,7 @@ impl ForeignKey {
         let of = |id: i32| {
             let from = self.columns.iter().find(|(_, to)| *to == id)?.0;
             let at = child.columns.iter().find(|column| column.id == from)?.at;
-            row.get(at).filter(|cell| !matches!(cell, Cell::Null | Cell::Missing)).cloned()
+            row.get(at).filter(|cell| !is_null(cell)).cloned()
         };
         index.declared(&parent.columns).map(|column| of(column.id)).collect()
     }
@@ -81,11 +81,16 @@ impl ForeignKey {
         after: Option<&[Cell<'_>]>,
     ) -> Result<bool, Error> {
         let Some(after) = after else { return Ok(false) };
-        let index = parent.all_indexes().find(|index| index.id() == self.index);
-        let index = index.ok_or_else(|| self.not_there())?;
+        let index = self.index_of(parent)?;
         let declared: Vec<i32> = index.declared(&parent.columns).map(|column| column.id).collect();
         let [before, after] = [before, after].map(|row| parent.cells_by_id(&declared, row));
         index.is_same(&before, &after)
+    }
+
+    /// The unique index of the parent.
+    fn index_of<'s>(&self, parent: &'s Storage) -> Result<&'s Arc<Index>, Error> {
+        let is_it = |index: &&Arc<Index>| index.id() == self.index && index.is_unique();
+        parent.all_indexes().find(is_it).ok_or_else(|| self.not_there())
     }
 
     fn refused(&self, table: &Table) -> Error {
@@ -133,9 +138,7 @@ impl StatementContext<'_> {
         // Only from here on it is certain what it is.
         self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
-        let index =
-            of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
-        let index = index.ok_or_else(|| key.not_there())?;
+        let index = key.index_of(&of_parent)?;
         let Some(named) = key.referenced_values(of.storage, index, &of_parent, row) else {
             return Ok(());
         };
@@ -183,7 +186,6 @@ impl StatementContext<'_> {
         for key in of.storage.constraints.referencing_keys.iter().filter(|key| key.is_enabled) {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
             let gone = of.storage.cells_by_id(&named, before);
-            let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
             if gone.iter().any(is_null) || key.stays(of.storage, before, after)? {
                 continue;
             }
@@ -340,8 +342,7 @@ impl StatementContext<'_> {
             return self.each_in(child, index, keys, each);
         }
         // Without an index over its columns every row must be looked at.
-        let index = parent.storage.all_indexes().find(|index| index.id() == key.index);
-        let index = index.ok_or_else(|| key.not_there())?;
+        let index = key.index_of(parent.storage)?;
         let named: Vec<(i32, &Cell<'_>)> =
             key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
         let of_gone = index.declared(&parent.storage.columns).map(|column| {

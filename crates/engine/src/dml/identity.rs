@@ -10,8 +10,7 @@ use crate::catalog::identity::State;
 use crate::catalog::{Identity, Table};
 use crate::database::Database;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 impl Session<'_> {
     /// The next value of the table's identity column. It is gone, whatever becomes of the

@@ -24,9 +24,7 @@ use crate::catalog::{Address, Base, Index, Storage, Table};
 use crate::dml::key_range::end_of_range;
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::context::StatementContext;
-use crate::session::isolation::Isolation;
-use crate::session::{Row, Session};
+use crate::session::{Isolation, Row, Session, StatementContext};
 
 /// Pages that a scan asks for at once.
 const READ_AHEAD_PAGES: usize = 64;

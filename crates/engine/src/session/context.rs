@@ -17,7 +17,7 @@ use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource
 use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
 use crate::error::Error;
-use crate::session::isolation::Isolation;
+use crate::session::Isolation;
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.
 pub(crate) struct DeferredCheck {
