@@ -18,7 +18,7 @@ use extentdb_space::Unit;
 use extentdb_types::Datum;
 
 use crate::catalog::system_table::{cells_of, owned};
-use crate::catalog::{Address, Constraints, Identity, Index, TableColumn};
+use crate::catalog::{Address, ColumnDefault, Constraints, Identity, Index, TableColumn};
 use crate::error::Error;
 
 /// What a table is at one moment.
@@ -77,6 +77,12 @@ impl Storage {
     /// The clustered index, when there is one, and the others.
     pub(crate) fn all_indexes(&self) -> impl Iterator<Item = &Arc<Index>> {
         self.base.clustered().into_iter().chain(&self.indexes)
+    }
+
+    pub(crate) fn set_default(&mut self, column: i32, default: Option<ColumnDefault>) {
+        if let Some(column) = self.columns.iter_mut().find(|own| own.id == column) {
+            column.default = default;
+        }
     }
 
     /// Is it the clustered index?

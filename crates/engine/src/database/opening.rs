@@ -210,10 +210,7 @@ impl Database {
         }
         match given.iter().find(|file| !known.contains(&file.id())) {
             None => Ok(()),
-            Some(stray) => {
-                let path = stray.disk.path().to_path_buf();
-                Err(Error::WrongFile { path, what: "the catalog does not know it" })
-            }
+            Some(stray) => Err(stray.wrong("the catalog does not know it")),
         }
     }
 

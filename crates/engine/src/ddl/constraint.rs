@@ -10,7 +10,7 @@ use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
 use crate::catalog::system_table::{byte, int, smallint};
-use crate::catalog::{Check, ForeignKey, Index, Rule, Storage, Table, TableColumn};
+use crate::catalog::{Check, ForeignKey, Index, Rule, Storage, Table};
 use crate::ddl::index::column;
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
@@ -66,7 +66,7 @@ impl Session<'_> {
     /// The same with the actions on delete and update of the referenced row.
     ///
     /// # Errors
-    /// The same, and: the actions would form a cycle or multiple cascade paths; a column takes no NULL,
+    /// The same, and: the actions form a cycle or multiple cascade paths; a column takes no NULL,
     /// or has no default.
     pub fn add_foreign_key_with(
         &mut self,
@@ -139,11 +139,7 @@ impl Session<'_> {
             let default = context.insert_default(table, own.id, (name, text))?;
             context.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
-            let is_it = |other: &&mut TableColumn| other.id == own.id;
-            new.columns
-                .iter_mut()
-                .filter(is_it)
-                .for_each(|own| own.default = Some(default.clone()));
+            new.set_default(own.id, Some(default));
             context.store(table, new);
             Ok(())
         })
@@ -177,8 +173,7 @@ impl StatementContext<'_> {
                 key.id
             }
             Rule::Default(column, id) => {
-                let is_it = |own: &&mut TableColumn| own.id == *column;
-                new.columns.iter_mut().filter(is_it).for_each(|own| own.default = None);
+                new.set_default(*column, None);
                 self.name_default(table, *column, ObjectId(0))?;
                 *id
             }
@@ -190,7 +185,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Refuses actions that columns do not take, or that would form a cycle or multiple cascade paths.
+    /// Refuses actions that columns do not take, cycles, and multiple cascade paths.
     fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
         let refused =
             |why: String| Err(Unsupported::ForeignKey { key: key.name.clone(), why }.into());

@@ -479,17 +479,16 @@ impl IndexSpec {
     /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it
     /// comes.
     pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
-        let longest = layout.max_leaf as usize;
         let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);
         let fixed = keys.take(self.keys.len()).filter_map(|column| column.ty?.fixed_bytes());
         let bytes: usize = fixed.sum();
         if bytes > KEY_BYTES_MAX {
             return Err(extentdb_rowset::Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }.into());
         }
-        match longest {
-            ..=ROW_BYTES_MAX => Ok(()),
-            _ => Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into()),
+        if layout.max_leaf as usize > ROW_BYTES_MAX {
+            return Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into());
         }
+        Ok(())
     }
 }
 

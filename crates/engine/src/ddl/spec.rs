@@ -1,4 +1,4 @@
-//! What is asked for when a table or a column is made.
+//! Specifications of new tables and columns.
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::table::{ColumnDefinition, Computed};

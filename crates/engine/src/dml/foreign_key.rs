@@ -113,7 +113,7 @@ struct IndexRange<'s> {
 }
 
 impl StatementContext<'_> {
-    /// Verifies that the rows exist which an inserted row, or one changed from `before`, references.
+    /// Verifies that the rows exist that a row, inserted or changed from `before`, references.
     pub(crate) fn verify_references(
         &mut self,
         of: TableRef<'_>,
@@ -157,7 +157,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Verifies that no row references a row that was deleted or changed to `after`; cascades first.
+    /// Verifies that no row references one that was deleted or changed to `after`; cascades first.
     pub(crate) fn verify_unreferenced_row(
         &mut self,
         of: TableRef<'_>,

@@ -8,8 +8,8 @@
 //! all else                                 row by row, each locked as the isolation asks for
 //! ```
 //!
-//! A row that was read in a batch is returned when it has the values of the entry's key: it may have
-//! changed between the two reads, and then it is read again alone, under its lock.
+//! A row that was read in a batch is returned when it has the values of the entry's key: it may
+//! have changed between the two reads, and then it is read again alone, under its lock.
 
 use std::ops::{Bound, ControlFlow};
 
