@@ -48,7 +48,7 @@ const REDO_TIME_PER_PAGE: Duration = Duration::from_micros(500);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Urgency {
     None,
-    /// Soon.
+    /// By the checkpointer, when there is one.
     Due,
     /// At once: the log is nearly full.
     Now,

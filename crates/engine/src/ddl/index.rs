@@ -36,7 +36,7 @@ const FIRST_NONCLUSTERED: i32 = 2;
 /// A new index.
 #[derive(Clone, Debug)]
 pub struct IndexSpec {
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// Two rows never have the same key; NULL is a value like others. So it is with every
     /// constraint.
@@ -47,7 +47,7 @@ pub struct IndexSpec {
     pub keys: Vec<(String, bool)>,
     /// The rows themselves lie in it.
     pub clustered: bool,
-    /// INCLUDE.
+    /// INCLUDE: columns in the leaves alone.
     pub included: Vec<String>,
     /// WHERE: it has entries for these rows only; the condition as the catalog is to keep it, in
     /// brackets: `([price]>(0))`.

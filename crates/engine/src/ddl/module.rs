@@ -55,7 +55,7 @@ impl ModuleKind {
 pub struct ModuleSpec {
     /// Schema; `dbo` for none.
     pub schema: Option<String>,
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// What it is.
     pub kind: ModuleKind,

@@ -17,7 +17,7 @@ pub(crate) const COLUMNS_MAX: usize = 1024;
 /// A column of a new table.
 #[derive(Clone, Debug)]
 pub struct ColumnSpec {
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// Type.
     pub ty: SqlType,
@@ -114,7 +114,7 @@ impl ColumnSpec {
 pub struct TableSpec {
     /// Schema; `dbo` for none.
     pub schema: Option<String>,
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// Columns, in order.
     pub columns: Vec<ColumnSpec>,

@@ -41,7 +41,7 @@ pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&RowRef<'_>) -> Result<ControlFl
 /// keys that begin with them.
 #[derive(Clone, Debug)]
 pub struct Range<'r> {
-    /// The index.
+    /// Name of the index.
     pub index: &'r str,
     /// Where it begins in the order of the index.
     pub from: Bound<&'r [Datum<'r>]>,

@@ -78,7 +78,7 @@ impl<'r> RowRef<'r> {
         self.storage.cells(self.record.bytes())
     }
 
-    /// Its record.
+    /// The record as it was read, verified.
     pub(crate) fn record(&self) -> &Record<'r> {
         &self.record
     }
