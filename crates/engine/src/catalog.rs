@@ -18,3 +18,16 @@ pub(crate) mod system_table;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod units;
+
+pub(crate) use address::Address;
+pub(crate) use cache::CatalogCache;
+pub(crate) use column::{ColumnDefault, TableColumn};
+pub(crate) use constraint::{Check, Constraints, Rule};
+pub(crate) use foreign_key::ForeignKey;
+pub(crate) use formula::{Condition, Formula};
+pub(crate) use identity::Identity;
+pub(crate) use index::{BaseKey, Constraint, Index};
+pub(crate) use pending::DeferredChange;
+pub(crate) use storage::{Base, Storage, Trigger};
+pub(crate) use table::{Table, TableRef};
+pub(crate) use tables::Tables;

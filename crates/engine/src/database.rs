@@ -29,7 +29,7 @@ use extentdb_txn::Manager;
 use extentdb_txn::lock::LockManager;
 use extentdb_wal::Log;
 
-use crate::catalog::cache::CatalogCache;
+use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
 use crate::database::options::Options;
 use crate::database::suspect::Deferred;
@@ -69,7 +69,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Its name.
+    /// The name in its boot page.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -84,7 +84,7 @@ impl Database {
         &self.pool
     }
 
-    /// Its log.
+    /// The write-ahead log, for figures and backups.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
     }
@@ -94,7 +94,7 @@ impl Database {
         self.catalog.user_tables()
     }
 
-    /// Its locks.
+    /// The lock manager, for lists of locks and waits.
     pub fn locks(&self) -> &Arc<LockManager> {
         &self.locks
     }

@@ -1,5 +1,6 @@
 //! Errors of a database.
 
+pub(crate) mod invalid;
 mod unsupported;
 
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use extentdb_types::Guid;
 use extentdb_types::collation::UncertainCharacter;
 
 use crate::catalog::address::Address;
-use crate::invalid::InvalidOption;
+use crate::error::invalid::InvalidOption;
 
 pub use unsupported::Unsupported;
 

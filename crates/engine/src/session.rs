@@ -15,11 +15,12 @@ use extentdb_txn::TransactionKind;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
 use extentdb_types::Datum;
 
-use crate::catalog::table::Table;
+use crate::catalog::Table;
 use crate::database::Database;
 use crate::error::{Cause, Error};
-use crate::session::context::StatementContext;
-use crate::session::isolation::Isolation;
+
+pub(crate) use context::StatementContext;
+pub use isolation::Isolation;
 
 /// Values of a row, in column order.
 pub type Row = Vec<Datum<'static>>;

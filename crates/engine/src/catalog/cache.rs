@@ -23,9 +23,8 @@ use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
-use crate::catalog::table::Table;
-use crate::catalog::tables::Tables;
 use crate::catalog::units::Units;
+use crate::catalog::{Table, Tables};
 use crate::error::Error;
 
 /// Tries to find a row that splits move about.
@@ -143,7 +142,7 @@ impl CatalogCache {
         Ok(cache)
     }
 
-    /// Who finds the rows of units.
+    /// Finds the rows of units in `sysallocunits`.
     pub(crate) fn finder(&self) -> Arc<dyn UnitRows> {
         self.finder.clone()
     }
@@ -173,7 +172,7 @@ impl CatalogCache {
         Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
     }
 
-    /// The tree of a unit: that of a system table, of an index, or one that is being dropped.
+    /// The tree of a unit: that of a system table, of an index, or one that is dropped.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
         let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
         if let Some(tree) = self.system_trees.get(&unit) {
@@ -209,7 +208,7 @@ impl CatalogCache {
         read(&self.tables).owner(unit).filter(|table| table.unit().id() == unit).cloned()
     }
 
-    /// The heap whose rows a unit holds, that of a table or one that is being dropped.
+    /// The heap whose rows a unit holds, that of a table or one that is dropped.
     pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
         let dropped_units = || match read(&self.dropped_units).get(&unit) {
             Some(DroppedObject::Heap(heap)) => Some(heap.clone()),

@@ -8,8 +8,8 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::table::{ColumnDefinition, Computed};
 use extentdb_types::{Datum, SqlType};
 
+use crate::catalog::Formula;
 use crate::catalog::definition::plain_column;
-use crate::catalog::formula::Formula;
 use crate::error::Error;
 
 /// A column of a user table.

@@ -19,9 +19,8 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{self, AllocUnit, AllocUnitKind, Catalog};
 use extentdb_types::SqlType;
 
-use crate::catalog::column::TableColumn;
-use crate::catalog::foreign_key::{DISABLED, ForeignKey};
-use crate::catalog::formula::Condition;
+use crate::catalog::foreign_key::DISABLED;
+use crate::catalog::{Condition, ForeignKey, TableColumn};
 use crate::error::{Error, Unsupported};
 
 /// A CHECK constraint.

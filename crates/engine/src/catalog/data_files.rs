@@ -3,7 +3,7 @@
 use extentdb_base::FileId;
 use extentdb_catalog::layout::Cell;
 
-use crate::catalog::cache::CatalogCache;
+use crate::catalog::CatalogCache;
 use crate::catalog::system_table::{Cells, number};
 use crate::error::Error;
 

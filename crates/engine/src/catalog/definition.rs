@@ -63,6 +63,13 @@ pub(crate) fn definition_of_index(
     }
 }
 
+/// The position of a column of the table in rows of this layout.
+pub(crate) fn position_of(layout: &RowLayout, id: i32) -> Option<usize> {
+    let is_it =
+        |own: &PhysicalColumn| own.column_id == id && !own.is_uniquifier() && !own.is_dropped();
+    layout.columns.iter().position(is_it)
+}
+
 /// Does an index have the values of a column?
 pub(crate) fn has_column(index: &IndexDefinition, column: i32) -> bool {
     index.keys.iter().any(|key| key.column_id == column) || index.included.contains(&column)

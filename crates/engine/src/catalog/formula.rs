@@ -1,5 +1,5 @@
-//! Expressions over the columns of a row: what a computed column is, which rows a filtered index
-//! has, the condition of a CHECK.
+//! Expressions over the columns of a row: computed columns, filters of indexes, CHECK
+//! constraints.
 //!
 //! ```text
 //! row       the cells of its record │ cells of computed columns that rows do not have
@@ -7,10 +7,10 @@
 //!           there is none
 //! ```
 //!
-//! Compiled once, when the table is opened or changed. What cannot be evaluated with certainty is
-//! reported, never guessed: a CHECK, a filter or a persisted column that does not compile makes its
-//! table read only, and a row that one leaves open is refused. The value of a column that rows do
-//! not have fails only the statements that need it.
+//! Compiled once, when the table is opened or changed. An expression is evaluated with certainty or
+//! not at all: a CHECK, a filter or a persisted column that does not compile makes its table read
+//! only, and a row that stays undecided is refused. A column that is not persisted and has no value
+//! fails only statements that read it.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
-use crate::catalog::column::TableColumn;
+use crate::catalog::TableColumn;
 use crate::error::{Error, Unsupported};
 
 /// For each input of a program the column, by id.

@@ -90,15 +90,7 @@ pub(crate) fn identity_value(
     if increment == 0 || !(least..=most).contains(&seed) || !(least..=most).contains(&increment) {
         return Err("an identity whose seed or increment is none of its type");
     }
-    let state = State {
-        last: seed,
-        increment,
-        seed,
-        is_fresh: true,
-        is_unstored: false,
-        stored: seed,
-    };
-    Ok(state.bytes(ty))
+    Ok(State::fresh(seed, increment).bytes(ty))
 }
 
 impl Identity {
@@ -110,15 +102,7 @@ impl Identity {
         (seed, increment): (i128, i128),
     ) -> Option<Identity> {
         range(&ty)?;
-        let state = State {
-            last: seed,
-            increment,
-            seed,
-            is_fresh: true,
-            is_unstored: false,
-            stored: seed,
-        };
-        Some(Identity { column, ty, state: Mutex::new(state) })
+        Some(Identity { column, ty, state: Mutex::new(State::fresh(seed, increment)) })
     }
 
     /// As the model of the catalog has it; `None` for a column that has none.
@@ -132,11 +116,9 @@ impl Identity {
         let is_fresh = identity.last.is_none();
         let state = State {
             last,
-            increment,
-            seed,
-            is_fresh,
-            is_unstored: false,
             stored: last,
+            is_fresh,
+            ..State::fresh(seed, increment)
         };
         Some(Identity { column: column.id, ty, state: Mutex::new(state) })
     }
@@ -209,6 +191,18 @@ impl Identity {
 }
 
 impl State {
+    /// Of a column that no value was drawn for.
+    fn fresh(seed: i128, increment: i128) -> State {
+        State {
+            last: seed,
+            increment,
+            seed,
+            is_fresh: true,
+            is_unstored: false,
+            stored: seed,
+        }
+    }
+
     fn bytes(self, ty: &SqlType) -> Vec<u8> {
         let mut bytes: Vec<u8> = [self.stored, self.increment, self.seed]
             .iter()

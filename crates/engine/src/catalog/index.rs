@@ -1,12 +1,12 @@
-//! An index of a user table: a B-tree of its rows, or of entries that lead to them.
+//! An index of a user table: a B-tree of its rows (clustered), or of entries with row locators.
 //!
 //! ```text
 //! clustered      row     uniquifier, when the key is not unique │ key columns │ all others
 //!                key     the key columns, then the uniquifier
-//! nonclustered   entry   key columns │ included columns │ what leads to the row: its place, or the
-//!                        rest of the clustered key
+//! nonclustered   entry   key columns │ included columns │ row locator: the RID, or the rest of the
+//!                        clustered key
 //!                key     unique       the key columns
-//!                        not unique   the key columns, then what leads to the row
+//!                        not unique   the key columns, then the row locator
 //! ```
 //!
 //! The columns of entries come from the columns of the table by [`TableDefinition::layout`]; an
@@ -28,13 +28,11 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
 use crate::catalog::definition::{definition_of_index, has_column, is_same_form};
-use crate::catalog::formula::Condition;
 use crate::catalog::key_order::{Disorder, IndexName, KeyOrder};
-use crate::catalog::storage::Storage;
+use crate::catalog::system_table::is_null;
 use crate::catalog::units::Units;
+use crate::catalog::{Address, Condition, Storage, TableColumn};
 use crate::error::{Error, Unsupported};
 
 /// The source of the value of a column of an entry.
@@ -121,8 +119,8 @@ impl Constraint {
     }
 }
 
-/// An index.
-#[derive(Debug)]
+/// An index of a user table, with its tree.
+#[derive(Clone, Debug)]
 pub(crate) struct Index {
     definition: IndexDefinition,
     tree: Arc<Tree>,
@@ -265,13 +263,7 @@ impl Index {
     /// The same over another, empty unit.
     pub(crate) fn over(&self, space: Arc<Space>, unit: Arc<Unit>) -> Index {
         let tree = Arc::new(Tree::new(space, unit, self.tree.shape().clone()));
-        let definition = self.definition.clone();
-        let locator = self.locator.clone();
-        let from = self.from.clone();
-        let key = self.key.clone();
-        let filter = self.filter.clone();
-        let order = Arc::new(KeyOrder::new());
-        Index { definition, tree, from, key, locator, filter, order }
+        Index { tree, order: Arc::new(KeyOrder::new()), ..self.clone() }
     }
 
     /// The same when the columns of its table, which it has not, have changed.
@@ -293,13 +285,7 @@ impl Index {
             other => Ok(*other),
         };
         let from = self.from.iter().map(number).collect::<Result<_, Error>>()?;
-        let definition = self.definition.clone();
-        let tree = self.tree.clone();
-        let locator = self.locator.clone();
-        let key = self.key.clone();
-        let filter = self.filter.clone();
-        let order = self.order.clone();
-        Ok(Index { definition, tree, from, key, locator, filter, order })
+        Ok(Index { from, ..self.clone() })
     }
 
     /// What the catalog says of it.
@@ -475,7 +461,6 @@ impl Index {
             let Some(of_row) = of_row else { return Ok(false) };
             let own = self.tree.shape().cell(entry, *at)?;
             let other = storage.shape.cell(row, of_row)?;
-            let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
             if own != other && !(is_null(&own) && is_null(&other)) {
                 return Ok(false);
             }

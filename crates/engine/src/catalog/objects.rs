@@ -2,7 +2,7 @@
 
 use extentdb_base::ObjectId;
 
-use crate::catalog::cache::CatalogCache;
+use crate::catalog::CatalogCache;
 use crate::catalog::system_table::{Cells, number, text};
 use crate::error::Error;
 

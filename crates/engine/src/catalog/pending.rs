@@ -13,9 +13,8 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, read, write};
 use extentdb_rowset::Tree;
 
-use crate::catalog::cache::{CatalogCache, DroppedObject};
-use crate::catalog::storage::Storage;
-use crate::catalog::table::Table;
+use crate::catalog::cache::DroppedObject;
+use crate::catalog::{CatalogCache, Storage, Table};
 use crate::error::Error;
 
 /// A change of the catalog by an open transaction: kept or dropped for good by its commit, restored

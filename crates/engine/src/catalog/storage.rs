@@ -16,12 +16,8 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::Unit;
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
-use crate::catalog::constraint::Constraints;
-use crate::catalog::identity::Identity;
-use crate::catalog::index::Index;
 use crate::catalog::system_table::{cells_of, owned};
+use crate::catalog::{Address, ColumnDefault, Constraints, Identity, Index, TableColumn};
 use crate::error::Error;
 
 /// What a table is at one moment.
@@ -80,6 +76,17 @@ impl Storage {
     /// The clustered index, when there is one, and the others.
     pub(crate) fn all_indexes(&self) -> impl Iterator<Item = &Arc<Index>> {
         self.base.clustered().into_iter().chain(&self.indexes)
+    }
+
+    pub(crate) fn set_default(&mut self, column: i32, default: Option<ColumnDefault>) {
+        if let Some(column) = self.columns.iter_mut().find(|own| own.id == column) {
+            column.default = default;
+        }
+    }
+
+    /// Is it the clustered index?
+    pub(crate) fn is_base(&self, index: &Index) -> bool {
+        self.base.clustered().is_some_and(|base| base.id() == index.id())
     }
 
     /// An index by its name.

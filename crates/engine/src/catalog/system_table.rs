@@ -224,7 +224,12 @@ impl SystemIndex {
     }
 }
 
-/// A cell without borrowed bytes.
+/// NULL, or past the end of a record that is older than its column.
+pub(crate) fn is_null(cell: &Cell<'_>) -> bool {
+    matches!(cell, Cell::Null | Cell::Missing)
+}
+
+/// A cell that owns its bytes.
 pub(crate) fn owned(cell: Cell<'_>) -> Cell<'static> {
     match cell {
         Cell::Null => Cell::Null,

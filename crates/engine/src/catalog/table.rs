@@ -8,14 +8,13 @@ use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Space, Unit};
 use extentdb_types::SqlType;
 
-use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::constraint::constraints_of;
-use crate::catalog::definition::definition_of_index;
-use crate::catalog::formula::Formula;
-use crate::catalog::identity::Identity;
-use crate::catalog::index::{BaseKey, Index};
-use crate::catalog::storage::{Base, Storage, Trigger, definition_of, heap_shape};
+use crate::catalog::definition::{definition_of_index, position_of};
+use crate::catalog::storage::{definition_of, heap_shape};
 use crate::catalog::units::Units;
+use crate::catalog::{
+    Base, BaseKey, ColumnDefault, Formula, Identity, Index, Storage, TableColumn, Trigger,
+};
 use crate::error::{Error, Unsupported};
 
 /// A user table.
@@ -74,18 +73,15 @@ impl Table {
         };
         let identity = table.columns.iter().find_map(Identity::of).map(Arc::new);
         let (constraints, read_only) = constraints_of(table, &columns, catalog);
-        let indexes = Vec::new();
-        let disabled = Vec::new();
-        let triggers = triggers_of(table.id, catalog);
         let mut storage = Storage {
             columns,
             shape,
             base,
-            indexes,
-            disabled,
+            indexes: Vec::new(),
+            disabled: Vec::new(),
             identity,
             constraints,
-            triggers,
+            triggers: triggers_of(table.id, catalog),
             read_only,
         };
         let definition = definition_of(table.id, &table.name, &storage);
@@ -120,17 +116,17 @@ impl Table {
         TableRef { table: self, storage }
     }
 
-    /// Object id.
+    /// Object id, unique in the database and never used again.
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// Schema.
+    /// Name of its schema.
     pub fn schema(&self) -> &str {
         &self.schema
     }
 
-    /// Name.
+    /// Name in its schema.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -220,11 +216,9 @@ fn columns_of(
     catalog: &Catalog,
 ) -> Option<Vec<TableColumn>> {
     let mut columns = Vec::new();
-    let mut behind = rowset.layout.columns.len()..;
+    let mut after = rowset.layout.columns.len()..;
     for column in &table.columns {
-        let at = rowset.layout.columns.iter().position(|physical| {
-            physical.column_id == column.id && !physical.is_uniquifier() && !physical.is_dropped()
-        });
+        let at = position_of(&rowset.layout, column.id);
         let is_virtual = column.computed.is_some() && !column.persisted;
         let constraint =
             catalog.defaults.iter().find(|default| default.object.id == column.default_object);
@@ -242,7 +236,7 @@ fn columns_of(
                 text: default.definition.clone().unwrap_or_default(),
             }),
             formula: None,
-            at: if is_virtual { behind.next()? } else { at? },
+            at: if is_virtual { after.next()? } else { at? },
         });
     }
     let texts =

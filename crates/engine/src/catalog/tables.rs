@@ -1,5 +1,5 @@
-//! The tables that memory knows: by id, by name, and by the allocation units that they own or have
-//! owned since they were opened.
+//! The cached tables: by id, by name, and by the allocation units that they own or have owned since
+//! the opening.
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::btree_set::BTreeSet;
@@ -8,8 +8,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, ObjectId};
 use extentdb_space::Unit;
 
-use crate::catalog::storage::Storage;
-use crate::catalog::table::Table;
+use crate::catalog::{Storage, Table};
 
 /// Schema and name of a table, without the case of ASCII letters.
 type FoldedName = (String, String);
@@ -36,8 +35,8 @@ impl Tables {
         self.by_id.insert(table.id(), table);
     }
 
-    /// Adds units to a table.
-    pub(crate) fn add_units(&mut self, table: ObjectId, storage: &Storage) {
+    /// Adds the units of a storage to those of the table.
+    pub(crate) fn own(&mut self, table: ObjectId, storage: &Storage) {
         for id in storage.units().flat_map(|unit| unit.aliases()) {
             // A unit's own id precedes one that is an alias.
             let is_own = storage.units().any(|unit| unit.id() == id);
@@ -53,8 +52,8 @@ impl Tables {
         }
     }
 
-    /// Forgets a unit; its table stays.
-    pub(crate) fn remove_unit(&mut self, unit: &Unit) {
+    /// Removes a unit from its table.
+    pub(crate) fn disown(&mut self, unit: &Unit) {
         for id in unit.aliases() {
             self.by_unit.remove(&id);
         }

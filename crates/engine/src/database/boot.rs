@@ -49,8 +49,7 @@ pub(crate) struct Mark {
 /// Writes the mark, durably, to the page in memory and to the file.
 pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
-    let mut record =
-        BootView::new(&page).record().ok_or_else(|| Error::catalog("no boot record"))?;
+    let mut record = boot_record(&page)?;
     let clean = DatabaseStatus::CLEAN_SHUTDOWN;
     let DatabaseStatus(status) = record.status;
     // An emergency ends when the log is not needed any more.
@@ -82,15 +81,18 @@ pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
     Ok(file.write_at(offset, &[&page[..]], Durability::Through)?)
 }
 
-/// The database continues its log as it was cut, without having been closed.
+/// Clears emergency mode: the database stays open with its cut log.
 pub(crate) fn end_emergency(pool: &Pool) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
-    let mut record =
-        BootView::new(&page).record().ok_or_else(|| Error::catalog("no boot record"))?;
+    let mut record = boot_record(&page)?;
     let DatabaseStatus(status) = record.status;
     record.status = DatabaseStatus(status & !DatabaseStatus::EMERGENCY);
     write_record(page.bytes_mut(), &record);
     Ok(pool.write_through(&mut page)?)
+}
+
+fn boot_record(page: &PageBytes) -> Result<BootRecord, Error> {
+    BootView::new(page).record().ok_or_else(|| Error::catalog("no boot record"))
 }
 
 fn write_record(page: &mut PageBytes, record: &BootRecord) {

@@ -17,6 +17,7 @@ use std::time::Duration;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{AllocUnitId, FileId, Lsn};
+use extentdb_buffer::PageWriteGuard;
 use extentdb_change::{change, in_own_system};
 use extentdb_format::allocation::unit_row::{PCDATA_AT, PCRESERVED_AT, PCUSED_AT, RCROWS_AT};
 use extentdb_format::log::payload::checkpoint::{
@@ -47,7 +48,7 @@ const REDO_TIME_PER_PAGE: Duration = Duration::from_micros(500);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Urgency {
     None,
-    /// Soon.
+    /// By the checkpointer, when there is one.
     Due,
     /// At once: the log is nearly full.
     Now,
@@ -375,19 +376,9 @@ impl Database {
         ];
         let id = unit.id().0 as u64;
         let part = count_part(KIND_UNIT, id, &cells);
-        self.catalog.finder().with_row(unit, &mut |page, slot| {
-            let mut fixed = part.clone();
-            fixed.page.slot = slot;
-            let payload = Payload::CountDelta(CountDelta { fixed });
-            change(
-                RecordOwner::Alone(&self.transactions),
-                page,
-                Op::COUNT_DELTA,
-                Context::CLUSTERED,
-                payload,
-            )?;
-            Ok(())
-        })?;
+        self.catalog
+            .finder()
+            .with_row(unit, &mut |page, slot| Ok(self.log_counts(page, slot, part.clone())?))?;
         self.write_rows_of(unit, counts.rows)
     }
 
@@ -403,16 +394,21 @@ impl Database {
         };
         let mut page = self.pool.write(row.at.page)?;
         let cells = [CountCell { value: rows, row_offset: RCROWS_AT, bytes: 8 }];
-        let mut fixed = count_part(KIND_ROWSET, unit.hobt().0 as u64, &cells);
-        fixed.page.slot = row.at.slot.0;
+        let part = count_part(KIND_ROWSET, unit.hobt().0 as u64, &cells);
+        Ok(self.log_counts(&mut page, row.at.slot.0, part)?)
+    }
+
+    /// Logs counters, and stores them in the row at `slot`.
+    fn log_counts(
+        &self,
+        page: &mut PageWriteGuard,
+        slot: u16,
+        mut fixed: CountPart,
+    ) -> Result<(), extentdb_change::Error> {
+        fixed.page.slot = slot;
+        let link = Link::Alone(&self.transactions);
         let payload = Payload::CountDelta(CountDelta { fixed });
-        change(
-            RecordOwner::Alone(&self.transactions),
-            &mut page,
-            Op::COUNT_DELTA,
-            Context::CLUSTERED,
-            payload,
-        )?;
+        change(link, page, Op::COUNT_DELTA, Context::CLUSTERED, payload)?;
         Ok(())
     }
 

@@ -9,15 +9,14 @@ use extentdb_telemetry::{Event, EventSink};
 use extentdb_txn::lock::Resource;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, LockNames};
 
-use crate::catalog::table::Table;
-use crate::catalog::tables::Tables;
+use crate::catalog::{Table, Tables};
 use crate::database::Database;
 
-/// Tells of deadlocks.
+/// Reports deadlocks as events.
 pub(crate) struct Deadlocks {
     database: String,
     events: Arc<dyn EventSink>,
-    /// Those of the catalog: the lock manager must not own the tables.
+    /// The tables of the catalog; weak, because the lock manager must not keep them alive.
     tables: Weak<RwLock<Tables>>,
 }
 

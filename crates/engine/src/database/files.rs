@@ -52,17 +52,12 @@ impl DataFiles {
         let primary = primary.ok_or(Error::MissingFile { file: FileId(1) })?;
         let mut ids = BTreeSet::new();
         if let Some(again) = files.iter().find(|file| !ids.insert(file.id())) {
-            let path = again.disk.path().to_path_buf();
-            return Err(Error::WrongFile {
-                path,
-                what: "another file that was given has its number",
-            });
+            return Err(again.wrong("another file that was given has its number"));
         }
         if let Some(other) =
             files.iter().find(|file| file.header.binding_id != primary.header.binding_id)
         {
-            let path = other.disk.path().to_path_buf();
-            return Err(Error::WrongFile { path, what: "it belongs to another database" });
+            return Err(other.wrong("it belongs to another database"));
         }
         let boot = read_boot(&*primary.disk)?;
         if !WRITTEN.contains(&boot.version) {
@@ -176,6 +171,10 @@ impl DataFile {
         FileId(self.header.file_id.unwrap_or(0))
     }
 
+    pub(crate) fn wrong(&self, what: &'static str) -> Error {
+        Error::WrongFile { path: self.path(), what }
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         self.disk.path().to_path_buf()
     }
@@ -183,8 +182,7 @@ impl DataFile {
     pub(crate) fn description(&self) -> Result<FileDescription, Error> {
         let pages = self.header.size.unwrap_or(0);
         if self.disk.len() < u64::from(pages) * PAGE_BYTES as u64 {
-            let path = self.disk.path().to_path_buf();
-            return Err(Error::WrongFile { path, what: "it is shorter than its header says" });
+            return Err(self.wrong("it is shorter than its header says"));
         }
         Ok(FileDescription {
             id: self.id(),

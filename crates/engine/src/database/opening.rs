@@ -18,7 +18,7 @@ use extentdb_txn::lock::LockManager;
 use extentdb_txn::{Manager, Transaction};
 use extentdb_wal::Log;
 
-use crate::catalog::cache::CatalogCache;
+use crate::catalog::CatalogCache;
 use crate::database::boot::{Mark, write_mark};
 use crate::database::checkpoint::Checkpoints;
 use crate::database::files::{DataFile, DataFiles, Restart};
@@ -210,10 +210,7 @@ impl Database {
         }
         match given.iter().find(|file| !known.contains(&file.id())) {
             None => Ok(()),
-            Some(stray) => {
-                let path = stray.disk.path().to_path_buf();
-                Err(Error::WrongFile { path, what: "the catalog does not know it" })
-            }
+            Some(stray) => Err(stray.wrong("the catalog does not know it")),
         }
     }
 

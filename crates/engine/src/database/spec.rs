@@ -21,7 +21,7 @@ pub struct Paths {
 /// A data file of a new database.
 #[derive(Clone, Debug)]
 pub struct DataFileSpec {
-    /// Where.
+    /// Path; the file must not exist.
     pub path: PathBuf,
     /// Logical name; `None` = after the database.
     pub name: Option<String>,
@@ -37,9 +37,9 @@ pub struct DataFileSpec {
 /// The log file of a new database.
 #[derive(Clone, Debug)]
 pub struct LogFileSpec {
-    /// Where.
+    /// Path; the file must not exist.
     pub path: PathBuf,
-    /// Size.
+    /// Size at creation, bytes.
     pub bytes: u64,
     /// What it grows by.
     pub growth: extentdb_wal::Growth,
@@ -69,7 +69,7 @@ pub struct DatabaseSpec {
     pub files: Vec<DataFileSpec>,
     /// Further filegroups with their files, one at least. The name PRIMARY is taken.
     pub filegroups: Vec<(String, Vec<DataFileSpec>)>,
-    /// The log.
+    /// The log; a database has one file of it.
     pub log: LogFileSpec,
     /// Seed of the random parts of ids.
     pub seed: u64,

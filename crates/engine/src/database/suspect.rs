@@ -61,11 +61,7 @@ impl Database {
     pub(crate) fn defer_transaction(&self, tx: Transaction, error: Error) -> Result<(), Error> {
         let why = OfflineCause::new(None, &error);
         for unit in self.units_of(&tx)? {
-            let tables = self.catalog.all_tables();
-            let has_unit = |table: &&Arc<crate::Table>| {
-                table.storage().units().any(|own| own.is_known_as(unit))
-            };
-            let Some(table) = tables.iter().find(has_unit) else { return Err(error) };
+            let Some(table) = self.table_with(unit) else { return Err(error) };
             let resource = Resource::Object(table.id());
             let request = LockRequest::new(tx.id(), resource, LockMode::X);
             // Nobody else has a lock yet.
@@ -74,6 +70,12 @@ impl Database {
         }
         lock(&self.deferred).transactions.insert(tx.id());
         Ok(())
+    }
+
+    fn table_with(&self, unit: AllocUnitId) -> Option<Arc<crate::Table>> {
+        let has_unit =
+            |table: &Arc<crate::Table>| table.storage().units().any(|own| own.is_known_as(unit));
+        self.catalog.all_tables().into_iter().find(has_unit)
     }
 
     fn note_deferred_table(&self, table: ObjectId, why: OfflineCause) {
@@ -86,11 +88,7 @@ impl Database {
     pub(crate) fn defer_rollback(&self, tx: &Transaction, error: &Error) -> Result<(), Error> {
         let why = OfflineCause::new(None, error);
         for unit in self.units_of(tx)? {
-            let tables = self.catalog.all_tables();
-            let has_unit = |table: &&Arc<crate::Table>| {
-                table.storage().units().any(|own| own.is_known_as(unit))
-            };
-            if let Some(table) = tables.iter().find(has_unit) {
+            if let Some(table) = self.table_with(unit) {
                 self.note_deferred_table(table.id(), why.clone());
             }
         }

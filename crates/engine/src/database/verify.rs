@@ -9,7 +9,7 @@ use extentdb_wal::MIN_LOG_BYTES;
 
 use crate::database::options::Options;
 use crate::database::spec::{DataFileSpec, DatabaseSpec, LogFileSpec};
-use crate::invalid::{InvalidOption, verify_name, verify_path, verify_range, verify_text};
+use crate::error::invalid::{InvalidOption, verify_name, verify_path, verify_range, verify_text};
 
 /// UTF-16 units of a database's name: those of its files are made of it.
 const DATABASE_NAME_UNITS_MAX: usize = 100;

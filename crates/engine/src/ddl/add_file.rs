@@ -1,4 +1,4 @@
-//! A further data file for a database that is open.
+//! ALTER DATABASE … ADD FILE: a data file for an open database.
 //!
 //! ```text
 //! file made: header, maps, synced  →  rows of sysprufiles and sysfiles1 committed  →  its pages in
@@ -6,12 +6,10 @@
 //! ```
 //!
 //! Nothing in the log names a page of the file before its rows are durable. A crash before that
-//! leaves a file on disk that no database knows: it is refused when it is given with the others,
-//! and can be removed.
+//! leaves a file on disk that no catalog lists: `open` refuses it, and it can be removed.
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{FileId, Lsn, PageId};
-use extentdb_catalog::layout::Cell;
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView};
 use extentdb_io::DiskFile;
@@ -21,12 +19,12 @@ use extentdb_txn::lock::LockMode;
 use extentdb_types::Guid;
 
 use crate::catalog::data_files::FILE_ID;
-use crate::catalog::system_table::{Cells, number};
+use crate::catalog::system_table::{Cells, number, text};
 use crate::database::Database;
 use crate::database::spec::{DataFileSpec, pages_of, physical_name};
 use crate::database::verify::FILE_BYTES_MIN;
 use crate::error::{Error, Unsupported};
-use crate::session::context::StatementContext;
+use crate::session::StatementContext;
 
 /// Columns of `sysprufiles`.
 const NAME: usize = 10 - 1;
@@ -131,7 +129,7 @@ impl StatementContext<'_> {
         let id = u16::try_from(last + 1).ok().filter(|id| *id <= FILES_MAX);
         let id = id.ok_or(Unsupported::TooManyFiles { most: FILES_MAX })?;
         let name = spec.name.clone().unwrap_or_else(|| format!("{}_{}", self.db().name, id - 1));
-        let is_taken = |row: &Cells| text_of(row.get(NAME)).eq_ignore_ascii_case(&name);
+        let is_taken = |row: &Cells| text(row.get(NAME)).eq_ignore_ascii_case(&name);
         if rows.iter().any(is_taken) {
             return Err(Error::Exists { name });
         }
@@ -161,12 +159,4 @@ impl StatementContext<'_> {
         self.insert_row(table.with(&storage), &mut row)?;
         Ok(())
     }
-}
-
-/// A text in a cell.
-fn text_of(cell: Option<&Cell<'_>>) -> String {
-    let Some(Cell::Bytes(bytes)) = cell else { return String::new() };
-    let units: Vec<u16> =
-        bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
-    String::from_utf16_lossy(&units)
 }

@@ -20,24 +20,21 @@ use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, PhysicalColumn, RowLayout};
 use extentdb_catalog::table::IndexDefinition;
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, add_column, add_physical_column, physical_row,
+    ChildKind, SystemRows, add_column, add_physical_column, physical_row,
 };
 
-use crate::catalog::column::{ColumnDefault, TableColumn};
-use crate::catalog::formula::{Condition, Formula};
-use crate::catalog::identity::Identity;
-use crate::catalog::index::Index;
 use crate::catalog::objects::object;
-use crate::catalog::storage::{Base, Storage, heap_shape};
+use crate::catalog::storage::heap_shape;
 use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint, text};
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::{
+    Base, ColumnDefault, Condition, Formula, Identity, Index, Storage, Table, TableColumn, TableRef,
+};
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
 use crate::ddl::table::{positioned_columns, verify_row_bytes};
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `sysrowsets`.
 pub(crate) mod rowset {
@@ -192,15 +189,7 @@ impl StatementContext<'_> {
         name: &str,
         text: &str,
     ) -> Result<ColumnDefault, Error> {
-        let (id, schema_id) = self.new_object(table, name)?;
-        let kind = ChildKind::Default(column, text.to_owned());
-        self.insert_child(&Child {
-            id,
-            name: name.to_owned(),
-            kind,
-            table: table.id(),
-            schema_id,
-        })?;
+        let id = self.new_child(table, name, ChildKind::Default(column, text.to_owned()))?;
         Ok(ColumnDefault {
             id,
             name: name.to_owned(),

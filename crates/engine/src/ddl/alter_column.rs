@@ -8,28 +8,24 @@
 //!                                  value; the old column stays, as a dropped one
 //! ```
 //!
-//! What else needs the column stands in the way, but for indexes where texts may get longer; their
-//! entries stay, too. Between the old offset and the new one the catalog knows no such column: a
-//! restart that is interrupted there reads the table without it.
+//! Dependent objects refuse the change, except indexes whose texts may get longer: their entries
+//! stay as they are. Between the delete of the old catalog row and the insert of the new one the
+//! catalog has no such column: an interrupted restart reads the table without it.
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, RowLayout};
 use extentdb_catalog::table::describe::column_row;
 use extentdb_types::SqlType;
 
-use crate::catalog::column::TableColumn;
 use crate::catalog::definition::has_column;
-use crate::catalog::formula::Formula;
-use crate::catalog::index::{BaseKey, Constraint, Index};
-use crate::catalog::storage::{Storage, definition_of};
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
-use crate::catalog::table::Table;
+use crate::catalog::{BaseKey, Constraint, Formula, Index, Storage, Table, TableColumn};
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `syscolpars`: how many, those of the type, and the status with its bits for NOT NULL
 /// and padding.

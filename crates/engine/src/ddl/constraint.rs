@@ -5,21 +5,16 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ReferentialAction;
 use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child};
+use extentdb_catalog::table::values::RowValues;
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
-use crate::catalog::column::TableColumn;
-use crate::catalog::constraint::{Check, Rule};
-use crate::catalog::foreign_key::ForeignKey;
-use crate::catalog::index::Index;
-use crate::catalog::storage::Storage;
 use crate::catalog::system_table::{byte, int, smallint};
-use crate::catalog::table::Table;
+use crate::catalog::{Check, ForeignKey, Index, Rule, Storage, Table};
 use crate::ddl::index::column;
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Column of `syscolpars`.
 const COLUMN_DEFAULT: usize = 13;
@@ -43,16 +38,8 @@ impl Session<'_> {
                 check.verify(table.name(), &old.columns, &old.cells(record)?)
             })?;
             let _ddl = lock(&context.db().ddl);
-            let (id, schema_id) = context.new_object(table, name)?;
-            check.id = id;
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
-            context.insert_child(&Child {
-                id,
-                name: name.to_owned(),
-                kind,
-                table: table.id(),
-                schema_id,
-            })?;
+            check.id = context.new_child(table, name, kind)?;
             let mut new = Storage::clone(&old);
             new.constraints.checks.push(Arc::new(check));
             context.store(table, new);
@@ -60,8 +47,8 @@ impl Session<'_> {
         })
     }
 
-    /// Adds a foreign key: `columns` of `table` name rows of `parent` by the columns of one of its
-    /// unique indexes. Referenced rows cannot be deleted: NO ACTION.
+    /// Adds a foreign key: `columns` of `table` reference rows of `parent` by the columns of one of
+    /// its unique indexes. Referenced rows cannot be deleted: NO ACTION.
     ///
     /// # Errors
     /// The name is taken, the parent has no such unique index, types differ, or a row is there
@@ -76,11 +63,11 @@ impl Session<'_> {
         self.add_foreign_key_with(table, name, parent, columns, Default::default())
     }
 
-    /// The same with actions for the deletion of a referenced row and for a change of its key.
+    /// The same with the actions on delete and update of the referenced row.
     ///
     /// # Errors
-    /// The same, and: cascades would form a cycle or multiple paths; a column takes no
-    /// NULL, or has no default.
+    /// The same, and: the actions form a cycle or multiple cascade paths; a column takes no NULL,
+    /// or has no default.
     pub fn add_foreign_key_with(
         &mut self,
         table: &Arc<Table>,
@@ -91,7 +78,7 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
-            // In one order for all sessions: by id.
+            // Lock order: by object id.
             let (first, second) =
                 if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             context.lock_for_ddl(first)?;
@@ -109,21 +96,13 @@ impl Session<'_> {
             // and do not wait for a scan.
             let _ddl = lock(&context.db().ddl);
             context.verify_actions(&key, table)?;
-            let (id, schema_id) = context.new_object(table, name)?;
-            key.id = id;
             let kind = ChildKind::ForeignKey {
                 table: parent.id(),
                 index: key.index.0,
                 columns: key.columns.clone(),
                 actions: (on_delete, on_update),
             };
-            context.insert_child(&Child {
-                id,
-                name: name.to_owned(),
-                kind,
-                table: table.id(),
-                schema_id,
-            })?;
+            key.id = context.new_child(table, name, kind)?;
             let key = Arc::new(key);
             let mut new = Storage::clone(&old);
             new.constraints.foreign_keys.push(key.clone());
@@ -160,11 +139,7 @@ impl Session<'_> {
             let default = context.insert_default(table, own.id, name, text)?;
             context.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
-            let is_it = |other: &&mut TableColumn| other.id == own.id;
-            new.columns
-                .iter_mut()
-                .filter(is_it)
-                .for_each(|own| own.default = Some(default.clone()));
+            new.set_default(own.id, Some(default));
             context.store(table, new);
             Ok(())
         })
@@ -172,7 +147,7 @@ impl Session<'_> {
 }
 
 impl StatementContext<'_> {
-    /// Says which object the default of a column is.
+    /// Stores the object id of the default of a column.
     fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
         let key = [int(table.id().0), smallint(0), int(column)];
         self.change_system_row("syscolpars", &key, &[(COLUMN_DEFAULT, int(default.0))])
@@ -198,8 +173,7 @@ impl StatementContext<'_> {
                 key.id
             }
             Rule::Default(column, id) => {
-                let is_it = |own: &&mut TableColumn| own.id == *column;
-                new.columns.iter_mut().filter(is_it).for_each(|own| own.default = None);
+                new.set_default(*column, None);
                 self.name_default(table, *column, ObjectId(0))?;
                 *id
             }
@@ -211,8 +185,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Refuses actions that columns do not take, and cascades that would form a cycle or multiple
-    /// paths.
+    /// Refuses actions that columns do not take, cycles, and multiple cascade paths.
     fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
         let refused =
             |why: String| Err(Unsupported::ForeignKey { key: key.name.clone(), why }.into());
@@ -238,14 +211,14 @@ impl StatementContext<'_> {
             keys.filter(|key| key.cascades()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| reaches_a_table_twice(table.id(), &keys);
         if tables.iter().any(meets) {
-            refused("may cause cycles or multiple cascade paths".to_owned())
+            refused("its actions would form a cycle or multiple cascade paths".to_owned())
         } else {
             Ok(())
         }
     }
 
-    /// Locks the tables whose rows a table names, before anything is locked that locks do not know
-    /// of.
+    /// Locks the referenced tables of a table, before any mutex that the lock manager does not
+    /// know.
     pub(crate) fn lock_parents(&mut self, storage: &Storage) -> Result<(), Error> {
         for key in &storage.constraints.foreign_keys {
             if let Some(parent) = self.db().catalog.table_by_id(key.parent) {
@@ -255,7 +228,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The referenced tables forget the foreign keys of a table that is being dropped.
+    /// Removes the foreign keys of a table that is dropped from the tables that they reference.
     pub(crate) fn remove_references(
         &mut self,
         table: &Table,
@@ -279,27 +252,39 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The id of a new object in the schema of a table.
-    pub(crate) fn new_object(
+    /// Inserts a constraint of a table into the catalog; returns its object id.
+    pub(crate) fn new_child(
         &mut self,
         table: &Table,
         name: &str,
-    ) -> Result<(ObjectId, i32), Error> {
+        kind: ChildKind,
+    ) -> Result<ObjectId, Error> {
         let schema_id = self.schema_id(table.schema())?;
-        match self.db().catalog.object_named(schema_id, name)? {
-            None => Ok((self.object_id()?, schema_id)),
-            Some(_) => Err(Error::Exists { name: name.to_owned() }),
+        let name = name.to_owned();
+        if self.db().catalog.object_named(schema_id, &name)?.is_some() {
+            return Err(Error::Exists { name });
         }
+        let id = self.object_id()?;
+        self.insert_child(&Child { id, name, kind, table: table.id(), schema_id })?;
+        Ok(id)
+    }
+
+    /// The time of the clock as the catalog stores it.
+    pub(crate) fn now(&self) -> StoredTime {
+        let now = log_time(&*self.db().options.clock);
+        StoredTime { ticks: now.ticks, days: now.days as i32 }
     }
 
     pub(crate) fn insert_child(&mut self, child: &Child) -> Result<(), Error> {
-        let now = log_time(&*self.db().options.clock);
         let mut rows = SystemRows::new();
-        add_child(child, StoredTime { ticks: now.ticks, days: now.days as i32 }, &mut rows);
+        add_child(child, self.now(), &mut rows);
         self.insert_system_rows(&rows)
     }
 
-    pub(crate) fn insert_system_rows(&mut self, rows: &SystemRows) -> Result<(), Error> {
+    pub(crate) fn insert_system_rows<'r>(
+        &mut self,
+        rows: impl IntoIterator<Item = (&'r String, &'r Vec<RowValues>)>,
+    ) -> Result<(), Error> {
         for (name, rows) in rows {
             let table = self.db().catalog.system(name)?;
             for row in rows {
@@ -310,8 +295,8 @@ impl StatementContext<'_> {
     }
 }
 
-/// Would cascades from this table reach a table twice, or itself?
-fn reaches_a_table_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
+/// Do cascades from this table reach some table twice, or itself?
+fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
     let mut reached = vec![start];
     let mut left = vec![start];
     while let Some(parent) = left.pop() {

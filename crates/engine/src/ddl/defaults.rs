@@ -1,4 +1,4 @@
-//! Defaults: what a column gets when an INSERT does not name it.
+//! Defaults: values of columns that an INSERT does not list.
 //!
 //! ```text
 //! identity column   the next value                                         identity.rs
@@ -7,7 +7,7 @@
 //! neither           NULL
 //! ```
 //!
-//! An expression that cannot be evaluated with certainty is refused by name, and the row with it.
+//! An expression that cannot be evaluated with certainty refuses the row.
 
 use extentdb_base::env::Clock;
 use extentdb_catalog::table::DEFAULT_COLLATION;
@@ -16,13 +16,10 @@ use extentdb_txn::lock::LockMode;
 use extentdb_txn::log_time;
 use extentdb_types::{Collation, Datum, SqlType};
 
-use crate::catalog::address::Address;
-use crate::catalog::column::{ColumnDefault, TableColumn};
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::{Address, ColumnDefault, Table, TableColumn, TableRef};
 use crate::ddl::alter_column::widest;
 use crate::error::{Error, Unsupported};
-use crate::session::context::StatementContext;
-use crate::session::{Row, Session};
+use crate::session::{Row, Session, StatementContext};
 
 /// The column by which an expression reads the time.
 const NOW: &str = "now";

@@ -14,15 +14,13 @@ use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::table::IndexDefinition;
 use extentdb_catalog::table::definition::index_status;
 
-use crate::catalog::index::{BaseKey, Constraint, Index};
-use crate::catalog::storage::{Storage, definition_of};
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{bigint, int};
-use crate::catalog::table::Table;
-use crate::ddl::index::referenced;
+use crate::catalog::{BaseKey, Constraint, Index, Storage, Table};
+use crate::ddl::index::verify_unreferenced;
 use crate::ddl::table::with_nullable_key;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `sysidxstats`.
 const STATUS: usize = 3;
@@ -43,14 +41,10 @@ impl Session<'_> {
                 return Ok(());
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
-            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+            if old.is_base(&index) {
                 return Err(Unsupported::DisableClustered { index: name.to_owned() }.into());
             }
-            if let Some(key) =
-                old.constraints.referencing_keys.iter().find(|key| key.index == index.id())
-            {
-                return Err(referenced("disable", name, key));
-            }
+            verify_unreferenced(&old, "disable", name, index.id())?;
             let status =
                 (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;
             let definition = IndexDefinition { status, ..index.definition().clone() };
@@ -86,7 +80,7 @@ impl StatementContext<'_> {
         self.insert_rowset_rows(&of_table, &index)?;
         self.mark_index(table, &index, index.rowset)?;
         self.tx()?.keep_reserves();
-        let unit = self.new_unit(&index, index.units[0].id);
+        let unit = self.new_unit(&index);
         let fill = index.fill_factor;
         let space = self.db().space.clone();
         let base = BaseKey::of(old);
@@ -108,19 +102,10 @@ impl StatementContext<'_> {
         old: &Storage,
         disabled: &IndexDefinition,
     ) -> Result<(), Error> {
-        let id = int(table.id().0);
-        let index = int(disabled.id.0);
         if Constraint::of_status(disabled.status) != Constraint::None {
-            let schema = self.schema_id(table.schema())?;
-            let object = self
-                .db()
-                .catalog
-                .object_named(schema, disabled.name.as_deref().unwrap_or_default())?;
-            self.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+            self.delete_constraint(table, disabled.name.as_deref().unwrap_or_default())?;
         }
-        self.delete_where("sysidxstats", &[id.clone(), index.clone()])?;
-        self.delete_where("sysiscols", &[id, index])?;
-        self.forget_index_values(table, disabled.id)?;
+        self.delete_index_rows(table, disabled.id)?;
         let mut new = old.clone();
         new.disabled.retain(|other| other.id != disabled.id);
         self.store(table, new);

@@ -7,31 +7,25 @@ use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitAnchor, add_child, add_index, add_rowset, unit_row,
+    Child, ChildKind, SystemRows, UnitPlace, add_index, add_rowset, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
-use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_rowset::layout::KEY_BYTES_MAX;
 use extentdb_txn::lock::{LockMode, Resource};
-use extentdb_txn::log_time;
 use extentdb_types::SqlType;
 
-use crate::catalog::column::TableColumn;
-use crate::catalog::constraint::Rule;
-use crate::catalog::foreign_key::ForeignKey;
-use crate::catalog::formula::{Condition, Formula};
-use crate::catalog::index::{BaseKey, Constraint, Index};
-use crate::catalog::pending::DeferredChange;
-use crate::catalog::storage::{Storage, definition_of};
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::int;
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::{
+    BaseKey, Condition, Constraint, DeferredChange, Formula, Index, Rule, Storage, Table,
+    TableColumn, TableRef,
+};
 use crate::ddl::table::{heap_definition, with_nullable_key};
 use crate::dml::entries::duplicate;
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Key columns of an index, by public documentation.
 const KEY_COLUMNS_MAX: usize = 16;
@@ -43,7 +37,7 @@ const FIRST_NONCLUSTERED: i32 = 2;
 /// A new index.
 #[derive(Clone, Debug)]
 pub struct IndexSpec {
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// Two rows never have the same key; NULL is a value like others. So it is with every
     /// constraint.
@@ -54,7 +48,7 @@ pub struct IndexSpec {
     pub keys: Vec<(String, bool)>,
     /// The rows themselves lie in it.
     pub clustered: bool,
-    /// INCLUDE.
+    /// INCLUDE: columns in the leaves alone.
     pub included: Vec<String>,
     /// WHERE: it has entries for these rows only; the condition as the catalog is to keep it, in
     /// brackets: `([price]>(0))`.
@@ -73,26 +67,17 @@ impl IndexSpec {
     /// An ascending nonclustered index that is not unique, in filegroup PRIMARY.
     pub fn new(name: &str, keys: &[&str]) -> IndexSpec {
         let keys = keys.iter().map(|key| ((*key).to_owned(), false)).collect();
-        let name = name.to_owned();
-        let constraint = Constraint::None;
-        let unique = false;
-        let clustered = false;
-        let included = Vec::new();
-        let filter = None;
-        let fill_factor = 0;
-        let pad_index = false;
-        let filegroup = None;
         IndexSpec {
-            name,
-            unique,
-            constraint,
+            name: name.to_owned(),
+            unique: false,
+            constraint: Constraint::None,
             keys,
-            clustered,
-            included,
-            filter,
-            fill_factor,
-            pad_index,
-            filegroup,
+            clustered: false,
+            included: Vec::new(),
+            filter: None,
+            fill_factor: 0,
+            pad_index: false,
+            filegroup: None,
         }
     }
 
@@ -187,10 +172,8 @@ impl Session<'_> {
             if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
                 return context.drop_rule(table, &old, &rule);
             }
-            if let Some(key) = old.disabled(name).and_then(|disabled| {
-                old.constraints.referencing_keys.iter().find(|key| key.index == disabled.id)
-            }) {
-                return Err(referenced("drop", name, key));
+            if let Some(disabled) = old.disabled(name) {
+                verify_unreferenced(&old, "drop", name, disabled.id)?;
             }
             if let Some(disabled) = old.disabled(name)
                 && (Constraint::of_status(disabled.status) != Constraint::None) == of_constraint
@@ -207,15 +190,9 @@ impl Session<'_> {
                 }
                 _ => {}
             }
-            if let Some(key) =
-                old.constraints.referencing_keys.iter().find(|key| key.index == index.id())
-            {
-                return Err(referenced("drop", name, key));
-            }
+            verify_unreferenced(&old, "drop", name, index.id())?;
             if index.constraint() != Constraint::None {
-                let schema = context.schema_id(table.schema())?;
-                let object = context.db().catalog.object_named(schema, index.name())?;
-                context.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])?;
+                context.delete_constraint(table, index.name())?;
             }
             if index.id() == CLUSTERED {
                 drop(ddl);
@@ -223,9 +200,7 @@ impl Session<'_> {
             }
             context.begin_drop_index(table, &old, &index);
             context.delete_unit_rows(index.tree().unit())?;
-            context.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
-            context.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
-            context.forget_index_values(table, index.id())?;
+            context.delete_index_rows(table, index.id())?;
             let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
             context.free_at_commit(freed);
             let mut new = Storage::clone(&old);
@@ -252,7 +227,7 @@ impl StatementContext<'_> {
         Ok(table.storage())
     }
 
-    /// From now on this is what the table is; a rollback takes that back.
+    /// Replaces the storage of the table; a rollback restores the old one.
     pub(crate) fn store(&mut self, table: &Arc<Table>, new: Storage) -> Arc<Storage> {
         let old = table.storage();
         let new = Arc::new(new);
@@ -286,7 +261,7 @@ impl StatementContext<'_> {
         let constraint = self.constraint_of(table.id(), self.schema_id(table.schema())?, spec)?;
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
-        let unit = self.new_unit(&index, index.units[0].id);
+        let unit = self.new_unit(&index);
         Index::new(index, &layout, &old.columns, &BaseKey::of(old), db.space.clone(), unit)
     }
 
@@ -323,22 +298,8 @@ impl StatementContext<'_> {
         self.insert_rowset_rows(definition, index)?;
         let mut names = SystemRows::new();
         add_index(definition, index, &mut names);
-        let mut objects = SystemRows::new();
-        if let Some(constraint) = constraint {
-            let now = log_time(&*self.db().options.clock);
-            add_child(
-                &constraint,
-                StoredTime { ticks: now.ticks, days: now.days as i32 },
-                &mut objects,
-            );
-        }
-        for (name, rows) in names.into_iter().rev().chain(objects) {
-            let table = self.db().catalog.system(&name)?;
-            for row in &rows {
-                table.insert(self.tx()?, row)?;
-            }
-        }
-        Ok(())
+        self.insert_system_rows(names.iter().rev())?;
+        constraint.map_or(Ok(()), |constraint| self.insert_child(&constraint))
     }
 
     /// The rowset of an index, and the unit after it.
@@ -519,17 +480,16 @@ impl IndexSpec {
     /// Fixed columns alone must not exceed a key; values of variable ones are tested at each
     /// insert.
     pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
-        let longest = layout.max_leaf as usize;
         let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);
         let fixed = keys.take(self.keys.len()).filter_map(|column| column.ty?.fixed_bytes());
         let bytes: usize = fixed.sum();
         if bytes > KEY_BYTES_MAX {
             return Err(extentdb_rowset::Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }.into());
         }
-        match longest {
-            ..=ROW_BYTES_MAX => Ok(()),
-            _ => Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into()),
+        if layout.max_leaf as usize > ROW_BYTES_MAX {
+            return Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into());
         }
+        Ok(())
     }
 }
 
@@ -546,8 +506,16 @@ pub(crate) fn column<'t>(columns: &'t [TableColumn], name: &str) -> Result<&'t T
     found.ok_or_else(|| Unsupported::NoColumn { column: name.to_owned() }.into())
 }
 
-/// Refuses to do something to an index that a foreign key references.
-pub(crate) fn referenced(action: &'static str, index: &str, key: &ForeignKey) -> Error {
+/// Refuses to change an index that a foreign key references.
+pub(crate) fn verify_unreferenced(
+    storage: &Storage,
+    action: &'static str,
+    index: &str,
+    id: IndexId,
+) -> Result<(), Error> {
+    let Some(key) = storage.constraints.referencing_keys.iter().find(|key| key.index == id) else {
+        return Ok(());
+    };
     let index = index.to_owned();
-    Unsupported::ReferencedIndex { action, index, key: key.name.clone() }.into()
+    Err(Unsupported::ReferencedIndex { action, index, key: key.name.clone() }.into())
 }

@@ -13,19 +13,15 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ObjectType;
-use extentdb_catalog::table::describe::{ModuleDefinition, SystemRows, add_module};
-use extentdb_format::allocation::field::StoredTime;
-use extentdb_txn::log_time;
+use extentdb_catalog::table::describe::{SystemRows, add_module};
 
 use crate::catalog::objects::object;
-use crate::catalog::storage::{Storage, Trigger};
 use crate::catalog::system_table::{byte, int, number};
-use crate::catalog::table::Table;
+use crate::catalog::{Storage, Table, Trigger};
 use crate::ddl::spec::{ColumnSpec, column_definition};
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// What a module is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +55,7 @@ impl ModuleKind {
 pub struct ModuleSpec {
     /// Schema; `dbo` for none.
     pub schema: Option<String>,
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// What it is.
     pub kind: ModuleKind,
@@ -183,8 +179,7 @@ impl StatementContext<'_> {
         let id = self.object_id()?;
         let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));
         let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
-        let now = log_time(&*self.db().options.clock);
-        let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
+        let created = self.now();
         let mut rows = SystemRows::new();
         let columns = definitions.as_slice();
         let module = ModuleDefinition { id, kind, schema_id, parent, name, text, columns, created };

@@ -21,17 +21,15 @@ use extentdb_catalog::table::{IndexDefinition, TableDefinition};
 use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_space::Freed;
 
-use crate::catalog::index::{BaseKey, Index};
-use crate::catalog::storage::{Base, Storage, definition_of};
+use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::int;
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::{Base, BaseKey, Index, Storage, Table, TableRef};
 use crate::ddl::index::IndexSpec;
 use crate::ddl::table::{verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 impl Session<'_> {
     /// Enables an index that is disabled; rewrites any other without the gaps that splits and
@@ -46,7 +44,7 @@ impl Session<'_> {
                 return context.enable_index(table, &old, disabled);
             }
             let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
-            if old.base.clustered().is_some_and(|base| base.id() == index.id()) {
+            if old.is_base(&index) {
                 let base = index.definition().clone();
                 return context.rebase_alone(table, &old, base, index.fill());
             }
@@ -132,9 +130,7 @@ impl StatementContext<'_> {
         }
         let old_id = old.base.clustered().map_or(0, |index| index.id().0);
         for id in old.indexes.iter().map(|index| index.id().0).chain([old_id]) {
-            self.delete_where("sysidxstats", &[int(table.id().0), int(id)])?;
-            self.delete_where("sysiscols", &[int(table.id().0), int(id)])?;
-            self.forget_index_values(table, IndexId(id))?;
+            self.delete_index_rows(table, IndexId(id))?;
         }
         let new = self.describe_base(table, old, base, constraint)?;
         self.free_at_commit(freed);
@@ -186,7 +182,7 @@ impl StatementContext<'_> {
             );
             let layout = of_base.layout(&index);
             self.insert_index_rows(&of_base, &index, None)?;
-            let unit = self.new_unit(&index, index.units[0].id);
+            let unit = self.new_unit(&index);
             let space = self.db().space.clone();
             new.indexes.push(Arc::new(Index::new(
                 index,

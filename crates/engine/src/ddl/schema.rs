@@ -4,11 +4,10 @@ use extentdb_base::sync::{lock, read, write};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
-use crate::catalog::pending::DeferredChange;
+use crate::catalog::DeferredChange;
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// `sysclsobjs.class` of a schema, and `syssingleobjrefs.class` of its owner.
 const CLASS_SCHEMA: u8 = 50;

@@ -4,20 +4,20 @@ use extentdb_base::ObjectId;
 use extentdb_catalog::table::{ColumnDefinition, Computed};
 use extentdb_types::SqlType;
 
-use crate::catalog::column::{ColumnDefault, TableColumn};
 use crate::catalog::definition::plain_column;
 use crate::catalog::identity::identity_value;
 use crate::catalog::table::with_formulas;
+use crate::catalog::{ColumnDefault, TableColumn};
 use crate::ddl::index::IndexSpec;
+use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
-use crate::invalid::verify_name;
 
 pub(crate) const COLUMNS_MAX: usize = 1024;
 
 /// A column of a new table.
 #[derive(Clone, Debug)]
 pub struct ColumnSpec {
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// Type.
     pub ty: SqlType,
@@ -35,11 +35,14 @@ pub struct ColumnSpec {
 impl ColumnSpec {
     /// A column that takes NULL.
     pub fn new(name: &str, ty: SqlType) -> ColumnSpec {
-        let name = name.to_owned();
-        let identity = None;
-        let default = None;
-        let computed = None;
-        ColumnSpec { name, ty, nullable: true, identity, default, computed }
+        ColumnSpec {
+            name: name.to_owned(),
+            ty,
+            nullable: true,
+            identity: None,
+            default: None,
+            computed: None,
+        }
     }
 
     /// A column of this type that is computed, and not in the rows: `([quantity]*[price])`.
@@ -65,14 +68,12 @@ impl ColumnSpec {
             text: text.clone(),
             is_own: true,
         };
-        let name = self.name.clone();
-        let default = self.default.as_ref().map(with_id);
         TableColumn {
             id,
-            name,
+            name: self.name.clone(),
             ty: self.ty,
             nullable: self.nullable,
-            default,
+            default: self.default.as_ref().map(with_id),
             formula: None,
             at: 0,
         }
@@ -113,7 +114,7 @@ impl ColumnSpec {
 pub struct TableSpec {
     /// Schema; `dbo` for none.
     pub schema: Option<String>,
-    /// Name.
+    /// Name, 1 to 128 UTF-16 units.
     pub name: String,
     /// Columns, in order.
     pub columns: Vec<ColumnSpec>,

@@ -6,11 +6,10 @@
 //! sysobjvalues    class 60: the histogram
 //! ```
 
-use crate::catalog::column::TableColumn;
 use crate::catalog::system_table::{Cells, byte, int, number, text};
-use crate::catalog::table::Table;
+use crate::catalog::{Table, TableColumn};
 use crate::error::Error;
-use crate::session::context::StatementContext;
+use crate::session::StatementContext;
 
 /// `sysobjvalues.valclass`.
 pub(crate) const STATISTICS: u8 = 60;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, read, write};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
-use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
+use extentdb_catalog::layout::{Cell, Compression, RowLayout};
 use extentdb_catalog::model::{AllocUnitKind, IndexKind, ObjectType};
 use extentdb_catalog::table::definition::rowset_status;
 use extentdb_catalog::table::describe::{
@@ -14,28 +14,23 @@ use extentdb_catalog::table::describe::{
 };
 use extentdb_catalog::table::{IndexDefinition, TableDefinition, UnitDefinition};
 use extentdb_change::in_own_system;
-use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
 use extentdb_space::{Freed, Unit, UnitCounts, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
-use extentdb_txn::log_time;
 
-use crate::catalog::column::TableColumn;
-use crate::catalog::constraint::Constraints;
-use crate::catalog::identity::Identity;
-use crate::catalog::index::Index;
+use crate::catalog::definition::position_of;
 use crate::catalog::objects::object;
-use crate::catalog::pending::DeferredChange;
-use crate::catalog::storage::{Base, Storage, heap_shape};
+use crate::catalog::storage::heap_shape;
 use crate::catalog::system_table::{bigint, byte, int, number};
-use crate::catalog::table::Table;
+use crate::catalog::{
+    Base, Constraints, DeferredChange, Identity, Index, Storage, Table, TableColumn,
+};
 use crate::database::boot::{Counter, take};
 use crate::ddl::spec::{TableSpec, column_definition};
 use crate::ddl::statistics::STATISTICS;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Object ids grow by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;
@@ -78,8 +73,7 @@ impl Session<'_> {
         })
     }
 
-    /// Drops a table: its rows in the system tables are deleted, and its pages are free when the
-    /// transaction has committed.
+    /// Drops a table: its rows in the system tables are deleted at once, its pages freed at commit.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |context| {
             let storage = context.lock_for_ddl(table)?;
@@ -105,7 +99,7 @@ impl Session<'_> {
         })
     }
 
-    /// Takes all rows from a table at once. It gets a new, empty allocation unit.
+    /// Truncates a table: it gets a new, empty allocation unit.
     pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("TRUNCATE TABLE", |context| {
             context.lock_for_ddl(table)?;
@@ -271,9 +265,7 @@ impl StatementContext<'_> {
         definition: &TableDefinition,
         children: &[Child],
     ) -> Result<(), Error> {
-        let db = self.db();
-        let now = log_time(&*db.options.clock);
-        let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
+        let created = self.now();
         let mut rows = SystemRows::new();
         add_table(definition, created, &mut rows);
         children.iter().for_each(|child| add_child(child, created, &mut rows));
@@ -281,14 +273,9 @@ impl StatementContext<'_> {
         let index = &definition.indexes[0];
         let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
         let names = rows.remove_entry("sysschobjs");
-        let last = [("sysallocunits".to_owned(), vec![unit])].into_iter().chain(names);
-        for (name, rows) in rows.into_iter().chain(last) {
-            let table = db.catalog.system(&name)?;
-            for row in &rows {
-                table.insert(self.tx()?, row)?;
-            }
-        }
-        Ok(())
+        self.insert_system_rows(&rows)?;
+        self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)?;
+        self.insert_system_rows(&SystemRows::from_iter(names))
     }
 
     /// The table as statements use it.
@@ -300,22 +287,16 @@ impl StatementContext<'_> {
             .zip(&spec.columns)
             .find_map(|(id, column)| Identity::new(id, column.ty, column.identity?));
         let (columns, shape, base) = self.open_base(definition, &defined.columns)?;
-        let identity = identity.map(Arc::new);
-        let indexes = Vec::new();
-        let disabled = Vec::new();
-        let constraints = Constraints::default();
-        let triggers = Vec::new();
-        let read_only = None;
         let storage = Storage {
             columns,
             shape,
             base,
-            indexes,
-            disabled,
-            identity,
-            constraints,
-            triggers,
-            read_only,
+            indexes: Vec::new(),
+            disabled: Vec::new(),
+            identity: identity.map(Arc::new),
+            constraints: Constraints::default(),
+            triggers: Vec::new(),
+            read_only: None,
         };
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
         let table = Arc::new(Table::new(definition.id, schema, spec.name.clone(), storage));
@@ -340,7 +321,7 @@ impl StatementContext<'_> {
         let layout = definition.layout(index);
         let shape = RowShape::of_layout(&layout, true)?.with_declared_keys(index.keys.len());
         let columns = positioned_columns(columns, &layout.row)?;
-        let unit = self.new_unit(index, index.units[0].id);
+        let unit = self.new_unit(index);
         let space = db.space.clone();
         let base = match index.kind {
             IndexKind::Clustered => Base::Clustered(Arc::new(Index::clustered(
@@ -359,12 +340,16 @@ impl StatementContext<'_> {
     }
 
     /// The empty unit of a heap or index that is being made.
-    pub(crate) fn new_unit(&self, index: &IndexDefinition, id: AllocUnitId) -> Arc<Unit> {
+    pub(crate) fn new_unit(&self, index: &IndexDefinition) -> Arc<Unit> {
+        self.add_unit(index.units[0].id, index.rowset, index.filegroup)
+    }
+
+    fn add_unit(&self, id: AllocUnitId, hobt: HobtId, group: i16) -> Arc<Unit> {
         let none = extentdb_base::PageId::NONE;
         let unit = Arc::new(Unit::new(&UnitDescription {
             id,
-            hobt: index.rowset,
-            group: index.filegroup,
+            hobt,
+            group,
             first: none,
             root: none,
             first_iam: none,
@@ -395,12 +380,18 @@ impl StatementContext<'_> {
         self.delete_unit_rows(storage.base.unit())
     }
 
-    /// What an index is filtered by, and the histogram of its first column.
-    pub(crate) fn forget_index_values(
-        &mut self,
-        table: &Table,
-        index: IndexId,
-    ) -> Result<(), Error> {
+    /// Deletes the object of the constraint that an index belongs to.
+    pub(crate) fn delete_constraint(&mut self, table: &Table, name: &str) -> Result<(), Error> {
+        let schema = self.schema_id(table.schema())?;
+        let object = self.db().catalog.object_named(schema, name)?;
+        self.delete_where("sysschobjs", &[int(object.map_or(0, |id| id.0))])
+    }
+
+    /// Deletes the description of an index: its name, columns, filter and histogram.
+    pub(crate) fn delete_index_rows(&mut self, table: &Table, index: IndexId) -> Result<(), Error> {
+        let id = [int(table.id().0), int(index.0)];
+        self.delete_where("sysidxstats", &id)?;
+        self.delete_where("sysiscols", &id)?;
         let key = |class: u8| [byte(class), int(table.id().0), int(index.0)];
         self.delete_where("sysobjvalues", &key(FILTER_TEXT))?;
         self.delete_where("sysobjvalues", &key(STATISTICS))
@@ -449,11 +440,12 @@ impl StatementContext<'_> {
     /// them until that is done or undone.
     pub(crate) fn begin_drop(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
         self.db().catalog.drop_all(old);
-        self.defer_change(DeferredChange::Stored {
-            table: table.clone(),
-            old: old.clone(),
-            new: old.clone(),
-        });
+        self.defer_unchanged(table, old);
+    }
+
+    fn defer_unchanged(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
+        let table = table.clone();
+        self.defer_change(DeferredChange::Stored { table, old: old.clone(), new: old.clone() });
     }
 
     /// The same of one index alone: the counters of the others are written as before.
@@ -464,11 +456,7 @@ impl StatementContext<'_> {
         index: &Index,
     ) {
         self.db().catalog.drop_tree(index.tree());
-        self.defer_change(DeferredChange::Stored {
-            table: table.clone(),
-            old: old.clone(),
-            new: old.clone(),
-        });
+        self.defer_unchanged(table, old);
     }
 
     /// A new, empty unit for a rowset, which replaces its own.
@@ -482,24 +470,9 @@ impl StatementContext<'_> {
         let group = old.group();
         let row = unit_row(hobt, group, definition, &UnitAnchor::default());
         db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
-        let none = extentdb_base::PageId::NONE;
-        let first = none;
-        let root = none;
-        let first_iam = none;
-        let counts = UnitCounts::default();
-        let unit = Arc::new(Unit::new(&UnitDescription {
-            id,
-            hobt,
-            group,
-            first,
-            root,
-            first_iam,
-            counts,
-        }));
+        let unit = self.add_unit(id, hobt, group);
         // Its counters differ from those in the catalog, which are those of the old unit.
         unit.count_rows(0);
-        write(&db.catalog.created_units).insert(unit.id());
-        db.catalog.units.add(unit.clone());
         Ok(unit)
     }
 }
@@ -509,14 +482,9 @@ pub(crate) fn positioned_columns(
     columns: &[TableColumn],
     layout: &RowLayout,
 ) -> Result<Vec<TableColumn>, Error> {
-    let place = |id: i32| {
-        let is_it =
-            |own: &PhysicalColumn| own.column_id == id && !own.is_uniquifier() && !own.is_dropped();
-        layout.columns.iter().position(is_it)
-    };
-    let mut behind = layout.columns.len()..;
-    let index_with_rowset = columns.iter().map(|column| {
-        let at = if column.is_stored() { place(column.id) } else { behind.next() };
+    let mut after = layout.columns.len()..;
+    let placed = columns.iter().map(|column| {
+        let at = if column.is_stored() { position_of(layout, column.id) } else { after.next() };
         let at = at.ok_or_else(|| {
             Error::catalog(format!("rows have no place for column {}", column.name))
         })?;

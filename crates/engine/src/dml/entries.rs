@@ -19,14 +19,12 @@ use std::ops::ControlFlow;
 use extentdb_catalog::layout::Cell;
 use extentdb_txn::lock::LockMode;
 
-use crate::catalog::address::{Address, key_resource};
-use crate::catalog::index::{Constraint, Index};
-use crate::catalog::storage::Storage;
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::address::key_resource;
+use crate::catalog::{Address, Constraint, Index, Storage, Table, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::context::StatementContext;
+use crate::session::StatementContext;
 
 impl StatementContext<'_> {
     /// Inserts the entries of a new row.
@@ -61,7 +59,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Changes the entries of a row that has got another record and kept its address.
+    /// Changes the entries of a row whose address stays.
     pub(crate) fn change_entries(
         &mut self,
         of: TableRef<'_>,
@@ -180,7 +178,7 @@ impl StatementContext<'_> {
             self.lock_key(of.table, index, &key)?;
         }
         let taken = index.tree().delete_key(self.tx()?, &key)?;
-        // Somebody may hold the range before it by this key: it must not vanish.
+        // A range lock of another session may be held by this key: it must not vanish.
         if !is_locked && self.db().serializers.any() {
             self.lock_key(of.table, index, &key)?;
         }
@@ -194,9 +192,8 @@ impl StatementContext<'_> {
         self.lock(key_resource(index.hobt(), key), LockMode::X, Some(table))
     }
 
-    /// Reads the row that an entry leads to, when it is committed and has that key. The entry may
-    /// be a ghost of a transaction that rolls back, or replace one: the transaction that changed it
-    /// is waited for, and then it is looked up again.
+    /// Reads the row of an entry, when it is committed and has that key. The entry may be a ghost
+    /// that a rollback restores, or replace one: after the lock wait it is looked up again.
     pub(crate) fn read_entry(
         &self,
         of: Reading<'_>,

@@ -23,18 +23,13 @@ use extentdb_catalog::model::ReferentialAction;
 use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::LockMode;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
-use crate::catalog::foreign_key::ForeignKey;
-use crate::catalog::index::Index;
-use crate::catalog::storage::Storage;
-use crate::catalog::system_table::owned;
-use crate::catalog::table::{Table, TableRef};
+use crate::catalog::system_table::{is_null, owned};
+use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::context::{DeferredCheck, StatementContext};
-use crate::session::isolation::Isolation;
+use crate::session::context::DeferredCheck;
+use crate::session::{Isolation, StatementContext};
 
 impl ForeignKey {
     /// The cells of a row of the child in the order of the key of the parent's index; `None` when
@@ -49,13 +44,13 @@ impl ForeignKey {
         let of = |id: i32| {
             let from = self.columns.iter().find(|(_, to)| *to == id)?.0;
             let at = child.columns.iter().find(|column| column.id == from)?.at;
-            row.get(at).filter(|cell| !matches!(cell, Cell::Null | Cell::Missing)).cloned()
+            row.get(at).filter(|cell| !is_null(cell)).cloned()
         };
         index.declared(&parent.columns).map(|column| of(column.id)).collect()
     }
 
-    /// An index of the child that leads to the rows that name these values, and the beginning of
-    /// its keys.
+    /// An index of the child whose key begins with the referencing columns, and the range of
+    /// these values.
     fn through_index<'s>(
         &self,
         child: &'s Storage,
@@ -77,20 +72,25 @@ impl ForeignKey {
         Ok(None)
     }
 
-    /// Is a row of the parent still found by what it was named by? Letters of another case may be
-    /// the same to its index.
-    fn keeps_key(
+    /// Does the referenced key of a parent row stay equal? Letters of another case may be equal
+    /// under its collation.
+    fn stays(
         &self,
         parent: &Storage,
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<bool, Error> {
         let Some(after) = after else { return Ok(false) };
-        let index = parent.all_indexes().find(|index| index.id() == self.index);
-        let index = index.ok_or_else(|| self.missing_index())?;
+        let index = self.index_of(parent)?;
         let declared: Vec<i32> = index.declared(&parent.columns).map(|column| column.id).collect();
         let [before, after] = [before, after].map(|row| parent.cells_by_id(&declared, row));
         index.is_same(&before, &after)
+    }
+
+    /// The unique index of the parent.
+    fn index_of<'s>(&self, parent: &'s Storage) -> Result<&'s Arc<Index>, Error> {
+        let is_it = |index: &&Arc<Index>| index.id() == self.index && index.is_unique();
+        parent.all_indexes().find(is_it).ok_or_else(|| self.not_there())
     }
 
     fn refused(&self, table: &Table) -> Error {
@@ -128,7 +128,7 @@ struct IndexRange<'s> {
 }
 
 impl StatementContext<'_> {
-    /// A row was inserted, or changed from `before`: the rows that it references exist.
+    /// Verifies that the rows exist that a row, inserted or changed from `before`, references.
     pub(crate) fn verify_references(
         &mut self,
         of: TableRef<'_>,
@@ -141,7 +141,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The row that one foreign key of a row names is there.
+    /// Verifies that the row exists which one foreign key of a row references.
     pub(crate) fn verify_reference(
         &mut self,
         key: &ForeignKey,
@@ -154,9 +154,7 @@ impl StatementContext<'_> {
         // Only from here on it is certain what it is.
         self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
-        let index =
-            of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
-        let index = index.ok_or_else(|| key.missing_index())?;
+        let index = key.index_of(&of_parent)?;
         let Some(named) = key.referenced_values(of.storage, index, &of_parent, row) else {
             return Ok(());
         };
@@ -175,8 +173,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// A row was deleted, or changed to `after`: no row references it any more, or those that did
-    /// have followed.
+    /// Verifies that no row references one that was deleted or changed to `after`; cascades first.
     pub(crate) fn verify_unreferenced_row(
         &mut self,
         of: TableRef<'_>,
@@ -195,8 +192,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Rows that reference a deleted or changed row are cascaded; rows that must not be referenced
-    /// any more are tested after that.
+    /// Runs the cascades of a deleted or changed row, and defers the checks of NO ACTION.
     fn cascade_all(
         &mut self,
         of: TableRef<'_>,
@@ -206,8 +202,7 @@ impl StatementContext<'_> {
         for key in of.storage.constraints.referencing_keys.iter().filter(|key| key.is_enabled) {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
             let gone = of.storage.cells_by_id(&named, before);
-            let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
-            if gone.iter().any(is_null) || key.keeps_key(of.storage, before, after)? {
+            if gone.iter().any(is_null) || key.stays(of.storage, before, after)? {
                 continue;
             }
             let action = if after.is_some() { key.on_update } else { key.on_delete };
@@ -227,8 +222,8 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Cascades the deletion, or the new key, of a referenced row.
-    fn cascade(
+    /// Applies an action to the rows that reference a deleted or changed row.
+    fn follow(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
@@ -257,7 +252,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Sets the referencing columns of a row.
+    /// Updates the referencing columns of a row.
     fn set_reference(
         &mut self,
         key: &ForeignKey,
@@ -285,11 +280,11 @@ impl StatementContext<'_> {
         }
         of.storage.compute(&mut row)?;
         self.update_at(of, at, &mut row)?;
-        // Also when the columns do not change: the row that they reference was just deleted.
+        // Also where the columns keep their values: the referenced row was just deleted.
         self.verify_reference(key, of, None, &row)
     }
 
-    /// The value of a column after the row that it referenced was deleted.
+    /// The value of a referencing column after SET NULL or SET DEFAULT.
     fn cleared_value(
         &mut self,
         of: TableRef<'_>,
@@ -302,7 +297,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Is there a row of the child that names these values?
+    /// Does a row of the child reference these values?
     fn is_referenced(
         &mut self,
         key: &ForeignKey,
@@ -317,7 +312,7 @@ impl StatementContext<'_> {
         Ok(is_referenced)
     }
 
-    /// Calls `each` with the rows of the child that name these values.
+    /// Calls `each` with the rows of the child that reference these values.
     fn each_referencing(
         &mut self,
         key: &ForeignKey,
@@ -333,7 +328,7 @@ impl StatementContext<'_> {
         } else {
             child.storage()
         };
-        // Rows of a clustered table may move past the reader, rows of a heap stay where they are.
+        // Rows of a clustered table may move past the scan; rows of a heap keep their RIDs.
         let isolation = if of_child.base.clustered().is_some() {
             Isolation::Serializable
         } else {
@@ -357,9 +352,8 @@ impl StatementContext<'_> {
         if let Some(IndexRange { index, keys }) = key.through_index(child.storage, gone)? {
             return self.read_committed_range(child, index, keys, each);
         }
-        // Without an index over its columns every row is read.
-        let index = parent.storage.all_indexes().find(|index| index.id() == key.index);
-        let index = index.ok_or_else(|| key.missing_index())?;
+        // Without an index over its columns every row must be looked at.
+        let index = key.index_of(parent.storage)?;
         let named: Vec<(i32, &Cell<'_>)> =
             key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
         let of_gone = index.declared(&parent.storage.columns).map(|column| {

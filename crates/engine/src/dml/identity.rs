@@ -6,12 +6,11 @@ use extentdb_change::in_own_system;
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
-use crate::catalog::identity::{Identity, State};
-use crate::catalog::table::Table;
+use crate::catalog::identity::State;
+use crate::catalog::{Identity, Table};
 use crate::database::Database;
 use crate::error::{Error, Unsupported};
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 impl Session<'_> {
     /// The next value of the table's identity column. It is used up, whatever becomes of the

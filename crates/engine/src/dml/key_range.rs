@@ -8,11 +8,9 @@ use extentdb_rowset::btree::KeyRange;
 use extentdb_txn::lock::{LockMode, Resource};
 
 use crate::catalog::address::key_resource;
-use crate::catalog::index::Index;
-use crate::catalog::table::Table;
+use crate::catalog::{Index, Table};
 use crate::error::Error;
-use crate::session::context::StatementContext;
-use crate::session::isolation::Isolation;
+use crate::session::{Isolation, StatementContext};
 
 /// The end of the range that a key is inserted into, locked while that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,8 @@
 //! all else                                 row by row, each locked as the isolation asks for
 //! ```
 //!
-//! A row that was read for an entry at once is handed out when it has the values of the entry's
-//! key: between the two reads it may have changed, and then it is read again by itself.
+//! A row that was read in a batch is returned when it has the values of the entry's key: it may
+//! have changed between the two reads, and then it is read again alone, under its lock.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -19,16 +19,12 @@ use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
-use crate::catalog::address::{Address, key_resource};
-use crate::catalog::index::Index;
-use crate::catalog::storage::{Base, Storage};
-use crate::catalog::table::Table;
+use crate::catalog::address::key_resource;
+use crate::catalog::{Address, Base, Index, Storage, Table};
 use crate::dml::key_range::end_of_range;
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::context::StatementContext;
-use crate::session::isolation::Isolation;
-use crate::session::{Row, Session};
+use crate::session::{Isolation, Row, Session, StatementContext};
 
 /// Pages that a scan asks for at once.
 const READ_AHEAD_PAGES: usize = 64;
@@ -36,16 +32,16 @@ const READ_AHEAD_PAGES: usize = 64;
 const FIRST_BATCH_ROWS: usize = 8;
 const BATCH_ROWS_MAX: usize = 128;
 
-/// Who takes the rows that are read.
+/// Receives the rows that are read.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(Address, Row) -> ControlFlow<()>;
-/// Who takes them as they lie in their records.
+/// Receives rows as records; values are decoded on demand.
 pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>;
 
 /// A range of an index, by values of its first key columns. Fewer values than columns stand for all
 /// keys that begin with them.
 #[derive(Clone, Debug)]
 pub struct Range<'r> {
-    /// The index.
+    /// Name of the index.
     pub index: &'r str,
     /// Where it begins in the order of the index.
     pub from: Bound<&'r [Datum<'r>]>,
@@ -172,8 +168,7 @@ impl Session<'_> {
         self.visit(table, range, &mut |row| Ok(each(row.address()?, row.values()?)))
     }
 
-    /// The same for a caller that needs some of the values, or only reads them in place: nothing is
-    /// copied that is not requested.
+    /// The same without copies: values are decoded on demand.
     ///
     /// # Errors
     /// As for [`range`](Self::range), and those of `each`.
@@ -302,7 +297,7 @@ impl StatementContext<'_> {
         if backward {
             found.reverse();
         }
-        let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
+        let is_base = of.storage.is_base(index);
         for (_, entry) in &found {
             let flow = if is_base {
                 each(&RowRef::new(of.storage, entry, None)?)?
@@ -327,8 +322,9 @@ impl StatementContext<'_> {
         let is_locked = self.isolation() == Isolation::Serializable;
         if is_locked {
             self.begin_serializable();
-            // Backwards, the end is read first: a range is locked from the key after it.
-            self.lock_next_key(of, index, range.following())?;
+            // Against the order of the index the end comes first: a range is locked from the key
+            // after it.
+            self.lock_after(of, index, range.behind())?;
         }
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
@@ -353,7 +349,7 @@ impl StatementContext<'_> {
         leaf: &LeafRows,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let is_base = of.storage.base.clustered().is_some_and(|base| base.id() == index.id());
+        let is_base = of.storage.is_base(index);
         let keeps_locks = self.row_lock(of.for_update).is_some_and(|(_, stays)| stays);
         if let Some(heap) =
             of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none())
@@ -373,10 +369,9 @@ impl StatementContext<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Rows of a heap that the entries of a leaf lead to, in batches that grow: a caller that wants
-    /// the first rows only does not wait for many. A row that is not settled, or has changed since
-    /// its entry was read, is read by itself.
-    fn emit_heap_rows(
+    /// Rows of a heap by the entries of a leaf, in batches that double: the first row waits for few
+    /// others. A row that is not settled, or changed since the entry was read, is read alone.
+    fn hand_out_of_heap(
         &self,
         of: Reading<'_>,
         index: &Index,
@@ -427,8 +422,8 @@ impl StatementContext<'_> {
                 self.lock(key_resource(index.hobt(), key), mode, Some(of.table))?;
             }
             if !backward {
-                // A key inserted at the end of the leaf later is less than the first key after it.
-                self.lock_next_key(of, index, Some(found.rest.onward()))?;
+                // What comes to the end of the leaf later lies before the first key after it.
+                self.lock_after(of, index, Some(found.rest.onward()))?;
             }
             let now = Batch::of(leaves, index)?;
             if found.keys == now.keys {
@@ -441,30 +436,30 @@ impl StatementContext<'_> {
 
     /// Locks the first key of what lies after a range, one that is not about to vanish, or the end
     /// of the index.
-    fn lock_next_key(
+    fn lock_after(
         &self,
         of: Reading<'_>,
         index: &Index,
-        behind: Option<KeyRange>,
+        after: Option<KeyRange>,
     ) -> Result<(), Error> {
         let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
-        let mut behind = behind;
-        let mut first = first_of(index, behind.as_ref())?;
+        let mut after = after;
+        let mut first = first_of(index, after.as_ref())?;
         loop {
             let key = first.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
             self.lock(end_of_range(index, key.as_deref()), mode, Some(of.table))?;
             if let Some(row) = &first {
                 self.await_row(of, index, &row.bytes)?;
             }
-            let now = first_of(index, behind.as_ref())?;
+            let now = first_of(index, after.as_ref())?;
             let now_key = now.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
             match key {
-                // Another key was inserted before it, or this one was deleted.
+                // Another key was inserted before it, or this one was removed.
                 key if key != now_key => first = now,
-                // Ghosts are removed: the key after them must hold the range then.
+                // A ghost may be removed: the next key must hold the range.
                 Some(key) if now.is_some_and(|row| row.is_ghost()) => {
-                    behind = Some(KeyRange::all().with_lower(Bound::Excluded(&key)));
-                    first = first_of(index, behind.as_ref())?;
+                    after = Some(KeyRange::all().not_before(&key, true));
+                    first = first_of(index, after.as_ref())?;
                 }
                 _ => return Ok(()),
             }
@@ -474,8 +469,7 @@ impl StatementContext<'_> {
     /// Waits for the transaction that has inserted an entry and may roll it back: entries of
     /// indexes that are not unique are not locked themselves, but the rows that they lead to are.
     fn await_row(&self, of: Reading<'_>, index: &Index, entry: &[u8]) -> Result<(), Error> {
-        let is_locked = index.is_unique()
-            || of.storage.base.clustered().is_some_and(|it| it.id() == index.id());
+        let is_locked = index.is_unique() || of.storage.is_base(index);
         if !is_locked {
             let row = index.address(entry, &of.storage.shape)?.resource(of.storage.base.hobt());
             self.lock(row, LockMode::S, Some(of.table))?;

@@ -5,9 +5,7 @@ use extentdb_catalog::layout::{Cell, Level};
 use extentdb_format::record::Record;
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
-use crate::catalog::storage::Storage;
+use crate::catalog::{Address, Storage, TableColumn};
 use crate::error::Error;
 use crate::session::Row;
 
@@ -80,7 +78,7 @@ impl<'r> RowRef<'r> {
         self.storage.cells(self.record.bytes())
     }
 
-    /// Its record.
+    /// The record as it was read, verified.
     pub(crate) fn record(&self) -> &Record<'r> {
         &self.record
     }

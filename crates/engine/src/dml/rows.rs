@@ -18,15 +18,11 @@ use extentdb_rowset::heap::PageRows;
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
-use crate::catalog::address::Address;
-use crate::catalog::index::Index;
-use crate::catalog::storage::{Base, Storage};
-use crate::catalog::table::{Table, TableRef};
-use crate::dml::entries::EntryChange;
+use crate::catalog::system_table::owned;
+use crate::catalog::{Address, Base, Index, Storage, Table, TableRef};
 use crate::dml::entries::duplicate;
 use crate::error::Error;
-use crate::session::Session;
-use crate::session::context::StatementContext;
+use crate::session::{Session, StatementContext};
 
 /// Who takes addresses and records.
 type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<(), Error>;
@@ -84,7 +80,7 @@ impl StatementContext<'_> {
         Ok(at)
     }
 
-    /// Gives a row that is locked other values, under all constraints.
+    /// Updates a locked row, under all constraints.
     pub(crate) fn update_at(
         &mut self,
         of: TableRef<'_>,
@@ -101,7 +97,7 @@ impl StatementContext<'_> {
         Ok(at)
     }
 
-    /// Takes a row that is locked away, under all constraints.
+    /// Deletes a locked row, under all constraints.
     pub(crate) fn delete_at(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
         let before = self.delete_row(of, at)?;
         if of.storage.constraints.needs_old_rows() {
@@ -110,7 +106,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Locks a row that is to change; says what its table is.
+    /// Locks a row X; returns the storage of its table.
     pub(crate) fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
         self.lock_table(table, LockMode::Ix)?;
         let storage = table.storage();
@@ -119,7 +115,7 @@ impl StatementContext<'_> {
         Ok(storage)
     }
 
-    /// Puts a row, by its cells, into a table and all its indexes. The table is locked IX.
+    /// Inserts a row into a table, which is locked IX, and all its indexes.
     pub(crate) fn insert_row(
         &mut self,
         of: TableRef<'_>,
@@ -138,7 +134,7 @@ impl StatementContext<'_> {
         Ok(at)
     }
 
-    /// Puts a row into a clustered index.
+    /// Inserts a row into a clustered index.
     fn insert_by_key(
         &mut self,
         of: TableRef<'_>,
@@ -167,14 +163,14 @@ impl StatementContext<'_> {
                     return Err(error.into());
                 }
             }
-            // Another session got the same uniquifier, and was faster.
+            // Another session drew the same uniquifier, and was faster.
             if index.is_unique() {
                 return Err(duplicate(of.table, of.storage, index, cells));
             }
         }
     }
 
-    /// Gives a row that is locked X other values; says where it is then, and what it was.
+    /// Updates a row that is locked X; returns its new address and its old record.
     pub(crate) fn update_row(
         &mut self,
         of: TableRef<'_>,
@@ -199,7 +195,7 @@ impl StatementContext<'_> {
                 let before = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
                 let old = of.storage.cells(&before)?;
                 if let Some(place) = index.uniquifier() {
-                    cells[place] = crate::catalog::system_table::owned(old[place].clone());
+                    cells[place] = owned(old[place].clone());
                 }
                 if of.storage.key_address(cells)? == *at {
                     let change =
@@ -216,7 +212,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Takes a row that is locked X away; says what it was.
+    /// Deletes a row that is locked X; returns its record.
     pub(crate) fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<Vec<u8>, Error> {
         let before = match (&of.storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
@@ -239,8 +235,8 @@ impl StatementContext<'_> {
         Ok(before)
     }
 
-    /// The record of a row of a heap before it changes. Without indexes and foreign keys nothing
-    /// needs it.
+    /// The record of a row of a heap before it changes; empty when no index or foreign key needs
+    /// it.
     fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
         if storage.indexes.is_empty() && !storage.constraints.needs_old_rows() {
             Ok(Vec::new())

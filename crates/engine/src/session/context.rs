@@ -14,12 +14,10 @@ use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::Transaction;
 use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource, Timeout};
 
-use crate::catalog::foreign_key::ForeignKey;
-use crate::catalog::pending::DeferredChange;
-use crate::catalog::table::Table;
+use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
 use crate::error::Error;
-use crate::session::isolation::Isolation;
+use crate::session::Isolation;
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.
 pub(crate) struct DeferredCheck {

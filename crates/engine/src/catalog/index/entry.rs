@@ -12,10 +12,8 @@ use extentdb_catalog::layout::Cell;
 use extentdb_expr::EvalError;
 
 use super::{Index, ValueSource};
-use crate::catalog::address::Address;
-use crate::catalog::column::TableColumn;
 use crate::catalog::definition::has_column;
-use crate::catalog::storage::Storage;
+use crate::catalog::{Address, Storage, TableColumn};
 use crate::error::{Error, Unsupported};
 
 impl Index {
