@@ -129,7 +129,7 @@ fn cpu_seconds() -> Option<f64> {
     Some((user + system) / TICKS_PER_SECOND)
 }
 
-fn fill(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
+fn fill(session: &mut Session, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
     let mut rng = SplitMix64::new(7);
     for number in 0..rows {
         if number % ROWS_AT_ONCE == 0 {
@@ -143,7 +143,7 @@ fn fill(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Res
     Ok(())
 }
 
-fn seek(session: &mut Session<'_>, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
+fn seek(session: &mut Session, table: &Table, ty: SqlType, rows: u32) -> Result<()> {
     let mut rng = SplitMix64::new(7);
     let mut found = 0u32;
     for _ in 0..rows {

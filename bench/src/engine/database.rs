@@ -43,7 +43,7 @@ pub struct DatabaseForm {
 /// A database that is deleted with its folder on drop.
 pub struct Lab {
     /// The open database.
-    pub db: Database,
+    pub db: Arc<Database>,
     options: Options,
     folder: TempDir,
 }

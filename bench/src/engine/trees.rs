@@ -122,7 +122,7 @@ impl TreeLab {
 
     fn act(
         &self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         work: TreeWork,
         number: u32,
         row: &[Datum<'_>],
@@ -149,7 +149,7 @@ impl TreeLab {
     }
 
     /// Reads a column of all rows whose key begins with a value.
-    fn look(&self, session: &mut Session<'_>, first: i32, column: usize) -> Result<u32> {
+    fn look(&self, session: &mut Session, first: i32, column: usize) -> Result<u32> {
         let key = [Datum::Int(first)];
         let mut found = 0;
         session.visit(&self.table, &Range::of(KEY, &key), &mut |row| {
@@ -161,7 +161,7 @@ impl TreeLab {
     }
 
     /// Finds a row by its key and moves its `k`.
-    fn change(&self, session: &mut Session<'_>, key: i32) -> Result<()> {
+    fn change(&self, session: &mut Session, key: i32) -> Result<()> {
         let mut found = None;
         session.seek(&self.table, KEY, &[Datum::Int(key)], &mut |at, row| {
             found = Some((at, row));
@@ -207,7 +207,7 @@ impl TreeLab {
     }
 }
 
-fn table_of(session: &mut Session<'_>, work: TreeWork) -> Result<Arc<Table>> {
+fn table_of(session: &mut Session, work: TreeWork) -> Result<Arc<Table>> {
     let ints = ["id", "g", "k"].map(|name| ColumnSpec::new(name, SqlType::Int).not_null());
     let columns = ints.into_iter().chain([ColumnSpec::new("v", TEXT).not_null()]).collect();
     let table = match work.kind {

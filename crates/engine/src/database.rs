@@ -60,7 +60,9 @@ pub struct Database {
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.
     pub(crate) version: u16,
+    /// Sessions begun so far: the number of the next one.
     pub(crate) sessions: AtomicUsize,
+    pub(crate) open_sessions: AtomicUsize,
     pub(crate) serializers: Serializers,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,

@@ -35,6 +35,12 @@ impl std::fmt::Display for LogOwner {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The database cannot be closed while sessions use it.
+    #[error("{sessions} sessions are open")]
+    SessionsOpen {
+        /// How many.
+        sessions: usize,
+    },
     /// A file that a database cannot do without was not given.
     #[error("file {file} of the database is not among those given")]
     MissingFile {

@@ -18,7 +18,7 @@ fn with(paths: &Paths, more: &[&str]) -> Paths {
 }
 
 /// Rows that take an extent for each eight.
-fn fill(db: &Database, table: &str, rows: i32) {
+fn fill(db: &Arc<Database>, table: &str, rows: i32) {
     let mut session = db.session();
     let table = session.table(table).unwrap();
     for id in 0..rows {

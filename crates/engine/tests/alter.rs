@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::path::Path;
 
 use extentdb_base::env::SplitMix64;
@@ -19,7 +20,7 @@ fn tables() -> Vec<TableSpec> {
     ]
 }
 
-fn made(disk: &MemDisk, table: &TableSpec) -> (Database, extentdb_engine::Paths) {
+fn made(disk: &MemDisk, table: &TableSpec) -> (Arc<Database>, extentdb_engine::Paths) {
     let spec = spec("alter");
     let db = Database::create(&spec, on(disk)).unwrap();
     let mut session = db.session();
@@ -33,7 +34,7 @@ fn made(disk: &MemDisk, table: &TableSpec) -> (Database, extentdb_engine::Paths)
 }
 
 /// Rows by id, without the first two columns.
-fn tails(session: &mut Session<'_>, table: &Table) -> Vec<Row> {
+fn tails(session: &mut Session, table: &Table) -> Vec<Row> {
     let mut rows: Vec<Row> = rows(session, table).into_iter().map(|(_, row)| row).collect();
     rows.sort_by_key(|row| if let Datum::Int(id) = row[0] { id } else { -1 });
     rows.iter_mut().for_each(|row| drop(row.drain(..2)));
@@ -56,7 +57,7 @@ fn wide() -> ColumnSpec {
     }
 }
 
-type Change<'c> = &'c dyn Fn(&mut Session<'_>, &std::sync::Arc<Table>) -> Result<(), Error>;
+type Change<'c> = &'c dyn Fn(&mut Session, &std::sync::Arc<Table>) -> Result<(), Error>;
 
 /// The power fails after some calls of the disk, the last time after all of them: what was not
 /// committed has never been.

@@ -48,7 +48,7 @@ fn options(disk: &MemDisk) -> Options {
     Options { frames: 1024, ..Options::on(Arc::new(disk.clone())) }
 }
 
-fn read(db: &Database) -> Model {
+fn read(db: &Arc<Database>) -> Model {
     let mut session = db.session();
     let mut model = Model::new();
     for table in db.tables() {
@@ -130,7 +130,7 @@ struct Attached {
 
 impl Attached {
     /// One statement; the model follows when it succeeds.
-    fn step(&mut self, session: &mut Session<'_>, model: &mut Model) {
+    fn step(&mut self, session: &mut Session, model: &mut Model) {
         let chosen = self.rng.below(model.len() as u64) as usize;
         let Some((name, rows)) =
             model.iter_mut().nth(chosen).filter(|(name, _)| !self.refused.contains_key(*name))
@@ -169,7 +169,7 @@ impl Attached {
 
     fn insert(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         rows: &mut Rows,
     ) -> Result<(), Error> {
@@ -181,7 +181,7 @@ impl Attached {
 
     fn update(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         rows: &mut Rows,
         at: &Address,
@@ -194,7 +194,7 @@ impl Attached {
     }
 
     /// Transactions until so many statements have been tried; some are rolled back.
-    fn work(&mut self, db: &Database, model: &mut Model, steps: u64) {
+    fn work(&mut self, db: &Arc<Database>, model: &mut Model, steps: u64) {
         let mut session = db.session();
         for _ in 0..steps / 20 {
             let mut own = model.clone();
@@ -217,7 +217,7 @@ impl Attached {
 }
 
 /// Rows that the engine reads differently from the model.
-fn assert_same(db: &Database, model: &Model) {
+fn assert_same(db: &Arc<Database>, model: &Model) {
     let found = read(db);
     for (name, rows) in model {
         let found = &found[name];

@@ -2,6 +2,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 
 use extentdb_base::PageId;
@@ -79,7 +80,7 @@ fn pages(disk: &MemDisk, paths: &Paths) -> Vec<usize> {
 }
 
 /// Adds a row to each table; those that cannot take one say which page it is.
-fn work(db: &Database, page: usize) -> usize {
+fn work(db: &Arc<Database>, page: usize) -> usize {
     let mut session = db.session();
     let mut worked = 0;
     for name in ["left", "right", "clustered"] {

@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -13,7 +14,7 @@ use extentdb_types::Datum;
 use support::*;
 
 /// Ids as a scan finds them: in the order of the clustered key.
-fn scanned(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
+fn scanned(session: &mut Session, table: &Table) -> Vec<i32> {
     rows(session, table).iter().map(|(_, row)| id_of(row)).collect()
 }
 
@@ -29,7 +30,7 @@ fn made(
     disk: &MemDisk,
     table: &TableSpec,
     indexes: &[IndexSpec],
-) -> (Database, extentdb_engine::Paths) {
+) -> (Arc<Database>, extentdb_engine::Paths) {
     let spec = spec("clustered");
     let db = Database::create(&spec, on(disk)).unwrap();
     let mut session = db.session();
@@ -42,7 +43,7 @@ fn made(
 /// Deletes the row of some ids; others get another key, or another name only. The id and address
 /// afterwards.
 fn delete_move_or_change(
-    session: &mut Session<'_>,
+    session: &mut Session,
     table: &Table,
     at: &Address,
     id: i32,
@@ -178,7 +179,7 @@ fn rollback_and_crash_keep_committed_rows() {
         let before = scanned(&mut session, &table);
         let mut rng = SplitMix64::new(seed as u64);
         let all = rows(&mut session, &table);
-        let work = |session: &mut Session<'_>, rng: &mut SplitMix64| {
+        let work = |session: &mut Session, rng: &mut SplitMix64| {
             for (at, row) in &all {
                 match rng.below(3) {
                     0 => session.delete(&table, at).unwrap(),
@@ -256,7 +257,7 @@ fn clustered_specs() -> [IndexSpec; 2] {
 const HEAP_ROWS: i32 = 700;
 
 /// A heap with two indexes and 700 rows.
-fn filled_heap(disk: &MemDisk) -> (Database, extentdb_engine::Paths) {
+fn filled_heap(disk: &MemDisk) -> (Arc<Database>, extentdb_engine::Paths) {
     let indexes = [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("by_name", &["name"])];
     let (db, paths) = made(disk, &people("t"), &indexes);
     let mut session = db.session();
@@ -270,7 +271,7 @@ fn filled_heap(disk: &MemDisk) -> (Database, extentdb_engine::Paths) {
 }
 
 /// All rows are found, by the table and by its indexes, of which there are these.
-fn verify_rows(session: &mut Session<'_>, indexes: &[&str]) {
+fn verify_rows(session: &mut Session, indexes: &[&str]) {
     let table = session.table("t").unwrap();
     let all: Vec<i32> = (0..HEAP_ROWS).collect();
     assert_eq!(table.indexes(), indexes);
@@ -279,7 +280,7 @@ fn verify_rows(session: &mut Session<'_>, indexes: &[&str]) {
     assert_eq!(ids(session, &table), all);
 }
 
-fn drop_clustered(session: &mut Session<'_>, spec: &IndexSpec) {
+fn drop_clustered(session: &mut Session, spec: &IndexSpec) {
     let table = session.table("t").unwrap();
     if spec.unique {
         session.drop_constraint(&table, "c").unwrap();

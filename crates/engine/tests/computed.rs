@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::ops::ControlFlow;
 
 use extentdb_engine::{
@@ -39,19 +40,14 @@ fn computed(id: i32, quantity: Option<i32>, price: i32) -> Row {
     row
 }
 
-fn sorted(session: &mut Session<'_>, table: &Table) -> Vec<Row> {
+fn sorted(session: &mut Session, table: &Table) -> Vec<Row> {
     let mut rows: Vec<Row> = rows(session, table).into_iter().map(|(_, row)| row).collect();
     rows.sort_by_key(|row| if let Datum::Int(id) = row[0] { id } else { -1 });
     rows
 }
 
 /// Ids of the rows that an index has under a key, in its order.
-fn found(
-    session: &mut Session<'_>,
-    table: &Table,
-    index: &str,
-    key: &[Datum<'static>],
-) -> Vec<i32> {
+fn found(session: &mut Session, table: &Table, index: &str, key: &[Datum<'static>]) -> Vec<i32> {
     let mut ids = Vec::new();
     session
         .seek(table, index, key, &mut |_, row| {
@@ -190,7 +186,7 @@ fn index_on_a_computed_column_refuses_values_it_cannot_compute() {
 }
 
 /// Ids of all rows that an index has.
-fn indexed(session: &mut Session<'_>, table: &Table, index: &str) -> Vec<i32> {
+fn indexed(session: &mut Session, table: &Table, index: &str) -> Vec<i32> {
     let mut ids = Vec::new();
     session
         .range(table, &Range::all(index), &mut |_, row| {
@@ -209,7 +205,7 @@ fn young() -> IndexSpec {
 }
 
 /// 200 people, of whom 100 are young, in a table of this kind.
-fn with_young(db: &Database, spec: &TableSpec) {
+fn with_young(db: &Arc<Database>, spec: &TableSpec) {
     let mut session = db.session();
     let table = session.create_table(spec).unwrap();
     for id in 0..200 {

@@ -29,7 +29,7 @@ fn order(id: i32, customer: Option<i32>, amount: i32) -> Row {
 struct Shop {
     disk: MemDisk,
     paths: extentdb_engine::Paths,
-    db: Database,
+    db: Arc<Database>,
 }
 
 impl Shop {
@@ -53,7 +53,7 @@ impl Shop {
         Shop { disk, paths: spec.paths(), db }
     }
 
-    fn tables(&self) -> (Session<'_>, Arc<Table>, Arc<Table>) {
+    fn tables(&self) -> (Session, Arc<Table>, Arc<Table>) {
         let session = self.db.session();
         let customers = session.table("customers").unwrap();
         let orders = session.table("orders").unwrap();

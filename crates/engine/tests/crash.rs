@@ -2,6 +2,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -48,7 +49,7 @@ impl Life {
     /// One transaction; an error is the power going.
     fn transaction(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         places: &mut BTreeMap<i32, Address>,
     ) -> Result<(), Error> {
         let table = session.table("people")?;
@@ -94,7 +95,7 @@ impl Life {
     }
 
     /// Transactions until the power goes.
-    fn run(&mut self, db: &Database, transactions: usize) -> Result<(), Error> {
+    fn run(&mut self, db: &Arc<Database>, transactions: usize) -> Result<(), Error> {
         let mut session = db.session();
         let mut places = self.places(&mut session);
         for _ in 0..transactions {
@@ -106,13 +107,13 @@ impl Life {
         Ok(())
     }
 
-    fn places(&self, session: &mut Session<'_>) -> BTreeMap<i32, Address> {
+    fn places(&self, session: &mut Session) -> BTreeMap<i32, Address> {
         let table = session.table("people").unwrap();
         rows(session, &table).into_iter().map(|(at, row)| (id_of(&row), at)).collect()
     }
 
     /// What the database has must be what was acknowledged, or that with the transaction in doubt.
-    fn assert_kept(&mut self, db: &Database) {
+    fn assert_kept(&mut self, db: &Arc<Database>) {
         let mut session = db.session();
         let table = session.table("people").unwrap();
         let found: Model =
@@ -156,7 +157,7 @@ fn a_crash_without_open_transactions_loses_nothing() {
 fn live(
     seed: u64,
     crash: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk,
-) -> (Life, MemDisk, Paths, Result<Database, Error>) {
+) -> (Life, MemDisk, Paths, Result<Arc<Database>, Error>) {
     let mut rng = SplitMix64::new(seed ^ 0xdead_beef);
     let mut disk = MemDisk::new();
     let paths = new_database(&disk);
@@ -177,7 +178,7 @@ fn live(
     (life, disk, paths, opened)
 }
 
-fn assert_life_kept(seed: u64, mut life: Life, disk: &MemDisk, paths: &Paths, db: Database) {
+fn assert_life_kept(seed: u64, mut life: Life, disk: &MemDisk, paths: &Paths, db: Arc<Database>) {
     life.assert_kept(&db);
     db.close().unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
     let folder = tempfile::tempdir().unwrap();

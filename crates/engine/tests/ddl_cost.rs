@@ -13,14 +13,14 @@ use support::*;
 const CYCLES: u32 = 100;
 
 /// Creates a table, inserts a row and drops it, each in a transaction of its own.
-fn cycle(session: &mut Session<'_>, number: u32) {
+fn cycle(session: &mut Session, number: u32) {
     let table = session.create_table(&people(&format!("cycle_{number}"))).unwrap();
     session.insert(&table, &person(1, "a row")).unwrap();
     session.drop_table(&table).unwrap();
 }
 
 /// The median time of a cycle.
-fn median_cycle(session: &mut Session<'_>) -> Duration {
+fn median_cycle(session: &mut Session) -> Duration {
     let clock = SystemClock::new();
     let mut times: Vec<Duration> = (0..CYCLES)
         .map(|number| {

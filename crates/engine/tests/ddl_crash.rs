@@ -11,7 +11,7 @@ use support::*;
 fn cut_inside(
     disk: &MemDisk,
     paths: &Paths,
-    work: impl FnOnce(&mut Session<'_>) -> Result<(), Error>,
+    work: impl FnOnce(&mut Session) -> Result<(), Error>,
 ) -> MemDisk {
     let db = reopen(disk, paths);
     let mut session = db.session();
@@ -63,7 +63,7 @@ fn assert_whole(disk: &MemDisk, paths: &Paths) {
 #[test]
 fn pages_of_a_dropped_table_are_not_reused_before_its_commit() {
     let (disk, paths) = two_tables();
-    let drop_it = |session: &mut Session<'_>| {
+    let drop_it = |session: &mut Session| {
         let old = session.table("old")?;
         session.drop_table(&old)
     };
@@ -74,7 +74,7 @@ fn pages_of_a_dropped_table_are_not_reused_before_its_commit() {
 #[test]
 fn rollback_of_truncate_restores_rows_and_counter() {
     let (disk, paths) = two_tables();
-    let truncate = |session: &mut Session<'_>| {
+    let truncate = |session: &mut Session| {
         let old = session.table("old")?;
         session.insert(&old, &person(1000, "gone before"))?;
         session.truncate_table(&old)?;
@@ -87,7 +87,7 @@ fn rollback_of_truncate_restores_rows_and_counter() {
 #[test]
 fn restart_undoes_an_interrupted_create_table() {
     let (disk, paths) = two_tables();
-    let make = |session: &mut Session<'_>| {
+    let make = |session: &mut Session| {
         let table = session.create_table(&people("third"))?;
         for id in 0..100 {
             session.insert(&table, &person(id, &"t".repeat(2000)))?;
@@ -130,7 +130,7 @@ fn the_longest_row_moves_and_comes_back() {
 }
 
 /// Changes all tables after a savepoint, and goes back to it.
-fn change_tables_and_return(session: &mut Session<'_>) -> Result<(), Error> {
+fn change_tables_and_return(session: &mut Session) -> Result<(), Error> {
     let old = session.table("old")?;
     let new = session.table("new")?;
     session.insert(&new, &person(2000, "before"))?;

@@ -42,7 +42,7 @@ enum Pages {
     Newest,
 }
 
-fn insert(db: &Database, from: i32, to: i32) {
+fn insert(db: &Arc<Database>, from: i32, to: i32) {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     for id in from..to {
@@ -51,7 +51,7 @@ fn insert(db: &Database, from: i32, to: i32) {
 }
 
 /// The ids of all rows; the change that was never committed is undone.
-fn ids_of(db: &Database) -> Vec<i32> {
+fn ids_of(db: &Arc<Database>) -> Vec<i32> {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     let open = rows(&mut session, &table).remove(OPEN_ROW as usize);
@@ -122,7 +122,7 @@ fn page_of(row: &Address) -> PageId {
     }
 }
 
-fn open_emergency(crashed: &Crashed) -> (Database, Option<LostLog>) {
+fn open_emergency(crashed: &Crashed) -> (Arc<Database>, Option<LostLog>) {
     Database::open_emergency(&crashed.paths, on(&crashed.disk)).unwrap()
 }
 

@@ -20,7 +20,7 @@ fn three_files() -> DatabaseSpec {
     spec
 }
 
-fn fill(db: &Database, table: &str, rows: i32) -> Result<(), Error> {
+fn fill(db: &Arc<Database>, table: &str, rows: i32) -> Result<(), Error> {
     let mut session = db.session();
     let table = session.table(table)?;
     session.begin();
@@ -38,7 +38,7 @@ fn unequal_files_are_filled_in_proportion() {
     let options = Options { events: recorder.clone(), mixed_pages: false, ..on(&disk) };
     let db = Database::create(&spec, options).unwrap();
     db.session().create_table(&people("people")).unwrap();
-    let free = |db: &Database| -> Vec<u32> {
+    let free = |db: &Arc<Database>| -> Vec<u32> {
         db.space().files().iter().map(|f| f.free_extents()).collect()
     };
     let before = free(&db);

@@ -2,6 +2,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use extentdb_engine::Database;
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
@@ -149,7 +150,7 @@ fn the_full_recovery_model_keeps_the_log_until_it_is_backed_up() {
     let db = Database::create(&spec, options).unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
-    let mut work = |db: &Database| {
+    let mut work = |db: &Arc<Database>| {
         for id in 0..200 {
             session.insert(&table, &person(id, &"l".repeat(2000))).unwrap();
         }

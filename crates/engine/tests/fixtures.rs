@@ -12,6 +12,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +85,7 @@ fn people_after_crash() -> BTreeMap<i32, Row> {
     rows
 }
 
-fn assert_rows(db: &Database, people: &BTreeMap<i32, Row>) {
+fn assert_rows(db: &Arc<Database>, people: &BTreeMap<i32, Row>) {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     let found: BTreeMap<i32, Row> =
@@ -192,7 +193,7 @@ fn write_fixtures() {
     write_new(&path(version, "crashed"), &pack_of(&disk, &spec));
 }
 
-fn make_rows(session: &mut Session<'_>) {
+fn make_rows(session: &mut Session) {
     let table = session.create_table(&people("people")).unwrap();
     let places: Vec<_> =
         (1..=PEOPLE).map(|id| (id, session.insert(&table, &named(id)).unwrap())).collect();

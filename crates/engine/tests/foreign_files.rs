@@ -3,13 +3,14 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::path::{Path, PathBuf};
 
 use extentdb_engine::{DataFileSpec, Database, DatabaseSpec, Error, Paths};
 use extentdb_io::{Disk, MemDisk};
 use support::*;
 
-fn insert(db: &Database, from: i32, count: i32) {
+fn insert(db: &Arc<Database>, from: i32, count: i32) {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     for id in from..from + count {
@@ -17,13 +18,13 @@ fn insert(db: &Database, from: i32, count: i32) {
     }
 }
 
-fn ids_of(db: &Database) -> Vec<i32> {
+fn ids_of(db: &Arc<Database>) -> Vec<i32> {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     ids(&mut session, &table)
 }
 
-fn create(disk: &MemDisk, spec: &DatabaseSpec) -> Database {
+fn create(disk: &MemDisk, spec: &DatabaseSpec) -> Arc<Database> {
     let db = Database::create(spec, on(disk)).unwrap();
     db.session().create_table(&people("people")).unwrap();
     db

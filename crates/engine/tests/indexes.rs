@@ -20,7 +20,7 @@ use extentdb_types::{Datum, SqlType};
 use support::*;
 
 /// A table `t` of people with an index on the name and a unique one on the id.
-fn indexed(disk: &MemDisk) -> (Database, Paths) {
+fn indexed(disk: &MemDisk) -> (Arc<Database>, Paths) {
     let spec = spec("indexes");
     let db = Database::create(&spec, on(disk)).unwrap();
     let mut session = db.session();
@@ -153,7 +153,7 @@ fn rollback_undoes_index_ddl() {
         session.insert(&table, &person(id, &format!("n{id}"))).unwrap();
     }
     session.commit().unwrap();
-    let works: [fn(&mut Session<'_>, &Arc<Table>); 4] = [
+    let works: [fn(&mut Session, &Arc<Table>); 4] = [
         |session, table| session.drop_index(table, "by_name").unwrap(),
         |session, table| session.truncate_table(table).unwrap(),
         |session, table| {
@@ -182,7 +182,7 @@ fn rollback_undoes_index_ddl() {
 
 /// Rows and entries after the power went in the middle of `work`, which others had not seen the end
 /// of.
-fn after_a_cut(work: impl FnOnce(&mut Session<'_>, &Arc<Table>)) -> (MemDisk, Paths) {
+fn after_a_cut(work: impl FnOnce(&mut Session, &Arc<Table>)) -> (MemDisk, Paths) {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
     let mut session = db.session();
@@ -202,7 +202,7 @@ fn after_a_cut(work: impl FnOnce(&mut Session<'_>, &Arc<Table>)) -> (MemDisk, Pa
 
 #[test]
 fn restart_undoes_interrupted_index_ddl() {
-    let works: [fn(&mut Session<'_>, &Arc<Table>); 5] = [
+    let works: [fn(&mut Session, &Arc<Table>); 5] = [
         |session, table| {
             for id in 600..900 {
                 session.insert(table, &person(id, "more")).unwrap();
@@ -346,7 +346,7 @@ fn keys_of_constraints_are_objects_of_their_table() {
 }
 
 /// Ghosts on pages of trees.
-fn ghosts(db: &Database) -> usize {
+fn ghosts(db: &Arc<Database>) -> usize {
     let pages = db.space().file(FileId(1)).map_or(0, |file| file.pages());
     let read = (0..pages).filter_map(|page| db.pool().read(PageId::new(1, page)).ok());
     let of_tree = read.filter(|page| PageHeader::of(page).kind() == PageType::Index);

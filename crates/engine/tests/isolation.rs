@@ -31,7 +31,7 @@ fn is_lock(error: &Error) -> bool {
 }
 
 /// Inserts and deletes rows until it is told to stop.
-fn change_rows(session: &mut Session<'_>, table: &Table, seed: u64, is_over: &AtomicBool) {
+fn change_rows(session: &mut Session, table: &Table, seed: u64, is_over: &AtomicBool) {
     let mut rng = SplitMix64::new(seed);
     let mut own: Vec<Address> = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
@@ -48,7 +48,7 @@ fn change_rows(session: &mut Session<'_>, table: &Table, seed: u64, is_over: &At
 }
 
 /// Reads a range forward, then backward in the same transaction: the rows are the same.
-fn read_ranges_twice(session: &mut Session<'_>, table: &Table) {
+fn read_ranges_twice(session: &mut Session, table: &Table) {
     session.set_isolation(Isolation::Serializable);
     let from = [Datum::Int(500)];
     let to = [Datum::Int(1500)];
@@ -75,7 +75,7 @@ fn read_ranges_twice(session: &mut Session<'_>, table: &Table) {
     assert_eq!(agreed, RANGES, "in {tries} tries");
 }
 
-fn filled(db: &Database, spec: &TableSpec) -> Arc<Table> {
+fn filled(db: &Arc<Database>, spec: &TableSpec) -> Arc<Table> {
     let mut session = db.session();
     let table = session.create_table(spec).unwrap();
     if table.indexes().is_empty() {
@@ -87,7 +87,7 @@ fn filled(db: &Database, spec: &TableSpec) -> Arc<Table> {
     table
 }
 
-/// Over many leaves, while they are split and emptied.
+/// StopThreads many leaves, while they are split and emptied.
 #[test]
 fn concurrent_inserts_make_no_phantoms_in_serializable_ranges() {
     let clustered = people("t").clustered(IndexSpec::new(INDEX, &["id"]).unique());

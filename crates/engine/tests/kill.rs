@@ -6,6 +6,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -62,7 +63,7 @@ fn process_that_is_killed() {
     });
 }
 
-fn commit_without_end(db: &Database, thread: i32, first: i32) {
+fn commit_without_end(db: &Arc<Database>, thread: i32, first: i32) {
     let mut session = db.session();
     let mut places = BTreeMap::new();
     for number in first..first + PER_ROUND {
@@ -74,7 +75,7 @@ fn commit_without_end(db: &Database, thread: i32, first: i32) {
 }
 
 fn transaction(
-    session: &mut Session<'_>,
+    session: &mut Session,
     thread: i32,
     number: i32,
     places: &mut BTreeMap<i32, extentdb_engine::Address>,
@@ -130,7 +131,7 @@ fn acknowledged(line: &str) -> Option<(i32, i32)> {
 }
 
 /// Rows found by thread and number of their transaction.
-fn found(db: &Database) -> BTreeMap<(i32, i32), i32> {
+fn found(db: &Arc<Database>) -> BTreeMap<(i32, i32), i32> {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     let mut found = BTreeMap::new();

@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::ops::ControlFlow;
 
 use extentdb_base::Lsn;
@@ -12,7 +13,7 @@ use extentdb_io::MemDisk;
 use support::*;
 
 /// Operations after an LSN.
-fn behind(db: &Database, from: Lsn) -> Vec<(Op, Context, bool)> {
+fn behind(db: &Arc<Database>, from: Lsn) -> Vec<(Op, Context, bool)> {
     let mut seen = Vec::new();
     db.log().flush_all().unwrap();
     db.log()

@@ -17,7 +17,7 @@ use extentdb_io::MemDisk;
 use support::*;
 
 /// Extents that GAM calls free are those that memory would hand out.
-fn assert_gam(db: &Database) {
+fn assert_gam(db: &Arc<Database>) {
     for file in db.space().files() {
         let map = db.pool().read(PageId { file: file.id(), page: 2 }).unwrap();
         let bitmap = MapView::new(&map, MapKind::Gam).bitmap();
@@ -29,7 +29,7 @@ fn assert_gam(db: &Database) {
 }
 
 /// No two tables own the same extent or page, and none that is free.
-fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
+fn assert_owners(db: &Arc<Database>, tables: &[Arc<Table>]) {
     let mut owners: BTreeMap<PageId, &str> = BTreeMap::new();
     for table in tables {
         let unit = table.unit();
@@ -46,7 +46,7 @@ fn assert_owners(db: &Database, tables: &[Arc<Table>]) {
 }
 
 /// After a checkpoint, PFS knows exactly which pages there are and how full they are.
-fn assert_pfs(db: &Database, tables: &[Arc<Table>]) {
+fn assert_pfs(db: &Arc<Database>, tables: &[Arc<Table>]) {
     for table in tables {
         let unit = table.unit();
         for page in db.space().pages_of(&unit).unwrap() {
@@ -64,12 +64,7 @@ fn assert_pfs(db: &Database, tables: &[Arc<Table>]) {
 }
 
 /// One random step; the tables there are afterwards.
-fn step(
-    session: &mut Session<'_>,
-    tables: &mut Vec<Arc<Table>>,
-    rng: &mut SplitMix64,
-    number: u32,
-) {
+fn step(session: &mut Session, tables: &mut Vec<Arc<Table>>, rng: &mut SplitMix64, number: u32) {
     let before = tables.clone();
     if rng.below(2) == 0 {
         session.begin();

@@ -19,23 +19,23 @@ use support::*;
 
 const FILE: FileId = FileId(1);
 
-fn states(db: &Database, extent: Extent) -> Vec<PfsByte> {
+fn states(db: &Arc<Database>, extent: Extent) -> Vec<PfsByte> {
     let first = extent.first_page().page;
     db.space().pfs_bytes(extent.file, first..first + PAGES_PER_EXTENT).unwrap()
 }
 
-fn free_pages(db: &Database, extent: Extent) -> usize {
+fn free_pages(db: &Arc<Database>, extent: Extent) -> usize {
     states(db, extent).iter().filter(|state| !state.is_allocated()).count()
 }
 
-fn is_hinted(db: &Database, extent: Extent) -> bool {
+fn is_hinted(db: &Arc<Database>, extent: Extent) -> bool {
     let first = extent.first_page();
     let map = db.pool().read(MapKind::Sgam.page_of(first)).unwrap();
     MapView::new(&map, MapKind::Sgam).bitmap().get(first.page % PAGES_PER_GAM / PAGES_PER_EXTENT)
 }
 
 /// Extents of the primary file, by what SGAM says about them.
-fn hinted(db: &Database) -> Vec<Extent> {
+fn hinted(db: &Arc<Database>) -> Vec<Extent> {
     let extents = db.space().file(FILE).unwrap().extents();
     (0..extents)
         .map(|index| Extent { file: FILE, index })
@@ -45,7 +45,7 @@ fn hinted(db: &Database) -> Vec<Extent> {
 
 /// Mixed extents with free pages and without their bit in SGAM. An extent is known to be mixed by a
 /// page that is allocated.
-fn unreachable(db: &Database) -> Vec<Extent> {
+fn unreachable(db: &Arc<Database>) -> Vec<Extent> {
     let extents = db.space().file(FILE).unwrap().extents();
     let is_mixed = |extent: &Extent| {
         states(db, *extent)
@@ -62,7 +62,7 @@ fn wide(id: i32) -> extentdb_engine::Row {
 }
 
 /// A heap with a page and its IAM page.
-fn small_table(session: &mut Session<'_>, name: &str) -> Arc<Table> {
+fn small_table(session: &mut Session, name: &str) -> Arc<Table> {
     let table = session.create_table(&people(name)).unwrap();
     session.insert(&table, &wide(0)).unwrap();
     session.insert(&table, &wide(1)).unwrap();
@@ -70,7 +70,7 @@ fn small_table(session: &mut Session<'_>, name: &str) -> Arc<Table> {
 }
 
 /// Fills mixed extents, a page at a time, until the only one with free pages has this many.
-fn fill_until(db: &Database, session: &mut Session<'_>, left: usize) -> Extent {
+fn fill_until(db: &Arc<Database>, session: &mut Session, left: usize) -> Extent {
     for number in 0.. {
         let filler = small_table(session, &format!("filler_{number}"));
         for id in 2..14 {
@@ -86,13 +86,13 @@ fn fill_until(db: &Database, session: &mut Session<'_>, left: usize) -> Extent {
 }
 
 /// A page for a unit, claimed by a system transaction that stays open.
-fn claim(db: &Database, unit: &Unit) -> (Transaction, PageId) {
+fn claim(db: &Arc<Database>, unit: &Unit) -> (Transaction, PageId) {
     let mut tx = db.space().transactions().begin(TransactionKind::System, "claim");
     let page = db.space().allocate_page(&mut tx, unit).unwrap();
     (tx, page)
 }
 
-fn create(name: &str) -> (MemDisk, Database) {
+fn create(name: &str) -> (MemDisk, Arc<Database>) {
     let disk = MemDisk::new();
     let db = Database::create(&spec(name), on(&disk)).unwrap();
     (disk, db)
@@ -178,7 +178,7 @@ fn the_last_known_page_may_be_claimed_while_a_drop_is_open() {
 }
 
 /// A mixed extent with two pages of a table that is to be dropped and one free page.
-fn extent_with_victim(db: &Database, session: &mut Session<'_>) -> (Extent, Arc<Table>) {
+fn extent_with_victim(db: &Arc<Database>, session: &mut Session) -> (Extent, Arc<Table>) {
     for number in 0..100 {
         let filler = small_table(session, &format!("before_{number}"));
         let victim = small_table(session, &format!("victim_{number}"));
@@ -279,7 +279,7 @@ fn a_mixed_extent_that_a_crash_interrupts_is_free_once() {
     }
 }
 
-fn insert_and_delete(db: &Database, worker: u64) {
+fn insert_and_delete(db: &Arc<Database>, worker: u64) {
     let mut rng = SplitMix64::new(worker);
     let mut session = db.session();
     for number in 0..40 {

@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use extentdb_engine::{ColumnSpec, Database, Error, ModuleKind, ModuleSpec};
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
@@ -61,7 +62,7 @@ fn modules() -> [(&'static str, &'static str, ModuleKind, String); 5] {
 }
 
 /// A database with a table, its trigger and one module of each kind.
-fn with_modules(disk: &MemDisk) -> Database {
+fn with_modules(disk: &MemDisk) -> Arc<Database> {
     let db = Database::create(&spec("modules"), on(disk)).unwrap();
     let mut session = db.session();
     let table = session.create_table(&people("t")).unwrap();
@@ -74,7 +75,7 @@ fn with_modules(disk: &MemDisk) -> Database {
 }
 
 /// Closes the database, which checks clean; the modules that the offline reader finds.
-fn texts_after_close(db: Database, disk: &MemDisk) -> Vec<(String, String, String)> {
+fn texts_after_close(db: Arc<Database>, disk: &MemDisk) -> Vec<(String, String, String)> {
     db.close().unwrap();
     let paths = spec("modules").paths();
     assert_sound_on(disk, &paths);

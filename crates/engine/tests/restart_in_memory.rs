@@ -8,6 +8,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::path::{Path, PathBuf};
 
 use extentdb_base::PageId;
@@ -28,7 +29,7 @@ fn table_specs() -> Vec<TableSpec> {
 }
 
 /// Commits, rolls back, creates and drops until the power goes, or to the end.
-fn work(db: &Database, rng: &mut SplitMix64, rounds: u64) -> Result<(), Error> {
+fn work(db: &Arc<Database>, rng: &mut SplitMix64, rounds: u64) -> Result<(), Error> {
     let mut session = db.session();
     for round in 0..rounds {
         session.begin();
@@ -59,7 +60,7 @@ fn work(db: &Database, rng: &mut SplitMix64, rounds: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn change_rows(session: &mut Session<'_>, name: &str, rng: &mut SplitMix64) -> Result<(), Error> {
+fn change_rows(session: &mut Session, name: &str, rng: &mut SplitMix64) -> Result<(), Error> {
     let table = session.table(name)?;
     let there = rows(session, &table);
     for _ in 0..rng.below(30) {

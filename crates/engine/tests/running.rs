@@ -13,7 +13,7 @@ use extentdb_telemetry::{Event, Recorder, WaitType, Waits};
 use support::*;
 
 /// Rows of about a kilobyte, one transaction each.
-fn insert(db: &Database, name: &str, ids: std::ops::Range<i32>) {
+fn insert(db: &Arc<Database>, name: &str, ids: std::ops::Range<i32>) {
     let mut session = db.session();
     let table = session.table(name).unwrap();
     for id in ids {
@@ -21,7 +21,7 @@ fn insert(db: &Database, name: &str, ids: std::ops::Range<i32>) {
     }
 }
 
-fn made(options: Options) -> Database {
+fn made(options: Options) -> Arc<Database> {
     let db = Database::create(&spec("running"), options).unwrap();
     db.session().create_table(&people("people")).unwrap();
     db

@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::ops::{Bound, ControlFlow};
 use std::thread;
 
@@ -66,7 +67,7 @@ struct Fixture {
     ty: SqlType,
     disk: MemDisk,
     paths: Paths,
-    db: Database,
+    db: Arc<Database>,
 }
 
 impl Fixture {
@@ -433,7 +434,7 @@ fn value_bytes(text: &str) -> Vec<u8> {
 }
 
 /// The texts in the order of the index.
-fn names(session: &mut Session<'_>, table: &Table) -> Vec<String> {
+fn names(session: &mut Session, table: &Table) -> Vec<String> {
     let mut found = Vec::new();
     let each = &mut |_: Address, row: Row| {
         let mut text = String::new();
@@ -470,7 +471,7 @@ fn attached(folder: &std::path::Path, names: &[&str], ty: SqlType, is_clustered:
     Paths { data: vec![path], log: folder.join("texts_log.ldf") }
 }
 
-fn open(paths: &Paths) -> Database {
+fn open(paths: &Paths) -> Arc<Database> {
     Database::open(paths, Options { frames: 256, ..Options::default() }).unwrap()
 }
 
@@ -511,7 +512,7 @@ fn a_table_is_read_but_not_changed_while_an_index_is_out_of_order() {
         let mut session = db.session();
         let table = session.table("t").unwrap();
         let there = rows(&mut session, &table);
-        let all_ids = |session: &mut Session<'_>| {
+        let all_ids = |session: &mut Session| {
             let mut all = ids(session, &table);
             all.sort_unstable();
             all
@@ -587,7 +588,7 @@ fn an_attached_database_refuses_new_keys_of_uncertain_order_only() {
         };
         let new = format!("a{character}");
         assert_refused(session.insert(&table, &row(wide(), 5, &new)));
-        let find = |session: &mut Session<'_>, id: i32| {
+        let find = |session: &mut Session, id: i32| {
             let found = rows(session, &table).into_iter().find(|(_, row)| row[0] == Datum::Int(id));
             found.unwrap().0
         };

@@ -3,6 +3,7 @@
 
 mod support;
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -86,7 +87,7 @@ impl Owner {
     /// Transactions until one of them meets the end of the power.
     fn run(
         &mut self,
-        db: &Database,
+        db: &Arc<Database>,
         accounts: &Accounts,
         transactions: usize,
     ) -> Result<(), Error> {
@@ -105,7 +106,7 @@ impl Owner {
         Ok(())
     }
 
-    fn transaction(&mut self, session: &mut Session<'_>, accounts: &Accounts) -> Result<(), Error> {
+    fn transaction(&mut self, session: &mut Session, accounts: &Accounts) -> Result<(), Error> {
         session.begin();
         let mut doubt = Doubt { own: self.committed.clone(), transfers: Vec::new() };
         // One row at least, so that what was in doubt can be told by the rows of this thread.
@@ -134,7 +135,7 @@ impl Owner {
         Ok(())
     }
 
-    fn insert(&mut self, session: &mut Session<'_>, doubt: &mut Doubt) -> Result<(), Error> {
+    fn insert(&mut self, session: &mut Session, doubt: &mut Doubt) -> Result<(), Error> {
         let heap = self.rng.below(HEAPS as u64) as usize;
         let table = session.table(&format!("heap{heap}"))?;
         let id = self.number * PER_THREAD + self.next;
@@ -145,7 +146,7 @@ impl Owner {
         Ok(())
     }
 
-    fn change(&mut self, session: &mut Session<'_>, doubt: &mut Doubt) -> Result<(), Error> {
+    fn change(&mut self, session: &mut Session, doubt: &mut Doubt) -> Result<(), Error> {
         let chosen = self.rng.below(doubt.own.len() as u64) as usize;
         let found = doubt.own.iter().nth(chosen).map(|(key, (at, _))| (*key, at.clone()));
         let Some(((heap, id), at)) = found else { return Ok(()) };
@@ -164,7 +165,7 @@ impl Owner {
     /// Locks two accounts by changing them, in any order: two threads can meet crosswise.
     fn lock_two(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         accounts: &Accounts,
         doubt: &mut Doubt,
     ) -> Result<(), Error> {
@@ -181,7 +182,7 @@ impl Owner {
     /// Writes the new balances of the accounts that are locked; returns them.
     fn transfer(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         accounts: &Accounts,
         doubt: &Doubt,
     ) -> Result<BTreeMap<usize, i64>, Error> {
@@ -238,12 +239,12 @@ impl Bank {
         }
     }
 
-    fn open(&self) -> Database {
+    fn open(&self) -> Arc<Database> {
         Database::open(&self.paths, (self.options)(&self.disk)).unwrap()
     }
 
     /// All owners at work, checkpoints meanwhile. True when everybody could finish.
-    fn work(&mut self, db: &Database, transactions: usize) -> bool {
+    fn work(&mut self, db: &Arc<Database>, transactions: usize) -> bool {
         let done = AtomicBool::new(false);
         let accounts = &self.accounts;
         let finished = thread::scope(|scope| {
@@ -281,7 +282,7 @@ impl Bank {
     }
 
     /// Decides what was in doubt, and compares everything.
-    fn assert_kept(&mut self, db: &Database) {
+    fn assert_kept(&mut self, db: &Arc<Database>) {
         let mut session = db.session();
         let mut found: Own = Own::new();
         for heap in 0..HEAPS {
@@ -358,7 +359,7 @@ fn lose_power_together(seed: u64, options: fn(&MemDisk) -> Options) {
     });
 }
 
-fn lose_power_of(seed: u64, options: fn(&MemDisk) -> Options, work: fn(&mut Bank, Database)) {
+fn lose_power_of(seed: u64, options: fn(&MemDisk) -> Options, work: fn(&mut Bank, Arc<Database>)) {
     let mut rng = SplitMix64::new(seed);
     let mut bank = Bank::new(2 + rng.below(7) as i32, seed, options);
     for _ in 0..3 {

@@ -31,7 +31,7 @@ fn options(disk: &MemDisk, torn_pages: TornPages) -> Options {
 
 /// Rows that are changed over and over; every change is a transaction.
 fn change_rows(
-    session: &mut Session<'_>,
+    session: &mut Session,
     rng: &mut SplitMix64,
     committed: &mut BTreeMap<i32, Row>,
     places: &mut BTreeMap<i32, Address>,
@@ -57,7 +57,7 @@ fn life(seed: u64, torn_pages: TornPages) -> (MemDisk, BTreeMap<i32, Row>) {
 fn life_with(
     seed: u64,
     torn_pages: TornPages,
-    prepare: &dyn Fn(&MemDisk, Database) -> Database,
+    prepare: &dyn Fn(&MemDisk, Arc<Database>) -> Arc<Database>,
 ) -> (MemDisk, BTreeMap<i32, Row>) {
     let mut rng = SplitMix64::new(seed);
     let disk = MemDisk::new();
@@ -74,7 +74,7 @@ fn life_with(
 }
 
 /// The rows that were acknowledged, and perhaps the one that was being changed when the power went.
-fn assert_kept(db: &Database, committed: &BTreeMap<i32, Row>, seed: u64) {
+fn assert_kept(db: &Arc<Database>, committed: &BTreeMap<i32, Row>, seed: u64) {
     let mut session = db.session();
     let table = session.table("people").unwrap();
     let found: BTreeMap<i32, Row> = rows(&mut session, &table)
@@ -184,7 +184,7 @@ fn paths_with_added() -> Paths {
     paths
 }
 
-fn add_file(db: &Database) {
+fn add_file(db: &Arc<Database>) {
     db.add_file(&DataFileSpec::new("added.ndf", 2 << 20), None).unwrap();
 }
 

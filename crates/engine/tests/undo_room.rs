@@ -5,6 +5,7 @@ mod support;
 
 use extentdb_base::env::SplitMix64;
 use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::sync::Arc;
 use extentdb_engine::{
     Cause, DataFileSpec, Database, DatabaseSpec, Error, IndexSpec, Paths, Row, Session,
 };
@@ -18,7 +19,7 @@ const ROWS: i32 = 600;
 const STEP: i32 = 1000;
 
 /// A database whose file cannot grow, with a clustered table that has an index with all columns.
-fn in_small_file(disk: &MemDisk) -> (Database, Paths) {
+fn in_small_file(disk: &MemDisk) -> (Arc<Database>, Paths) {
     let file = DataFileSpec {
         growth: Growth::Pages(0),
         bytes_max: Some(4 * MB),
@@ -37,7 +38,7 @@ fn in_small_file(disk: &MemDisk) -> (Database, Paths) {
 }
 
 /// Rows with long names, committed.
-fn fill(session: &mut Session<'_>) -> Vec<Row> {
+fn fill(session: &mut Session) -> Vec<Row> {
     let table = session.table("people").unwrap();
     let made: Vec<Row> = (0..ROWS).map(|id| person(id * STEP, &"l".repeat(700))).collect();
     session.begin();
@@ -47,7 +48,7 @@ fn fill(session: &mut Session<'_>) -> Vec<Row> {
 }
 
 /// Makes all rows short, and leaves that open.
-fn shorten(session: &mut Session<'_>) {
+fn shorten(session: &mut Session) {
     let table = session.table("people").unwrap();
     session.begin();
     for (at, row) in rows(session, &table) {
@@ -57,7 +58,7 @@ fn shorten(session: &mut Session<'_>) {
 }
 
 /// Inserts rows between the others until there is no room.
-fn crowd(session: &mut Session<'_>) -> usize {
+fn crowd(session: &mut Session) -> usize {
     let table = session.table("people").unwrap();
     let mut done = 0;
     for number in 0.. {
@@ -72,20 +73,20 @@ fn crowd(session: &mut Session<'_>) -> usize {
 }
 
 /// One session has shortened all rows, and the other one wants their room. The long rows.
-fn fill_shorten_crowd(one: &mut Session<'_>, other: &mut Session<'_>) -> Vec<Row> {
+fn fill_shorten_crowd(one: &mut Session, other: &mut Session) -> Vec<Row> {
     let made = fill(one);
     shorten(one);
     assert!(crowd(other) > 100);
     made
 }
 
-fn long_rows(session: &mut Session<'_>) -> Vec<Row> {
+fn long_rows(session: &mut Session) -> Vec<Row> {
     let table = session.table("people").unwrap();
     let all = rows(session, &table).into_iter().map(|(_, row)| row);
     all.filter(|row| row[1] == text(&"l".repeat(700))).collect()
 }
 
-fn sizes(db: &Database) -> Vec<u32> {
+fn sizes(db: &Arc<Database>) -> Vec<u32> {
     db.space().files().iter().map(|file| file.pages()).collect()
 }
 

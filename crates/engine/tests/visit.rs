@@ -19,7 +19,7 @@ const ROWS: i32 = 1500;
 
 /// A heap whose rows came in random order, some of which moved, and a clustered table, both with a
 /// unique index `by_id`.
-fn tables(db: &Database) -> Vec<Arc<Table>> {
+fn tables(db: &Arc<Database>) -> Vec<Arc<Table>> {
     let mut session = db.session();
     let by_id = || IndexSpec::new("by_id", &["id"]).unique();
     let heap = session.create_table(&people("heap")).unwrap();
@@ -45,7 +45,7 @@ fn tables(db: &Database) -> Vec<Arc<Table>> {
 }
 
 /// Ids as they are visited, until the end or an error.
-fn visited(session: &mut Session<'_>, table: &Table) -> (Vec<i32>, Result<(), Error>) {
+fn visited(session: &mut Session, table: &Table) -> (Vec<i32>, Result<(), Error>) {
     let mut ids = Vec::new();
     let end = session.visit(table, &Range::all("by_id"), &mut |row| {
         ids.push(if let Datum::Int(id) = row.value(0)? { id } else { -1 });
@@ -54,7 +54,7 @@ fn visited(session: &mut Session<'_>, table: &Table) -> (Vec<i32>, Result<(), Er
     (ids, end)
 }
 
-fn person_at(session: &mut Session<'_>, table: &Table, id: i32) -> Address {
+fn person_at(session: &mut Session, table: &Table, id: i32) -> Address {
     let mut found = None;
     let each = &mut |at: Address, _: Row| {
         found = Some(at);
@@ -112,7 +112,7 @@ fn visited_rows_equal_copied_rows() {
 }
 
 /// A few rows by themselves, with their addresses.
-fn copied_some(session: &mut Session<'_>, table: &Table) -> Vec<(Address, Row)> {
+fn copied_some(session: &mut Session, table: &Table) -> Vec<(Address, Row)> {
     let mut rows = Vec::new();
     let each = &mut |row: &extentdb_engine::RowRef<'_>| {
         rows.push((row.address()?, row.values()?));

@@ -2,6 +2,7 @@
 //!
 //! The files themselves stay as they are. A copy is opened and its properties are checked.
 
+use extentdb_base::sync::Arc;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -31,7 +32,7 @@ enum OpenResult {
     /// Refused, with the error.
     Refused(String),
     /// It has the rows of the model.
-    Right(Box<Database>),
+    Right(Box<Arc<Database>>),
     /// It has other rows: the first difference.
     Wrong(String),
 }
@@ -196,7 +197,7 @@ impl Simulation {
         refusal.map_or(Ok(()), Err)
     }
 
-    fn close_copy(&self, db: Database, what: &str) -> Result<(), String> {
+    fn close_copy(&self, db: Arc<Database>, what: &str) -> Result<(), String> {
         db.close().map_err(|error| format!("close, with a log {what}: {error:?}"))
     }
 
@@ -257,7 +258,7 @@ impl Simulation {
     }
 
     /// Every row is right or an error names the page; at most one table is affected.
-    fn read_with(&self, db: &Database, bad: &BadPage) -> Result<(), String> {
+    fn read_with(&self, db: &Arc<Database>, bad: &BadPage) -> Result<(), String> {
         let mut session = db.session();
         let mut unreadable = Vec::new();
         for (name, model) in &self.state.committed {
@@ -283,7 +284,7 @@ impl Simulation {
     }
 
     /// Statements on other objects succeed.
-    fn write_with(&self, db: &Database, bad: &BadPage, round: i32) -> Result<(), String> {
+    fn write_with(&self, db: &Arc<Database>, bad: &BadPage, round: i32) -> Result<(), String> {
         let mut session = db.session();
         let columns = vec![ColumnSpec::new("id", SqlType::Int).not_null()];
         let created = session.create_table(&TableSpec::heap(&format!("fresh{round}"), columns));

@@ -8,6 +8,7 @@
 //!           └ or crashed: the disk after a power cut               ─▶ again
 //! ```
 
+use extentdb_base::sync::Arc;
 use std::path::PathBuf;
 
 use extentdb_base::PageId;
@@ -282,13 +283,13 @@ impl Simulation {
         }
     }
 
-    fn open(&mut self) -> Result<Database, String> {
+    fn open(&mut self) -> Result<Arc<Database>, String> {
         let environment = &self.state.environment;
         let opened = Database::open(&environment.paths(), environment.options(&self.state.disk));
         opened.map_err(|error| format!("open: {error:?}"))
     }
 
-    fn close(&mut self, db: Database) -> Result<bool, String> {
+    fn close(&mut self, db: Arc<Database>) -> Result<bool, String> {
         let fired = self.state.disk.fired();
         let closed = db.close();
         self.state.trace.note(format!("close: {}", closed.is_ok()));
@@ -353,7 +354,7 @@ impl Simulation {
     }
 
     /// Compares rows and counters with the model; decides the transactions in doubt.
-    fn compare(&mut self, db: &Database, when: &str) -> Result<(), String> {
+    fn compare(&mut self, db: &Arc<Database>, when: &str) -> Result<(), String> {
         let found = rows::read(db).map_err(|error| format!("scan: {error:?}"))?;
         let state = &mut self.state;
         let in_doubt = std::mem::take(&mut state.in_doubt);

@@ -63,7 +63,7 @@ pub(crate) enum Answer {
 }
 
 impl Statement {
-    fn run(&self, worker: &mut Worker<'_>) -> Answer {
+    fn run(&self, worker: &mut Worker) -> Answer {
         let session = &mut worker.session;
         match self {
             Statement::Insert { table, values, .. } => {

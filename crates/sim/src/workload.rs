@@ -52,17 +52,17 @@ pub(crate) enum RunStop {
 }
 
 /// A session and the changes of its open transaction.
-pub(crate) struct Worker<'d> {
-    pub(crate) session: Session<'d>,
+pub(crate) struct Worker {
+    pub(crate) session: Session,
     pub(crate) changes: Vec<Change>,
     pub(crate) savepoints: Vec<usize>,
 }
 
 /// Sessions and the state they change.
 pub(crate) struct Workload<'d, 's> {
-    db: &'d Database,
+    db: &'d Arc<Database>,
     pub(crate) state: &'s mut RunState,
-    pub(crate) workers: Vec<Worker<'d>>,
+    pub(crate) workers: Vec<Worker>,
     /// Faults that happened before the opening.
     fired: u64,
     /// True during a round, until its last statement is judged.
@@ -70,7 +70,7 @@ pub(crate) struct Workload<'d, 's> {
 }
 
 impl<'d, 's> Workload<'d, 's> {
-    pub(crate) fn new(db: &'d Database, state: &'s mut RunState) -> Workload<'d, 's> {
+    pub(crate) fn new(db: &'d Arc<Database>, state: &'s mut RunState) -> Workload<'d, 's> {
         let workers = (0..state.environment.sessions).map(|_| {
             let mut session = db.session();
             session.set_lock_timeout(Timeout::NoWait);

@@ -90,7 +90,7 @@ fn beginning(sessions: u64) -> MemDisk {
 }
 
 /// A transaction that leaves nothing.
-fn transaction(session: &mut Session<'_>, number: u64, statement: Statement) -> Result<(), Error> {
+fn transaction(session: &mut Session, number: u64, statement: Statement) -> Result<(), Error> {
     session.begin();
     let own = session.table(&own_name(number))?;
     match statement {
@@ -113,7 +113,7 @@ fn transaction(session: &mut Session<'_>, number: u64, statement: Statement) -> 
     session.rollback()
 }
 
-fn run(db: &Database, number: u64, plan: Plan) -> Result<u64, Error> {
+fn run(db: &Arc<Database>, number: u64, plan: Plan) -> Result<u64, Error> {
     let mut rng = SplitMix64::new(number);
     let mut session = db.session();
     let clock = SystemClock::new();
@@ -132,7 +132,7 @@ fn run(db: &Database, number: u64, plan: Plan) -> Result<u64, Error> {
     Ok(done)
 }
 
-fn checkpoints(db: &Database, is_over: &AtomicBool) -> Result<(), Error> {
+fn checkpoints(db: &Arc<Database>, is_over: &AtomicBool) -> Result<(), Error> {
     while !is_over.load(Ordering::Acquire) {
         db.checkpoint()?;
         thread::yield_now();

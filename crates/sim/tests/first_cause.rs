@@ -24,7 +24,7 @@ fn options(disk: &FaultDisk) -> Options {
 }
 
 /// A database with a table of some rows.
-fn made(disk: &FaultDisk) -> Database {
+fn made(disk: &FaultDisk) -> Arc<Database> {
     let db = Database::create(&spec(), options(disk)).unwrap();
     let mut session = db.session();
     let columns = vec![ColumnSpec::new("id", SqlType::Int).not_null()];
@@ -33,7 +33,7 @@ fn made(disk: &FaultDisk) -> Database {
     db
 }
 
-fn insert(session: &mut Session<'_>, table: &Table, id: i32) -> Result<(), Error> {
+fn insert(session: &mut Session, table: &Table, id: i32) -> Result<(), Error> {
     session.insert(table, &[Datum::Int(id)]).map(drop)
 }
 
@@ -49,7 +49,7 @@ fn chain(error: &Error) -> String {
 }
 
 /// Every way to ask afterwards leads to the cause: an error of this file.
-fn assert_cause_is_reported(db: Database, file: &str) {
+fn assert_cause_is_reported(db: Arc<Database>, file: &str) {
     let mut session = db.session();
     let table = session.table("t").unwrap();
     let mut said = vec![
@@ -67,7 +67,7 @@ fn assert_cause_is_reported(db: Database, file: &str) {
 }
 
 /// Reading may go on or not.
-fn scan(session: &mut Session<'_>, table: &Table) -> String {
+fn scan(session: &mut Session, table: &Table) -> String {
     session
         .scan(table, &mut |_, _| ControlFlow::Continue(()))
         .err()

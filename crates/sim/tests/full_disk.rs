@@ -85,7 +85,7 @@ fn tolerate<T>(what: &str, done: Result<T, Error>) -> Option<T> {
     }
 }
 
-fn addresses(session: &mut Session<'_>, table: &Table) -> Vec<(i32, Address)> {
+fn addresses(session: &mut Session, table: &Table) -> Vec<(i32, Address)> {
     let mut addresses = Vec::new();
     let scanned = session.scan(table, &mut |at, row| {
         if let Datum::Int(id) = row[0] {
@@ -98,7 +98,7 @@ fn addresses(session: &mut Session<'_>, table: &Table) -> Vec<(i32, Address)> {
 }
 
 /// Every operation once or more often.
-fn script(db: &Database, model: &mut Model) {
+fn script(db: &Arc<Database>, model: &mut Model) {
     let mut session = db.session();
     for name in TABLES {
         let table = session.table(name).unwrap();
@@ -119,7 +119,7 @@ fn script(db: &Database, model: &mut Model) {
     create_and_drop(&mut session);
 }
 
-fn insert_rows(session: &mut Session<'_>, table: &Table, rows: &mut BTreeMap<i32, usize>) {
+fn insert_rows(session: &mut Session, table: &Table, rows: &mut BTreeMap<i32, usize>) {
     for id in 1000..1000 + MORE_ROWS {
         if tolerate("insert", session.insert(table, &row(id, 4000))).is_some() {
             rows.insert(id, 4000);
@@ -127,7 +127,7 @@ fn insert_rows(session: &mut Session<'_>, table: &Table, rows: &mut BTreeMap<i32
     }
 }
 
-fn change_rows(session: &mut Session<'_>, table: &Table, rows: &mut BTreeMap<i32, usize>) {
+fn change_rows(session: &mut Session, table: &Table, rows: &mut BTreeMap<i32, usize>) {
     for (id, at) in addresses(session, table).into_iter().filter(|(id, _)| *id < FIRST_ROWS) {
         if id % 2 == 0 {
             if tolerate("update", session.update(table, &at, &row(id, 3000))).is_some() {
@@ -139,7 +139,7 @@ fn change_rows(session: &mut Session<'_>, table: &Table, rows: &mut BTreeMap<i32
     }
 }
 
-fn roll_back_rows(session: &mut Session<'_>, table: &Table) {
+fn roll_back_rows(session: &mut Session, table: &Table) {
     session.begin();
     for id in 5000..5000 + ROLLED_BACK_ROWS {
         tolerate("insert", session.insert(table, &row(id, 4000)));
@@ -147,7 +147,7 @@ fn roll_back_rows(session: &mut Session<'_>, table: &Table) {
     tolerate("rollback", session.rollback());
 }
 
-fn create_and_drop(session: &mut Session<'_>) {
+fn create_and_drop(session: &mut Session) {
     let created =
         tolerate("create table", session.create_table(&TableSpec::heap("other", columns())));
     if let Some(table) = created {
@@ -160,7 +160,7 @@ fn create_and_drop(session: &mut Session<'_>) {
     }
 }
 
-fn compare(db: &Database, model: &Model) {
+fn compare(db: &Arc<Database>, model: &Model) {
     let mut session = db.session();
     for (name, rows) in model {
         let table = session.table(name).unwrap();

@@ -97,7 +97,7 @@ fn disk_at_beginning() -> MemDisk {
 }
 
 /// Rows that a session committed; a victim of a deadlock tries again.
-fn work(db: &Database, number: u64, seed: u64) -> Result<i64, Error> {
+fn work(db: &Arc<Database>, number: u64, seed: u64) -> Result<i64, Error> {
     let mut rng = SplitMix64::new(seed);
     let mut session = db.session();
     let mut rows = i64::from(ROWS);
@@ -119,7 +119,7 @@ fn work(db: &Database, number: u64, seed: u64) -> Result<i64, Error> {
 
 /// True when a row was committed.
 fn transaction(
-    session: &mut Session<'_>,
+    session: &mut Session,
     number: u64,
     id: i32,
     rng: &mut SplitMix64,
@@ -183,7 +183,7 @@ fn one_schedule() {
     extentdb_sim::assert_sound(&crashed, &spec().paths());
 }
 
-fn assert_counts(db: &Database, rows: &[i64]) {
+fn assert_counts(db: &Arc<Database>, rows: &[i64]) {
     let counts: BTreeMap<String, i64> =
         db.tables().iter().map(|table| (table.name().to_owned(), table.row_count())).collect();
     let expected: BTreeMap<String, i64> =

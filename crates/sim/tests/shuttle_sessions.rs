@@ -131,7 +131,7 @@ fn disk_at_beginning() -> MemDisk {
 }
 
 impl Owner {
-    fn run(&mut self, db: &Database, rng: &mut SplitMix64) -> Result<(), Error> {
+    fn run(&mut self, db: &Arc<Database>, rng: &mut SplitMix64) -> Result<(), Error> {
         let mut session = db.session();
         for _ in 0..TRANSACTIONS {
             while let Err(error) = self.transaction(&mut session, rng) {
@@ -148,11 +148,7 @@ impl Owner {
         Ok(())
     }
 
-    fn transaction(
-        &mut self,
-        session: &mut Session<'_>,
-        rng: &mut SplitMix64,
-    ) -> Result<(), Error> {
+    fn transaction(&mut self, session: &mut Session, rng: &mut SplitMix64) -> Result<(), Error> {
         session.begin();
         let table = session.table("t")?;
         let mut rows = self.committed.clone();
@@ -226,7 +222,7 @@ fn one_schedule() {
     extentdb_sim::assert_sound(&disk, &spec().paths());
 }
 
-fn compare(db: &Database, owners: &[Owner]) {
+fn compare(db: &Arc<Database>, owners: &[Owner]) {
     let mut found = Rows::new();
     let mut session = db.session();
     let table = session.table("t").unwrap();

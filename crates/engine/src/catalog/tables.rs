@@ -36,7 +36,7 @@ impl Tables {
     }
 
     /// Adds the units of a storage to those of the table.
-    pub(crate) fn own(&mut self, table: ObjectId, storage: &Storage) {
+    pub(crate) fn add_units(&mut self, table: ObjectId, storage: &Storage) {
         for id in storage.units().flat_map(|unit| unit.aliases()) {
             // A unit's own id precedes one that is an alias.
             let is_own = storage.units().any(|unit| unit.id() == id);
@@ -53,7 +53,7 @@ impl Tables {
     }
 
     /// Removes a unit from its table.
-    pub(crate) fn disown(&mut self, unit: &Unit) {
+    pub(crate) fn remove_unit(&mut self, unit: &Unit) {
         for id in unit.aliases() {
             self.by_unit.remove(&id);
         }

@@ -406,7 +406,7 @@ impl Database {
         mut fixed: CountPart,
     ) -> Result<(), extentdb_change::Error> {
         fixed.page.slot = slot;
-        let link = Link::Alone(&self.transactions);
+        let link = RecordOwner::Alone(&self.transactions);
         let payload = Payload::CountDelta(CountDelta { fixed });
         change(link, page, Op::COUNT_DELTA, Context::CLUSTERED, payload)?;
         Ok(())
@@ -416,9 +416,13 @@ impl Database {
     /// as soon as no [`Table`](crate::Table) of it is held any more.
     ///
     /// # Errors
-    /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the
+    /// [`Error::SessionsOpen`]: nothing is closed. Others as for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the
     /// next opening.
-    pub fn close(self) -> Result<(), Error> {
+    pub fn close(self: Arc<Self>) -> Result<(), Error> {
+        let sessions = self.open_sessions.load(Ordering::Acquire);
+        if sessions > 0 {
+            return Err(Error::SessionsOpen { sessions });
+        }
         let is_clean = self.write_all()?;
         let checkpoint = lock(&self.checkpoints.last).begin;
         self.mark_closed(checkpoint, is_clean)

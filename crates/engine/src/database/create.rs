@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use extentdb_base::sync::Arc;
 use extentdb_template::{DatabaseBuilder, FileName};
 
 use crate::database::Database;
@@ -16,7 +17,7 @@ impl Database {
     /// # Errors
     /// [`Error::Invalid`] when an option or part of the specification cannot be as it is; nothing
     /// has been made then. For others see [`Error`]; files that were begun stay as they are.
-    pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Database, Error> {
+    pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Arc<Database>, Error> {
         options.verify()?;
         spec.verify()?;
         let mut names = Vec::new();

@@ -167,7 +167,7 @@ impl Database {
     pub fn open_emergency(
         paths: &Paths,
         options: Options,
-    ) -> Result<(Database, Option<LostLog>), Error> {
+    ) -> Result<(Arc<Database>, Option<LostLog>), Error> {
         match Database::open(paths, options.clone()) {
             Ok(database) => return Ok((database, None)),
             Err(error) if is_of_damaged_log(&error) => {}
@@ -207,7 +207,7 @@ impl Database {
 
     /// Closes a database whose log was cut, so that the next opening gives it a new log past
     /// `newest_vlf`. One whose pages cannot all be read needs its log, and continues it.
-    fn close_after_cut(self, newest_vlf: u32) -> Result<(), Error> {
+    fn close_after_cut(&self, newest_vlf: u32) -> Result<(), Error> {
         if !self.write_all()? {
             return end_emergency(&self.pool);
         }
@@ -250,7 +250,7 @@ fn recover_cut(
     cut: &Cut,
     log: Arc<dyn DiskFile>,
     options: &Options,
-) -> Result<Database, Error> {
+) -> Result<Arc<Database>, Error> {
     let primary = files.files.first().ok_or(Error::MissingFile { file: FileId(1) })?;
     begin_emergency(&*primary.disk)?;
     let asked = OpenOptions {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use extentdb_base::FileId;
+use extentdb_base::sync::Arc;
 use extentdb_format::allocation::boot::DatabaseStatus;
 use extentdb_io::Disk;
 use extentdb_telemetry::Event;
@@ -21,13 +22,13 @@ impl Database {
     ///
     /// # Errors
     /// See [`Error`].
-    pub fn open(paths: &Paths, options: Options) -> Result<Database, Error> {
+    pub fn open(paths: &Paths, options: Options) -> Result<Arc<Database>, Error> {
         let database = Database::open_files(paths, options)?;
         database.space.recalculate();
         Ok(database)
     }
 
-    fn open_files(paths: &Paths, options: Options) -> Result<Database, Error> {
+    fn open_files(paths: &Paths, options: Options) -> Result<Arc<Database>, Error> {
         options.verify()?;
         let files = DataFiles::open(paths, &options)?;
         match (options.disk.exists(&paths.log), files.is_clean()) {
@@ -42,7 +43,11 @@ impl Database {
 
     /// Opens a database that was not closed cleanly: without its own log, whole, it cannot be
     /// brought to a state.
-    fn open_crashed(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
+    fn open_crashed(
+        files: DataFiles,
+        path: &Path,
+        options: Options,
+    ) -> Result<Arc<Database>, Error> {
         let log = options.disk.open(path)?;
         let found = owner_of(&*log)?;
         let expected = files.owner();
@@ -59,7 +64,7 @@ impl Database {
     /// Opens a database that was closed cleanly. It needs nothing of its log, and continues it when
     /// it belongs to the database; any other file at its path is kept under another name, and never
     /// replayed.
-    fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
+    fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Arc<Database>, Error> {
         let log = options.disk.open(path)?;
         let why = match owner_of(&*log) {
             Ok(found) if found == files.owner() => match files.open_log(&log, &options) {
@@ -91,7 +96,7 @@ impl Database {
         paths: &Paths,
         log: &LogFileSpec,
         options: Options,
-    ) -> Result<Database, Error> {
+    ) -> Result<Arc<Database>, Error> {
         let files = DataFiles::open(paths, &options)?;
         Database::with_new_log(files, log, options)
     }
@@ -100,7 +105,7 @@ impl Database {
         files: DataFiles,
         log: &LogFileSpec,
         options: Options,
-    ) -> Result<Database, Error> {
+    ) -> Result<Arc<Database>, Error> {
         let file = options.disk.create(&log.path)?;
         let Guid(mut guid) = files.binding();
         // The id of the file itself: another one than the database's, and the same whenever this is

@@ -62,7 +62,7 @@ struct SystemUndone {
 
 impl OpenedFiles {
     /// Brings the database to the state of its last committed transaction.
-    pub(crate) fn recover(self) -> Result<Database, Error> {
+    pub(crate) fn recover(self) -> Result<Arc<Database>, Error> {
         self.redo()?.undo_system()?.online()
     }
 
@@ -150,6 +150,7 @@ impl Redone {
             has_deferred: AtomicBool::new(false),
             ddl: Mutex::new(()),
             sessions: AtomicUsize::new(0),
+            open_sessions: AtomicUsize::new(0),
             serializers: Default::default(),
             wake_ups,
         };
@@ -175,7 +176,7 @@ impl Redone {
 }
 
 impl SystemUndone {
-    fn online(self) -> Result<Database, Error> {
+    fn online(self) -> Result<Arc<Database>, Error> {
         let SystemUndone { files, stamp, checkpoint, mut recovery, mut database } = self;
         database.verify_stamps(&files.files)?;
         if files.is_clean() {
@@ -197,7 +198,7 @@ impl SystemUndone {
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
         database.checkpoint()?;
         database.stamp_opening(stamp)?;
-        Ok(database)
+        Ok(Arc::new(database))
     }
 }
 

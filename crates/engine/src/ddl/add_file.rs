@@ -36,7 +36,11 @@ impl Database {
     ///
     /// # Errors
     /// The name or the path is taken; or the file cannot be made. Nothing has changed then.
-    pub fn add_file(&self, spec: &DataFileSpec, filegroup: Option<&str>) -> Result<FileId, Error> {
+    pub fn add_file(
+        self: &Arc<Self>,
+        spec: &DataFileSpec,
+        filegroup: Option<&str>,
+    ) -> Result<FileId, Error> {
         spec.verify("", FILE_BYTES_MIN)?;
         let mut session = self.session();
         let mut made = None;

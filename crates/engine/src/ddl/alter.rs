@@ -44,7 +44,7 @@ pub(crate) mod rowset {
     pub(crate) const MIN_LEAF: usize = 13;
 }
 
-impl Session<'_> {
+impl Session {
     /// Adds a column after all others.
     ///
     /// # Errors

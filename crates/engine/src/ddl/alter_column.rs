@@ -50,7 +50,7 @@ enum ExistingRows {
     Fit,
 }
 
-impl Session<'_> {
+impl Session {
     /// Gives a column another type, or lets it take NULL or not. Values are converted as an
     /// assignment would: what does not fit is refused, and nothing is cut.
     ///

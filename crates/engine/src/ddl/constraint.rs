@@ -19,7 +19,7 @@ use crate::session::{Session, StatementContext};
 /// Column of `syscolpars`.
 const COLUMN_DEFAULT: usize = 13;
 
-impl Session<'_> {
+impl Session {
     /// Adds a CHECK constraint; `text` as the catalog is to keep it, in brackets:
     /// `([price]>=(0))`.
     ///
@@ -296,7 +296,7 @@ impl StatementContext<'_> {
 }
 
 /// Do cascades from this table reach some table twice, or itself?
-fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
+fn reaches_a_table_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
     let mut reached = vec![start];
     let mut left = vec![start];
     while let Some(parent) = left.pop() {

@@ -24,7 +24,7 @@ use crate::session::{Row, Session, StatementContext};
 /// The column by which an expression reads the time.
 const NOW: &str = "now";
 
-impl Session<'_> {
+impl Session {
     /// Inserts a row by names of columns; returns its address. Columns that are not named get the
     /// next identity value, their default, or NULL.
     ///

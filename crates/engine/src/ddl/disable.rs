@@ -26,7 +26,7 @@ use crate::session::{Session, StatementContext};
 const STATUS: usize = 3;
 const ROWSET: usize = 10;
 
-impl Session<'_> {
+impl Session {
     /// Disables a nonclustered index: its entries are freed, its description stays.
     /// [`Session::rebuild_index`] enables it again.
     ///

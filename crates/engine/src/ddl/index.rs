@@ -7,7 +7,7 @@ use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitPlace, add_index, add_rowset, unit_row,
+    Child, ChildKind, SystemRows, UnitAnchor, add_index, add_rowset, unit_row,
 };
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_rowset::btree::{Fill, Sorter};
@@ -110,7 +110,7 @@ impl IndexSpec {
     }
 }
 
-impl Session<'_> {
+impl Session {
     /// Makes an index on a table, with entries for the rows that it has. A clustered one takes all
     /// rows of a heap, and the other indexes are built again: they lead to rows by its key.
     ///

@@ -13,7 +13,7 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ObjectType;
-use extentdb_catalog::table::describe::{SystemRows, add_module};
+use extentdb_catalog::table::describe::{ModuleDefinition, SystemRows, add_module};
 
 use crate::catalog::objects::object;
 use crate::catalog::system_table::{byte, int, number};
@@ -71,7 +71,7 @@ const TEXT: u8 = 1;
 /// The longest text that has room in a row of `sysobjvalues`, bytes as they are stored.
 const TEXT_BYTES_MAX: usize = 7900;
 
-impl Session<'_> {
+impl Session {
     /// Keeps the text of a view, procedure or function.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
 
-impl Session<'_> {
+impl Session {
     /// Enables an index that is disabled; rewrites any other without the gaps that splits and
     /// deletes have left, the clustered one with all that lead to it.
     ///

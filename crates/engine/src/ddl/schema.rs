@@ -15,7 +15,7 @@ const CLASS_SCHEMA: u8 = 50;
 const FIRST_ROLE: i32 = 16_384;
 const DBO: i32 = 1;
 
-impl Session<'_> {
+impl Session {
     /// Makes a schema that belongs to dbo; returns its id.
     ///
     /// # Errors

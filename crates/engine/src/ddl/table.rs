@@ -51,7 +51,7 @@ struct Defined {
     columns: Vec<TableColumn>,
 }
 
-impl Session<'_> {
+impl Session {
     /// Makes a table.
     ///
     /// # Errors
@@ -490,7 +490,7 @@ pub(crate) fn positioned_columns(
         })?;
         Ok(TableColumn { at, ..column.clone() })
     });
-    index_with_rowset.collect()
+    placed.collect()
 }
 
 /// What the longest record of a heap is said to be leaves room for one; the rows themselves may be

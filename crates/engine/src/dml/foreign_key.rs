@@ -90,7 +90,7 @@ impl ForeignKey {
     /// The unique index of the parent.
     fn index_of<'s>(&self, parent: &'s Storage) -> Result<&'s Arc<Index>, Error> {
         let is_it = |index: &&Arc<Index>| index.id() == self.index && index.is_unique();
-        parent.all_indexes().find(is_it).ok_or_else(|| self.not_there())
+        parent.all_indexes().find(is_it).ok_or_else(|| self.missing_index())
     }
 
     fn refused(&self, table: &Table) -> Error {
@@ -223,7 +223,7 @@ impl StatementContext<'_> {
     }
 
     /// Applies an action to the rows that reference a deleted or changed row.
-    fn follow(
+    fn cascade(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,

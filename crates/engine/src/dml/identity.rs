@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
 
-impl Session<'_> {
+impl Session {
     /// The next value of the table's identity column. It is used up, whatever becomes of the
     /// transaction.
     ///

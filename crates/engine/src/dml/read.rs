@@ -106,7 +106,7 @@ pub(crate) struct Reading<'r> {
     pub(crate) for_update: bool,
 }
 
-impl Session<'_> {
+impl Session {
     /// The row at an address; waits for a transaction that is changing it.
     pub fn get(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
         self.one_row(table, at, false)
@@ -324,7 +324,7 @@ impl StatementContext<'_> {
             self.begin_serializable();
             // Against the order of the index the end comes first: a range is locked from the key
             // after it.
-            self.lock_after(of, index, range.behind())?;
+            self.lock_next_key(of, index, range.following())?;
         }
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
@@ -371,7 +371,7 @@ impl StatementContext<'_> {
 
     /// Rows of a heap by the entries of a leaf, in batches that double: the first row waits for few
     /// others. A row that is not settled, or changed since the entry was read, is read alone.
-    fn hand_out_of_heap(
+    fn emit_heap_rows(
         &self,
         of: Reading<'_>,
         index: &Index,
@@ -423,7 +423,7 @@ impl StatementContext<'_> {
             }
             if !backward {
                 // What comes to the end of the leaf later lies before the first key after it.
-                self.lock_after(of, index, Some(found.rest.onward()))?;
+                self.lock_next_key(of, index, Some(found.rest.onward()))?;
             }
             let now = Batch::of(leaves, index)?;
             if found.keys == now.keys {
@@ -436,7 +436,7 @@ impl StatementContext<'_> {
 
     /// Locks the first key of what lies after a range, one that is not about to vanish, or the end
     /// of the index.
-    fn lock_after(
+    fn lock_next_key(
         &self,
         of: Reading<'_>,
         index: &Index,
@@ -458,7 +458,7 @@ impl StatementContext<'_> {
                 key if key != now_key => first = now,
                 // A ghost may be removed: the next key must hold the range.
                 Some(key) if now.is_some_and(|row| row.is_ghost()) => {
-                    after = Some(KeyRange::all().not_before(&key, true));
+                    after = Some(KeyRange::all().with_lower(Bound::Excluded(&key)));
                     first = first_of(index, after.as_ref())?;
                 }
                 _ => return Ok(()),

@@ -20,7 +20,7 @@ use extentdb_types::Datum;
 
 use crate::catalog::system_table::owned;
 use crate::catalog::{Address, Base, Index, Storage, Table, TableRef};
-use crate::dml::entries::duplicate;
+use crate::dml::entries::{EntryChange, duplicate};
 use crate::error::Error;
 use crate::session::{Session, StatementContext};
 
@@ -33,7 +33,7 @@ pub(crate) struct FoundRow {
     pub(crate) record: Vec<u8>,
 }
 
-impl Session<'_> {
+impl Session {
     /// Inserts a row; returns its address.
     pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
         self.statement("INSERT", |context| context.insert_values(table, values))

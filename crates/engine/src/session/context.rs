@@ -10,7 +10,7 @@ use extentdb_base::sync::{Arc, MutexGuard, lock};
 use extentdb_base::{Lsn, ObjectId, Rid, XactId};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
-use extentdb_space::{Freed, FreedMark};
+use extentdb_space::Freed;
 use extentdb_txn::Transaction;
 use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource, Timeout};
 
@@ -18,6 +18,7 @@ use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
 use crate::error::Error;
 use crate::session::Isolation;
+use crate::session::transaction::StatementStart;
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.
 pub(crate) struct DeferredCheck {
@@ -53,8 +54,11 @@ pub(super) struct SessionState {
     /// Checks that wait for the end of the statement; `None` outside of one that deletes or
     /// changes referenced rows.
     pub(super) checks: Option<Vec<DeferredCheck>>,
-    /// For each savepoint, how much of `freed` and `changes` there was.
-    pub(super) savepoints: BTreeMap<Lsn, (FreedMark, usize)>,
+    pub(super) savepoints: BTreeMap<Lsn, StatementStart>,
+    /// Was the transaction begun by the caller, or for one statement?
+    pub(super) is_explicit: bool,
+    /// Was the transaction a deadlock victim?
+    pub(super) is_doomed: bool,
 }
 
 impl SessionState {
@@ -74,10 +78,39 @@ impl SessionState {
             own_identities: Vec::new(),
             checks: None,
             savepoints: BTreeMap::new(),
+            is_explicit: false,
+            is_doomed: false,
+        }
+    }
+
+    /// A table by `schema.name`, or by its name in schema dbo.
+    pub(super) fn table(&self, db: &Database, name: &str) -> Result<Arc<Table>, Error> {
+        // A table that this transaction has dropped still exists for all others, and its name is
+        // free again. A table that another transaction creates is found, and waited for, only when
+        // nothing else has the name.
+        let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
+            self.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
+        };
+        let rank = |table: &Table| {
+            if has(DeferredChange::dropped, table) {
+                return None;
+            }
+            let is_foreign = db.catalog.is_new(table.id()) && !has(DeferredChange::created, table);
+            Some(u8::from(is_foreign))
+        };
+        let table = db.catalog.table(name, rank);
+        table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
+    }
+
+    pub(super) fn leave_serializable(&mut self, db: &Database) {
+        if std::mem::take(&mut self.is_serializable) {
+            db.serializers.leave();
         }
     }
 
     pub(super) fn forget_transaction(&mut self) {
+        self.is_explicit = false;
+        self.is_doomed = false;
         self.last_table = None;
         self.savepoints.clear();
         self.own_identities.clear();
@@ -87,8 +120,8 @@ impl SessionState {
 
 /// What statements work with.
 pub(crate) struct StatementContext<'s> {
-    db: &'s Database,
-    state: &'s mut SessionState,
+    pub(super) db: &'s Database,
+    pub(super) state: &'s mut SessionState,
 }
 
 impl<'s> StatementContext<'s> {
@@ -227,22 +260,7 @@ impl<'s> StatementContext<'s> {
 
     /// A table by `schema.name`, or by its name in schema dbo.
     pub(crate) fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
-        // A table that this transaction has dropped still exists for all others, and its name is
-        // free again. A table that another transaction creates is found, and waited for, only when
-        // nothing else has the name.
-        let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
-            self.state.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
-        };
-        let rank = |table: &Table| {
-            if has(DeferredChange::dropped, table) {
-                return None;
-            }
-            let is_foreign =
-                self.db.catalog.is_new(table.id()) && !has(DeferredChange::created, table);
-            Some(u8::from(is_foreign))
-        };
-        let table = self.db.catalog.table(name, rank);
-        table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
+        self.state.table(self.db, name)
     }
 
     /// Locks the cached catalog while changes of it since `from` are undone; nothing when there are
@@ -274,18 +292,6 @@ impl<'s> StatementContext<'s> {
         self.db
             .undo_to(tx, until, &mut self.state.undone)
             .inspect_err(|error| self.db.go_offline(error))
-    }
-
-    /// Releases the reserved space and the locks of a transaction that has ended.
-    pub(super) fn end(&mut self, id: XactId) {
-        for (heap, reserved) in self.state.reserved.drain(..) {
-            heap.give_back(reserved);
-        }
-        self.db.locks.release_all(id);
-        if std::mem::take(&mut self.state.is_serializable) {
-            self.db.serializers.leave();
-        }
-        self.state.forget_transaction();
     }
 }
 

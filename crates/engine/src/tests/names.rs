@@ -16,12 +16,12 @@ use crate::{
     ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, Options, Session, Table, TableSpec,
 };
 
-fn create(name: &str) -> Database {
+fn create(name: &str) -> Arc<Database> {
     let options = Options { frames: 512, ..Options::on(Arc::new(MemDisk::new())) };
     Database::create(&DatabaseSpec::new(name, "", 4 << 20), options).unwrap()
 }
 
-fn numbers(session: &mut Session<'_>, name: &str) -> Arc<Table> {
+fn numbers(session: &mut Session, name: &str) -> Arc<Table> {
     let id = IndexSpec::new(&format!("pk_{name}"), &["id"]).unique();
     let columns = vec![
         ColumnSpec::new("id", SqlType::Int).not_null(),

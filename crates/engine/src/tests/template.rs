@@ -22,7 +22,7 @@ type Line = Vec<String>;
 const SAMPLE: &str = "bookshop-2008r2.mdf";
 
 /// The sample, on a disk in memory.
-pub(super) fn sample() -> Option<Database> {
+pub(super) fn sample() -> Option<Arc<Database>> {
     let folder = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from).unwrap_or_else(|| {
         PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples"))
     });

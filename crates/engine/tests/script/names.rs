@@ -1,6 +1,7 @@
 //! Names of what is locked: tables, indexes, and the values of keys and rows, which the script's
 //! own statements have shown. A lock of a key is known by a hash only.
 
+use extentdb_base::sync::Arc;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Bound, ControlFlow};
@@ -28,7 +29,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn resource(&self, db: &Database, resource: Resource) -> String {
+    pub(super) fn resource(&self, db: &Arc<Database>, resource: Resource) -> String {
         let table = |id| db.tables().into_iter().find(|table| table.id() == id);
         match resource {
             Resource::Object(id) => match table(id) {
@@ -53,7 +54,7 @@ impl Names {
     }
 
     /// Remembers the keys of rows.
-    pub(super) fn see(&mut self, db: &Database, indexes: &[IndexInfo], seen: &[SeenRow]) {
+    pub(super) fn see(&mut self, db: &Arc<Database>, indexes: &[IndexInfo], seen: &[SeenRow]) {
         let tables = db.tables();
         for row in seen {
             let Some(table) = tables.iter().find(|table| table.name() == row.table) else {
@@ -75,7 +76,7 @@ impl Names {
     }
 
     /// Finds out which locks are those of which index: a serializable session locks the end of one.
-    pub(super) fn learn(&mut self, db: &Database) {
+    pub(super) fn learn(&mut self, db: &Arc<Database>) {
         for table in db.tables() {
             for index in table.indexes() {
                 let name = format!("{}.{index}", table.name());
@@ -91,7 +92,7 @@ impl Names {
         self.indexes.clear();
     }
 
-    fn learn_index(&mut self, db: &Database, table: &Table, index: &str, name: String) {
+    fn learn_index(&mut self, db: &Arc<Database>, table: &Table, index: &str, name: String) {
         let before = db.locks().locks();
         let mut session = db.session();
         session.set_lock_timeout(Timeout::NoWait);

@@ -93,7 +93,7 @@ impl Runner {
         Runner {
             disk,
             spec,
-            db: Some(Arc::new(db)),
+            db: Some(db),
             sessions: BTreeMap::new(),
             owners: HashMap::new(),
             indexes: Vec::new(),
@@ -378,11 +378,11 @@ impl Runner {
     fn close(&mut self) {
         self.end_sessions();
         let db = self.db.take().unwrap();
-        Arc::try_unwrap(db).unwrap().close().unwrap();
+        db.close().unwrap();
     }
 
     fn open(&mut self) {
-        self.db = Some(Arc::new(reopen(&self.disk, &self.spec.paths())));
+        self.db = Some(reopen(&self.disk, &self.spec.paths()));
     }
 
     /// The power fails: what was not durable is lost, or not, sector by sector.

@@ -57,7 +57,7 @@ pub(super) struct Statement {
 
 impl Statement {
     fn plain(
-        run: impl FnOnce(&mut Session<'_>) -> Result<Output, Error> + Send + 'static,
+        run: impl FnOnce(&mut Session) -> Result<Output, Error> + Send + 'static,
     ) -> Statement {
         Statement {
             job: Box::new(run),
@@ -67,9 +67,7 @@ impl Statement {
     }
 
     /// One that prints nothing.
-    fn quiet(
-        run: impl FnOnce(&mut Session<'_>) -> Result<(), Error> + Send + 'static,
-    ) -> Statement {
+    fn quiet(run: impl FnOnce(&mut Session) -> Result<(), Error> + Send + 'static) -> Statement {
         Statement::plain(|session| run(session).map(|()| Output::default()))
     }
 }
@@ -168,7 +166,7 @@ fn create_table(words: &mut Words) -> Result<Statement, Syntax> {
 }
 
 fn add_constraint(
-    session: &mut Session<'_>,
+    session: &mut Session,
     table: &str,
     constraint: &ConstraintSpec,
 ) -> Result<(), Error> {
@@ -184,7 +182,7 @@ fn add_constraint(
 }
 
 fn add_foreign_key(
-    session: &mut Session<'_>,
+    session: &mut Session,
     table: &std::sync::Arc<Table>,
     key: &ForeignKeySpec,
 ) -> Result<(), Error> {
@@ -286,8 +284,8 @@ fn drop_object(words: &mut Words) -> Result<Statement, Syntax> {
 
 /// Runs a statement of several calls: all of it, or nothing.
 fn atomically(
-    session: &mut Session<'_>,
-    run: impl FnOnce(&mut Session<'_>) -> Result<Output, Error>,
+    session: &mut Session,
+    run: impl FnOnce(&mut Session) -> Result<Output, Error>,
 ) -> Result<Output, Error> {
     if session.is_in_transaction() {
         session.save("statement")?;
@@ -347,7 +345,7 @@ fn numbered(values: &[(String, String)], number: i64) -> Vec<(String, String)> {
 }
 
 fn insert_row(
-    session: &mut Session<'_>,
+    session: &mut Session,
     name: &str,
     values: &[(String, String)],
 ) -> Result<Output, Error> {
@@ -420,8 +418,8 @@ impl Search {
     /// Runs `read` under the isolation level of the statement's hint.
     fn run<T>(
         &self,
-        session: &mut Session<'_>,
-        read: impl FnOnce(&mut Session<'_>) -> Result<T, Error>,
+        session: &mut Session,
+        read: impl FnOnce(&mut Session) -> Result<T, Error>,
     ) -> Result<T, Error> {
         session.set_isolation(self.isolation.unwrap_or(self.scene.isolation));
         let done = read(session);
@@ -429,7 +427,7 @@ impl Search {
         done
     }
 
-    fn find(&self, session: &mut Session<'_>, table: &Table) -> Result<Vec<(Address, Row)>, Error> {
+    fn find(&self, session: &mut Session, table: &Table) -> Result<Vec<(Address, Row)>, Error> {
         let columns = table.columns();
         let mut found = Vec::new();
         let mut each = |address: Address, row: Row| {
@@ -463,7 +461,7 @@ impl Search {
     /// The engine scans a heap with shared locks only: its rows are locked one by one.
     fn lock_rows(
         &self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         found: Vec<(Address, Row)>,
     ) -> Result<Vec<(Address, Row)>, Error> {

@@ -26,7 +26,7 @@ impl Output {
     }
 }
 
-pub(super) type Job = Box<dyn FnOnce(&mut Session<'_>) -> Result<Output, Error> + Send>;
+pub(super) type Job = Box<dyn FnOnce(&mut Session) -> Result<Output, Error> + Send>;
 
 /// A session on a thread of its own.
 pub(super) struct Worker {

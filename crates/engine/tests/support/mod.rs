@@ -116,7 +116,7 @@ pub fn person(id: i32, name: &str) -> Row {
 }
 
 /// All rows with their addresses.
-pub fn rows(session: &mut Session<'_>, table: &Table) -> Vec<(Address, Row)> {
+pub fn rows(session: &mut Session, table: &Table) -> Vec<(Address, Row)> {
     let mut rows = Vec::new();
     session
         .scan(table, &mut |at, row| {
@@ -135,18 +135,14 @@ pub fn id_of(row: &Row) -> i32 {
     }
 }
 
-pub fn ids(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
+pub fn ids(session: &mut Session, table: &Table) -> Vec<i32> {
     let mut ids: Vec<i32> = rows(session, table).iter().map(|(_, row)| id_of(row)).collect();
     ids.sort_unstable();
     ids
 }
 
 /// The ids in the first column, in the order of a range.
-pub fn ids_in(
-    session: &mut Session<'_>,
-    table: &Table,
-    range: &Range<'_>,
-) -> Result<Vec<i32>, Error> {
+pub fn ids_in(session: &mut Session, table: &Table, range: &Range<'_>) -> Result<Vec<i32>, Error> {
     let mut found = Vec::new();
     let each = &mut |_: Address, row: Row| {
         found.push(id_of(&row));
@@ -157,17 +153,12 @@ pub fn ids_in(
 }
 
 /// Ids of the rows whose keys begin with these values, in the order of the index.
-pub fn seek(
-    session: &mut Session<'_>,
-    table: &Table,
-    index: &str,
-    values: &[Datum<'_>],
-) -> Vec<i32> {
+pub fn seek(session: &mut Session, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
     ids_in(session, table, &Range::of(index, values)).unwrap()
 }
 
 /// Closes a database in memory; its files check clean.
-pub fn close_and_check(db: Database, disk: &MemDisk, paths: &Paths) {
+pub fn close_and_check(db: Arc<Database>, disk: &MemDisk, paths: &Paths) {
     db.close().unwrap();
     assert_sound_on(disk, paths);
 }
@@ -176,6 +167,6 @@ pub fn exists(disk: &dyn Disk, path: &Path) -> bool {
     disk.exists(path)
 }
 
-pub fn reopen(disk: &MemDisk, paths: &Paths) -> Database {
+pub fn reopen(disk: &MemDisk, paths: &Paths) -> Arc<Database> {
     Database::open(paths, on(disk)).unwrap()
 }

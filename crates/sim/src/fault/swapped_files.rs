@@ -61,7 +61,7 @@ pub(crate) fn swap(memory: &MemDisk, path: &Path, from: &MemDisk) -> bool {
     }
 }
 
-fn create_numbers(session: &mut Session<'_>) -> Result<extentdb_base::sync::Arc<Table>, Error> {
+fn create_numbers(session: &mut Session) -> Result<extentdb_base::sync::Arc<Table>, Error> {
     let columns = vec![
         ColumnSpec::new("id", SqlType::Int).not_null(),
         ColumnSpec::new("number", SqlType::Int).not_null(),
@@ -70,7 +70,7 @@ fn create_numbers(session: &mut Session<'_>) -> Result<extentdb_base::sync::Arc<
 }
 
 fn insert_numbers(
-    session: &mut Session<'_>,
+    session: &mut Session,
     table: &Table,
     ids: std::ops::Range<i32>,
     salt: i32,

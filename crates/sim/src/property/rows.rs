@@ -1,6 +1,7 @@
 //! The rows are those of the model, each at its address; no other tables exist. Every index has an
 //! entry for each row.
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -23,7 +24,7 @@ pub(crate) struct FoundTable {
 }
 
 /// Reads all user tables.
-pub(crate) fn read(db: &Database) -> Result<Found, Error> {
+pub(crate) fn read(db: &Arc<Database>) -> Result<Found, Error> {
     let mut session = db.session();
     let mut found = Found::new();
     for table in db.tables() {
@@ -33,7 +34,7 @@ pub(crate) fn read(db: &Database) -> Result<Found, Error> {
 }
 
 /// Reads a table, and the ids of the rows of each index.
-pub(crate) fn read_table(session: &mut Session<'_>, table: &Table) -> Result<FoundTable, Error> {
+pub(crate) fn read_table(session: &mut Session, table: &Table) -> Result<FoundTable, Error> {
     let mut rows = BTreeMap::new();
     session.scan(table, &mut |at, row| {
         rows.insert(id_of(&row), (at, row));

@@ -149,7 +149,7 @@ impl TableForm {
         Datum::decode(&self.ty(), text).map(Datum::into_owned).map_err(|error| format!("{error:?}"))
     }
 
-    fn create(self, db: &Database) -> Result<(), Error> {
+    fn create(self, db: &Arc<Database>) -> Result<(), Error> {
         let columns = vec![
             ColumnSpec::new("id", SqlType::Int).not_null(),
             ColumnSpec::new("name", self.ty()).not_null(),
@@ -239,7 +239,7 @@ struct TextRun {
 
 impl TextRun {
     /// Transactions of `operations` statements in total, then one that the crash interrupts.
-    fn work(&mut self, db: &Database, operations: u64) -> Result<(), String> {
+    fn work(&mut self, db: &Arc<Database>, operations: u64) -> Result<(), String> {
         let mut session = db.session();
         for _ in 0..operations / STATEMENTS {
             let form = self.any_form();
@@ -264,7 +264,7 @@ impl TextRun {
         self.forms[self.rng.below(self.forms.len() as u64) as usize]
     }
 
-    fn transaction(&mut self, session: &mut Session<'_>, form: TableForm) -> Result<(), String> {
+    fn transaction(&mut self, session: &mut Session, form: TableForm) -> Result<(), String> {
         let table = session.table(&form.table()).map_err(shown)?;
         session.begin();
         for _ in 0..STATEMENTS {
@@ -305,7 +305,7 @@ impl TextRun {
 
     fn insert(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         form: TableForm,
     ) -> Result<(), String> {
@@ -323,7 +323,7 @@ impl TextRun {
 
     fn update(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         form: TableForm,
     ) -> Result<(), String> {
@@ -345,7 +345,7 @@ impl TextRun {
 
     fn delete(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         form: TableForm,
     ) -> Result<(), String> {
@@ -357,7 +357,7 @@ impl TextRun {
 
     fn seek(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         table: &Table,
         form: TableForm,
     ) -> Result<(), String> {
@@ -414,7 +414,7 @@ impl TextRun {
     }
 
     /// The entries of all tables lie in the order of the model and have its bytes.
-    fn verify(&self, db: &Database) -> Result<(), String> {
+    fn verify(&self, db: &Arc<Database>) -> Result<(), String> {
         let mut session = db.session();
         for form in &self.forms {
             let table = session.table(&form.table()).map_err(shown)?;
@@ -438,7 +438,7 @@ impl TextRun {
 
 /// Ids and texts of a range, in its order.
 fn read(
-    session: &mut Session<'_>,
+    session: &mut Session,
     table: &Table,
     range: &Range<'_>,
 ) -> Result<Vec<(i32, Vec<u8>)>, String> {

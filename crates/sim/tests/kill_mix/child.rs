@@ -1,5 +1,6 @@
 //! The process that is killed.
 
+use extentdb_base::sync::Arc;
 use std::io::Write;
 use std::path::Path;
 use std::thread;
@@ -42,7 +43,7 @@ fn tell(line: &str) {
     let _ = out.flush();
 }
 
-fn work(db: &Database, mix: Mix, (number, first): (u64, i64), mut own: Own) {
+fn work(db: &Arc<Database>, mix: Mix, (number, first): (u64, i64), mut own: Own) {
     let mut session = db.session();
     for transaction in first.. {
         let outcome = run_one(&mut session, mix, (number, transaction), &mut own);
@@ -68,7 +69,7 @@ fn fail(error: &Error) {
 
 /// One transaction; says how it ended. A victim of a deadlock has been rolled back.
 fn run_one(
-    session: &mut Session<'_>,
+    session: &mut Session,
     mix: Mix,
     (number, transaction): (u64, i64),
     own: &mut Own,
@@ -93,7 +94,7 @@ fn run_one(
 }
 
 fn execute(
-    session: &mut Session<'_>,
+    session: &mut Session,
     statements: &[Statement],
     addresses: &mut Addresses,
 ) -> Result<(), Error> {
@@ -115,7 +116,7 @@ fn execute(
 }
 
 fn change(
-    session: &mut Session<'_>,
+    session: &mut Session,
     statement: &Statement,
     addresses: &mut Addresses,
 ) -> Result<(), Error> {
@@ -142,7 +143,7 @@ fn change(
 }
 
 fn change_table(
-    session: &mut Session<'_>,
+    session: &mut Session,
     statement: &Statement,
     addresses: &mut Addresses,
 ) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! The database of both processes: its tables, and what each session has in them.
 
+use extentdb_base::sync::Arc;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -102,7 +103,7 @@ pub(crate) fn create(folder: &Path) {
 }
 
 /// What each session has. Every index must lead to all rows of its table.
-pub(crate) fn read(db: &Database) -> Result<Vec<Own>, Error> {
+pub(crate) fn read(db: &Arc<Database>) -> Result<Vec<Own>, Error> {
     let mut owns = vec![Own::default(); SESSIONS as usize];
     let mut session = db.session();
     for table in db.tables() {
@@ -134,7 +135,7 @@ fn owner_of(table: &str) -> usize {
 
 type Found = BTreeMap<i32, (Address, Values)>;
 
-fn scan(session: &mut Session<'_>, table: &Table) -> Result<Found, Error> {
+fn scan(session: &mut Session, table: &Table) -> Result<Found, Error> {
     let mut found = Found::new();
     session.scan(table, &mut |at, row| {
         let (id, values) = values_of(table.name(), &row);
@@ -144,7 +145,7 @@ fn scan(session: &mut Session<'_>, table: &Table) -> Result<Found, Error> {
     Ok(found)
 }
 
-fn verify_indexes(session: &mut Session<'_>, table: &Table, found: &Found) -> Result<(), Error> {
+fn verify_indexes(session: &mut Session, table: &Table, found: &Found) -> Result<(), Error> {
     for index in table.indexes() {
         let mut by_index = BTreeMap::new();
         session.seek(table, &index, &[], &mut |_, row| {

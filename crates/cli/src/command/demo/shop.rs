@@ -110,7 +110,7 @@ fn orders() -> TableSpec {
 }
 
 fn insert(
-    session: &mut Session<'_>,
+    session: &mut Session,
     table: &Table,
     ids: impl IntoIterator<Item = u32>,
 ) -> anyhow::Result<()> {
@@ -121,7 +121,7 @@ fn insert(
     Ok(session.commit()?)
 }
 
-fn insert_one(session: &mut Session<'_>, table: &Table, id: u32) -> anyhow::Result<Address> {
+fn insert_one(session: &mut Session, table: &Table, id: u32) -> anyhow::Result<Address> {
     let customer = CUSTOMERS[(id as usize * 5 + id as usize / 7) % CUSTOMERS.len()];
     let item = GOODS[(id as usize + id as usize / 11) % GOODS.len()];
     let note =
@@ -229,11 +229,7 @@ pub(super) fn write_until_killed(folder: &Path, first: u32, last: u32) -> anyhow
 }
 
 /// The places of the first rows of the table.
-fn first_rows(
-    session: &mut Session<'_>,
-    table: &Table,
-    count: usize,
-) -> anyhow::Result<Vec<Address>> {
+fn first_rows(session: &mut Session, table: &Table, count: usize) -> anyhow::Result<Vec<Address>> {
     let mut rids = Vec::new();
     session.scan(table, &mut |at, _| {
         rids.push(at);
