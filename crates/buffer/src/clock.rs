@@ -3,11 +3,17 @@
 //!
 //! ```text
 //!   hand ──▶ fixed, on the free list  pass
+//!            page of a dropped pool   the frame is free
 //!            used since the last turn clear the bit, pass
 //!            clean                    removed from the table, and the frame is free
 //!            dirty                    remembered; when no clean one comes soon: written with its
 //!                                     neighbours, then as above
+//!            dirty and offline        pass
 //! ```
+//!
+//! The hand takes frames of all databases. A dirty page is written by its own database: its log,
+//! double-write area and files. When that fails, that database is offline, and its dirty frames are
+//! passed from then on; only a request of the same database fails.
 //!
 //! A frame is removed from the table under the lock of its shard, after these were checked under
 //! it: the table has it, it is not fixed, DT was acquired without waiting, it has no changes. Each
@@ -17,10 +23,13 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock, thread};
 
 use crate::Error;
+use crate::buffer_memory::BufferMemory;
 use crate::frame::Frame;
 use crate::latch::LatchMode;
-use crate::pool::Pool;
+use crate::page_key::{DatabaseNumber, PageKey};
+use crate::pool::PoolCore;
 use crate::stats::count;
+use crate::write_back::{Purpose, Written};
 
 /// Frames looked at for a clean one after a dirty one was seen.
 const CLEAN_SEARCH: usize = 64;
@@ -30,6 +39,12 @@ const TURNS: usize = 64;
 
 /// Ends of writes that are waited for at most: seconds, on a slow device.
 const WAITS: usize = 500;
+
+/// The page of a victim could not be written. Its database is offline, or leaves the memory.
+pub(crate) struct WriteFailure {
+    database: DatabaseNumber,
+    error: Error,
+}
 
 /// What the hand found.
 pub(crate) enum Victim {
@@ -41,9 +56,17 @@ pub(crate) enum Victim {
     Nothing,
 }
 
-impl Pool {
-    /// An empty frame that is on no list, for the caller. Writes a dirty page if necessary.
-    pub(crate) fn take_frame(&self) -> Result<usize, Error> {
+impl WriteFailure {
+    /// The error, if it is that of `requester`. Others' errors are reported by their own outage.
+    pub(crate) fn for_requester(self, requester: DatabaseNumber) -> Result<Written, Error> {
+        if self.database == requester { Err(self.error) } else { Ok(Written::default()) }
+    }
+}
+
+impl BufferMemory {
+    /// An empty frame that is on no list, for a page of `requester`. Writes a dirty page of any
+    /// database if necessary.
+    pub(crate) fn take_frame(&self, requester: &PoolCore) -> Result<usize, Error> {
         if let Some(index) = lock(&self.free).pop() {
             return Ok(index);
         }
@@ -54,7 +77,8 @@ impl Pool {
             match self.find_victim() {
                 Victim::Frame(index) => return Ok(index),
                 Victim::Dirty(index) => {
-                    self.write_around(index)?;
+                    self.write_victim(index, Purpose::Eviction)
+                        .or_else(|failure| failure.for_requester(requester.number))?;
                     if self.evict(index) {
                         return Ok(index);
                     }
@@ -71,7 +95,26 @@ impl Pool {
                 return Ok(index);
             }
         }
+        requester.refuse_offline()?;
         Err(Error::NoFrame { frames: self.frames.len() })
+    }
+
+    /// Writes the page of a frame, and pages of the same database with it. Nothing is written when
+    /// the database is about to leave the memory.
+    pub(crate) fn write_victim(
+        &self,
+        index: usize,
+        purpose: Purpose,
+    ) -> Result<Written, WriteFailure> {
+        let key = self.frames[index].key();
+        let database = key.database();
+        let visit = self.registry.visit(database);
+        let Some(core) = visit.as_ref().and_then(|visit| visit.core()) else {
+            // Its frames are free in an instant.
+            thread::yield_now();
+            return Ok(Written::default());
+        };
+        core.write_around(key.page(), purpose).map_err(|error| WriteFailure { database, error })
     }
 
     /// The frames in the order in which the hand will pass them.
@@ -89,11 +132,15 @@ impl Pool {
             left -= 1;
             let index = self.advance();
             let frame = &self.frames[index];
-            if frame.page().is_none() || Frame::is_fixed(frame) || frame.take_chance() {
+            let key = frame.key();
+            if key == PageKey::ORPHAN && Frame::reclaim(frame) {
+                return Victim::Frame(index);
+            }
+            if key.is_none() || Frame::is_fixed(frame) || frame.take_chance() {
                 continue;
             }
             if frame.is_dirty() {
-                if dirty.is_none() {
+                if dirty.is_none() && frame.is_writable() {
                     dirty = Some(index);
                     left = left.min(CLEAN_SEARCH);
                 }
@@ -107,18 +154,18 @@ impl Pool {
     /// Evicts the page of a frame, if it is neither in use nor dirty.
     pub(crate) fn evict(&self, index: usize) -> bool {
         let frame: &Arc<Frame> = &self.frames[index];
-        let page = frame.page();
-        if page.is_none() {
+        let key = frame.key();
+        if key.is_none() {
             return false;
         }
-        let mut shard = self.table.shard(page);
-        let is_idle = shard.frame(page) == Some(index) && !Frame::is_fixed(frame);
+        let mut shard = self.table.shard(key);
+        let is_idle = shard.frame(key) == Some(index) && !Frame::is_fixed(frame);
         if !is_idle || !frame.latch.try_acquire(LatchMode::Dt) {
             return false;
         }
         let is_clean = !frame.is_dirty();
         if is_clean {
-            shard.remove(page);
+            shard.remove(key);
             drop(shard);
             frame.vacate();
             count(&self.counters.evictions, 1);
@@ -131,7 +178,7 @@ impl Pool {
     fn advance(&self) -> usize {
         let at = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len();
         if at == 0 {
-            self.counters.note_turn(self.shared.accounts.clock.monotonic());
+            self.counters.note_turn(self.accounts.clock.monotonic());
         }
         at
     }

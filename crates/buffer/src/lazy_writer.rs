@@ -2,18 +2,42 @@
 //!
 //! This is one turn of it; the engine calls it from a background thread.
 
+use std::convert::Infallible;
+
 use extentdb_base::sync::lock;
 
-use crate::clock::Victim;
+use crate::buffer_memory::BufferMemory;
+use crate::clock::{Victim, WriteFailure};
 use crate::pool::Pool;
-use crate::stats::count;
+use crate::write_back::{Purpose, Written};
 use crate::{Error, SweepStats};
 
 impl Pool {
-    /// Moves the clock on until `target_free` frames, but no more than half of the pool, are on the
-    /// free list. Dirty pages that the hand passes are written with their neighbours. Ends early
-    /// when all frames are in use.
+    /// As [`BufferMemory::sweep`], over the frames of all databases of the memory.
+    ///
+    /// # Errors
+    /// A page of this pool could not be written.
     pub fn sweep(&self, target_free: usize) -> Result<SweepStats, Error> {
+        let number = self.core.number;
+        self.core.memory.sweep_with(target_free, |failure| failure.for_requester(number))
+    }
+}
+
+impl BufferMemory {
+    /// Moves the clock on until `target_free` frames, but no more than half of the memory, are on
+    /// the free list. Dirty pages that the hand passes are written with their neighbours; where
+    /// that fails the database is offline, and the hand goes on. Ends early when all frames are in
+    /// use.
+    pub fn sweep(&self, target_free: usize) -> SweepStats {
+        let Ok(stats) = self.sweep_with::<Infallible>(target_free, |_| Ok(Written::default()));
+        stats
+    }
+
+    fn sweep_with<E>(
+        &self,
+        target_free: usize,
+        on_failure: impl Fn(WriteFailure) -> Result<Written, E>,
+    ) -> Result<SweepStats, E> {
         let target = target_free.min(self.frames.len() / 2);
         let mut stats = SweepStats::default();
         let mut free_frames = lock(&self.free).len();
@@ -26,8 +50,8 @@ impl Pool {
             let index = match self.find_victim() {
                 Victim::Frame(index) => Some(index),
                 Victim::Dirty(index) => {
-                    let written = self.write_around(index)?;
-                    count(&self.counters.lazy_writes, written.pages);
+                    let written =
+                        self.write_victim(index, Purpose::LazyWriter).or_else(&on_failure)?;
                     stats.pages_written += written.pages;
                     self.evict(index).then_some(index)
                 }

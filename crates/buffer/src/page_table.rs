@@ -1,7 +1,7 @@
 //! The page table: which frame holds which page.
 //!
 //! ```text
-//! page id ── hash ──▶ shard (mutex) ──▶ map: page → frame index
+//! page key ── hash ──▶ shard (mutex) ──▶ map: key → frame index
 //! ```
 //!
 //! Invariants
@@ -13,8 +13,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use extentdb_base::PageId;
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
+
+use crate::page_key::PageKey;
 
 /// Shards; far more than processors, so that two threads seldom contend.
 const SHARDS: usize = 128;
@@ -49,8 +50,8 @@ impl PageTable {
     }
 
     /// The shard of a page, locked.
-    pub(crate) fn shard(&self, page: PageId) -> MutexGuard<'_, Shard> {
-        let shard = spread(packed(page)) >> (u64::BITS - SHARDS.trailing_zeros());
+    pub(crate) fn shard(&self, key: PageKey) -> MutexGuard<'_, Shard> {
+        let shard = spread(key.packed()) >> (u64::BITS - SHARDS.trailing_zeros());
         lock(&self.shards[shard as usize].0)
     }
 
@@ -65,24 +66,20 @@ impl PageTable {
 
 impl Shard {
     /// The frame of a page.
-    pub(crate) fn frame(&self, page: PageId) -> Option<usize> {
-        self.map.get(&packed(page)).map(|frame| *frame as usize)
+    pub(crate) fn frame(&self, key: PageKey) -> Option<usize> {
+        self.map.get(&key.packed()).map(|frame| *frame as usize)
     }
 
     /// Enters the page with its frame.
-    pub(crate) fn insert(&mut self, page: PageId, frame: usize) {
-        let before = self.map.insert(packed(page), frame as u32);
-        assert!(before.is_none(), "page {page} in two frames");
+    pub(crate) fn insert(&mut self, key: PageKey, frame: usize) {
+        let before = self.map.insert(key.packed(), frame as u32);
+        assert!(before.is_none(), "page {} in two frames", key.page());
     }
 
     /// The page is in no frame any more.
-    pub(crate) fn remove(&mut self, page: PageId) {
-        self.map.remove(&packed(page));
+    pub(crate) fn remove(&mut self, key: PageKey) {
+        self.map.remove(&key.packed());
     }
-}
-
-fn packed(page: PageId) -> u64 {
-    u64::from(page.file.0) << 32 | u64::from(page.page)
 }
 
 fn spread(value: u64) -> u64 {
@@ -109,20 +106,27 @@ impl Hasher for PageHasher {
 
 #[cfg(test)]
 mod tests {
+    use extentdb_base::PageId;
+
     use super::*;
+    use crate::page_key::DatabaseNumber;
+
+    fn key(page: u32) -> PageKey {
+        PageKey::new(DatabaseNumber::of_index(0), PageId::new(1, page))
+    }
 
     #[test]
     fn consecutive_pages_spread_over_the_shards() {
         let table = PageTable::new();
         for page in 0..1280 {
-            table.shard(PageId::new(1, page)).insert(PageId::new(1, page), page as usize);
+            table.shard(key(page)).insert(key(page), page as usize);
         }
         let fullest = table.shards.iter().map(|shard| lock(&shard.0).map.len()).max().unwrap();
         assert!(fullest <= 30, "{fullest} pages in one of {SHARDS} shards; 10 on average");
         assert_eq!(table.totals(), (1280, 0));
-        let page = PageId::new(1, 77);
-        assert_eq!(table.shard(page).frame(page), Some(77));
-        table.shard(page).remove(page);
-        assert_eq!(table.shard(page).frame(page), None);
+        let key = key(77);
+        assert_eq!(table.shard(key).frame(key), Some(77));
+        table.shard(key).remove(key);
+        assert_eq!(table.shard(key).frame(key), None);
     }
 }

@@ -7,6 +7,10 @@ use extentdb_base::Lsn;
 /// Makes log records durable. A page is written only after the records of its changes.
 pub trait WriteAhead: Send + Sync {
     /// Returns when every record up to and including `lsn` is durable. Quick when it is already.
+    ///
+    /// Called by threads of any database that need a frame, while they hold guards of their pages:
+    /// it waits for the log's own locks and its disk only, never for a page, a frame or a lock of
+    /// data. It is served until the pool has been dropped.
     fn flush_to(&self, lsn: Lsn) -> Result<(), WriteAheadError>;
 }
 

@@ -1,0 +1,129 @@
+//! The databases that use a memory, by number.
+//!
+//! ```text
+//! slot: free ── reserve ──▶ closed ── open ──▶ open ── close ──▶ closed ── release ──▶ free
+//!                                               │ visit: a thread writes a page of the database
+//!                                               ▼
+//!                                         close waits for the visits that have begun
+//! ```
+//!
+//! A thread of any database that needs a frame may have to write a page of another. It does that as
+//! a *visit*. Invariants
+//! - The registry keeps no database alive, and is not locked while anything is waited for but the
+//!   end of a visit.
+//! - After `close` no visit of the database begins, and none is under way: no file and no log of it
+//!   is used by others, nor kept open.
+
+use extentdb_base::sync::{Arc, Condvar, Mutex, Weak, lock, wait};
+
+use crate::page_key::{DATABASES_MAX, DatabaseNumber};
+use crate::pool::PoolCore;
+
+#[derive(Default)]
+pub(crate) struct Registry {
+    slots: Mutex<Vec<Slot>>,
+    /// The last visit of a closed slot has ended.
+    left: Condvar,
+}
+
+#[derive(Default)]
+enum Slot {
+    #[default]
+    Free,
+    Taken {
+        /// None while it is closed.
+        core: Option<Weak<PoolCore>>,
+        visits: usize,
+    },
+}
+
+/// The right to write pages of a database, until this is dropped.
+pub(crate) struct Visit<'a> {
+    registry: &'a Registry,
+    number: DatabaseNumber,
+    /// None in `drop` only.
+    core: Option<Arc<PoolCore>>,
+}
+
+impl Registry {
+    /// The smallest free number, for the caller. Its slot is closed.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(crate) fn reserve(&self) -> DatabaseNumber {
+        let mut slots = lock(&self.slots);
+        let index = slots.iter().position(|slot| matches!(slot, Slot::Free));
+        let index = index.unwrap_or(slots.len());
+        assert!(index < DATABASES_MAX, "{DATABASES_MAX} databases use the buffer memory already");
+        if index == slots.len() {
+            slots.push(Slot::Free);
+        }
+        slots[index] = Slot::Taken { core: None, visits: 0 };
+        DatabaseNumber::of_index(index)
+    }
+
+    /// Admits visits.
+    pub(crate) fn open(&self, number: DatabaseNumber, opened: &Arc<PoolCore>) {
+        if let Some(Slot::Taken { core, .. }) = slot(&mut lock(&self.slots), number) {
+            *core = Some(Arc::downgrade(opened));
+        }
+    }
+
+    /// Admits no more visits, and waits until those under way have ended.
+    pub(crate) fn close(&self, number: DatabaseNumber) {
+        let mut slots = lock(&self.slots);
+        while let Some(Slot::Taken { core, visits }) = slot(&mut slots, number) {
+            *core = None;
+            if *visits == 0 {
+                return;
+            }
+            slots = wait(&self.left, slots);
+        }
+    }
+
+    /// The number may be used again. Its slot is closed, and no frame holds a page of it.
+    pub(crate) fn release(&self, number: DatabaseNumber) {
+        if let Some(slot) = slot(&mut lock(&self.slots), number) {
+            *slot = Slot::Free;
+        }
+    }
+
+    /// Begins a visit; none when the slot is free or closed.
+    pub(crate) fn visit(&self, number: DatabaseNumber) -> Option<Visit<'_>> {
+        let mut slots = lock(&self.slots);
+        let Some(Slot::Taken { core: Some(core), visits }) = slot(&mut slots, number) else {
+            return None;
+        };
+        let core = core.upgrade()?;
+        *visits += 1;
+        Some(Visit { registry: self, number, core: Some(core) })
+    }
+
+    /// Databases that use the memory.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.slots).iter().filter(|slot| matches!(slot, Slot::Taken { .. })).count()
+    }
+}
+
+fn slot(slots: &mut [Slot], number: DatabaseNumber) -> Option<&mut Slot> {
+    slots.get_mut(number.index()?)
+}
+
+impl Visit<'_> {
+    pub(crate) fn core(&self) -> Option<&PoolCore> {
+        self.core.as_deref()
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        // First the reference, with all its files; then the one who waits for that.
+        self.core = None;
+        let mut slots = lock(&self.registry.slots);
+        let Some(Slot::Taken { core, visits }) = slot(&mut slots, self.number) else { return };
+        *visits -= 1;
+        if core.is_none() && *visits == 0 {
+            self.registry.left.notify_all();
+        }
+    }
+}
