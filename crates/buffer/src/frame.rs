@@ -41,8 +41,6 @@ pub(crate) struct Shared {
     /// Once it has begun, nothing is changed or written any more.
     pub(crate) outage: Outage,
     pub(crate) durability: Durability,
-    /// Frames that hold pages.
-    pub(crate) cached_count: AtomicU64,
     /// Frames with changes that are not written.
     pub(crate) dirty_count: AtomicU64,
     /// Pages that could not be read.
@@ -69,8 +67,9 @@ pub(crate) struct Frame {
 /// What is newer in memory than on the file. `Lsn::ZERO` stands for "no logged change".
 #[derive(Debug, Default)]
 struct Changes {
-    /// The database of the page. Here, under the mutex that every change takes, so that a hit
-    /// touches no reference count that other frames share.
+    /// The database of the page, or of the last one. Here, under the mutex that every change takes,
+    /// and kept when the frame is emptied: neither a hit nor a miss after a page of the same
+    /// database touches a reference count that other frames share.
     owner: Option<Arc<Shared>>,
     /// Changed since the last copy was taken.
     changed: bool,
@@ -191,16 +190,14 @@ impl Frame {
         self.present.store(false, Ordering::Release);
         self.in_io.store(true, Ordering::Release);
         self.page.store(key.packed(), Ordering::Release);
-        *lock(&self.changes) = Changes { owner: Some(Arc::clone(owner)), ..Changes::default() };
-        owner.cached_count.fetch_add(1, Ordering::Relaxed);
+        let mut changes = lock(&self.changes);
+        let before = changes.owner.take().filter(|before| Arc::ptr_eq(before, owner));
+        let owner = before.unwrap_or_else(|| Arc::clone(owner));
+        *changes = Changes { owner: Some(owner), ..Changes::default() };
     }
 
     /// Empties the frame. DT is held, or the frame is in no table.
     pub(crate) fn vacate(&self) {
-        let owner = lock(&self.changes).owner.take();
-        if let Some(owner) = owner {
-            owner.cached_count.fetch_sub(1, Ordering::Relaxed);
-        }
         self.page.store(PageKey::NONE.packed(), Ordering::Release);
         self.present.store(false, Ordering::Release);
         self.in_io.store(false, Ordering::Release);
@@ -211,6 +208,14 @@ impl Frame {
     /// in no table.
     pub(crate) fn set_orphan(&self) {
         self.page.store(PageKey::ORPHAN.packed(), Ordering::Release);
+    }
+
+    /// Forgets that its last page was one of `owner`, which has left the memory.
+    pub(crate) fn forget_owner(&self, owner: &Arc<Shared>) {
+        let mut changes = lock(&self.changes);
+        if changes.is_of(owner) && self.key() != PageKey::ORPHAN {
+            changes.owner = None;
+        }
     }
 
     /// Empties an orphan that is not fixed any more, for the caller alone.
@@ -232,6 +237,8 @@ impl Frame {
             return false;
         }
         frame.forget_changes();
+        let owner = lock(&frame.changes).owner.take();
+        drop(owner);
         frame.vacate();
         true
     }
@@ -325,7 +332,7 @@ impl Frame {
             return Lsn::ZERO;
         }
         let changes = lock(&self.changes);
-        if !changes.owner.as_ref().is_some_and(|found| Arc::ptr_eq(found, owner)) {
+        if !changes.is_of(owner) {
             return Lsn::ZERO;
         }
         let first = if changes.changed { changes.first } else { Lsn::ZERO };
@@ -439,6 +446,10 @@ impl Frame {
 }
 
 impl Changes {
+    fn is_of(&self, owner: &Arc<Shared>) -> bool {
+        self.owner.as_ref().is_some_and(|found| Arc::ptr_eq(found, owner))
+    }
+
     /// Does the log come before the page?
     fn is_logged(&self) -> bool {
         self.owner.as_ref().is_none_or(|owner| owner.durability == Durability::Logged)

@@ -15,7 +15,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
-use crate::page_key::PageKey;
+use crate::page_key::{DatabaseNumber, PageKey};
 
 /// Shards; far more than processors, so that two threads seldom contend.
 const SHARDS: usize = 128;
@@ -36,6 +36,8 @@ struct Padded(Mutex<Shard>);
 #[derive(Default)]
 pub(crate) struct Shard {
     map: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
+    /// Pages of each database, by the index of its number.
+    pages: Vec<u32>,
     /// Look-ups by users. Counted here because this cache line is at hand.
     pub(crate) lookups: u64,
 }
@@ -53,6 +55,13 @@ impl PageTable {
     pub(crate) fn shard(&self, key: PageKey) -> MutexGuard<'_, Shard> {
         let shard = spread(key.packed()) >> (u64::BITS - SHARDS.trailing_zeros());
         lock(&self.shards[shard as usize].0)
+    }
+
+    /// Pages of a database in the table.
+    pub(crate) fn pages_of(&self, database: DatabaseNumber) -> u64 {
+        let Some(index) = database.index() else { return 0 };
+        let pages = |shard: &Padded| lock(&shard.0).pages.get(index).copied();
+        self.shards.iter().filter_map(pages).map(u64::from).sum()
     }
 
     /// Pages in the table and look-ups so far.
@@ -74,11 +83,19 @@ impl Shard {
     pub(crate) fn insert(&mut self, key: PageKey, frame: usize) {
         let before = self.map.insert(key.packed(), frame as u32);
         assert!(before.is_none(), "page {} in two frames", key.page());
+        let Some(index) = key.database().index() else { return };
+        if index >= self.pages.len() {
+            self.pages.resize(index + 1, 0);
+        }
+        self.pages[index] += 1;
     }
 
     /// The page is in no frame any more.
     pub(crate) fn remove(&mut self, key: PageKey) {
-        self.map.remove(&key.packed());
+        let before = self.map.remove(&key.packed());
+        if let (Some(_), Some(index)) = (before, key.database().index()) {
+            self.pages[index] -= 1;
+        }
     }
 }
 
@@ -109,7 +126,6 @@ mod tests {
     use extentdb_base::PageId;
 
     use super::*;
-    use crate::page_key::DatabaseNumber;
 
     fn key(page: u32) -> PageKey {
         PageKey::new(DatabaseNumber::of_index(0), PageId::new(1, page))
@@ -124,9 +140,12 @@ mod tests {
         let fullest = table.shards.iter().map(|shard| lock(&shard.0).map.len()).max().unwrap();
         assert!(fullest <= 30, "{fullest} pages in one of {SHARDS} shards; 10 on average");
         assert_eq!(table.totals(), (1280, 0));
+        assert_eq!(table.pages_of(DatabaseNumber::of_index(0)), 1280);
+        assert_eq!(table.pages_of(DatabaseNumber::of_index(1)), 0);
         let key = key(77);
         assert_eq!(table.shard(key).frame(key), Some(77));
         table.shard(key).remove(key);
         assert_eq!(table.shard(key).frame(key), None);
+        assert_eq!(table.pages_of(DatabaseNumber::of_index(0)), 1279);
     }
 }

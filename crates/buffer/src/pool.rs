@@ -143,7 +143,6 @@ impl Pool {
             events: options.events,
             outage: options.outage,
             durability: options.durability,
-            cached_count: AtomicU64::new(0),
             dirty_count: AtomicU64::new(0),
             suspects: Suspects::default(),
         });
@@ -294,7 +293,7 @@ impl Pool {
         let counters = &self.core.counters;
         PoolStats {
             frames: memory.frames,
-            cached_pages: total(&self.core.shared.cached_count),
+            cached_pages: self.core.memory.table.pages_of(self.core.number),
             free_frames: memory.free_frames,
             dirty_pages: self.dirty_count(),
             lookups: memory.lookups,
@@ -409,6 +408,7 @@ impl Drop for Pool {
         let PoolCore { memory, number, .. } = &*self.core;
         memory.registry.close(*number);
         memory.remove_pages(*number, InUse::Orphan);
+        memory.frames.iter().for_each(|frame| frame.forget_owner(&self.core.shared));
         memory.registry.release(*number);
     }
 }
