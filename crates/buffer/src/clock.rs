@@ -28,8 +28,8 @@ use crate::frame::Frame;
 use crate::latch::LatchMode;
 use crate::page_key::{DatabaseNumber, PageKey};
 use crate::pool::PoolCore;
+use crate::registry::{Purpose, Written};
 use crate::stats::count;
-use crate::write_back::{Purpose, Written};
 
 /// Frames looked at for a clean one after a dirty one was seen.
 const CLEAN_SEARCH: usize = 64;
@@ -109,12 +109,12 @@ impl BufferMemory {
         let key = self.frames[index].key();
         let database = key.database();
         let visit = self.registry.visit(database);
-        let Some(core) = visit.as_ref().and_then(|visit| visit.core()) else {
+        let Some(owner) = visit.as_ref().and_then(|visit| visit.owner()) else {
             // Its frames are free in an instant.
             thread::yield_now();
             return Ok(Written::default());
         };
-        core.write_around(key.page(), purpose).map_err(|error| WriteFailure { database, error })
+        owner.write_around(key.page(), purpose).map_err(|error| WriteFailure { database, error })
     }
 
     /// The frames in the order in which the hand will pass them.

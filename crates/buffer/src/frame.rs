@@ -30,8 +30,8 @@ use crate::guard::Fixed;
 use crate::latch::{Latch, LatchMode, WaitAccounts};
 use crate::memory::{PageMemory, SLAB_PAGES, Slab};
 use crate::page_key::PageKey;
-use crate::pool::Durability;
 use crate::suspect::Suspects;
+use crate::write_ahead::Durability;
 
 /// What the frames with pages of one database share.
 #[derive(Debug)]

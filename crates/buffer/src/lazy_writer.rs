@@ -9,7 +9,7 @@ use extentdb_base::sync::lock;
 use crate::buffer_memory::BufferMemory;
 use crate::clock::{Victim, WriteFailure};
 use crate::pool::Pool;
-use crate::write_back::{Purpose, Written};
+use crate::registry::{Purpose, Written};
 use crate::{Error, SweepStats};
 
 impl Pool {

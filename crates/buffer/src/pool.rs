@@ -34,7 +34,8 @@ use crate::latch::{LatchMode, WaitAccounts};
 use crate::page_key::{DatabaseNumber, PageKey};
 use crate::stats::{Counters, total};
 use crate::suspect::Suspects;
-use crate::{Error, PageFault, PoolStats, SuspectPage, WriteAhead};
+use crate::write_ahead::{Durability, WriteAhead};
+use crate::{Error, PageFault, PoolStats, SuspectPage};
 
 /// How a pool is made.
 #[derive(Clone, Debug)]
@@ -52,17 +53,6 @@ pub struct PoolOptions {
     pub double_write: Option<Arc<DoubleWrite>>,
     /// Whether the pages outlive a restart.
     pub durability: Durability,
-}
-
-/// Whether the pages of a database outlive a restart.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Durability {
-    /// They do: write-ahead logging, double writes, syncs.
-    #[default]
-    Logged,
-    /// They do not, as those of tempdb: a page is written to free its frame and for no other
-    /// reason, without waiting for the log, without a copy, and is never synced.
-    Ephemeral,
 }
 
 /// Pages of the files of a database in memory. All methods may be called from all threads; see the
@@ -159,7 +149,8 @@ impl Pool {
             is_unprotected: AtomicBool::new(false),
             writers: AtomicUsize::new(0),
         });
-        memory.registry.open(number, &core);
+        let weak = Arc::downgrade(&core);
+        memory.registry.open(number, weak);
         Pool { core }
     }
 
@@ -274,7 +265,8 @@ impl Pool {
         memory.registry.close(*number);
         memory.remove_pages(*number, InUse::Refuse);
         self.core.all_files().iter().for_each(|file| file.forget_writes());
-        memory.registry.open(*number, &self.core);
+        let weak = Arc::downgrade(&self.core);
+        memory.registry.open(*number, weak);
     }
 
     /// Whether pages are changed and written, and why not.

@@ -14,10 +14,35 @@
 //! - After `close` no visit of the database begins, and none is under way: no file and no log of it
 //!   is used by others, nor kept open.
 
+use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, Condvar, Mutex, Weak, lock, wait};
 
+use crate::Error;
 use crate::page_key::{DATABASES_MAX, DatabaseNumber};
-use crate::pool::PoolCore;
+
+/// A database as an evictor sees it.
+pub(crate) trait WritePages: Send + Sync {
+    /// Writes a page together with dirty neighbours whose latch is free; and, because a copy has to
+    /// become durable first, with other dirty pages of the database that the clock would reach
+    /// soon. Not durable before the next sync.
+    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<Written, Error>;
+}
+
+/// What a page is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// A request needs its frame.
+    Eviction,
+    /// The lazy writer frees frames ahead of need.
+    LazyWriter,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Written {
+    pub(crate) pages: u64,
+    pub(crate) writes: u64,
+}
 
 #[derive(Default)]
 pub(crate) struct Registry {
@@ -32,7 +57,7 @@ enum Slot {
     Free,
     Taken {
         /// None while it is closed.
-        core: Option<Weak<PoolCore>>,
+        owner: Option<Weak<dyn WritePages>>,
         visits: usize,
     },
 }
@@ -42,7 +67,7 @@ pub(crate) struct Visit<'a> {
     registry: &'a Registry,
     number: DatabaseNumber,
     /// None in `drop` only.
-    core: Option<Arc<PoolCore>>,
+    owner: Option<Arc<dyn WritePages>>,
 }
 
 impl Registry {
@@ -58,22 +83,22 @@ impl Registry {
         if index == slots.len() {
             slots.push(Slot::Free);
         }
-        slots[index] = Slot::Taken { core: None, visits: 0 };
+        slots[index] = Slot::Taken { owner: None, visits: 0 };
         DatabaseNumber::of_index(index)
     }
 
     /// Admits visits.
-    pub(crate) fn open(&self, number: DatabaseNumber, opened: &Arc<PoolCore>) {
-        if let Some(Slot::Taken { core, .. }) = slot(&mut lock(&self.slots), number) {
-            *core = Some(Arc::downgrade(opened));
+    pub(crate) fn open(&self, number: DatabaseNumber, opened: Weak<dyn WritePages>) {
+        if let Some(Slot::Taken { owner, .. }) = slot(&mut lock(&self.slots), number) {
+            *owner = Some(opened);
         }
     }
 
     /// Admits no more visits, and waits until those under way have ended.
     pub(crate) fn close(&self, number: DatabaseNumber) {
         let mut slots = lock(&self.slots);
-        while let Some(Slot::Taken { core, visits }) = slot(&mut slots, number) {
-            *core = None;
+        while let Some(Slot::Taken { owner, visits }) = slot(&mut slots, number) {
+            *owner = None;
             if *visits == 0 {
                 return;
             }
@@ -91,12 +116,12 @@ impl Registry {
     /// Begins a visit; none when the slot is free or closed.
     pub(crate) fn visit(&self, number: DatabaseNumber) -> Option<Visit<'_>> {
         let mut slots = lock(&self.slots);
-        let Some(Slot::Taken { core: Some(core), visits }) = slot(&mut slots, number) else {
+        let Some(Slot::Taken { owner: Some(owner), visits }) = slot(&mut slots, number) else {
             return None;
         };
-        let core = core.upgrade()?;
+        let owner = owner.upgrade()?;
         *visits += 1;
-        Some(Visit { registry: self, number, core: Some(core) })
+        Some(Visit { registry: self, number, owner: Some(owner) })
     }
 
     /// Databases that use the memory.
@@ -110,20 +135,27 @@ fn slot(slots: &mut [Slot], number: DatabaseNumber) -> Option<&mut Slot> {
 }
 
 impl Visit<'_> {
-    pub(crate) fn core(&self) -> Option<&PoolCore> {
-        self.core.as_deref()
+    pub(crate) fn owner(&self) -> Option<&dyn WritePages> {
+        self.owner.as_deref()
     }
 }
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
         // First the reference, with all its files; then the one who waits for that.
-        self.core = None;
+        self.owner = None;
         let mut slots = lock(&self.registry.slots);
-        let Some(Slot::Taken { core, visits }) = slot(&mut slots, self.number) else { return };
+        let Some(Slot::Taken { owner, visits }) = slot(&mut slots, self.number) else { return };
         *visits -= 1;
-        if core.is_none() && *visits == 0 {
+        if owner.is_none() && *visits == 0 {
             self.registry.left.notify_all();
         }
+    }
+}
+
+impl Written {
+    pub(crate) fn add(&mut self, more: Written) {
+        self.pages += more.pages;
+        self.writes += more.writes;
     }
 }

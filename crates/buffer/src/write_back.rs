@@ -34,8 +34,10 @@ use crate::frame::{Frame, LatchWait, Tear, earlier};
 use crate::guard::PageWriteGuard;
 use crate::load::fault_of;
 use crate::page_key::PageKey;
-use crate::pool::{Durability, Pool, PoolCore};
+use crate::pool::{Pool, PoolCore};
+use crate::registry::{Purpose, WritePages, Written};
 use crate::stats::{Counters, WriteStats, count};
+use crate::write_ahead::Durability;
 use crate::{Error, PageFault};
 
 /// Pages of one write, and of all writes of a batch: 1 MiB.
@@ -63,15 +65,6 @@ struct Batch<'a> {
     first: Lsn,
 }
 
-/// What a page is written for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Purpose {
-    /// A request needs its frame.
-    Eviction,
-    /// The lazy writer frees frames ahead of need.
-    LazyWriter,
-}
-
 /// A thread that writes pages of a database, until this is dropped.
 #[must_use = "the writing counts as ended when this is dropped"]
 struct Writer<'a> {
@@ -79,13 +72,6 @@ struct Writer<'a> {
     writers: &'a AtomicUsize,
     /// Of the memory.
     databases: &'a AtomicUsize,
-}
-
-/// What was written.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Written {
-    pub(crate) pages: u64,
-    pub(crate) writes: u64,
 }
 
 impl Pool {
@@ -141,27 +127,6 @@ impl PoolCore {
         })
     }
 
-    /// Writes a page together with dirty neighbours whose latch is free; and, because a copy has to
-    /// become durable first, with other dirty pages of this database that the clock would reach
-    /// soon. Not durable before the next sync.
-    pub(crate) fn write_around(&self, page: PageId, purpose: Purpose) -> Result<Written, Error> {
-        self.refuse_offline()?;
-        let room = self.batch_room();
-        // One gathers for all: several would fix all frames of a small pool.
-        let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.memory.gathering));
-        let run =
-            if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
-        let mut pages = self.dirty_run(page, run);
-        if turn.is_some() {
-            pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
-        }
-        let written = self.write_pages(&each_once(pages.into_iter()), LatchWait::AtOnce)?;
-        if purpose == Purpose::LazyWriter {
-            count(&self.counters.lazy_writes, written.pages);
-        }
-        Ok(written)
-    }
-
     /// The dirty neighbours of a page, and the page.
     fn dirty_run(&self, page: PageId, room: usize) -> Vec<PageId> {
         let is_dirty = |number: u32| {
@@ -179,8 +144,8 @@ impl PoolCore {
             .collect()
     }
 
-    /// Up to `room` dirty pages of this database that are not in use and were not used since the clock's last turn,
-    /// in the order of the clock.
+    /// Up to `room` dirty pages of this database that are not in use and were not used since the
+    /// clock's last turn, in the order of the clock.
     fn cold_dirty_pages(&self, room: usize) -> Vec<PageId> {
         let ahead = self.memory.frames_ahead().take(8 * room);
         let cold = ahead
@@ -384,6 +349,26 @@ impl PoolCore {
     }
 }
 
+impl WritePages for PoolCore {
+    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<Written, Error> {
+        self.refuse_offline()?;
+        let room = self.batch_room();
+        // One gathers for all: several would fix all frames of a small pool.
+        let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.memory.gathering));
+        let run =
+            if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
+        let mut pages = self.dirty_run(page, run);
+        if turn.is_some() {
+            pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
+        }
+        let written = self.write_pages(&each_once(pages.into_iter()), LatchWait::AtOnce)?;
+        if purpose == Purpose::LazyWriter {
+            count(&self.counters.lazy_writes, written.pages);
+        }
+        Ok(written)
+    }
+}
+
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
         if self.writers.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -485,13 +470,6 @@ impl Drop for Batch<'_> {
         self.frames.drain(..).for_each(|frame| frame.fail_write());
         let buffer = std::mem::replace(&mut self.buffer, AlignedBuf::zeroed(0));
         self.core.memory.give_buffer(buffer);
-    }
-}
-
-impl Written {
-    fn add(&mut self, more: Written) {
-        self.pages += more.pages;
-        self.writes += more.writes;
     }
 }
 
