@@ -26,9 +26,9 @@ use crate::Error;
 use crate::buffer_memory::BufferMemory;
 use crate::frame::Frame;
 use crate::latch::LatchMode;
-use crate::page_key::{DatabaseNumber, PageKey};
+use crate::page_key::PageKey;
 use crate::pool::PoolCore;
-use crate::registry::{Purpose, Written};
+use crate::registry::{Purpose, WritePages, Written};
 use crate::stats::count;
 
 /// Frames looked at for a clean one after a dirty one was seen.
@@ -40,12 +40,6 @@ const TURNS: usize = 64;
 /// Ends of writes that are waited for at most: seconds, on a slow device.
 const WAITS: usize = 500;
 
-/// The page of a victim could not be written. Its database is offline, or leaves the memory.
-pub(crate) struct WriteFailure {
-    database: DatabaseNumber,
-    error: Error,
-}
-
 /// What the hand found.
 pub(crate) enum Victim {
     /// A frame, out of the table.
@@ -56,10 +50,16 @@ pub(crate) enum Victim {
     Nothing,
 }
 
-impl WriteFailure {
-    /// The error, if it is that of `requester`. Others' errors are reported by their own outage.
-    pub(crate) fn for_requester(self, requester: DatabaseNumber) -> Result<Written, Error> {
-        if self.database == requester { Err(self.error) } else { Ok(Written::default()) }
+impl PoolCore {
+    /// Writes the page of a dirty frame, whatever its database is.
+    ///
+    /// # Errors
+    /// A page of this database could not be written.
+    pub(crate) fn write_victim(&self, key: PageKey, purpose: Purpose) -> Result<Written, Error> {
+        if key.database() == self.number {
+            return self.write_around(key.page(), purpose);
+        }
+        Ok(self.memory.write_visiting(key, purpose))
     }
 }
 
@@ -77,8 +77,7 @@ impl BufferMemory {
             match self.find_victim() {
                 Victim::Frame(index) => return Ok(index),
                 Victim::Dirty(index) => {
-                    self.write_victim(index, Purpose::Eviction)
-                        .or_else(|failure| failure.for_requester(requester.number))?;
+                    requester.write_victim(self.frames[index].key(), Purpose::Eviction)?;
                     if self.evict(index) {
                         return Ok(index);
                     }
@@ -99,22 +98,17 @@ impl BufferMemory {
         Err(Error::NoFrame { frames: self.frames.len() })
     }
 
-    /// Writes the page of a frame, and pages of the same database with it. Nothing is written when
-    /// the database is about to leave the memory.
-    pub(crate) fn write_victim(
-        &self,
-        index: usize,
-        purpose: Purpose,
-    ) -> Result<Written, WriteFailure> {
-        let key = self.frames[index].key();
-        let database = key.database();
-        let visit = self.registry.visit(database);
+    /// Writes a page, and others with it, as a visit to its database. Nothing is written when the
+    /// database is about to leave the memory, nor when it fails: it is offline then, which its own
+    /// outage reports.
+    pub(crate) fn write_visiting(&self, key: PageKey, purpose: Purpose) -> Written {
+        let visit = self.registry.visit(key.database());
         let Some(owner) = visit.as_ref().and_then(|visit| visit.owner()) else {
             // Its frames are free in an instant.
             thread::yield_now();
-            return Ok(Written::default());
+            return Written::default();
         };
-        owner.write_around(key.page(), purpose).map_err(|error| WriteFailure { database, error })
+        owner.write_around(key.page(), purpose).unwrap_or_default()
     }
 
     /// The frames in the order in which the hand will pass them.

@@ -7,7 +7,8 @@ use std::convert::Infallible;
 use extentdb_base::sync::lock;
 
 use crate::buffer_memory::BufferMemory;
-use crate::clock::{Victim, WriteFailure};
+use crate::clock::Victim;
+use crate::page_key::PageKey;
 use crate::pool::Pool;
 use crate::registry::{Purpose, Written};
 use crate::{Error, SweepStats};
@@ -18,8 +19,8 @@ impl Pool {
     /// # Errors
     /// A page of this pool could not be written.
     pub fn sweep(&self, target_free: usize) -> Result<SweepStats, Error> {
-        let number = self.core.number;
-        self.core.memory.sweep_with(target_free, |failure| failure.for_requester(number))
+        let core = &self.core;
+        core.memory.sweep_with(target_free, |key| core.write_victim(key, Purpose::LazyWriter))
     }
 }
 
@@ -29,14 +30,15 @@ impl BufferMemory {
     /// that fails the database is offline, and the hand goes on. Ends early when all frames are in
     /// use.
     pub fn sweep(&self, target_free: usize) -> SweepStats {
-        let Ok(stats) = self.sweep_with::<Infallible>(target_free, |_| Ok(Written::default()));
+        let write = |key| Ok(self.write_visiting(key, Purpose::LazyWriter));
+        let Ok(stats) = self.sweep_with::<Infallible>(target_free, write);
         stats
     }
 
     fn sweep_with<E>(
         &self,
         target_free: usize,
-        on_failure: impl Fn(WriteFailure) -> Result<Written, E>,
+        write: impl Fn(PageKey) -> Result<Written, E>,
     ) -> Result<SweepStats, E> {
         let target = target_free.min(self.frames.len() / 2);
         let mut stats = SweepStats::default();
@@ -50,8 +52,7 @@ impl BufferMemory {
             let index = match self.find_victim() {
                 Victim::Frame(index) => Some(index),
                 Victim::Dirty(index) => {
-                    let written =
-                        self.write_victim(index, Purpose::LazyWriter).or_else(&on_failure)?;
+                    let written = write(self.frames[index].key())?;
                     stats.pages_written += written.pages;
                     self.evict(index).then_some(index)
                 }
