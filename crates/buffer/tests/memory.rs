@@ -201,7 +201,8 @@ fn a_pool_is_dropped_after_the_write_that_another_database_began() {
     fill_with_changes(&dropped, 8);
     let began = Arc::new(AtomicBool::new(false));
     let ended = Arc::new(AtomicBool::new(false));
-    let (begins, ends) = (Arc::clone(&began), Arc::clone(&ended));
+    let begins = Arc::clone(&began);
+    let ends = Arc::clone(&ended);
     *dropped.file.on_write.lock().unwrap() = Some(Box::new(move || {
         begins.store(true, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(30));
