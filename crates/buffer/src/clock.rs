@@ -28,7 +28,7 @@ use crate::frame::Frame;
 use crate::latch::LatchMode;
 use crate::page_key::PageKey;
 use crate::pool::PoolCore;
-use crate::registry::{Purpose, WritePages, Written};
+use crate::registry::{Purpose, WritePages, WriteTotals};
 use crate::stats::count;
 
 /// Frames looked at for a clean one after a dirty one was seen.
@@ -55,7 +55,11 @@ impl PoolCore {
     ///
     /// # Errors
     /// A page of this database could not be written.
-    pub(crate) fn write_victim(&self, key: PageKey, purpose: Purpose) -> Result<Written, Error> {
+    pub(crate) fn write_victim(
+        &self,
+        key: PageKey,
+        purpose: Purpose,
+    ) -> Result<WriteTotals, Error> {
         if key.database() == self.number {
             return self.write_around(key.page(), purpose);
         }
@@ -101,12 +105,12 @@ impl BufferMemory {
     /// Writes a page, and others with it, as a visit to its database. Nothing is written when the
     /// database is about to leave the memory, nor when it fails: it is offline then, which its own
     /// outage reports.
-    pub(crate) fn write_visiting(&self, key: PageKey, purpose: Purpose) -> Written {
+    pub(crate) fn write_visiting(&self, key: PageKey, purpose: Purpose) -> WriteTotals {
         let visit = self.registry.visit(key.database());
         let Some(owner) = visit.as_ref().and_then(|visit| visit.owner()) else {
             // Its frames are free in an instant.
             thread::yield_now();
-            return Written::default();
+            return WriteTotals::default();
         };
         owner.write_around(key.page(), purpose).unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use crate::buffer_memory::BufferMemory;
 use crate::clock::Victim;
 use crate::page_key::PageKey;
 use crate::pool::Pool;
-use crate::registry::{Purpose, Written};
+use crate::registry::{Purpose, WriteTotals};
 use crate::{Error, SweepStats};
 
 impl Pool {
@@ -38,7 +38,7 @@ impl BufferMemory {
     fn sweep_with<E>(
         &self,
         target_free: usize,
-        write: impl Fn(PageKey) -> Result<Written, E>,
+        write: impl Fn(PageKey) -> Result<WriteTotals, E>,
     ) -> Result<SweepStats, E> {
         let target = target_free.min(self.frames.len() / 2);
         let mut stats = SweepStats::default();

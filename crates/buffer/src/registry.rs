@@ -25,7 +25,7 @@ pub(crate) trait WritePages: Send + Sync {
     /// Writes a page together with dirty neighbours whose latch is free; and, because a copy has to
     /// become durable first, with other dirty pages of the database that the clock would reach
     /// soon. Not durable before the next sync.
-    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<Written, Error>;
+    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<WriteTotals, Error>;
 }
 
 /// What a page is written for.
@@ -39,7 +39,7 @@ pub(crate) enum Purpose {
 
 /// What was written.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Written {
+pub(crate) struct WriteTotals {
     pub(crate) pages: u64,
     pub(crate) writes: u64,
 }
@@ -153,8 +153,8 @@ impl Drop for Visit<'_> {
     }
 }
 
-impl Written {
-    pub(crate) fn add(&mut self, more: Written) {
+impl WriteTotals {
+    pub(crate) fn add(&mut self, more: WriteTotals) {
         self.pages += more.pages;
         self.writes += more.writes;
     }

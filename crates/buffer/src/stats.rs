@@ -16,7 +16,7 @@ pub struct MemoryStats {
     pub cached_pages: u64,
     /// Frames on the free list.
     pub free_frames: u64,
-    /// "Page lookups".
+    /// Requests for a page, found in memory or not: "Page lookups".
     pub lookups: u64,
     /// Pages that left memory for others.
     pub evictions: u64,
@@ -39,7 +39,7 @@ pub struct PoolStats {
     pub free_frames: u64,
     /// Pages with changes that are not written.
     pub dirty_pages: u64,
-    /// "Page lookups", in the memory.
+    /// Requests for a page of the memory, found in memory or not: "Page lookups".
     pub lookups: u64,
     /// Pages read from files: "Page reads".
     pub page_reads: u64,
@@ -71,11 +71,11 @@ pub struct PoolStats {
 /// What a call of `write_dirty` did.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WriteStats {
-    /// Pages written.
+    /// Pages written, of any writer.
     pub pages: u64,
     /// Calls that wrote them.
     pub writes: u64,
-    /// Files synced.
+    /// Syncs of data files.
     pub syncs: u64,
     /// Time it took.
     pub duration: Duration,
@@ -110,12 +110,12 @@ pub(crate) struct Counters {
 pub(crate) struct MemoryCounters {
     pub(crate) evictions: AtomicU64,
     pub(crate) free_list_stalls: AtomicU64,
-    turn: Mutex<Turn>,
+    turn: Mutex<ClockTurn>,
 }
 
 /// When the clock's hand passed the first frame.
 #[derive(Clone, Copy, Default)]
-struct Turn {
+struct ClockTurn {
     began: Duration,
     last: Duration,
 }

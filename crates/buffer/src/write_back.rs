@@ -28,14 +28,14 @@ use extentdb_io::{AlignedBuf, Durability as WriteDurability};
 use extentdb_telemetry::Event;
 
 use crate::buffer_memory::BufferMemory;
-use crate::double_write::{Copy as PageCopy, Held};
+use crate::double_write::{Copy as PageCopy, HeldSegments};
 use crate::file::PoolFile;
 use crate::frame::{Frame, LatchWait, Tear, earlier};
 use crate::guard::PageWriteGuard;
 use crate::load::fault_of;
 use crate::page_key::PageKey;
 use crate::pool::{Pool, PoolCore};
-use crate::registry::{Purpose, WritePages, Written};
+use crate::registry::{Purpose, WritePages, WriteTotals};
 use crate::stats::{Counters, WriteStats, count};
 use crate::write_ahead::Durability;
 use crate::{Error, PageFault};
@@ -46,8 +46,12 @@ pub(crate) const GATHER_PAGES: usize = 128;
 /// with the transfer.
 const GROUP_PAGES: usize = 1024;
 /// Pages written by a thread while another one gathers.
-const RUN_BESIDE: usize = 4;
-/// Buffers kept for the next write.
+const CONCURRENT_RUN_PAGES: usize = 4;
+const _: () = assert!(
+    GROUP_PAGES.is_multiple_of(GATHER_PAGES),
+    "a group of copies is a number of whole writes"
+);
+/// Buffers that stay for the next write.
 const SPARE_BUFFERS: usize = 4;
 
 /// Copies of pages being written.
@@ -156,9 +160,9 @@ impl PoolCore {
 
     /// Writes those of these pages that are dirty, group by group; without waiting, only those that
     /// are not latched.
-    fn write_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<Written, Error> {
+    fn write_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<WriteTotals, Error> {
         let _writer = self.begin_writing();
-        let mut written = Written::default();
+        let mut written = WriteTotals::default();
         let mut rest = pages;
         let mut group_room = self.group_room();
         while !rest.is_empty() {
@@ -198,7 +202,7 @@ impl PoolCore {
     }
 
     /// Writes the copies of a group: to the double-write area, then in place.
-    fn write_group(&self, group: &mut [Batch<'_>]) -> Result<Written, Error> {
+    fn write_group(&self, group: &mut [Batch<'_>]) -> Result<WriteTotals, Error> {
         let _under_way = self.memory.writing.begin();
         let transferred = self.transfer(group);
         if let Err(error) = &transferred
@@ -208,7 +212,7 @@ impl PoolCore {
             self.shared.go_offline(file, error);
         }
         let held = transferred?;
-        let mut written = Written::default();
+        let mut written = WriteTotals::default();
         for batch in group {
             written.add(batch.end());
         }
@@ -216,7 +220,7 @@ impl PoolCore {
         Ok(written)
     }
 
-    fn transfer(&self, group: &[Batch<'_>]) -> Result<Held<'_>, Error> {
+    fn transfer(&self, group: &[Batch<'_>]) -> Result<HeldSegments<'_>, Error> {
         self.refuse_offline()?;
         let newest = group.iter().map(|batch| batch.newest).max().unwrap_or(Lsn::ZERO);
         self.flush_log(newest)?;
@@ -229,13 +233,17 @@ impl PoolCore {
     }
 
     /// Makes copies durable, where pages are written twice.
-    fn protect(&self, copies: &[PageCopy<'_>], log_durable: Lsn) -> Result<Held<'_>, Error> {
+    fn protect(
+        &self,
+        copies: &[PageCopy<'_>],
+        log_durable: Lsn,
+    ) -> Result<HeldSegments<'_>, Error> {
         match &self.double_write {
             Some(area) if !copies.is_empty() => {
                 match area.protect(copies, log_durable, &|| self.sync_files().map(drop)) {
                     Err(error) if error.is_full() => {
                         self.note_unprotected(true);
-                        Ok(Held::none())
+                        Ok(HeldSegments::none())
                     }
                     held => {
                         self.note_unprotected(false);
@@ -243,7 +251,7 @@ impl PoolCore {
                     }
                 }
             }
-            _ => Ok(Held::none()),
+            _ => Ok(HeldSegments::none()),
         }
     }
 
@@ -350,13 +358,16 @@ impl PoolCore {
 }
 
 impl WritePages for PoolCore {
-    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<Written, Error> {
+    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<WriteTotals, Error> {
         self.refuse_offline()?;
         let room = self.batch_room();
         // One gathers for all: several would fix all frames of a small pool.
         let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.memory.gathering));
-        let run =
-            if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
+        let run = if turn.is_some() || self.double_write.is_none() {
+            room
+        } else {
+            room.min(CONCURRENT_RUN_PAGES)
+        };
         let mut pages = self.dirty_run(page, run);
         if turn.is_some() {
             pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
@@ -451,9 +462,9 @@ impl<'a> Batch<'a> {
     }
 
     /// The copies are in place.
-    fn end(&mut self) -> Written {
+    fn end(&mut self) -> WriteTotals {
         let writes = runs_of(&self.pages, &self.buffer).len() as u64;
-        let written = Written { pages: self.frames.len() as u64, writes };
+        let written = WriteTotals { pages: self.frames.len() as u64, writes };
         // The file's account first: a change is in one of the two at every moment.
         self.file.note_writes(written.writes, self.first);
         self.frames.drain(..).for_each(|frame| frame.end_write());
@@ -597,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_written_run_by_run_each_at_its_place() {
+    fn copies_are_written_run_by_run_each_at_its_offset() {
         let mut buffer = vec![0; 6 * PAGE_BYTES];
         buffer.chunks_mut(PAGE_BYTES).zip(1_u8..).for_each(|(copy, number)| copy.fill(number));
         let runs = runs_of(&[7, 8, 3, 20, 21], &buffer);

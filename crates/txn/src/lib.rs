@@ -10,4 +10,4 @@ mod transaction;
 pub use error::Error;
 pub use manager::{Active, Manager, PageChanges};
 pub use time::log_time;
-pub use transaction::{Kind, Link, Transaction};
+pub use transaction::{RecordOwner, Transaction, TransactionKind};

@@ -25,7 +25,7 @@ use extentdb_wal::Log;
 
 use crate::error::Error;
 use crate::time::log_time;
-use crate::transaction::{Kind, Transaction};
+use crate::transaction::{Transaction, TransactionKind};
 
 /// Begins transactions and keeps the table of the active ones.
 pub struct Manager {
@@ -66,9 +66,9 @@ impl Progress {
 /// An active transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Active {
-    /// The transaction.
+    /// Id of the transaction.
     pub xact: XactId,
-    /// Its BEGIN_XACT.
+    /// LSN of its BEGIN_XACT record.
     pub begin: Lsn,
     /// Its newest record.
     pub last: Lsn,
@@ -86,7 +86,7 @@ impl Manager {
         }
     }
 
-    /// The log.
+    /// Log that transactions write to.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
     }
@@ -110,7 +110,7 @@ impl Manager {
     }
 
     /// A new transaction. Nothing is logged before its first change.
-    pub fn begin(self: &Arc<Self>, kind: Kind, name: &str) -> Transaction {
+    pub fn begin(self: &Arc<Self>, kind: TransactionKind, name: &str) -> Transaction {
         let mut state = lock(&self.state);
         let id = id_of(state.next);
         state.next += 1;

@@ -13,7 +13,7 @@ use extentdb_buffer::{
     BufferMemory, Durability as PageDurability, Pool, PoolOptions, WriteAhead, WriteAheadError,
 };
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
-use extentdb_io::{Disk, DiskFile, Durability, Error, Fill, MemDisk, Op};
+use extentdb_io::{Disk, DiskFile, Durability, Error, FileOp, Fill, MemDisk};
 use extentdb_telemetry::Recorder;
 
 pub const FILE: FileId = FileId(1);
@@ -144,7 +144,7 @@ fn due(counter: &AtomicU64) -> bool {
 }
 
 impl WatchedFile {
-    fn refuse(&self, op: Op, offset: u64, bytes: usize) -> Error {
+    fn refuse(&self, op: FileOp, offset: u64, bytes: usize) -> Error {
         let source = std::io::Error::other("as the test wished");
         Error::Transfer { op, path: self.path().to_path_buf(), offset, bytes, source }
     }
@@ -170,7 +170,7 @@ impl DiskFile for WatchedFile {
         self.reads.lock().unwrap().push(((offset / 8192) as u32, buf.len() / 8192));
         Self::call(&self.on_read);
         if due(&self.fail_reads) {
-            return Err(self.refuse(Op::Read, offset, buf.len()));
+            return Err(self.refuse(FileOp::Read, offset, buf.len()));
         }
         let read = self.inner.read_at(offset, buf)?;
         if due(&self.garble_reads) {
@@ -207,7 +207,7 @@ impl DiskFile for WatchedFile {
         self.writes.lock().unwrap().push((first, pages.len()));
         Self::call(&self.on_write);
         if due(&self.fail_writes) {
-            return Err(self.refuse(Op::Write, offset, bytes.len()));
+            return Err(self.refuse(FileOp::Write, offset, bytes.len()));
         }
         self.inner.write_at(offset, parts, durability)
     }
@@ -215,7 +215,7 @@ impl DiskFile for WatchedFile {
     fn sync(&self) -> Result<(), Error> {
         self.syncs.fetch_add(1, Ordering::SeqCst);
         if due(&self.fail_syncs) {
-            return Err(self.refuse(Op::Sync, 0, 0));
+            return Err(self.refuse(FileOp::Sync, 0, 0));
         }
         self.inner.sync()
     }

@@ -27,7 +27,7 @@ pub(crate) const NEXT_ATTEMPT: u64 = 1250;
 
 /// All that one owner holds.
 #[derive(Default, Debug)]
-pub(crate) struct Held {
+pub(crate) struct OwnerLocks {
     pub(crate) resources: HashMap<Resource, Option<ObjectId>, FastHash>,
     tables: HashMap<ObjectId, FineLocks, FastHash>,
 }
@@ -42,7 +42,7 @@ struct FineLocks {
     escalated: Option<LockMode>,
 }
 
-impl Held {
+impl OwnerLocks {
     /// Does a lock on the table already give what is asked for on a part of it?
     pub(crate) fn is_covered(
         &self,

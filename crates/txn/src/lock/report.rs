@@ -6,9 +6,9 @@
 //! node n   Z waits for a lock ── that A …                                  victim: one of A … Z
 //! ```
 //!
-//! A report has the facts that the lock manager knows; names and sessions come from [`Names`]. The
-//! texts leave out addresses and counters that only SQL Server has. Where it prints the address of
-//! a structure to identify a transaction across lines, the id of the transaction is printed.
+//! A report has the facts that the lock manager knows; names and sessions come from [`LockNames`].
+//! The texts leave out addresses and counters that only SQL Server has. Where it prints the address
+//! of a structure to identify a transaction across lines, the id of the transaction is printed.
 
 mod graph;
 mod list;
@@ -28,7 +28,7 @@ pub struct DeadlockReport {
     /// What each member of the cycle waited for. The blocker of a node is who waits in the next
     /// one, that of the last node who waits in the first: the owner whose wait closed the cycle.
     pub nodes: Vec<DeadlockNode>,
-    /// The victim.
+    /// Transaction that has to roll back.
     pub victim: XactId,
 }
 
@@ -67,7 +67,7 @@ pub trait DeadlockObserver: Send + Sync + fmt::Debug {
 }
 
 /// Names of owners and resources, which the lock manager does not know.
-pub trait Names {
+pub trait LockNames {
     /// The id of the database.
     fn database(&self) -> Option<u16> {
         None
@@ -99,20 +99,20 @@ pub trait Names {
     }
 }
 
-/// Knows nothing.
+/// No names: reports show numbers only.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoNames;
 
-impl Names for NoNames {}
+impl LockNames for NoNames {}
 
 impl DeadlockReport {
     /// What trace flag 1204 writes to the error log, line by line: the cycle node by node.
-    pub fn graph(&self, names: &dyn Names) -> Vec<String> {
+    pub fn graph(&self, names: &dyn LockNames) -> Vec<String> {
         graph::lines(self, names)
     }
 
     /// What trace flag 1222 writes to the error log, line by line: processes, then resources.
-    pub fn list(&self, names: &dyn Names) -> Vec<String> {
+    pub fn list(&self, names: &dyn LockNames) -> Vec<String> {
         list::lines(self, names)
     }
 
@@ -130,7 +130,7 @@ fn number(owner: XactId) -> u64 {
 /// A resource as `wait_resource` of a request shows it: kind, database, and what it is there.
 fn resource_text(resource: Resource, database: Option<u16>) -> String {
     let database = database.map(|id| id.to_string());
-    let place = match resource {
+    let location = match resource {
         Resource::Database => None,
         Resource::Metadata { class, id } => Some(format!("{class}:{id}")),
         // The zero is the lock partition.
@@ -142,7 +142,7 @@ fn resource_text(resource: Resource, database: Option<u16>) -> String {
         Resource::Rid(rid) => Some(format!("{}:{}", page_text(rid.page), rid.slot)),
         Resource::Key(index, hash) => Some(format!("{index} ({:012x})", hash & 0xffff_ffff_ffff)),
     };
-    let parts: Vec<String> = database.into_iter().chain(place).collect();
+    let parts: Vec<String> = database.into_iter().chain(location).collect();
     format!("{}: {}", resource.type_name(), parts.join(":"))
 }
 

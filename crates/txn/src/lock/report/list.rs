@@ -20,12 +20,12 @@
 use extentdb_base::{HobtId, PageId, XactId};
 
 use super::{
-    DeadlockNode, DeadlockReport, Line, LockStatus, Names, ObjectId, Resource, number,
+    DeadlockNode, DeadlockReport, Line, LockNames, LockStatus, ObjectId, Resource, number,
     resource_text,
 };
 use crate::lock::Timeout;
 
-pub(super) fn lines(report: &DeadlockReport, names: &dyn Names) -> Vec<String> {
+pub(super) fn lines(report: &DeadlockReport, names: &dyn LockNames) -> Vec<String> {
     let mut lines = vec![
         "deadlock-list".to_owned(),
         format!(" deadlock victim={}", process(report.victim)),
@@ -66,7 +66,7 @@ fn kind(status: LockStatus) -> Option<&'static str> {
     }
 }
 
-fn process_line(node: &DeadlockNode, names: &dyn Names) -> String {
+fn process_line(node: &DeadlockNode, names: &dyn LockNames) -> String {
     let request = &node.request;
     let owner = request.owner;
     let database = names.database();
@@ -94,10 +94,10 @@ fn timeout_ms(timeout: Timeout) -> u32 {
     }
 }
 
-fn resource_line(node: &DeadlockNode, at: usize, names: &dyn Names) -> String {
+fn resource_line(node: &DeadlockNode, at: usize, names: &dyn LockNames) -> String {
     let resource = node.request.resource;
     let table = node.request.table;
-    let rowset = |names: &dyn Names| names.rowset(resource);
+    let rowset = |names: &dyn LockNames| names.rowset(resource);
     match resource {
         Resource::Key(index, _) => Element::new("keylock")
             .rowset(index)
@@ -166,15 +166,15 @@ impl Element {
         self.with("subresource=", "FULL")
     }
 
-    fn database(self, names: &dyn Names) -> Element {
+    fn database(self, names: &dyn LockNames) -> Element {
         Element(self.0.with_some("dbid=", names.database()))
     }
 
-    fn table(self, table: Option<ObjectId>, names: &dyn Names) -> Element {
+    fn table(self, table: Option<ObjectId>, names: &dyn LockNames) -> Element {
         Element(self.0.with_some("objectname=", table.and_then(|table| names.table(table))))
     }
 
-    fn index(self, rowset: HobtId, names: &dyn Names) -> Element {
+    fn index(self, rowset: HobtId, names: &dyn LockNames) -> Element {
         Element(self.0.with_some("indexname=", names.index(rowset)))
     }
 
