@@ -108,8 +108,8 @@ impl BufferMemory {
     pub(crate) fn write_visiting(&self, key: PageKey, purpose: Purpose) -> WriteTotals {
         let visit = self.registry.visit(key.database());
         let Some(owner) = visit.as_ref().and_then(|visit| visit.owner()) else {
-            // Its frames are free in an instant.
-            thread::yield_now();
+            // Its frames are free when that is done.
+            self.registry.wait_while_closed(key.database());
             return WriteTotals::default();
         };
         owner.write_around(key.page(), purpose).unwrap_or_default()

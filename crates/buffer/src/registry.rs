@@ -14,11 +14,16 @@
 //! - After `close` no visit of the database begins, and none is under way: no file and no log of it
 //!   is used by others, nor kept open.
 
+use std::time::Duration;
+
 use extentdb_base::PageId;
-use extentdb_base::sync::{Arc, Condvar, Mutex, Weak, lock, wait};
+use extentdb_base::sync::{Arc, Condvar, Mutex, Weak, lock, wait, wait_at_most};
 
 use crate::Error;
 use crate::page_key::{DATABASES_MAX, DatabaseNumber};
+
+/// The end of a visit may take longer: then the evictor looks for another frame meanwhile.
+const WAIT_MAX: Duration = Duration::from_millis(20);
 
 /// A database as an evictor sees it.
 pub(crate) trait WritePages: Send + Sync {
@@ -47,8 +52,8 @@ pub(crate) struct WriteTotals {
 #[derive(Default)]
 pub(crate) struct Registry {
     slots: Mutex<Vec<Slot>>,
-    /// The last visit of a closed slot has ended.
-    left: Condvar,
+    /// The last visit of a closed slot has ended, or a slot is closed no more.
+    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -92,6 +97,7 @@ impl Registry {
         if let Some(Slot::Taken { owner, .. }) = slot(&mut lock(&self.slots), number) {
             *owner = Some(opened);
         }
+        self.changed.notify_all();
     }
 
     /// Admits no more visits, and waits until those under way have ended.
@@ -102,7 +108,7 @@ impl Registry {
             if *visits == 0 {
                 return;
             }
-            slots = wait(&self.left, slots);
+            slots = wait(&self.changed, slots);
         }
     }
 
@@ -111,6 +117,7 @@ impl Registry {
         if let Some(slot) = slot(&mut lock(&self.slots), number) {
             *slot = Slot::Free;
         }
+        self.changed.notify_all();
     }
 
     /// Begins a visit; none when the slot is free or closed.
@@ -122,6 +129,14 @@ impl Registry {
         let owner = owner.upgrade()?;
         *visits += 1;
         Some(Visit { registry: self, number, owner: Some(owner) })
+    }
+
+    /// Waits for an instant while the slot is closed: the pages of the database leave the memory.
+    pub(crate) fn wait_while_closed(&self, number: DatabaseNumber) {
+        let slots = lock(&self.slots);
+        drop(wait_at_most(&self.changed, slots, WAIT_MAX, |slots| {
+            matches!(slot(slots, number), Some(Slot::Taken { owner: None, .. }))
+        }));
     }
 
     /// Databases that use the memory.
@@ -148,7 +163,7 @@ impl Drop for Visit<'_> {
         let Some(Slot::Taken { owner, visits }) = slot(&mut slots, self.number) else { return };
         *visits -= 1;
         if owner.is_none() && *visits == 0 {
-            self.registry.left.notify_all();
+            self.registry.changed.notify_all();
         }
     }
 }
