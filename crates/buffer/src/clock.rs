@@ -3,11 +3,17 @@
 //!
 //! ```text
 //!   hand ──▶ fixed, on the free list  pass
+//!            page of a dropped pool   the frame is free
 //!            used since the last turn clear the bit, pass
 //!            clean                    removed from the table, and the frame is free
 //!            dirty                    remembered; when no clean one comes soon: written with its
 //!                                     neighbours, then as above
+//!            dirty and offline        pass
 //! ```
+//!
+//! The hand takes frames of all databases. A dirty page is written by its own database: its log,
+//! double-write area and files. When that fails, that database is offline, and its dirty frames are
+//! passed from then on; only a request of the same database fails.
 //!
 //! A frame is removed from the table under the lock of its shard, after these were checked under
 //! it: the table has it, it is not fixed, DT was acquired without waiting, it has no changes. Each
@@ -17,9 +23,12 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock, thread};
 
 use crate::Error;
+use crate::buffer_memory::BufferMemory;
 use crate::frame::Frame;
 use crate::latch::LatchMode;
-use crate::pool::Pool;
+use crate::page_key::PageKey;
+use crate::pool::PoolCore;
+use crate::registry::{Purpose, WritePages, WriteTotals};
 use crate::stats::count;
 
 /// Frames looked at for a clean one after a dirty one was seen.
@@ -41,9 +50,27 @@ pub(crate) enum Victim {
     Nothing,
 }
 
-impl Pool {
-    /// An empty frame that is on no list, for the caller. Writes a dirty page if necessary.
-    pub(crate) fn take_frame(&self) -> Result<usize, Error> {
+impl PoolCore {
+    /// Writes the page of a dirty frame, whatever its database is.
+    ///
+    /// # Errors
+    /// A page of this database could not be written.
+    pub(crate) fn write_victim(
+        &self,
+        key: PageKey,
+        purpose: Purpose,
+    ) -> Result<WriteTotals, Error> {
+        if key.database() == self.number {
+            return self.write_around(key.page(), purpose);
+        }
+        Ok(self.memory.write_visiting(key, purpose))
+    }
+}
+
+impl BufferMemory {
+    /// An empty frame that is on no list, for a page of `requester`. Writes a dirty page of any
+    /// database if necessary.
+    pub(crate) fn take_frame(&self, requester: &PoolCore) -> Result<usize, Error> {
         if let Some(index) = lock(&self.free).pop() {
             return Ok(index);
         }
@@ -54,7 +81,7 @@ impl Pool {
             match self.find_victim() {
                 Victim::Frame(index) => return Ok(index),
                 Victim::Dirty(index) => {
-                    self.write_around(index)?;
+                    requester.write_victim(self.frames[index].key(), Purpose::Eviction)?;
                     if self.evict(index) {
                         return Ok(index);
                     }
@@ -71,7 +98,21 @@ impl Pool {
                 return Ok(index);
             }
         }
+        requester.refuse_offline()?;
         Err(Error::NoFrame { frames: self.frames.len() })
+    }
+
+    /// Writes a page, and others with it, as a visit to its database. Nothing is written when the
+    /// database is about to leave the memory, nor when it fails: it is offline then, which its own
+    /// outage reports.
+    pub(crate) fn write_visiting(&self, key: PageKey, purpose: Purpose) -> WriteTotals {
+        let visit = self.registry.visit(key.database());
+        let Some(owner) = visit.as_ref().and_then(|visit| visit.owner()) else {
+            // Its frames are free when that is done.
+            self.registry.wait_while_closed(key.database());
+            return WriteTotals::default();
+        };
+        owner.write_around(key.page(), purpose).unwrap_or_default()
     }
 
     /// The frames in the order in which the hand will pass them.
@@ -89,11 +130,15 @@ impl Pool {
             left -= 1;
             let index = self.advance();
             let frame = &self.frames[index];
-            if frame.page().is_none() || Frame::is_fixed(frame) || frame.take_chance() {
+            let key = frame.key();
+            if key == PageKey::ORPHAN && Frame::reclaim(frame) {
+                return Victim::Frame(index);
+            }
+            if key.is_none() || Frame::is_fixed(frame) || frame.take_chance() {
                 continue;
             }
             if frame.is_dirty() {
-                if dirty.is_none() {
+                if dirty.is_none() && frame.is_writable() {
                     dirty = Some(index);
                     left = left.min(CLEAN_SEARCH);
                 }
@@ -107,18 +152,18 @@ impl Pool {
     /// Evicts the page of a frame, if it is neither in use nor dirty.
     pub(crate) fn evict(&self, index: usize) -> bool {
         let frame: &Arc<Frame> = &self.frames[index];
-        let page = frame.page();
-        if page.is_none() {
+        let key = frame.key();
+        if key.is_none() {
             return false;
         }
-        let mut shard = self.table.shard(page);
-        let is_idle = shard.frame(page) == Some(index) && !Frame::is_fixed(frame);
+        let mut shard = self.table.shard(key);
+        let is_idle = shard.frame(key) == Some(index) && !Frame::is_fixed(frame);
         if !is_idle || !frame.latch.try_acquire(LatchMode::Dt) {
             return false;
         }
         let is_clean = !frame.is_dirty();
         if is_clean {
-            shard.remove(page);
+            shard.remove(key);
             drop(shard);
             frame.vacate();
             count(&self.counters.evictions, 1);
@@ -131,7 +176,7 @@ impl Pool {
     fn advance(&self) -> usize {
         let at = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len();
         if at == 0 {
-            self.counters.note_turn(self.shared.accounts.clock.monotonic());
+            self.counters.note_turn(self.accounts.clock.monotonic());
         }
         at
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! latch        protects the bytes
-//! page         which page it holds; changes only while the frame is not fixed
+//! page         which page of which database it holds; changes only while the frame is not fixed
 //! present      the bytes are the page's: read and verified, or created
 //! in_io        the bytes are on their way from the file
 //! referenced   used since the clock's hand passed
@@ -21,7 +21,7 @@
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Condvar, Mutex, lock, wait};
-use extentdb_base::{FileId, Lsn, OfflineCause, Outage, PageId};
+use extentdb_base::{FileId, Lsn, OfflineCause, Outage};
 use extentdb_format::page::{PageBytes, PageHeader};
 use extentdb_telemetry::EventSink;
 
@@ -29,15 +29,18 @@ use crate::PageFault;
 use crate::guard::Fixed;
 use crate::latch::{Latch, LatchMode, WaitAccounts};
 use crate::memory::{PageMemory, SLAB_PAGES, Slab};
+use crate::page_key::PageKey;
 use crate::suspect::Suspects;
+use crate::write_ahead::Durability;
 
-/// What all frames of a pool share.
+/// What the frames with pages of one database share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) accounts: WaitAccounts,
     pub(crate) events: Arc<dyn EventSink>,
     /// Once it has begun, nothing is changed or written any more.
     pub(crate) outage: Outage,
+    pub(crate) durability: Durability,
     /// Frames with changes that are not written.
     pub(crate) dirty_count: AtomicU64,
     /// Pages that could not be read.
@@ -57,12 +60,17 @@ pub(crate) struct Frame {
     /// A write of this page ended.
     written: Condvar,
     pub(crate) memory: PageMemory,
-    pub(crate) shared: Arc<Shared>,
+    /// Those of all frames, whatever their database is.
+    accounts: Arc<WaitAccounts>,
 }
 
 /// What is newer in memory than on the file. `Lsn::ZERO` stands for "no logged change".
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Changes {
+    /// The database of the page, or of the last one. Here, under the mutex that every change takes,
+    /// and kept when the frame is emptied: neither a hit nor a miss after a page of the same
+    /// database touches a reference count that other frames share.
+    owner: Option<Arc<Shared>>,
     /// Changed since the last copy was taken.
     changed: bool,
     /// The first logged of these changes.
@@ -131,15 +139,15 @@ impl Shared {
 
 impl Frame {
     /// `count` frames that hold nothing.
-    pub(crate) fn allocate(count: usize, shared: &Arc<Shared>) -> Box<[Arc<Frame>]> {
+    pub(crate) fn allocate(count: usize, accounts: &Arc<WaitAccounts>) -> Box<[Arc<Frame>]> {
         let slabs = (0..count).step_by(SLAB_PAGES).flat_map(|first| Slab::pages(count - first));
-        slabs.map(|memory| Arc::new(Frame::new(memory, Arc::clone(shared)))).collect()
+        slabs.map(|memory| Arc::new(Frame::new(memory, Arc::clone(accounts)))).collect()
     }
 
-    fn new(memory: PageMemory, shared: Arc<Shared>) -> Frame {
+    fn new(memory: PageMemory, accounts: Arc<WaitAccounts>) -> Frame {
         Frame {
             latch: Latch::new(),
-            page: AtomicU64::new(0),
+            page: AtomicU64::new(PageKey::NONE.packed()),
             present: AtomicBool::new(false),
             in_io: AtomicBool::new(false),
             referenced: AtomicBool::new(false),
@@ -147,14 +155,13 @@ impl Frame {
             changes: Mutex::new(Changes::default()),
             written: Condvar::new(),
             memory,
-            shared,
+            accounts,
         }
     }
 
-    /// The page held here; `PageId::NONE` when none.
-    pub(crate) fn page(&self) -> PageId {
-        let packed = self.page.load(Ordering::Acquire);
-        PageId::new((packed >> 32) as u16, packed as u32)
+    /// The page held here; `PageKey::NONE` when none.
+    pub(crate) fn key(&self) -> PageKey {
+        PageKey::of_packed(self.page.load(Ordering::Acquire))
     }
 
     /// Is it fixed? Final only under the lock of the page's shard.
@@ -166,27 +173,74 @@ impl Frame {
     }
 
     pub(crate) fn acquire(&self, mode: LatchMode) {
-        self.latch.acquire(mode, &self.shared.accounts, || self.in_io.load(Ordering::Acquire));
+        self.latch.acquire(mode, &self.accounts, || self.in_io.load(Ordering::Acquire));
     }
 
     pub(crate) fn release(&self, mode: LatchMode) {
-        self.latch.release(mode, &self.shared.accounts);
+        self.latch.release(mode, &self.accounts);
     }
 
-    /// Prepares for reading `page`. The frame is in no table, and EX is held.
-    pub(crate) fn assign(&self, page: PageId) {
+    /// From EX or UP to SH without letting others change the page between.
+    pub(crate) fn downgrade(&self, from: LatchMode) {
+        self.latch.downgrade(from, &self.accounts);
+    }
+
+    /// Prepares for reading the page `key` of `owner`. The frame is in no table, and EX is held.
+    pub(crate) fn assign(&self, key: PageKey, owner: &Arc<Shared>) {
         self.present.store(false, Ordering::Release);
         self.in_io.store(true, Ordering::Release);
-        self.page.store(u64::from(page.file.0) << 32 | u64::from(page.page), Ordering::Release);
-        *lock(&self.changes) = Changes::default();
+        self.page.store(key.packed(), Ordering::Release);
+        let mut changes = lock(&self.changes);
+        let before = changes.owner.take().filter(|before| Arc::ptr_eq(before, owner));
+        let owner = before.unwrap_or_else(|| Arc::clone(owner));
+        *changes = Changes { owner: Some(owner), ..Changes::default() };
     }
 
     /// Empties the frame. DT is held, or the frame is in no table.
     pub(crate) fn vacate(&self) {
-        self.page.store(0, Ordering::Release);
+        self.page.store(PageKey::NONE.packed(), Ordering::Release);
         self.present.store(false, Ordering::Release);
         self.in_io.store(false, Ordering::Release);
         self.referenced.store(false, Ordering::Relaxed);
+    }
+
+    /// The database of the page has left the memory, and guards still have the frame fixed. It is
+    /// in no table.
+    pub(crate) fn set_orphan(&self) {
+        self.page.store(PageKey::ORPHAN.packed(), Ordering::Release);
+    }
+
+    /// Forgets that its last page was one of `owner`, which has left the memory.
+    pub(crate) fn forget_owner(&self, owner: &Arc<Shared>) {
+        let mut changes = lock(&self.changes);
+        if changes.is_of(owner) && self.key() != PageKey::ORPHAN {
+            changes.owner = None;
+        }
+    }
+
+    /// Empties an orphan that is not fixed any more, for the caller alone.
+    pub(crate) fn reclaim(frame: &Arc<Frame>) -> bool {
+        let orphan = PageKey::ORPHAN.packed();
+        let none = PageKey::NONE.packed();
+        let is_claimed = !Frame::is_fixed(frame)
+            && frame
+                .page
+                .compare_exchange(orphan, none, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
+        if !is_claimed {
+            return false;
+        }
+        // It may have been reclaimed, used and orphaned again between look and claim. From here on
+        // nobody else claims it, and nothing fixes an orphan again.
+        if Frame::is_fixed(frame) {
+            frame.set_orphan();
+            return false;
+        }
+        frame.forget_changes();
+        let owner = lock(&frame.changes).owner.take();
+        drop(owner);
+        frame.vacate();
+        true
     }
 
     /// The bytes are those of the page, read with `lsn`. EX is held.
@@ -235,10 +289,27 @@ impl Frame {
         lock(&self.changes).changed
     }
 
+    /// May its changes be written? Not after the outage of its database has begun.
+    pub(crate) fn is_writable(&self) -> bool {
+        lock(&self.changes).owner.as_ref().is_some_and(|owner| !owner.outage.has_begun())
+    }
+
+    /// Takes the database of the page offline.
+    pub(crate) fn begin_outage(&self, cause: OfflineCause) {
+        let owner = lock(&self.changes).owner.clone();
+        if let Some(owner) = owner {
+            owner.outage.begin(cause);
+        }
+    }
+
     /// Announces that the page was formatted by the record at `lsn`. EX is held.
     pub(crate) fn set_formatted(&self, lsn: Lsn) {
-        lock(&self.changes).formatted = true;
-        self.shared.suspects.clear(self.page());
+        let mut changes = lock(&self.changes);
+        changes.formatted = true;
+        if let Some(owner) = &changes.owner {
+            owner.suspects.clear(self.key().page());
+        }
+        drop(changes);
         self.set_dirty(lsn);
     }
 
@@ -254,12 +325,16 @@ impl Frame {
         self.count_dirty(&changes);
     }
 
-    /// The first logged change that is not on the file, or not known to be.
-    pub(crate) fn oldest_change(&self) -> Lsn {
+    /// The first logged change of `owner` that is not on the file, or not known to be. Zero when
+    /// the page is another database's.
+    pub(crate) fn oldest_change(&self, owner: &Arc<Shared>) -> Lsn {
         if !self.is_dirty() {
             return Lsn::ZERO;
         }
         let changes = lock(&self.changes);
+        if !changes.is_of(owner) {
+            return Lsn::ZERO;
+        }
         let first = if changes.changed { changes.first } else { Lsn::ZERO };
         earlier(first, changes.in_flight.map_or(Lsn::ZERO, |copy| copy.first))
     }
@@ -292,7 +367,7 @@ impl Frame {
             }
             let header = PageHeader::of(fixed.bytes());
             let announced = changes.newest.max(changes.arrived_with);
-            if header.lsn() > announced {
+            if header.lsn() > announced && changes.is_logged() {
                 return Err(PageFault::AheadOfLog { lsn: header.lsn(), announced });
             }
             let first = changes.first;
@@ -350,7 +425,7 @@ impl Frame {
     /// Forgets all changes. Nobody has the frame fixed.
     pub(crate) fn forget_changes(&self) {
         let mut changes = lock(&self.changes);
-        *changes = Changes::default();
+        *changes = Changes { owner: changes.owner.take(), ..Changes::default() };
         self.count_dirty(&changes);
     }
 
@@ -361,11 +436,23 @@ impl Frame {
             return;
         }
         self.dirty.store(dirty, Ordering::Release);
+        let Some(owner) = &changes.owner else { return };
         if dirty {
-            self.shared.dirty_count.fetch_add(1, Ordering::AcqRel);
+            owner.dirty_count.fetch_add(1, Ordering::AcqRel);
         } else {
-            self.shared.dirty_count.fetch_sub(1, Ordering::AcqRel);
+            owner.dirty_count.fetch_sub(1, Ordering::AcqRel);
         }
+    }
+}
+
+impl Changes {
+    fn is_of(&self, owner: &Arc<Shared>) -> bool {
+        self.owner.as_ref().is_some_and(|found| Arc::ptr_eq(found, owner))
+    }
+
+    /// Does the log come before the page?
+    fn is_logged(&self) -> bool {
+        self.owner.as_ref().is_none_or(|owner| owner.durability == Durability::Logged)
     }
 }
 

@@ -102,7 +102,7 @@ impl Fixed {
     /// From EX to SH without letting others change the page between.
     pub(crate) fn downgrade(mut self) -> Fixed {
         self.settle();
-        self.frame.latch.downgrade(self.mode, &self.frame.shared.accounts);
+        self.frame.downgrade(self.mode);
         self.mode = LatchMode::Sh;
         self
     }
@@ -114,7 +114,7 @@ impl Fixed {
         }
         if std::mem::take(&mut self.touched) && thread::panicking() {
             let cause = "a thread panicked in the middle of a change of a page";
-            self.frame.shared.outage.begin(OfflineCause::text(None, cause));
+            self.frame.begin_outage(OfflineCause::text(None, cause));
         }
     }
 }

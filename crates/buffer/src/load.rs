@@ -16,7 +16,7 @@ use extentdb_telemetry::Event;
 
 use crate::file::PoolFile;
 use crate::guard::Fixed;
-use crate::pool::Pool;
+use crate::pool::{Pool, PoolCore};
 use crate::stats::count;
 use crate::{Error, PageFault};
 
@@ -30,22 +30,40 @@ impl Pool {
     /// bytes, for the next one to try.
     pub(crate) fn load(&self, mut fixed: Fixed, page: PageId) -> Result<Fixed, Error> {
         let outcome = self
+            .core
             .refuse_beyond_end(page)
-            .and_then(|file| self.read_page(&file, page, fixed.bytes_mut()));
+            .and_then(|file| self.core.read_page(&file, page, fixed.bytes_mut()));
         match outcome {
             Ok(()) => {
                 fixed.frame().set_present(PageHeader::of(fixed.bytes()).lsn());
-                self.shared.suspects.clear(page);
+                self.core.shared.suspects.clear(page);
                 Ok(fixed)
             }
             Err(error) => {
                 fixed.frame().set_absent();
-                self.note_suspect(&error);
+                self.core.note_suspect(&error);
                 Err(error)
             }
         }
     }
 
+    /// Is the page not in memory, and nothing but zeros in its file? So is one that was allocated
+    /// and never written.
+    ///
+    /// # Errors
+    /// The disk refuses, or the file ends before.
+    pub fn is_blank(&self, page: PageId) -> Result<bool, Error> {
+        if self.lookup(page).is_some() {
+            return Ok(false);
+        }
+        let file = self.core.refuse_beyond_end(page)?;
+        let mut bytes = PageBuf::zeroed();
+        self.core.read_run(&file, page.page, &mut bytes[..])?;
+        Ok(bytes.iter().all(|byte| *byte == 0))
+    }
+}
+
+impl PoolCore {
     /// Keeps the page of an error in the list of suspects.
     fn note_suspect(&self, error: &Error) {
         if let Error::BadPage { page, fault } = error
@@ -74,21 +92,6 @@ impl Pool {
                 }
             }
         }
-    }
-
-    /// Is the page not in memory, and nothing but zeros in its file? So is one that was allocated
-    /// and never written.
-    ///
-    /// # Errors
-    /// The disk refuses, or the file ends before.
-    pub fn is_blank(&self, page: PageId) -> Result<bool, Error> {
-        if self.lookup(page).is_some() {
-            return Ok(false);
-        }
-        let file = self.refuse_beyond_end(page)?;
-        let mut bytes = PageBuf::zeroed();
-        self.read_run(&file, page.page, &mut bytes[..])?;
-        Ok(bytes.iter().all(|byte| *byte == 0))
     }
 
     /// Reads whole pages from `first` on into `bytes`, unverified.

@@ -1,4 +1,4 @@
-//! The pool: pages of files in a fixed number of frames.
+//! The pool: pages of the files of one database, in the frames of a memory.
 //!
 //! ```text
 //! read, write ──▶ page table ── hit ──▶ fix, latch ──▶ guard
@@ -9,53 +9,66 @@
 //!
 //! A hit takes one shard mutex, one `Arc` clone and one compare-and-swap; nothing that all pages
 //! share.
+//!
+//! ```text
+//! Pool      ──▶ PoolCore     files, log, double-write area, outage, counters: what writing needs
+//! BufferMemory ──weak──▲     so that threads of other databases can write its pages
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use extentdb_base::sync::{Arc, Mutex, RwLock, lock, read, write};
+use extentdb_base::sync::{Arc, RwLock, lock, read, write};
 use extentdb_base::{FileId, Lsn, Outage, PageId};
-use extentdb_io::{AlignedBuf, DiskFile};
+use extentdb_io::DiskFile;
 use extentdb_telemetry::{Event, EventSink, NoEvents, Waits};
 
+use crate::buffer_memory::{BufferMemory, InUse};
 use crate::double_write::DoubleWrite;
 use crate::file::PoolFile;
 use crate::frame::{Frame, Shared, earlier};
 use crate::guard::{Fixed, PageReadGuard, PageWriteGuard};
 use crate::latch::{LatchMode, WaitAccounts};
-use crate::page_table::PageTable;
+use crate::page_key::{DatabaseNumber, PageKey};
 use crate::stats::{Counters, total};
 use crate::suspect::Suspects;
-use crate::under_way::UnderWay;
-use crate::{Error, PageFault, PoolStats, SuspectPage, WriteAhead};
+use crate::write_ahead::{Durability, WriteAhead};
+use crate::{Error, PageFault, PoolStats, SuspectPage};
 
 /// How a pool is made.
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
-    /// Frames of 8 KiB, at least 4. The number never changes.
+    /// Frames of 8 KiB, at least 4. The number never changes. In a memory that exists: ignored.
     pub frames: usize,
-    /// Where waits are counted.
+    /// Where waits for latches are counted. In a memory that exists: ignored, it has its own.
     pub waits: Arc<Waits>,
     /// Observer of retries, long I/O and the end of durability.
     pub events: Arc<dyn EventSink>,
     /// Shared with the log: what takes one of them offline takes the other offline, too.
     pub outage: Outage,
     /// The double-write area: copies of pages before they are overwritten, so that torn pages can
-    /// be repaired. None: a page torn by a crash is lost (824).
+    /// be repaired. None: a page torn by a crash is lost (824). An ephemeral database uses none.
     pub double_write: Option<Arc<DoubleWrite>>,
+    /// Whether the pages outlive a restart.
+    pub durability: Durability,
 }
 
-/// Pages of files in memory. All methods may be called from all threads; see the crate for the
-/// rules of latching.
+/// Pages of the files of a database in memory. All methods may be called from all threads; see the
+/// crate for the rules of latching.
+///
+/// When it is dropped its pages are removed from memory without being written; that waits for
+/// threads of other databases which are writing one of them to free its frame. Guards may outlive
+/// it: they keep their frames.
 pub struct Pool {
-    pub(crate) frames: Box<[Arc<Frame>]>,
-    pub(crate) table: PageTable,
-    /// Frames that hold nothing.
-    pub(crate) free: Mutex<Vec<usize>>,
-    /// Where the clock looks next, modulo the number of frames.
-    pub(crate) hand: AtomicUsize,
+    pub(crate) core: Arc<PoolCore>,
+}
+
+/// What writing the pages of a database needs, by its own threads and by those of other databases.
+pub(crate) struct PoolCore {
+    pub(crate) memory: Arc<BufferMemory>,
+    pub(crate) number: DatabaseNumber,
     files: RwLock<BTreeMap<FileId, Arc<PoolFile>>>,
     pub(crate) log: Arc<dyn WriteAhead>,
     pub(crate) shared: Arc<Shared>,
@@ -64,12 +77,8 @@ pub struct Pool {
     pub(crate) double_write: Option<Arc<DoubleWrite>>,
     /// Was the last page written without a copy, because the disk was full?
     pub(crate) is_unprotected: AtomicBool,
-    /// Serializes gathering cold pages to free frames.
-    pub(crate) gathering: Mutex<()>,
-    /// Groups of pages being written.
-    pub(crate) writing: UnderWay,
-    /// Buffers of gathered writes and reads, kept for the next one.
-    pub(crate) buffers: Mutex<Vec<AlignedBuf>>,
+    /// Threads that copy or write pages.
+    pub(crate) writers: AtomicUsize,
 }
 
 /// A page's frame, fixed.
@@ -89,45 +98,65 @@ impl PoolOptions {
             events: Arc::new(NoEvents),
             outage: Outage::default(),
             double_write: None,
+            durability: Durability::Logged,
         }
     }
 }
 
 impl Pool {
-    /// An empty pool without files.
+    /// An empty pool without files, in a memory of its own.
     ///
     /// # Panics
     /// When the memory cannot be allocated.
     pub fn new(options: PoolOptions, log: Arc<dyn WriteAhead>, clock: Arc<dyn Clock>) -> Pool {
+        let waits = Arc::clone(&options.waits);
+        let memory = BufferMemory::new(options.frames, waits, Arc::clone(&clock));
+        Pool::in_memory(&memory, options, log, clock)
+    }
+
+    /// An empty pool without files, in a memory that it shares with others.
+    ///
+    /// # Panics
+    /// When 32,767 pools share it already.
+    pub fn in_memory(
+        memory: &Arc<BufferMemory>,
+        options: PoolOptions,
+        log: Arc<dyn WriteAhead>,
+        clock: Arc<dyn Clock>,
+    ) -> Pool {
         let events = Arc::clone(&options.events);
         options.outage.observe(move |cause| {
             events.event(&Event::Offline { file: cause.file, cause: cause.to_string() });
         });
-        let counters = Counters::default();
-        counters.start(clock.monotonic());
         let shared = Arc::new(Shared {
             accounts: WaitAccounts { waits: options.waits, clock },
             events: options.events,
             outage: options.outage,
+            durability: options.durability,
             dirty_count: AtomicU64::new(0),
             suspects: Suspects::default(),
         });
-        let frames = Frame::allocate(options.frames.max(4), &shared);
-        Pool {
-            free: Mutex::new((0..frames.len()).rev().collect()),
-            frames,
-            table: PageTable::new(),
-            hand: AtomicUsize::new(0),
+        let is_logged = options.durability == Durability::Logged;
+        let number = memory.registry.reserve();
+        let core = Arc::new(PoolCore {
+            memory: Arc::clone(memory),
+            number,
             files: RwLock::default(),
             log,
             shared,
-            counters,
-            double_write: options.double_write,
+            counters: Counters::default(),
+            double_write: options.double_write.filter(|_| is_logged),
             is_unprotected: AtomicBool::new(false),
-            gathering: Mutex::default(),
-            writing: UnderWay::default(),
-            buffers: Mutex::default(),
-        }
+            writers: AtomicUsize::new(0),
+        });
+        let weak = Arc::downgrade(&core);
+        memory.registry.open(number, weak);
+        Pool { core }
+    }
+
+    /// The memory, for further pools.
+    pub fn memory(&self) -> &Arc<BufferMemory> {
+        &self.core.memory
     }
 
     /// Serves pages of this file from now on.
@@ -135,13 +164,13 @@ impl Pool {
     /// # Panics
     /// When the pool has another file of this number.
     pub fn add_file(&self, id: FileId, file: Arc<dyn DiskFile>) {
-        let before = write(&self.files).insert(id, Arc::new(PoolFile::new(id, file)));
+        let before = write(&self.core.files).insert(id, Arc::new(PoolFile::new(id, file)));
         assert!(before.is_none(), "two files with number {id}");
     }
 
     /// The file of this number.
     pub fn file(&self, id: FileId) -> Option<Arc<dyn DiskFile>> {
-        read(&self.files).get(&id).map(|file| Arc::clone(&file.disk))
+        read(&self.core.files).get(&id).map(|file| Arc::clone(&file.disk))
     }
 
     /// The page, to be read: latched SH; read from its file and verified when it is not in memory.
@@ -152,14 +181,14 @@ impl Pool {
     /// The page, to be changed: latched EX; read from its file and verified when it is not in
     /// memory.
     pub fn write(&self, page: PageId) -> Result<PageWriteGuard, Error> {
-        self.refuse_offline()?;
+        self.core.refuse_offline()?;
         Ok(PageWriteGuard::new(self.fixed(page, LatchMode::Ex)?, page))
     }
 
     /// As [`write`](Self::write), but `None` when another thread has the page latched. It may still
     /// wait for a read.
     pub fn try_write(&self, page: PageId) -> Result<Option<PageWriteGuard>, Error> {
-        self.refuse_offline()?;
+        self.core.refuse_offline()?;
         let fixed = match self.fix(page)? {
             Lookup::Fresh(fixed) => self.load(fixed, page)?,
             Lookup::Cached(frame) => match Fixed::try_acquire(frame, LatchMode::Ex) {
@@ -174,8 +203,8 @@ impl Pool {
     /// The page, latched EX and zeroed, to be formatted. Nothing is read. When the guard is dropped
     /// without `set_dirty`, the page is unchanged, unless it had unwritten changes: those are lost.
     pub fn create(&self, page: PageId) -> Result<PageWriteGuard, Error> {
-        self.refuse_offline()?;
-        self.refuse_beyond_end(page)?;
+        self.core.refuse_offline()?;
+        self.core.refuse_beyond_end(page)?;
         let fixed = match self.fix(page)? {
             Lookup::Fresh(fixed) => fixed,
             Lookup::Cached(frame) => Fixed::acquire(frame, LatchMode::Ex),
@@ -186,27 +215,40 @@ impl Pool {
 
     /// Pages with changes that are not written to their file yet.
     pub fn dirty_count(&self) -> u64 {
-        total(&self.shared.dirty_count)
+        total(&self.core.shared.dirty_count)
     }
 
     /// The first logged change whose page image is not durable in its file. Every record that was
     /// appended to the log before the call counts, also when its page is still being changed: such
-    /// pages are waited for, so the caller holds no guard.
+    /// pages are waited for, so the caller holds no guard. None for an ephemeral database.
     ///
     /// Redo that starts here, or at the end of the log as it was before the call, misses nothing.
+    ///
+    /// Scans all frames of the memory.
     pub fn oldest_dirty(&self) -> Option<Lsn> {
+        if self.core.shared.durability == Durability::Ephemeral {
+            return None;
+        }
         let mut oldest = Lsn::ZERO;
-        for frame in &self.frames {
+        for frame in &self.core.memory.frames {
+            let key = frame.key();
+            if key.database() != self.core.number {
+                continue;
+            }
             // Who changes a page logs the change before announcing it. Let him finish, and the
-            // announcement is there.
-            if frame.latch.is_exclusive() && frame.is_present() {
+            // announcement is there. The page is fixed for that: the frame could be another
+            // database's by now, whose changes take as long as they like.
+            if frame.latch.is_exclusive()
+                && frame.is_present()
+                && let Some(frame) = self.core.cached(key.page())
+            {
                 frame.acquire(LatchMode::Sh);
                 frame.release(LatchMode::Sh);
             }
-            oldest = earlier(oldest, frame.oldest_change());
+            oldest = earlier(oldest, frame.oldest_change(&self.core.shared));
         }
         // Frames first, files second: changes move in this direction only.
-        let files = self.all_files();
+        let files = self.core.all_files();
         let oldest =
             files.iter().fold(oldest, |oldest, file| earlier(oldest, file.oldest_unsynced()));
         (!oldest.is_zero()).then_some(oldest)
@@ -214,45 +256,39 @@ impl Pool {
 
     /// Forgets every page and every change, as a crash does. For tests.
     ///
+    /// Scans all frames of the memory.
+    ///
     /// # Panics
     /// When a page is in use.
     pub fn discard_all(&self) {
-        for (index, frame) in self.frames.iter().enumerate() {
-            let page = frame.page();
-            if page.is_none() {
-                continue;
-            }
-            let mut shard = self.table.shard(page);
-            assert!(!Frame::is_fixed(frame), "page {page} is in use");
-            shard.remove(page);
-            drop(shard);
-            frame.forget_changes();
-            frame.vacate();
-            lock(&self.free).push(index);
-        }
-        self.all_files().iter().for_each(|file| file.forget_writes());
+        let PoolCore { memory, number, .. } = &*self.core;
+        memory.registry.close(*number);
+        memory.remove_pages(*number, InUse::Refuse);
+        self.core.all_files().iter().for_each(|file| file.forget_writes());
+        let weak = Arc::downgrade(&self.core);
+        memory.registry.open(*number, weak);
     }
 
     /// Whether pages are changed and written, and why not.
     pub fn outage(&self) -> &Outage {
-        &self.shared.outage
+        &self.core.shared.outage
     }
 
     /// Pages that could not be read, by number.
     pub fn suspect_pages(&self) -> Vec<SuspectPage> {
-        self.shared.suspects.all()
+        self.core.shared.suspects.all()
     }
 
-    /// What the pool holds and did.
+    /// What the pool holds and did, and the memory that it is in.
     pub fn stats(&self) -> PoolStats {
-        let (cached_pages, lookups) = self.table.totals();
-        let counters = &self.counters;
+        let memory = self.core.memory.stats();
+        let counters = &self.core.counters;
         PoolStats {
-            frames: self.frames.len() as u64,
-            cached_pages: cached_pages as u64,
-            free_frames: lock(&self.free).len() as u64,
+            frames: memory.frames,
+            cached_pages: self.core.memory.table.pages_of(self.core.number),
+            free_frames: memory.free_frames,
             dirty_pages: self.dirty_count(),
-            lookups,
+            lookups: memory.lookups,
             page_reads: total(&counters.page_reads),
             read_ahead_pages: total(&counters.read_ahead_pages),
             read_retries: total(&counters.read_retries),
@@ -261,10 +297,9 @@ impl Pool {
             checkpoint_pages: total(&counters.checkpoint_pages),
             lazy_writes: total(&counters.lazy_writes),
             syncs: total(&counters.syncs),
-            evictions: total(&counters.evictions),
-            free_list_stalls: total(&counters.free_list_stalls),
-            page_life_expectancy: counters
-                .page_life_expectancy(self.shared.accounts.clock.monotonic()),
+            evictions: memory.evictions,
+            free_list_stalls: memory.free_list_stalls,
+            page_life_expectancy: memory.page_life_expectancy,
         }
     }
 
@@ -292,37 +327,49 @@ impl Pool {
         if let Some(frame) = self.lookup(page) {
             return Ok(Lookup::Cached(frame));
         }
-        self.pool_file(page.file)?;
-        let index = self.take_frame()?;
+        self.core.pool_file(page.file)?;
+        let index = self.core.memory.take_frame(&self.core)?;
         Ok(self.enter(page, index))
     }
 
     /// The page's frame if it is in the table, fixed.
     pub(crate) fn lookup(&self, page: PageId) -> Option<Arc<Frame>> {
-        let mut shard = self.table.shard(page);
+        let memory = &*self.core.memory;
+        let key = self.core.key(page);
+        let mut shard = memory.table.shard(key);
         shard.lookups += 1;
-        let frame = Arc::clone(&self.frames[shard.frame(page)?]);
+        let frame = Arc::clone(&memory.frames[shard.frame(key)?]);
         frame.touch();
         Some(frame)
     }
 
     /// Enters an empty frame into the table for `page`, unless another thread was faster.
     pub(crate) fn enter(&self, page: PageId, index: usize) -> Lookup {
-        let fixed = Fixed::acquire(Arc::clone(&self.frames[index]), LatchMode::Ex);
-        fixed.frame().assign(page);
-        let mut shard = self.table.shard(page);
-        if let Some(faster) = shard.frame(page) {
-            let frame = Arc::clone(&self.frames[faster]);
+        let memory = &*self.core.memory;
+        let key = self.core.key(page);
+        let fixed = Fixed::acquire(Arc::clone(&memory.frames[index]), LatchMode::Ex);
+        fixed.frame().assign(key, &self.core.shared);
+        let mut shard = memory.table.shard(key);
+        if let Some(faster) = shard.frame(key) {
+            let frame = Arc::clone(&memory.frames[faster]);
             drop(shard);
             fixed.frame().vacate();
             drop(fixed);
-            lock(&self.free).push(index);
+            lock(&memory.free).push(index);
             return Lookup::Cached(frame);
         }
-        shard.insert(page, index);
+        shard.insert(key, index);
         drop(shard);
         fixed.frame().touch();
         Lookup::Fresh(fixed)
+    }
+}
+
+impl PoolCore {
+    /// The page among those of all databases of the memory.
+    #[inline]
+    pub(crate) fn key(&self, page: PageId) -> PageKey {
+        PageKey::new(self.number, page)
     }
 
     pub(crate) fn pool_file(&self, id: FileId) -> Result<Arc<PoolFile>, Error> {
@@ -348,8 +395,19 @@ impl Pool {
     }
 }
 
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let PoolCore { memory, number, .. } = &*self.core;
+        memory.registry.close(*number);
+        memory.remove_pages(*number, InUse::Orphan);
+        memory.frames.iter().for_each(|frame| frame.forget_owner(&self.core.shared));
+        memory.registry.release(*number);
+    }
+}
+
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pool({} frames, {} dirty)", self.frames.len(), self.dirty_count())
+        let frames = self.core.memory.frames.len();
+        write!(f, "Pool({frames} frames, {} dirty)", self.dirty_count())
     }
 }

@@ -29,8 +29,9 @@ impl Pool {
     /// Brings pages into memory that are soon wanted: `pages` from `first` on, at most 64. Returns
     /// when they are there.
     pub fn read_ahead(&self, first: PageId, pages: u32) {
-        let Ok(file) = self.pool_file(first.file) else { return };
-        let limit = pages.min(READ_AHEAD_PAGES).min((self.frames.len() / 4) as u32);
+        let Ok(file) = self.core.pool_file(first.file) else { return };
+        let quarter = (self.core.memory.frames.len() / 4) as u32;
+        let limit = pages.min(READ_AHEAD_PAGES).min(quarter);
         let end = u64::from(first.page).saturating_add(u64::from(limit)).min(file.pages()) as u32;
         let mut run: Vec<(PageId, Fixed)> = Vec::new();
         for number in first.page..end {
@@ -46,11 +47,13 @@ impl Pool {
     /// A frame for the page, in the table and latched EX; none when the page is in memory or no
     /// frame is free cheaply.
     fn enter_if_absent(&self, page: PageId) -> Option<Fixed> {
-        if self.table.shard(page).frame(page).is_some() {
+        let memory = &self.core.memory;
+        let key = self.core.key(page);
+        if memory.table.shard(key).frame(key).is_some() {
             return None;
         }
-        let free = lock(&self.free).pop();
-        let index = free.or_else(|| match self.find_victim() {
+        let free = lock(&memory.free).pop();
+        let index = free.or_else(|| match memory.find_victim() {
             Victim::Frame(index) => Some(index),
             Victim::Dirty(_) | Victim::Nothing => None,
         })?;
@@ -64,15 +67,15 @@ impl Pool {
     fn fill(&self, file: &PoolFile, run: Vec<(PageId, Fixed)>) {
         let Some((first, _)) = run.first() else { return };
         let first = first.page;
-        self.with_buffer(|buffer| {
+        self.core.memory.with_buffer(|buffer| {
             let bytes = &mut buffer[..run.len() * PAGE_BYTES];
-            let is_read = self.read_run(file, first, bytes).is_ok();
+            let is_read = self.core.read_run(file, first, bytes).is_ok();
             let (copies, _) = bytes.as_chunks_mut::<PAGE_BYTES>();
             for ((page, mut fixed), copy) in run.into_iter().zip(copies) {
                 if is_read && accept(page, copy).is_ok() {
                     fixed.bytes_mut().copy_from_slice(copy);
                     fixed.frame().set_present(PageHeader::of(copy).lsn());
-                    count(&self.counters.read_ahead_pages, 1);
+                    count(&self.core.counters.read_ahead_pages, 1);
                 } else {
                     fixed.frame().set_absent();
                 }

@@ -5,18 +5,41 @@ use std::time::Duration;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Mutex, lock};
 
-/// What the pool holds and what it did since it was made.
+/// What the memory of an instance holds and what was done in it since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct PoolStats {
+pub struct MemoryStats {
+    /// Databases that use the memory.
+    pub databases: u64,
     /// Frames in all: "Target pages".
     pub frames: u64,
     /// Frames that hold a page: "Database pages".
     pub cached_pages: u64,
     /// Frames on the free list.
     pub free_frames: u64,
+    /// Requests for a page, found in memory or not: "Page lookups".
+    pub lookups: u64,
+    /// Pages that left memory for others.
+    pub evictions: u64,
+    /// Requests that found the free list empty and had to evict: "Free list stalls".
+    pub free_list_stalls: u64,
+    /// Time of the last whole turn of the clock's hand, or since the start of the present one when
+    /// that is longer: an unused page stays in memory about that long. "Page life expectancy".
+    pub page_life_expectancy: Duration,
+}
+
+/// What the pool holds and what it did since it was made; and what the memory holds and did that it
+/// shares with other databases, where a field says so.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PoolStats {
+    /// Frames in all, of the memory: "Target pages".
+    pub frames: u64,
+    /// Frames that hold a page of this pool: "Database pages".
+    pub cached_pages: u64,
+    /// Frames on the free list, of the memory.
+    pub free_frames: u64,
     /// Pages with changes that are not written.
     pub dirty_pages: u64,
-    /// Requests for a page, found in memory or not: "Page lookups".
+    /// Requests for a page of the memory, found in memory or not: "Page lookups".
     pub lookups: u64,
     /// Pages read from files: "Page reads".
     pub page_reads: u64,
@@ -34,12 +57,14 @@ pub struct PoolStats {
     pub lazy_writes: u64,
     /// Syncs of files.
     pub syncs: u64,
-    /// Pages that left memory for others.
+    /// Pages of any database that left memory for others.
     pub evictions: u64,
-    /// Requests that found the free list empty and had to evict: "Free list stalls".
+    /// Requests of any database that found the free list empty and had to evict: "Free list
+    /// stalls".
     pub free_list_stalls: u64,
-    /// Time of the last whole turn of the clock's hand, or since the start of the present one when
-    /// that is longer: an unused page stays in memory about that long. "Page life expectancy".
+    /// Of the memory: time of the last whole turn of the clock's hand, or since the start of the
+    /// present one when that is longer. An unused page stays in memory about that long. "Page life
+    /// expectancy".
     pub page_life_expectancy: Duration,
 }
 
@@ -67,7 +92,7 @@ pub struct SweepStats {
     pub free_frames: u64,
 }
 
-/// The running sums. None of them is on the path of a hit.
+/// The running sums of a database. None of them is on the path of a hit.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) page_reads: AtomicU64,
@@ -78,6 +103,11 @@ pub(crate) struct Counters {
     pub(crate) checkpoint_pages: AtomicU64,
     pub(crate) lazy_writes: AtomicU64,
     pub(crate) syncs: AtomicU64,
+}
+
+/// The running sums of a memory; not on the path of a hit either.
+#[derive(Default)]
+pub(crate) struct MemoryCounters {
     pub(crate) evictions: AtomicU64,
     pub(crate) free_list_stalls: AtomicU64,
     turn: Mutex<ClockTurn>,
@@ -90,7 +120,7 @@ struct ClockTurn {
     last: Duration,
 }
 
-impl Counters {
+impl MemoryCounters {
     /// The clock's hand passes the first frame.
     pub(crate) fn note_turn(&self, now: Duration) {
         let mut turn = lock(&self.turn);

@@ -19,21 +19,25 @@
 use std::time::Duration;
 
 use extentdb_base::size::{PAGE_BYTES, SECTOR_BYTES};
-use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, lock, try_lock};
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
-use extentdb_io::{AlignedBuf, Durability};
+use extentdb_io::{AlignedBuf, Durability as WriteDurability};
 use extentdb_telemetry::Event;
 
+use crate::buffer_memory::BufferMemory;
 use crate::double_write::{Copy as PageCopy, HeldSegments};
 use crate::file::PoolFile;
 use crate::frame::{Frame, LatchWait, Tear, earlier};
 use crate::guard::PageWriteGuard;
 use crate::load::fault_of;
-use crate::pool::Pool;
+use crate::page_key::PageKey;
+use crate::pool::{Pool, PoolCore};
+use crate::registry::{Purpose, WritePages, WriteTotals};
 use crate::stats::{Counters, WriteStats, count};
+use crate::write_ahead::Durability;
 use crate::{Error, PageFault};
 
 /// Pages of one write, and of all writes of a batch: 1 MiB.
@@ -52,7 +56,7 @@ const SPARE_BUFFERS: usize = 4;
 
 /// Copies of pages being written.
 struct Batch<'a> {
-    pool: &'a Pool,
+    core: &'a PoolCore,
     file: Arc<PoolFile>,
     /// The pages, in the order of their copies in the buffer.
     pages: Vec<u32>,
@@ -65,26 +69,57 @@ struct Batch<'a> {
     first: Lsn,
 }
 
-/// What was written.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct WriteTotals {
-    pub(crate) pages: u64,
-    pub(crate) writes: u64,
+/// A thread that writes pages of a database, until this is dropped.
+#[must_use = "the writing counts as ended when this is dropped"]
+struct Writer<'a> {
+    /// Of the database.
+    writers: &'a AtomicUsize,
+    /// Of the memory.
+    databases: &'a AtomicUsize,
 }
 
 impl Pool {
     /// Writes every page that was dirty when the call began, and returns when it is durable. The
-    /// caller holds no guard: pages that are being changed are waited for.
+    /// caller holds no guard: pages that are being changed are waited for. Pages of an ephemeral
+    /// database are not written.
+    ///
+    /// Scans all frames of the memory.
     ///
     /// # Errors
     /// The pool is offline.
     pub fn write_dirty(&self) -> Result<WriteStats, Error> {
-        self.refuse_offline()?;
+        self.core.refuse_offline()?;
+        match self.core.shared.durability {
+            Durability::Logged => self.core.write_dirty(),
+            Durability::Ephemeral => Ok(WriteStats::default()),
+        }
+    }
+
+    /// Writes a page in place while its guard is held; it is durable when the call returns, and
+    /// clean. For the boot page, where a restart begins: that of an ephemeral database is not
+    /// written.
+    ///
+    /// # Errors
+    /// The pool is offline.
+    pub fn write_through(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
+        self.core.refuse_offline()?;
+        if self.core.shared.durability == Durability::Ephemeral {
+            return Ok(());
+        }
+        let page = guard.id();
+        self.core
+            .write_guarded(guard)
+            .inspect_err(|error| self.core.shared.go_offline(Some(page.file), error))
+    }
+}
+
+impl PoolCore {
+    fn write_dirty(&self) -> Result<WriteStats, Error> {
         let begun = self.shared.accounts.clock.monotonic();
-        let dirty = each_once(
-            self.frames.iter().filter(|frame| frame.is_dirty()).map(|frame| frame.page()),
-        );
-        let written = self.write_pages(&dirty, LatchWait::Wait)?;
+        let dirty = self.memory.frames.iter().filter(|frame| frame.is_dirty());
+        let keys = dirty.map(|frame| frame.key()).filter(|key| key.database() == self.number);
+        let pages = each_once(keys.map(PageKey::page));
+        let written = self.write_pages(&pages, LatchWait::Wait)?;
         count(&self.counters.checkpoint_pages, written.pages);
         let syncs = self.sync_files()?;
         let duration = self.shared.accounts.clock.monotonic().saturating_sub(begun);
@@ -96,36 +131,12 @@ impl Pool {
         })
     }
 
-    /// Writes the page of a frame together with dirty neighbours whose latch is free; and, because
-    /// a copy has to become durable first, with other dirty pages that the clock would reach soon.
-    /// Not durable before the next sync.
-    pub(crate) fn write_around(&self, index: usize) -> Result<WriteTotals, Error> {
-        self.refuse_offline()?;
-        let page = self.frames[index].page();
-        if page.is_none() {
-            return Ok(WriteTotals::default());
-        }
-        let room = self.batch_room();
-        // One gathers for all: several would fix all frames of a small pool.
-        let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.gathering));
-        let run = if turn.is_some() || self.double_write.is_none() {
-            room
-        } else {
-            room.min(CONCURRENT_RUN_PAGES)
-        };
-        let mut pages = self.dirty_run(page, run);
-        if turn.is_some() {
-            pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
-        }
-        self.write_pages(&each_once(pages.into_iter()), LatchWait::AtOnce)
-    }
-
     /// The dirty neighbours of a page, and the page.
     fn dirty_run(&self, page: PageId, room: usize) -> Vec<PageId> {
         let is_dirty = |number: u32| {
-            let neighbour = PageId { file: page.file, page: number };
-            let shard = self.table.shard(neighbour);
-            shard.frame(neighbour).is_some_and(|frame| self.frames[frame].is_dirty())
+            let neighbour = self.key(PageId { file: page.file, page: number });
+            let shard = self.memory.table.shard(neighbour);
+            shard.frame(neighbour).is_some_and(|frame| self.memory.frames[frame].is_dirty())
         };
         let below =
             (0..page.page).rev().take(room / 2).take_while(|number| is_dirty(*number)).count();
@@ -137,18 +148,20 @@ impl Pool {
             .collect()
     }
 
-    /// Up to `room` dirty pages that are not in use and were not used since the clock's last turn,
-    /// in the order of the clock.
+    /// Up to `room` dirty pages of this database that are not in use and were not used since the
+    /// clock's last turn, in the order of the clock.
     fn cold_dirty_pages(&self, room: usize) -> Vec<PageId> {
-        let ahead = self.frames_ahead().take(8 * room);
+        let ahead = self.memory.frames_ahead().take(8 * room);
         let cold = ahead
             .filter(|frame| frame.is_dirty() && !frame.has_chance() && !Frame::is_fixed(frame));
-        cold.map(|frame| frame.page()).filter(|page| !page.is_none()).take(room).collect()
+        let keys = cold.map(|frame| frame.key()).filter(|key| key.database() == self.number);
+        keys.map(PageKey::page).take(room).collect()
     }
 
     /// Writes those of these pages that are dirty, group by group; without waiting, only those that
     /// are not latched.
     fn write_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<WriteTotals, Error> {
+        let _writer = self.begin_writing();
         let mut written = WriteTotals::default();
         let mut rest = pages;
         let mut group_room = self.group_room();
@@ -190,7 +203,7 @@ impl Pool {
 
     /// Writes the copies of a group: to the double-write area, then in place.
     fn write_group(&self, group: &mut [Batch<'_>]) -> Result<WriteTotals, Error> {
-        let _under_way = self.writing.begin();
+        let _under_way = self.memory.writing.begin();
         let transferred = self.transfer(group);
         if let Err(error) = &transferred
             && !matches!(error, Error::DoubleWriteTooSmall)
@@ -210,9 +223,7 @@ impl Pool {
     fn transfer(&self, group: &[Batch<'_>]) -> Result<HeldSegments<'_>, Error> {
         self.refuse_offline()?;
         let newest = group.iter().map(|batch| batch.newest).max().unwrap_or(Lsn::ZERO);
-        if !newest.is_zero() {
-            self.log.flush_to(newest)?;
-        }
+        self.flush_log(newest)?;
         let copies: Vec<PageCopy<'_>> = group.iter().flat_map(Batch::harmful).collect();
         let held = self.protect(&copies, newest)?;
         for batch in group {
@@ -252,19 +263,16 @@ impl Pool {
         }
     }
 
-    /// Writes a page in place while its guard is held; it is durable when the call returns, and
-    /// clean. For the boot page, where a restart begins.
-    ///
-    /// # Errors
-    /// The pool is offline.
-    pub fn write_through(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
-        let page = guard.id();
-        self.write_guarded(guard)
-            .inspect_err(|error| self.shared.go_offline(Some(page.file), error))
+    /// Makes the log durable up to the newest change of a copy. The pages of an ephemeral database
+    /// do not wait for it: no restart reads them.
+    fn flush_log(&self, newest: Lsn) -> Result<(), Error> {
+        if newest.is_zero() || self.shared.durability == Durability::Ephemeral {
+            return Ok(());
+        }
+        Ok(self.log.flush_to(newest)?)
     }
 
     fn write_guarded(&self, guard: &mut PageWriteGuard) -> Result<(), Error> {
-        self.refuse_offline()?;
         let page = guard.id();
         let file = self.pool_file(page.file)?;
         // With EX held no other copy is made; one in progress must not be written after this one.
@@ -273,15 +281,13 @@ impl Pool {
         let mut image = PageBuf::zeroed();
         image.copy_from_slice(&guard[..]);
         seal(page, &mut image).map_err(|fault| Error::BadPage { page, fault })?;
-        if !newest.is_zero() {
-            self.log.flush_to(newest)?;
-        }
+        self.flush_log(newest)?;
         let offset = u64::from(page.page) * PAGE_BYTES as u64;
         let disk_error = |source| Error::Disk { file: page.file, source };
         let copies = [(page, &image[..])];
         let copies = if self.may_tear(&file, page, &image)? { &copies[..] } else { &[] };
         let held = self.protect(copies, newest)?;
-        file.disk.write_at(offset, &[&image[..]], Durability::Through).map_err(disk_error)?;
+        file.disk.write_at(offset, &[&image[..]], WriteDurability::Through).map_err(disk_error)?;
         frame.set_clean();
         held.in_place();
         Ok(())
@@ -328,17 +334,61 @@ impl Pool {
         Ok(syncs)
     }
 
-    /// Pages of a batch. Their frames are fixed until it is written: a small pool needs most of its
-    /// frames for other pages, some of which the batch depends on.
+    /// Pages of a batch. Their frames are fixed until it is written: a small memory needs most of
+    /// its frames for other pages, some of which the batch depends on.
     fn batch_room(&self) -> usize {
-        GATHER_PAGES.min(self.frames.len() / 4).max(1)
+        GATHER_PAGES.min(self.memory.share() / 4).max(1)
     }
 
     /// Pages of a group, for the same reason.
     fn group_room(&self) -> usize {
-        GROUP_PAGES.min(self.frames.len() / 8).max(self.batch_room())
+        GROUP_PAGES.min(self.memory.share() / 8).max(self.batch_room())
     }
 
+    /// Counts the database among those that write.
+    fn begin_writing(&self) -> Writer<'_> {
+        if self.writers.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.memory.writing_databases.fetch_add(1, Ordering::Relaxed);
+        }
+        Writer {
+            writers: &self.writers,
+            databases: &self.memory.writing_databases,
+        }
+    }
+}
+
+impl WritePages for PoolCore {
+    fn write_around(&self, page: PageId, purpose: Purpose) -> Result<WriteTotals, Error> {
+        self.refuse_offline()?;
+        let room = self.batch_room();
+        // One gathers for all: several would fix all frames of a small pool.
+        let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.memory.gathering));
+        let run = if turn.is_some() || self.double_write.is_none() {
+            room
+        } else {
+            room.min(CONCURRENT_RUN_PAGES)
+        };
+        let mut pages = self.dirty_run(page, run);
+        if turn.is_some() {
+            pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
+        }
+        let written = self.write_pages(&each_once(pages.into_iter()), LatchWait::AtOnce)?;
+        if purpose == Purpose::LazyWriter {
+            count(&self.counters.lazy_writes, written.pages);
+        }
+        Ok(written)
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        if self.writers.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.databases.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl BufferMemory {
     fn take_buffer(&self) -> AlignedBuf {
         let spare = lock(&self.buffers).pop();
         spare.unwrap_or_else(|| AlignedBuf::zeroed(GATHER_PAGES * PAGE_BYTES))
@@ -361,14 +411,14 @@ impl Pool {
 }
 
 impl<'a> Batch<'a> {
-    fn new(pool: &'a Pool, file: Arc<PoolFile>) -> Self {
+    fn new(core: &'a PoolCore, file: Arc<PoolFile>) -> Self {
         Batch {
-            pool,
+            core,
             file,
             pages: Vec::new(),
             frames: Vec::new(),
             tears: Vec::new(),
-            buffer: pool.take_buffer(),
+            buffer: core.memory.take_buffer(),
             newest: Lsn::ZERO,
             first: Lsn::ZERO,
         }
@@ -376,7 +426,7 @@ impl<'a> Batch<'a> {
 
     /// Adds a copy of `page` unless it is clean or, without waiting, it is latched.
     fn add(&mut self, page: PageId, latch_wait: LatchWait) -> Result<(), Error> {
-        let Some(frame) = self.pool.cached(page).filter(|frame| frame.is_dirty()) else {
+        let Some(frame) = self.core.cached(page).filter(|frame| frame.is_dirty()) else {
             return Ok(());
         };
         let (images, _) = self.buffer.as_chunks_mut::<PAGE_BYTES>();
@@ -384,14 +434,14 @@ impl<'a> Batch<'a> {
         let image = match Frame::begin_write(&frame, copy, latch_wait) {
             Ok(Some(image)) => image,
             Ok(None) => return Ok(()),
-            Err(fault) => return Err(self.pool.unsound(page, fault)),
+            Err(fault) => return Err(self.core.unsound(page, fault)),
         };
         self.pages.push(page.page);
         self.frames.push(frame);
         self.tears.push(image.tear);
         self.newest = self.newest.max(image.newest);
         self.first = earlier(self.first, image.first);
-        seal(page, copy).map_err(|fault| self.pool.unsound(page, fault))
+        seal(page, copy).map_err(|fault| self.core.unsound(page, fault))
     }
 
     /// The copies whose pages must not be torn.
@@ -405,9 +455,9 @@ impl<'a> Batch<'a> {
     fn write_in_place(&self) -> Result<(), Error> {
         let runs = runs_of(&self.pages, &self.buffer);
         let Some((offset, _)) = runs.first() else { return Ok(()) };
-        let begun = self.pool.shared.accounts.clock.monotonic();
+        let begun = self.core.shared.accounts.clock.monotonic();
         let outcome = self.file.disk.write_many(&runs);
-        self.pool.note_io(self.file.id, *offset, begun);
+        self.core.note_io(self.file.id, *offset, begun);
         outcome.map_err(|source| Error::Disk { file: self.file.id, source })
     }
 
@@ -418,7 +468,7 @@ impl<'a> Batch<'a> {
         // The file's account first: a change is in one of the two at every moment.
         self.file.note_writes(written.writes, self.first);
         self.frames.drain(..).for_each(|frame| frame.end_write());
-        let Counters { page_writes, write_calls, .. } = &self.pool.counters;
+        let Counters { page_writes, write_calls, .. } = &self.core.counters;
         count(page_writes, written.pages);
         count(write_calls, written.writes);
         written
@@ -430,22 +480,16 @@ impl Drop for Batch<'_> {
     fn drop(&mut self) {
         self.frames.drain(..).for_each(|frame| frame.fail_write());
         let buffer = std::mem::replace(&mut self.buffer, AlignedBuf::zeroed(0));
-        self.pool.give_buffer(buffer);
+        self.core.memory.give_buffer(buffer);
     }
 }
 
-impl WriteTotals {
-    fn add(&mut self, more: WriteTotals) {
-        self.pages += more.pages;
-        self.writes += more.writes;
-    }
-}
-
-impl Pool {
+impl PoolCore {
     /// The page's frame if it is in memory, fixed; this is no use that earns a second chance.
-    fn cached(&self, page: PageId) -> Option<Arc<Frame>> {
-        let shard = self.table.shard(page);
-        shard.frame(page).map(|frame| Arc::clone(&self.frames[frame]))
+    pub(crate) fn cached(&self, page: PageId) -> Option<Arc<Frame>> {
+        let key = self.key(page);
+        let shard = self.memory.table.shard(key);
+        shard.frame(key).map(|frame| Arc::clone(&self.memory.frames[frame]))
     }
 
     /// A page in memory must not be written. Nothing is durable from here on.

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_buffer::{Pool, PoolOptions};
+use extentdb_buffer::{BufferMemory, Pool, PoolOptions};
 use extentdb_io::{DiskFile, Durability, Error, Fill};
+use extentdb_telemetry::Waits;
 use support::{FILE, TestLog, change, counter, fresh_image, page};
 
 /// A file that costs no more than its copies.
@@ -82,6 +83,30 @@ fn rate(threads: u64, turns: u64, work: impl Fn(&mut SplitMix64) + Sync) -> f64 
     (threads * threads * turns) as f64 / spent.as_secs_f64() / 1e6
 }
 
+/// Two databases in one memory: a miss takes a frame of either.
+fn shared() {
+    for (frames, what) in [(8192, "hits of 4096 pages"), (512, "7 of 8 reads miss")] {
+        let memory =
+            BufferMemory::new(frames, Arc::new(Waits::new()), Arc::new(SystemClock::new()));
+        let pools = [0, 1].map(|_| {
+            let log = Arc::new(TestLog::default());
+            let clock = Arc::new(SystemClock::new());
+            let pool = Pool::in_memory(&memory, PoolOptions::new(0), log, clock);
+            pool.add_file(FILE, Arc::new(Plain(RwLock::new(fresh_image(2048)))));
+            pool
+        });
+        let read = |rng: &mut SplitMix64| {
+            let number = rng.below(4096) as u32;
+            let pool = &pools[(number % 2) as usize];
+            std::hint::black_box(counter(&pool.read(page(number / 2)).unwrap()));
+        };
+        for threads in [1, 2] {
+            let rate = rate(threads, 500_000, read);
+            println!("{threads} threads, two databases in one memory: {what} {rate:.3} M/s");
+        }
+    }
+}
+
 #[test]
 #[ignore = "figures, no promise"]
 fn figures() {
@@ -113,6 +138,7 @@ fn figures() {
         megabytes / (on_processor() - begun).as_secs_f64()
     );
 
+    shared();
     let (small, log) = pool(512, 4096);
     for threads in [1, 2] {
         let clean = rate(threads, 200_000, |rng| {

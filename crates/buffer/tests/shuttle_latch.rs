@@ -15,7 +15,7 @@ use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock, thread};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_buffer::{
-    Latch, LatchMode, Pool, PoolOptions, WaitAccounts, WriteAhead, WriteAheadError,
+    BufferMemory, Latch, LatchMode, Pool, PoolOptions, WaitAccounts, WriteAhead, WriteAheadError,
 };
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
 use extentdb_io::{Disk, MemDisk};
@@ -135,8 +135,19 @@ struct Bench {
 
 const PAGES: u32 = 6;
 
+const FRAMES: usize = 4;
+
 /// Four frames for six pages.
 fn bench() -> Bench {
+    bench_in(&memory())
+}
+
+fn memory() -> Arc<BufferMemory> {
+    BufferMemory::new(FRAMES, Arc::new(Waits::new()), Arc::new(NoTime))
+}
+
+/// A database of six pages in a memory that it shares.
+fn bench_in(memory: &Arc<BufferMemory>) -> Bench {
     let image: Vec<u8> = (0..PAGES)
         .flat_map(|number| {
             let mut bytes = [0; PAGE_BYTES];
@@ -148,9 +159,15 @@ fn bench() -> Bench {
     let disk = MemDisk::new();
     disk.put(Path::new("a"), image);
     let log = Arc::new(CountingLog::default());
-    let pool = Pool::new(PoolOptions::new(4), Arc::clone(&log) as _, Arc::new(NoTime));
-    pool.add_file(FileId(1), disk.open(Path::new("a")).unwrap());
+    let pool = pool_over(memory, &disk, &log);
     Bench { disk, log, pool }
+}
+
+fn pool_over(memory: &Arc<BufferMemory>, disk: &MemDisk, log: &Arc<CountingLog>) -> Pool {
+    let options = PoolOptions::new(0);
+    let pool = Pool::in_memory(memory, options, Arc::clone(log) as _, Arc::new(NoTime));
+    pool.add_file(FileId(1), disk.open(Path::new("a")).unwrap());
+    pool
 }
 
 impl Bench {
@@ -266,6 +283,101 @@ fn two_checkpoints_and_a_writer_agree() {
         let pages = image.as_chunks::<PAGE_BYTES>().0;
         assert_eq!((counter(&pages[0]), counter(&pages[1])), (2, 1));
         assert_eq!((bench.pool.oldest_dirty(), bench.pool.dirty_count()), (None, 0));
+    };
+    explore(test, 400);
+}
+
+/// The counters of the file, durable or not.
+fn on_disk(disk: &MemDisk) -> Vec<u32> {
+    let image = disk.contents(Path::new("a")).unwrap();
+    image.as_chunks::<PAGE_BYTES>().0.iter().map(counter).collect()
+}
+
+#[test]
+fn two_databases_evict_each_other_and_lose_nothing() {
+    let test = || {
+        let memory = memory();
+        let benches = [0, 1].map(|_| Arc::new(bench_in(&memory)));
+        let threads: Vec<_> = benches
+            .iter()
+            .map(|bench| {
+                let bench = Arc::clone(bench);
+                thread::spawn(move || {
+                    [0, 3, 4, 0].into_iter().for_each(|number| bench.increment(number));
+                    bench.verify_oldest();
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        for bench in &benches {
+            let counters: Vec<u32> = (0..PAGES).map(|number| bench.read(number)).collect();
+            assert_eq!(counters, [2, 0, 0, 1, 1, 0]);
+        }
+    };
+    explore(test, 400);
+}
+
+#[test]
+fn a_pool_is_dropped_while_another_database_writes_its_pages() {
+    let test = || {
+        let memory = memory();
+        let kept = Arc::new(bench_in(&memory));
+        let Bench { disk, log, pool } = bench_in(&memory);
+        let dropper = {
+            let memory = Arc::clone(&memory);
+            thread::spawn(move || {
+                let bench = Bench { disk: disk.clone(), log: Arc::clone(&log), pool };
+                [0, 1, 2].into_iter().for_each(|number| bench.increment(number));
+                drop(bench);
+                let left = on_disk(&disk);
+                assert!(left.iter().all(|counter| *counter <= 1));
+                // The number is used again, and the pages are those of the file.
+                let bench = Bench { pool: pool_over(&memory, &disk, &log), disk, log };
+                let read: Vec<u32> = (0..3).map(|number| bench.read(number)).collect();
+                assert_eq!(read, left[..3]);
+                assert_eq!(on_disk(&bench.disk), left, "written after the pool was dropped");
+            })
+        };
+        let worker = {
+            let kept = Arc::clone(&kept);
+            thread::spawn(move || {
+                [0, 3, 4, 0].into_iter().for_each(|number| kept.increment(number))
+            })
+        };
+        dropper.join().unwrap();
+        worker.join().unwrap();
+        let counters: Vec<u32> = (0..PAGES).map(|number| kept.read(number)).collect();
+        assert_eq!(counters, [2, 0, 0, 1, 1, 0]);
+        let stats = memory.stats();
+        let cached = kept.pool.stats().cached_pages;
+        assert_eq!((stats.databases, stats.cached_pages), (1, cached));
+        assert_eq!(cached + stats.free_frames, FRAMES as u64);
+    };
+    explore(test, 400);
+}
+
+#[test]
+fn a_guard_of_a_dropped_pool_gives_its_frame_back_once() {
+    let test = || {
+        let memory = memory();
+        let kept = Arc::new(bench_in(&memory));
+        let dropped = bench_in(&memory);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let kept = Arc::clone(&kept);
+                thread::spawn(move || {
+                    [0, 1, 2, 3].into_iter().for_each(|number| kept.increment(number))
+                })
+            })
+            .collect();
+        let guard = dropped.pool.read(PageId::new(1, 5)).unwrap();
+        drop(dropped);
+        assert_eq!(counter(&guard), 0);
+        drop(guard);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let counters: Vec<u32> = (0..PAGES).map(|number| kept.read(number)).collect();
+        assert_eq!(counters, [2, 2, 2, 2, 0, 0]);
+        assert_eq!(memory.stats().cached_pages, FRAMES as u64, "a frame is lost or counted twice");
     };
     explore(test, 400);
 }

@@ -4,11 +4,14 @@
 mod support;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::env::{Rng, SplitMix64, SystemClock};
 use extentdb_base::size::PAGE_BYTES;
+use extentdb_buffer::BufferMemory;
 use extentdb_format::page::{PageBytes, PageHeader};
+use extentdb_telemetry::Waits;
 use support::{Bench, Nothing, PATH, counter, page, page_of, put};
 
 const PAGES: u32 = 96;
@@ -133,4 +136,56 @@ fn pages_reach_the_disk_while_they_are_changed() {
         }
     });
     assert_eq!(counter(&bench.pool.read(page(5)).unwrap()), 20_000);
+}
+
+#[test]
+fn databases_are_opened_and_dropped_beside_others() {
+    let memory = BufferMemory::new(32, Arc::new(Waits::new()), Arc::new(SystemClock::new()));
+    let kept = [Bench::sharing(&memory, PAGES), Bench::sharing(&memory, PAGES)];
+    let counts = [AtomicU64::new(0), AtomicU64::new(0)];
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let dropper = scope.spawn(|| {
+            let mut opened = 0;
+            while !done.load(Ordering::SeqCst) {
+                let bench = Bench::sharing(&memory, PAGES);
+                (0..24).for_each(|number| increment(&bench, number));
+                assert!((0..24).all(|number| bench.read(number) == 1));
+                let file = Arc::clone(&bench.file);
+                drop(bench);
+                assert_eq!(Arc::strong_count(&file), 1, "somebody still writes to it");
+                opened += 1;
+            }
+            opened
+        });
+        let threads: Vec<_> = (0..4)
+            .map(|worker: usize| {
+                let bench = &kept[worker % 2];
+                let count = &counts[worker % 2];
+                scope.spawn(move || {
+                    let mut rng = SplitMix64::new(worker as u64);
+                    for _ in 0..5_000 {
+                        increment(bench, rng.below(u64::from(PAGES)) as u32);
+                        count.fetch_add(1, Ordering::SeqCst);
+                        if rng.below(200) == 0 {
+                            verify_oldest(bench);
+                            bench.pool.write_dirty().unwrap();
+                        }
+                    }
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        done.store(true, Ordering::SeqCst);
+        assert!(dropper.join().unwrap() > 0);
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
+    });
+    for (bench, count) in kept.iter().zip(counts) {
+        let sum: u64 = (0..PAGES).map(|number| bench.read(number)).sum();
+        assert_eq!(sum, count.into_inner(), "an increment was lost");
+        bench.pool.write_dirty().unwrap();
+        assert_eq!((bench.pool.oldest_dirty(), bench.pool.dirty_count()), (None, 0));
+    }
+    let stats = memory.stats();
+    assert_eq!((stats.databases, stats.cached_pages + stats.free_frames), (2, stats.frames));
 }

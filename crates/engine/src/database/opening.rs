@@ -12,7 +12,7 @@
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{Lsn, PageId, XactId};
-use extentdb_buffer::{DoubleWrite, Pool, PoolOptions, SuspectPage};
+use extentdb_buffer::{DoubleWrite, Durability, Pool, PoolOptions, SuspectPage};
 use extentdb_space::{Options as SpaceOptions, Space};
 use extentdb_txn::lock::LockManager;
 use extentdb_txn::{Manager, Transaction};
@@ -111,6 +111,7 @@ fn open_pool(
         events: options.events.clone(),
         outage: log.outage().clone(),
         double_write,
+        durability: Durability::Logged,
     };
     let pool = Pool::new(pool_options, Arc::new(WriteAheadLog(log.clone())), options.clock.clone());
     for file in &files.files {
