@@ -4,15 +4,18 @@
 //! begin      nothing is logged: a transaction that changes nothing leaves no trace
 //! 1st record BEGIN_XACT, then the record; the transaction is active
 //! commit     COMMIT_XACT; no longer active
+//! flushed    its commit is durable: no longer counted by `oldest_begin`
 //! ```
 //!
 //! Invariants
 //! - A transaction is in the table exactly while the log holds its BEGIN_XACT and not its end: both
 //!   records are appended under the table's lock. What a checkpoint reads under that lock and logs
 //!   before it releases it is therefore the state at the LSN of its record.
+//! - [`Manager::oldest_begin`] also counts transactions whose commit is appended and not durable: a
+//!   crash may still lose them, and readers that skip row locks must not show their rows.
 //! - Ids grow and are never used twice in a database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use extentdb_base::env::Clock;
 use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
@@ -41,9 +44,78 @@ pub trait PageChanges: Send + Sync {
     fn changes(&self, page: PageId);
 }
 
+/// Commits that may wait for their flush at least before the list is pruned by a commit.
+const COMMITTING_PRUNED_AT: usize = 64;
+
 struct State {
     next: u64,
     active: BTreeMap<XactId, Arc<Progress>>,
+    committing: Committing,
+}
+
+/// Transactions whose commit was appended and, when the list was pruned last, not durable; by the
+/// LSN of their commit.
+struct Committing {
+    queue: VecDeque<Commit>,
+    /// Length at which the next commit prunes the list: twice what the last pruning has left, so
+    /// that commits ask the log for its durable LSN rarely.
+    prune_at: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Commit {
+    begin: Lsn,
+    commit: Lsn,
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// COMMIT_XACT; the caller flushes it next. Its changes are committed when it is durable.
+    CommitDurable,
+    /// COMMIT_XACT without a flush, of a system transaction or with delayed durability. Its changes
+    /// are committed at once.
+    CommitDelayed,
+    /// ABORT_XACT.
+    Abort,
+}
+
+impl End {
+    fn op(self) -> Op {
+        match self {
+            End::CommitDurable | End::CommitDelayed => Op::COMMIT_XACT,
+            End::Abort => Op::ABORT_XACT,
+        }
+    }
+}
+
+impl Committing {
+    fn new() -> Committing {
+        Committing { queue: VecDeque::new(), prune_at: COMMITTING_PRUNED_AT }
+    }
+
+    fn push(&mut self, commit: Commit, log: &Log) {
+        if self.queue.len() >= self.prune_at {
+            self.prune(log);
+            self.prune_at = COMMITTING_PRUNED_AT.max(2 * self.queue.len());
+        }
+        self.queue.push_back(commit);
+    }
+
+    /// Removes what is durable.
+    fn prune(&mut self, log: &Log) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let durable = log.durable();
+        while self.queue.front().is_some_and(|first| first.commit <= durable) {
+            self.queue.pop_front();
+        }
+    }
+
+    fn oldest_begin(&self) -> Option<Lsn> {
+        self.queue.iter().map(|commit| commit.begin).min()
+    }
 }
 
 /// What other threads may read of an active transaction.
@@ -77,7 +149,11 @@ pub struct Active {
 impl Manager {
     /// No transaction is active; the next one gets the id after `last_id`.
     pub fn new(log: Arc<Log>, clock: Arc<dyn Clock>, last_id: XactId) -> Manager {
-        let state = State { next: number(last_id) + 1, active: BTreeMap::new() };
+        let state = State {
+            next: number(last_id) + 1,
+            active: BTreeMap::new(),
+            committing: Committing::new(),
+        };
         Manager {
             log,
             clock,
@@ -150,9 +226,20 @@ impl Manager {
         lock(&self.state).active.contains_key(&xact)
     }
 
-    /// Where the oldest active transaction began; `None` when there is none.
+    /// Where the oldest transaction began that is active, or whose commit is to be flushed and not
+    /// durable yet; `None` when there is none. What is older than this LSN is committed, and no
+    /// crash loses it, but for commits with delayed durability.
     pub fn oldest_begin(&self) -> Option<Lsn> {
-        lock(&self.state).active.values().map(|progress| progress.begin).min()
+        let mut state = lock(&self.state);
+        state.committing.prune(&self.log);
+        let active = state.active.values().map(|progress| progress.begin).min();
+        active.into_iter().chain(state.committing.oldest_begin()).min()
+    }
+
+    /// Commits that are kept in memory because they may not be durable yet: at most twice those
+    /// that are not, and a few more.
+    pub fn undurable_commits(&self) -> usize {
+        lock(&self.state).committing.queue.len()
     }
 
     /// Logs a change that belongs to no transaction and is never undone.
@@ -175,23 +262,26 @@ impl Manager {
     }
 
     /// Appends the end of a transaction and takes it out of the table.
-    pub(crate) fn leave(
-        &self,
-        id: XactId,
-        op: Op,
-        previous: Lsn,
-        begin: Lsn,
-    ) -> Result<Lsn, Error> {
-        let end = EndXact {
+    pub(crate) fn leave(&self, id: XactId, end: End, begin: Lsn) -> Result<Lsn, Error> {
+        let fixed = EndXact {
             end_time: log_time(self.clock()),
             begin,
             ..EndXact::default()
         };
-        let flags = RecordFlags::TRANSACTION;
-        let header = RecordHeader { op, xact: id, previous, flags, ..RecordHeader::default() };
+        let header = RecordHeader {
+            op: end.op(),
+            xact: id,
+            // The previous LSN of the end of a transaction is that of its begin.
+            previous: begin,
+            flags: RecordFlags::TRANSACTION,
+            ..RecordHeader::default()
+        };
         let mut state = lock(&self.state);
-        let lsn = self.log.append_reserved(&header, &Payload::EndXact(end))?;
+        let lsn = self.log.append_reserved(&header, &Payload::EndXact(fixed))?;
         state.active.remove(&id);
+        if end == End::CommitDurable {
+            state.committing.push(Commit { begin, commit: lsn }, &self.log);
+        }
         Ok(lsn)
     }
 }

@@ -24,7 +24,7 @@ use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
 
 use crate::error::Error;
-use crate::manager::{Manager, Progress};
+use crate::manager::{End, Manager, Progress};
 use crate::time::log_time;
 
 /// Characters of a transaction name in the log; longer names are truncated.
@@ -301,8 +301,11 @@ impl Transaction {
 
     /// Commits. The commit of a user transaction is durable when this returns.
     pub fn commit(mut self) -> Result<Lsn, Error> {
-        let lsn = self.end(Op::COMMIT_XACT)?;
-        if self.kind == Kind::User && !lsn.is_zero() {
+        if self.kind == Kind::System {
+            return self.end(End::CommitDelayed);
+        }
+        let lsn = self.end(End::CommitDurable)?;
+        if !lsn.is_zero() {
             self.manager.log.flush(lsn)?;
         }
         Ok(lsn)
@@ -314,27 +317,28 @@ impl Transaction {
         if outer.keeps_reserves {
             outer.reserved += std::mem::take(&mut self.reserved);
         }
-        self.end(Op::COMMIT_XACT)
+        self.end(End::CommitDelayed)
     }
 
-    /// Commits without a flush: the next flush makes the commit durable (delayed durability).
+    /// Commits without a flush: the next flush makes the commit durable (delayed durability). Its
+    /// changes are visible at once.
     pub fn commit_delayed(mut self) -> Result<Lsn, Error> {
-        self.end(Op::COMMIT_XACT)
+        self.end(End::CommitDelayed)
     }
 
     /// Ends a transaction whose changes have all been undone: ABORT_XACT.
     pub fn abort(mut self) -> Result<Lsn, Error> {
-        self.end(Op::ABORT_XACT)
+        self.end(End::Abort)
     }
 
-    fn end(&mut self, op: Op) -> Result<Lsn, Error> {
+    fn end(&mut self, end: End) -> Result<Lsn, Error> {
         if self.progress.is_none() {
             return Ok(Lsn::ZERO);
         }
-        // The previous LSN of the end of a transaction is that of its begin.
-        let lsn = self.manager.leave(self.id, op, self.begin, self.begin)?;
+        let lsn = self.manager.leave(self.id, end, self.begin)?;
         self.manager.log.release(self.reserved);
-        (self.reserved, self.progress) = (0, None);
+        self.reserved = 0;
+        self.progress = None;
         Ok(lsn)
     }
 
