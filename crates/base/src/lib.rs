@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod cancel;
 pub mod env;
 pub mod id;
 pub mod lsn;
+pub mod monitor;
 pub mod outage;
 pub mod size;
 pub mod sync;
