@@ -7,9 +7,9 @@
 pub(crate) mod context;
 pub(crate) mod isolation;
 
-use extentdb_base::Lsn;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock};
+use extentdb_base::{Lsn, OwnerId};
 use extentdb_space::Freed;
 use extentdb_txn::Kind;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
@@ -89,12 +89,12 @@ impl<'d> Session<'d> {
         self.verify_not_doomed()?;
         let db = self.context.db();
         let Some(tx) = self.context.tx.take() else { return Ok(()) };
-        let id = tx.id();
+        let owner = tx.owner();
         if let Err(error) = tx.commit().map_err(Error::from) {
             db.go_offline(&error);
             // It may still be open in the log: its space stays reserved until the next restart.
             self.context.reserved.clear();
-            self.end(id);
+            self.end(owner);
             return Err(error);
         }
         if !self.context.changes.is_empty() {
@@ -103,7 +103,7 @@ impl<'d> Session<'d> {
                 db.catalog.commit(change);
             }
         }
-        self.end(id);
+        self.end(owner);
         db.space.release(std::mem::take(&mut self.context.freed))?;
         db.space.release(std::mem::take(&mut self.context.undone))?;
         db.checkpoint_if_due()
@@ -117,7 +117,7 @@ impl<'d> Session<'d> {
         let context = &mut self.context;
         let db = context.db();
         let Some(mut tx) = context.tx.take() else { return Ok(()) };
-        let id = tx.id();
+        let owner = tx.owner();
         let begin = tx.begin_lsn();
         // Checkpoints, which read the catalog under the same mutex, see it before the undo or
         // after it, and its rows with it.
@@ -142,7 +142,7 @@ impl<'d> Session<'d> {
         drop(ddl);
         // The undo has reallocated what the transaction had freed.
         context.freed = Freed::default();
-        self.end(id);
+        self.end(owner);
         db.space.release(std::mem::take(&mut self.context.undone))?;
         undone.map(|_| ())
     }
@@ -159,8 +159,8 @@ impl<'d> Session<'d> {
         self.is_doomed = false;
     }
 
-    fn end(&mut self, id: extentdb_base::XactId) {
-        self.context.end(id);
+    fn end(&mut self, owner: OwnerId) {
+        self.context.end(owner);
         self.is_explicit = false;
         self.is_doomed = false;
     }

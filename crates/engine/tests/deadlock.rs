@@ -41,7 +41,7 @@ fn a_circle_is_told_with_its_names() {
         let gave_way = done.iter().find_map(|done| done.as_ref().err());
         assert_eq!(gave_way.map(Error::cause), Some(Cause::Lock));
         let told = events.take().into_iter().filter_map(|event| match event {
-            Event::Deadlock { victim, graph, list } => {
+            Event::Deadlock { victim, graph, list, .. } => {
                 Some((victim, graph.join("\n"), list.join("\n")))
             }
             _ => None,

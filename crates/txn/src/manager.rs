@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use extentdb_base::env::Clock;
 use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
-use extentdb_base::{Lsn, PageId, XactId};
+use extentdb_base::{Lsn, OwnerId, PageId, XactId};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::EndXact;
 use extentdb_format::log::record::RecordFlags;
@@ -27,6 +27,7 @@ use extentdb_format::log::{Context, Op, RecordHeader};
 use extentdb_wal::Log;
 
 use crate::error::Error;
+use crate::owner::Owners;
 use crate::time::log_time;
 use crate::transaction::{Kind, Transaction};
 
@@ -34,6 +35,7 @@ use crate::transaction::{Kind, Transaction};
 pub struct Manager {
     pub(crate) log: Arc<Log>,
     clock: Arc<dyn Clock>,
+    owners: Arc<Owners>,
     state: Mutex<State>,
     changes: OnceLock<Arc<dyn PageChanges>>,
 }
@@ -130,6 +132,10 @@ impl Progress {
         self.begin
     }
 
+    pub(crate) fn last(&self) -> Lsn {
+        *lock(&self.last)
+    }
+
     pub(crate) fn set_last(&self, lsn: Lsn) {
         *lock(&self.last) = lsn;
     }
@@ -147,8 +153,14 @@ pub struct Active {
 }
 
 impl Manager {
-    /// No transaction is active; the next one gets the id after `last_id`.
-    pub fn new(log: Arc<Log>, clock: Arc<dyn Clock>, last_id: XactId) -> Manager {
+    /// No transaction is active; the next one gets the id after `last_id`. The owners of its
+    /// transactions come from `owners`, which the databases of an instance share.
+    pub fn new(
+        log: Arc<Log>,
+        clock: Arc<dyn Clock>,
+        owners: Arc<Owners>,
+        last_id: XactId,
+    ) -> Manager {
         let state = State {
             next: number(last_id) + 1,
             active: BTreeMap::new(),
@@ -157,6 +169,7 @@ impl Manager {
         Manager {
             log,
             clock,
+            owners,
             state: Mutex::new(state),
             changes: OnceLock::new(),
         }
@@ -185,12 +198,21 @@ impl Manager {
         }
     }
 
-    /// A new transaction. Nothing is logged before its first change.
+    /// A new transaction with an owner of its own. Nothing is logged before its first change.
     pub fn begin(self: &Arc<Self>, kind: Kind, name: &str) -> Transaction {
-        let mut state = lock(&self.state);
-        let id = id_of(state.next);
-        state.next += 1;
-        Transaction::new(self.clone(), id, kind, name)
+        self.begin_as(self.owners.draw(), kind, name)
+    }
+
+    /// A new transaction whose locks belong to `owner`: a branch of one over several databases, or
+    /// a part of another transaction.
+    pub fn begin_as(self: &Arc<Self>, owner: OwnerId, kind: Kind, name: &str) -> Transaction {
+        let id = {
+            let mut state = lock(&self.state);
+            let id = id_of(state.next);
+            state.next += 1;
+            id
+        };
+        Transaction::new(self.clone(), id, owner, kind, name)
     }
 
     /// A transaction that a restart found open: to be undone from `last` on.
@@ -199,7 +221,7 @@ impl Manager {
         let mut state = lock(&self.state);
         state.next = state.next.max(number(id) + 1);
         state.active.insert(id, progress.clone());
-        Transaction::resumed(self.clone(), id, progress, begin, last)
+        Transaction::resumed(self.clone(), id, self.owners.draw(), progress)
     }
 
     /// The highest id given to a transaction so far.
@@ -215,7 +237,7 @@ impl Manager {
             .map(|(xact, progress)| Active {
                 xact: *xact,
                 begin: progress.begin,
-                last: *lock(&progress.last),
+                last: progress.last(),
             })
             .collect();
         f(&active)

@@ -15,7 +15,7 @@
 //! ends the rollback.
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{Lsn, XactId};
+use extentdb_base::{Lsn, OwnerId, XactId};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::{
     BeginPart, BeginXact, LogText, Savepoint, XACT_TYPE_SYSTEM, XACT_TYPE_USER,
@@ -24,6 +24,7 @@ use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
 
 use crate::error::Error;
+use crate::lock::LockOwner;
 use crate::manager::{End, Manager, Progress};
 use crate::time::log_time;
 
@@ -99,6 +100,7 @@ const COMPENSATION: RecordFlags =
 pub struct Transaction {
     manager: Arc<Manager>,
     id: XactId,
+    owner: OwnerId,
     kind: Kind,
     name: String,
     /// `None` before the first record.
@@ -116,10 +118,17 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn new(manager: Arc<Manager>, id: XactId, kind: Kind, name: &str) -> Transaction {
+    pub(crate) fn new(
+        manager: Arc<Manager>,
+        id: XactId,
+        owner: OwnerId,
+        kind: Kind,
+        name: &str,
+    ) -> Transaction {
         Transaction {
             manager,
             id,
+            owner,
             kind,
             name: name.to_owned(),
             progress: None,
@@ -136,16 +145,15 @@ impl Transaction {
     pub(crate) fn resumed(
         manager: Arc<Manager>,
         id: XactId,
+        owner: OwnerId,
         progress: Arc<Progress>,
-        begin: Lsn,
-        last: Lsn,
     ) -> Transaction {
-        let open = Transaction::new(manager, id, Kind::User, "");
+        let open = Transaction::new(manager, id, owner, Kind::User, "");
         Transaction {
+            begin: progress.begin(),
+            last: progress.last(),
+            undo_next: progress.last(),
             progress: Some(progress),
-            begin,
-            last,
-            undo_next: last,
             ..open
         }
     }
@@ -153,6 +161,16 @@ impl Transaction {
     /// Its id.
     pub fn id(&self) -> XactId {
         self.id
+    }
+
+    /// The owner of its locks, unique in the instance.
+    pub fn owner(&self) -> OwnerId {
+        self.owner
+    }
+
+    /// As whom it requests locks in its database.
+    pub fn lock_owner(&self) -> LockOwner {
+        LockOwner { id: self.owner, xact: self.id }
     }
 
     /// Where it began; zero when nothing is logged yet.
@@ -176,13 +194,13 @@ impl Transaction {
         &self.manager
     }
 
-    /// A system transaction inside this one.
+    /// A system transaction inside this one, with the same owner.
     pub fn begin_system(&self, name: &str) -> Transaction {
         let Transaction { is_undoing, keeps_reserves, .. } = *self;
         Transaction {
             is_undoing,
             keeps_reserves,
-            ..self.manager.begin(Kind::System, name)
+            ..self.manager.begin_as(self.owner, Kind::System, name)
         }
     }
 

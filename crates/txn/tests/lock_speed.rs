@@ -6,15 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_base::{HobtId, ObjectId, XactId};
+use extentdb_base::{DatabaseId, HobtId, ObjectId, OwnerId, XactId};
 use extentdb_telemetry::Waits;
-use extentdb_txn::lock::{LockManager, LockMode, LockRequest, Resource};
+use extentdb_txn::lock::{DatabaseLocks, LockManager, LockMode, LockOwner, LockRequest, Resource};
 
 const TABLE: ObjectId = ObjectId(7);
 const ROUNDS: usize = 15;
 
-fn owner(number: u32) -> XactId {
-    XactId { high: 0, low: number }
+fn owner(number: u32) -> LockOwner {
+    LockOwner {
+        id: OwnerId(u64::from(number)),
+        xact: XactId { high: 0, low: number },
+    }
 }
 
 fn key(number: u64) -> Resource {
@@ -37,13 +40,14 @@ fn least_ns(operations: u32, mut work: impl FnMut(u32)) -> f64 {
 #[ignore = "a measurement"]
 fn uncontended_locks() {
     let clock = Arc::new(SystemClock::new());
-    let locks = LockManager::new(Arc::new(Waits::new()), clock);
+    let manager = Arc::new(LockManager::new(Arc::new(Waits::new()), clock));
+    let locks = DatabaseLocks::new(manager, DatabaseId(5));
     let one = owner(1);
     locks.acquire(LockRequest::new(one, Resource::Object(TABLE), LockMode::Is)).unwrap();
     let read = least_ns(200_000, |number| {
         let resource = key(u64::from(number));
         locks.acquire(LockRequest::new(one, resource, LockMode::S).of_table(TABLE)).unwrap();
-        locks.release(one, resource);
+        locks.release(one.id, resource);
     });
     println!("row lock, acquired and released:           {read:8.1} ns");
     let transaction = least_ns(20_000, |number| {
@@ -53,7 +57,7 @@ fn uncontended_locks() {
             let resource = key(u64::from(number) * 10 + row);
             locks.acquire(LockRequest::new(owner, resource, LockMode::X).of_table(TABLE)).unwrap();
         }
-        locks.release_all(owner);
+        locks.release_all(owner.id);
     });
     println!("transaction with a table and ten row locks: {transaction:8.1} ns");
     let small = least_ns(100_000, |number| {
@@ -61,7 +65,7 @@ fn uncontended_locks() {
         locks.acquire(LockRequest::new(owner, Resource::Object(TABLE), LockMode::Ix)).unwrap();
         let resource = key(u64::from(number));
         locks.acquire(LockRequest::new(owner, resource, LockMode::X).of_table(TABLE)).unwrap();
-        locks.release_all(owner);
+        locks.release_all(owner.id);
     });
     println!("transaction with a table and one row lock:  {small:8.1} ns");
     let many = least_ns(20, |number| {
@@ -70,7 +74,7 @@ fn uncontended_locks() {
             let resource = key(row);
             locks.acquire(LockRequest::new(owner, resource, LockMode::X).of_table(TABLE)).unwrap();
         }
-        locks.release_all(owner);
+        locks.release_all(owner.id);
     });
     println!("transaction with 4,000 row locks, per lock: {:8.1} ns", many / 4_000.0);
 }

@@ -5,15 +5,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
-use extentdb_base::{HobtId, XactId};
+use extentdb_base::{DatabaseId, HobtId, OwnerId, XactId};
 use extentdb_telemetry::{WaitType, Waits};
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport};
 use extentdb_txn::lock::{
-    LockError, LockManager, LockMode, LockRequest, LockStatus, Resource, Timeout,
+    DatabaseLocks, LockError, LockManager, LockMode, LockOwner, LockRequest, LockStatus, Resource,
+    Timeout,
 };
 
 struct Bench {
-    manager: LockManager,
+    manager: DatabaseLocks,
     waits: Arc<Waits>,
     reports: Arc<Reports>,
 }
@@ -31,13 +32,17 @@ impl DeadlockObserver for Reports {
 fn bench() -> Bench {
     let waits = Arc::new(Waits::new());
     let reports = Arc::new(Reports::default());
-    let manager = LockManager::new(Arc::clone(&waits), Arc::new(SystemClock::new()));
+    let manager = Arc::new(LockManager::new(waits.clone(), Arc::new(SystemClock::new())));
     assert!(manager.observe(reports.clone()) && !manager.observe(Arc::new(Reports::default())));
+    let manager = DatabaseLocks::new(manager, DatabaseId(5));
     Bench { manager, waits, reports }
 }
 
-fn owner(number: u32) -> XactId {
-    XactId { high: 0, low: number }
+fn owner(number: u32) -> LockOwner {
+    LockOwner {
+        id: OwnerId(u64::from(number)),
+        xact: XactId { high: 0, low: number },
+    }
 }
 
 fn key(number: u64) -> Resource {
@@ -80,7 +85,7 @@ fn a_wait_ends_when_the_lock_is_given_back() {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| bench.take(2, 5, LockMode::S));
         bench.until_waiting(1);
-        bench.manager.release(owner(1), key(5));
+        bench.manager.release(owner(1).id, key(5));
         assert_eq!(waiter.join().unwrap(), Ok(LockMode::S));
     });
     let totals = bench.waits.totals(WaitType::LockS);
@@ -107,12 +112,12 @@ fn a_wait_ends_when_its_time_is_over() {
     let totals = bench.waits.totals(WaitType::LockU);
     assert!(totals.waiting_tasks_count == 1 && totals.wait_time >= limit, "{totals:?}");
     assert_eq!(
-        (bench.manager.stats().timeouts, bench.manager.locks().len()),
+        (bench.manager.manager().stats().timeouts, bench.manager.locks().len()),
         (2, 1),
         "nothing is left of it"
     );
     // A withdrawn request lets those after it pass.
-    bench.manager.release_all(owner(1));
+    bench.manager.release_all(owner(1).id);
     bench.take(1, 5, LockMode::S).unwrap();
     std::thread::scope(|scope| {
         let limited = scope.spawn(|| {
@@ -137,7 +142,7 @@ fn two_who_wait_for_each_other_are_told_apart_by_cost() {
         // Owner 1 is cheaper, although 2 closes the cycle.
         let cheap = scope.spawn(|| {
             let outcome = bench.take(1, 2, LockMode::X);
-            bench.manager.release_all(owner(1));
+            bench.manager.release_all(owner(1).id);
             outcome
         });
         bench.until_waiting(1);
@@ -145,12 +150,12 @@ fn two_who_wait_for_each_other_are_told_apart_by_cost() {
         match cheap.join().unwrap() {
             Err(LockError::Deadlock { mut cycle, resource, .. }) => {
                 cycle.sort();
-                assert_eq!((cycle, resource), (vec![owner(1), owner(2)], key(2)));
+                assert_eq!((cycle, resource), (vec![owner(1).id, owner(2).id], key(2)));
             }
             other => panic!("{other:?}"),
         }
     });
-    assert_eq!(bench.manager.stats().deadlocks, 1);
+    assert_eq!(bench.manager.manager().stats().deadlocks, 1);
 }
 
 #[test]
@@ -167,13 +172,13 @@ fn a_low_priority_gives_way_whatever_it_costs_and_the_deadlock_is_reported() {
     std::thread::scope(|scope| {
         let low = scope.spawn(|| {
             let outcome = ask(2, 1, LockMode::S, -5);
-            bench.manager.release_all(owner(2));
+            bench.manager.release_all(owner(2).id);
             outcome
         });
         bench.until_waiting(1);
         let pause = Duration::from_millis(5);
         std::thread::sleep(pause);
-        bench.manager.release_all(owner(3));
+        bench.manager.release_all(owner(3).id);
         assert_eq!(ask(1, 2, LockMode::X, -4), Ok(LockMode::X));
         assert!(matches!(low.join().unwrap(), Err(LockError::Deadlock { .. })));
         let reports = bench.reports.0.lock().unwrap();
@@ -198,7 +203,7 @@ fn two_readers_who_both_want_to_write_are_a_deadlock() {
         let expensive = scope.spawn(|| bench.take(2, 1, LockMode::X));
         bench.until_waiting(1);
         assert!(matches!(bench.take(1, 1, LockMode::X), Err(LockError::Deadlock { .. })));
-        bench.manager.release_all(owner(1));
+        bench.manager.release_all(owner(1).id);
         assert_eq!(expensive.join().unwrap(), Ok(LockMode::X));
     });
 }
@@ -212,7 +217,7 @@ fn two_who_read_a_range_and_then_insert_into_it_are_a_deadlock() {
         let expensive = scope.spawn(|| bench.take(2, 5, LockMode::RiN));
         bench.until_waiting(1);
         assert!(matches!(bench.take(1, 5, LockMode::RiN), Err(LockError::Deadlock { .. })));
-        bench.manager.release_all(owner(1));
+        bench.manager.release_all(owner(1).id);
         assert_eq!(expensive.join().unwrap(), Ok(LockMode::RxS));
     });
     assert_eq!(bench.waits.totals(WaitType::LockRinNl).waiting_tasks_count, 2);
@@ -227,13 +232,13 @@ fn an_insert_waits_for_who_has_read_the_range_and_not_for_who_changes_the_key() 
     };
     ask(1, LockMode::X, Timeout::NoWait).unwrap();
     assert_eq!(ask(2, LockMode::RiN, Timeout::NoWait), Ok(LockMode::RiN));
-    bench.manager.release_all(owner(1));
-    bench.manager.release_all(owner(2));
+    bench.manager.release_all(owner(1).id);
+    bench.manager.release_all(owner(2).id);
     ask(1, LockMode::RsS, Timeout::NoWait).unwrap();
     std::thread::scope(|scope| {
         let insert = scope.spawn(|| ask(2, LockMode::RiN, Timeout::Infinite));
         bench.until_waiting(1);
-        bench.manager.release_all(owner(1));
+        bench.manager.release_all(owner(1).id);
         assert_eq!(insert.join().unwrap(), Ok(LockMode::RiN));
     });
 }
@@ -247,7 +252,7 @@ fn of_many_readers_who_all_want_to_write_one_gets_through() {
             let bench = &bench;
             scope.spawn(move || {
                 let outcome = bench.take(number, 1, LockMode::X);
-                bench.manager.release_all(owner(number));
+                bench.manager.release_all(owner(number).id);
                 outcome.is_ok()
             })
         };
@@ -255,7 +260,7 @@ fn of_many_readers_who_all_want_to_write_one_gets_through() {
         writers.into_iter().map(|writer| writer.join().unwrap()).filter(|done| *done).count()
     });
     // A request after the others have ended is no victim.
-    assert!(done >= 1 && bench.manager.stats().deadlocks == 5 - done as u64, "{done}");
+    assert!(done >= 1 && bench.manager.manager().stats().deadlocks == 5 - done as u64, "{done}");
     assert!(bench.manager.locks().is_empty());
 }
 
@@ -270,7 +275,7 @@ fn a_cycle_of_three_is_a_deadlock() {
             let bench = &bench;
             scope.spawn(move || {
                 let outcome = bench.take(number, wanted, LockMode::X);
-                bench.manager.release_all(owner(number));
+                bench.manager.release_all(owner(number).id);
                 outcome
             })
         };
@@ -287,7 +292,7 @@ fn a_cycle_of_three_is_a_deadlock() {
             (Ok(LockMode::X), Ok(LockMode::X))
         );
     });
-    assert_eq!(bench.manager.stats().deadlocks, 1);
+    assert_eq!(bench.manager.manager().stats().deadlocks, 1);
     assert!(bench.manager.locks().is_empty());
 }
 
@@ -303,11 +308,11 @@ fn who_comes_first_is_served_first() {
             scope.spawn(move || {
                 bench.take(number, 1, LockMode::X).unwrap();
                 order.lock().unwrap().push(number);
-                bench.manager.release_all(owner(number));
+                bench.manager.release_all(owner(number).id);
             });
             bench.until_waiting(number as usize + 1);
         }
-        bench.manager.release_all(owner(100));
+        bench.manager.release_all(owner(100).id);
     });
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -351,7 +356,7 @@ fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
                         Err(LockError::Deadlock { .. }) => {}
                         Err(other) => panic!("{other}"),
                     }
-                    bench.manager.release_all(owner(worker));
+                    bench.manager.release_all(owner(worker).id);
                 }
             });
         }
@@ -361,7 +366,7 @@ fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
         16_000_000
     );
     assert!(bench.manager.locks().is_empty());
-    bench.manager.stats().deadlocks
+    bench.manager.manager().stats().deadlocks
 }
 
 #[test]

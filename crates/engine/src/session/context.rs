@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::sync::{Arc, MutexGuard, lock};
-use extentdb_base::{Lsn, ObjectId, Rid, XactId};
+use extentdb_base::{Lsn, ObjectId, OwnerId, Rid};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::Transaction;
-use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource, Timeout};
+use extentdb_txn::lock::{
+    DatabaseLocks, LockError, LockMode, LockOwner, LockRequest, Resource, Timeout,
+};
 
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::pending::DeferredChange;
@@ -93,8 +95,9 @@ impl<'d> StatementContext<'d> {
         self.tx.as_mut().ok_or(Error::NoTransaction)
     }
 
-    fn xact(&self) -> XactId {
-        self.tx.as_ref().map_or_else(XactId::default, Transaction::id)
+    /// As whom the transaction requests locks.
+    fn lock_owner(&self) -> LockOwner {
+        self.tx.as_ref().map_or_else(LockOwner::default, Transaction::lock_owner)
     }
 
     pub(crate) fn isolation(&self) -> Isolation {
@@ -177,13 +180,13 @@ impl<'d> StatementContext<'d> {
             priority: self.deadlock_priority,
             cost: self.tx.as_ref().map_or(0, Transaction::rollback_cost),
             table: table.map(Table::id),
-            ..LockRequest::new(self.xact(), resource, mode)
+            ..LockRequest::new(self.lock_owner(), resource, mode)
         }
     }
 
     /// Releases a lock that was held for one read only.
     pub(crate) fn unlock(&self, resource: Resource) {
-        self.db.locks.release(self.xact(), resource);
+        self.db.locks.release(self.lock_owner().id, resource);
     }
 
     /// Locks a table, and verifies under the lock that it was not dropped.
@@ -256,11 +259,11 @@ impl<'d> StatementContext<'d> {
     }
 
     /// Releases the reserved space and the locks of a transaction that has ended.
-    pub(super) fn end(&mut self, id: XactId) {
+    pub(super) fn end(&mut self, owner: OwnerId) {
         for (heap, reserved) in self.reserved.drain(..) {
             heap.give_back(reserved);
         }
-        self.db.locks.release_all(id);
+        self.db.locks.release_all(owner);
         if std::mem::take(&mut self.is_serializable) {
             self.db.serializers.leave();
         }
@@ -277,7 +280,7 @@ impl<'d> StatementContext<'d> {
 
 /// Locks new rows for a session.
 pub(crate) struct SessionLocks {
-    locks: Arc<LockManager>,
+    locks: DatabaseLocks,
     request: LockRequest,
 }
 

@@ -2,8 +2,9 @@
 //! table lock.
 //!
 //! ```text
-//! owner ──▶ held   resource → table it belongs to
-//!      └──▶ tables table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
+//! owner ──▶ database ──▶ resources  resource → table it belongs to
+//!                  └───▶ tables     table → fine locks held, next attempt at (5000, then every
+//!                                           1250), what it escalated to
 //! ```
 //!
 //! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without
@@ -15,9 +16,10 @@
 
 use std::collections::HashMap;
 
-use extentdb_base::ObjectId;
+use extentdb_base::{DatabaseId, ObjectId};
+use smallvec::SmallVec;
 
-use super::resource::FastHash;
+use super::hash::FastHash;
 use super::{LockMode, Resource};
 
 /// Fine locks on a table that lead to the first attempt.
@@ -25,7 +27,18 @@ pub(crate) const FIRST_ATTEMPT: u64 = 5000;
 /// Further fine locks that lead to another attempt.
 pub(crate) const NEXT_ATTEMPT: u64 = 1250;
 
-/// All that one owner holds.
+/// All that one owner holds, by database. Nearly always one database.
+#[derive(Default, Debug)]
+pub(crate) struct OwnerLocks(SmallVec<[InDatabase; 1]>);
+
+/// What an owner holds in one database.
+#[derive(Debug)]
+struct InDatabase {
+    database: DatabaseId,
+    held: Held,
+}
+
+/// All that one owner holds in one database.
 #[derive(Default, Debug)]
 pub(crate) struct Held {
     pub(crate) resources: HashMap<Resource, Option<ObjectId>, FastHash>,
@@ -40,6 +53,40 @@ struct FineLocks {
     /// Some lock is stronger than S and RangeS-S.
     changes: bool,
     escalated: Option<LockMode>,
+}
+
+impl OwnerLocks {
+    pub(crate) fn get(&self, database: DatabaseId) -> Option<&Held> {
+        self.0.iter().find(|one| one.database == database).map(|one| &one.held)
+    }
+
+    pub(crate) fn get_mut(&mut self, database: DatabaseId) -> Option<&mut Held> {
+        self.0.iter_mut().find(|one| one.database == database).map(|one| &mut one.held)
+    }
+
+    pub(crate) fn entry(&mut self, database: DatabaseId) -> &mut Held {
+        let at = self.0.iter().position(|one| one.database == database).unwrap_or_else(|| {
+            self.0.push(InDatabase { database, held: Held::default() });
+            self.0.len() - 1
+        });
+        &mut self.0[at].held
+    }
+
+    /// Removes what is held in a database.
+    pub(crate) fn take(&mut self, database: DatabaseId) -> Option<Held> {
+        let at = self.0.iter().position(|one| one.database == database)?;
+        Some(self.0.swap_remove(at).held)
+    }
+
+    /// Removes everything.
+    pub(crate) fn into_databases(self) -> impl Iterator<Item = (DatabaseId, Held)> {
+        self.0.into_iter().map(|one| (one.database, one.held))
+    }
+
+    /// Does it hold nothing?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|one| one.held.resources.is_empty())
+    }
 }
 
 impl Held {

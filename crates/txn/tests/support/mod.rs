@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use extentdb_base::env::SystemClock;
 use extentdb_base::{FileId, XactId};
 use extentdb_io::{Disk, DiskFile, Durability, Error, Fill, MemDisk};
-use extentdb_txn::Manager;
+use extentdb_txn::{Manager, Owners};
 use extentdb_wal::{Growth, Log, LogSpec};
 
 /// Holds back durable writes while it is closed.
@@ -102,6 +102,6 @@ pub(crate) fn manager() -> (Arc<Manager>, Arc<Gate>) {
     let gated = Arc::new(GatedFile { file, gate: gate.clone() });
     let clock = Arc::new(SystemClock::new());
     let log = Arc::new(Log::create(gated, &spec, clock.clone()).unwrap());
-    let manager = Manager::new(log, clock, XactId { high: 0, low: 1000 });
+    let manager = Manager::new(log, clock, Arc::new(Owners::new()), XactId { high: 0, low: 1000 });
     (Arc::new(manager), gate)
 }
