@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use extentdb_base::cancel::Cancellation;
 use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
-use extentdb_base::{DatabaseId, HobtId, OwnerId, XactId};
-use extentdb_telemetry::{WaitType, Waits};
+use extentdb_base::{DatabaseId, HobtId, OwnerId, SessionId, XactId};
+use extentdb_telemetry::{TaskId, Tasks, WaitType, Waits};
+use extentdb_txn::PauseAccounts;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport};
 use extentdb_txn::lock::{
     DatabaseLocks, LockError, LockManager, LockMode, LockOwner, LockRequest, LockStatus, Resource,
@@ -58,6 +60,11 @@ impl Bench {
 
     fn waiting(&self) -> usize {
         self.manager.locks().iter().filter(|row| row.status != LockStatus::Grant).count()
+    }
+
+    /// Until so many wait in all databases.
+    fn until_all_waiting(&self, number: usize) {
+        until(|| self.manager.manager().waits().len() == number);
     }
 
     fn until_waiting(&self, number: usize) {
@@ -315,6 +322,179 @@ fn who_comes_first_is_served_first() {
         bench.manager.release_all(owner(100).id);
     });
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn cancelled_wait_ends_and_leaves_the_queue() {
+    let bench = bench();
+    bench.take(1, 5, LockMode::X).unwrap();
+    let cancellation = Cancellation::new();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let request = LockRequest::new(owner(2), key(5), LockMode::U);
+            bench.manager.acquire_cancellable(request, &cancellation)
+        });
+        bench.until_waiting(1);
+        let behind = scope.spawn(|| bench.take(3, 5, LockMode::S));
+        bench.until_waiting(2);
+        cancellation.cancel();
+        let cancelled = LockError::Cancelled { resource: key(5), mode: LockMode::U };
+        assert_eq!(waiter.join().unwrap(), Err(cancelled));
+        bench.until_waiting(1);
+        bench.manager.release_all(owner(1).id);
+        assert_eq!(behind.join().unwrap(), Ok(LockMode::S));
+    });
+    assert_eq!(bench.manager.manager().stats().cancelled, 1);
+    assert_eq!(bench.waits.totals(WaitType::LockU).waiting_tasks_count, 1);
+}
+
+#[test]
+fn cancelled_session_gets_locks_that_are_free_and_waits_for_no_others() {
+    let bench = bench();
+    bench.take(1, 5, LockMode::X).unwrap();
+    let cancellation = Cancellation::new();
+    cancellation.cancel();
+    let ask = |resource, timeout| {
+        let request = LockRequest::new(owner(2), key(resource), LockMode::X).within(timeout);
+        bench.manager.acquire_cancellable(request, &cancellation)
+    };
+    assert_eq!(ask(6, Timeout::Infinite), Ok(LockMode::X));
+    let refused = ask(5, Timeout::Infinite).unwrap_err();
+    assert!(matches!(refused, LockError::Cancelled { .. }), "{refused}");
+    let refused = ask(5, Timeout::NoWait).unwrap_err();
+    assert!(matches!(refused, LockError::Timeout { .. }), "{refused}");
+    let accounted = bench.waits.totals(WaitType::LockX).waiting_tasks_count;
+    assert_eq!(accounted, 0, "nothing has waited");
+    assert_eq!(bench.waiting(), 0);
+    cancellation.clear();
+    bench.manager.release_all(owner(1).id);
+    assert_eq!(ask(5, Timeout::Infinite), Ok(LockMode::X));
+}
+
+#[test]
+fn lock_wait_shows_resource_and_blocker_in_its_task() {
+    let bench = bench();
+    let tasks = Arc::new(Tasks::new());
+    bench.take(1, 5, LockMode::X).unwrap();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let task = tasks.enter(TaskId { session: SessionId(52), context: 0 });
+            let _at_work = task.work();
+            bench.take(2, 5, LockMode::S)
+        });
+        until(|| !tasks.waiting().is_empty());
+        let [shown] = tasks.waiting()[..] else { panic!("{tasks:?}") };
+        assert_eq!(shown.id.session, SessionId(52));
+        assert_eq!(shown.wait.wait, WaitType::LockS);
+        assert_eq!(shown.wait.resource.to_string(), "KEY: 5:1 (000000000005)");
+        assert_eq!(shown.wait.blocker, Some(owner(1).id));
+        let [wait] = &bench.manager.manager().waits()[..] else { panic!("no wait") };
+        assert_eq!((wait.request.owner, wait.blockers[0].owner), (owner(2), owner(1)));
+        bench.manager.release_all(owner(1).id);
+        assert_eq!(waiter.join().unwrap(), Ok(LockMode::S));
+    });
+    assert_eq!(tasks.waiting(), []);
+}
+
+#[test]
+fn cycle_through_two_databases_is_a_deadlock() {
+    let bench = bench();
+    let first = &bench.manager;
+    let second = DatabaseLocks::new(first.manager().clone(), DatabaseId(6));
+    // The same transaction id in both: each database counts its own.
+    let xact = XactId { high: 0, low: 7 };
+    let one = LockOwner { id: OwnerId(1), xact };
+    let two = LockOwner { id: OwnerId(2), xact };
+    let ask = |locks: &DatabaseLocks, owner: LockOwner| {
+        let request = LockRequest::new(owner, key(5), LockMode::X);
+        locks.acquire(request.costing(owner.id.0))
+    };
+    ask(first, one).unwrap();
+    ask(&second, two).unwrap();
+    std::thread::scope(|scope| {
+        let cheap = scope.spawn(|| {
+            let outcome = ask(&second, one);
+            first.manager().release_all(one.id);
+            outcome
+        });
+        until(|| first.manager().waits().len() == 1);
+        assert_eq!(ask(first, two), Ok(LockMode::X));
+        let refused = cheap.join().unwrap().unwrap_err();
+        let LockError::Deadlock { cycle, .. } = refused else { panic!("{refused}") };
+        assert_eq!(cycle, [two.id, one.id]);
+    });
+    let reports = bench.reports.0.lock().unwrap();
+    let [report] = &reports[..] else { panic!("{reports:?}") };
+    let databases: Vec<DatabaseId> = report.nodes.iter().map(|node| node.database).collect();
+    assert_eq!((databases, report.victim), (vec![DatabaseId(5), DatabaseId(6)], one));
+}
+
+#[test]
+fn same_resource_of_two_databases_is_two_locks() {
+    let bench = bench();
+    let first = &bench.manager;
+    let second = DatabaseLocks::new(first.manager().clone(), DatabaseId(6));
+    let ask = |locks: &DatabaseLocks, number| {
+        let request = LockRequest::new(owner(number), key(5), LockMode::X);
+        locks.acquire(request.within(Timeout::NoWait)).is_ok()
+    };
+    assert!(ask(first, 1) && ask(&second, 2));
+    assert!(!ask(first, 2) && !ask(&second, 1));
+    assert_eq!((first.locks().len(), second.locks().len()), (1, 1));
+    // The end of a branch releases the locks of its database only.
+    assert!(!ask(&second, 1));
+    first.release_all(owner(1).id);
+    second.release_all(owner(1).id);
+    assert_eq!((first.locks().len(), second.locks().len()), (0, 1));
+}
+
+#[test]
+fn locks_of_a_dropped_database_are_removed_unless_somebody_waits() {
+    let bench = bench();
+    let manager = bench.manager.manager();
+    let other = DatabaseLocks::new(manager.clone(), DatabaseId(6));
+    let lasting = LockRequest::new(owner(1), key(5), LockMode::X);
+    // A deferred transaction keeps its locks after its session has forgotten it.
+    bench.manager.acquire(lasting).unwrap();
+    other.acquire(lasting).unwrap();
+    std::thread::scope(|scope| {
+        let limit = Timeout::After(Duration::from_secs(60));
+        let waiter = scope
+            .spawn(move || other.acquire(LockRequest { owner: owner(2), ..lasting.within(limit) }));
+        bench.until_all_waiting(1);
+        let refused = manager.release_database(DatabaseId(6)).unwrap_err();
+        assert_eq!((refused.database, refused.waiting), (DatabaseId(6), 1));
+        assert_eq!(manager.release_database(DatabaseId(5)), Ok(1));
+        assert_eq!(manager.locks().len(), 2, "those of the other database");
+        manager.release_all(owner(1).id);
+        assert_eq!(waiter.join().unwrap(), Ok(LockMode::X));
+    });
+    assert_eq!(manager.release_database(DatabaseId(6)), Ok(1));
+    assert!(manager.locks().is_empty());
+    // Nothing is left of the owners: one that returns begins anew.
+    assert_eq!(bench.manager.acquire(lasting), Ok(LockMode::X));
+    assert_eq!(bench.manager.locks().len(), 1);
+}
+
+#[test]
+fn pause_is_accounted_and_can_be_cancelled() {
+    let clock = SystemClock::new();
+    let waits = Waits::new();
+    let cancellation = Cancellation::new();
+    let accounts = PauseAccounts { waits: &waits, clock: &clock, cancellation: &cancellation };
+    let moment = Duration::from_millis(2);
+    assert_eq!(accounts.pause(WaitType::WaitFor, moment), Ok(()));
+    let totals = waits.totals(WaitType::WaitFor);
+    assert!(totals.waiting_tasks_count == 1 && totals.wait_time >= moment, "{totals:?}");
+    std::thread::scope(|scope| {
+        let pause = scope.spawn(|| accounts.pause(WaitType::WaitFor, Duration::from_secs(600)));
+        until(|| waits.totals(WaitType::WaitFor).waiting_tasks_count == 2);
+        let cancelled = clock.monotonic();
+        cancellation.cancel();
+        assert!(pause.join().unwrap().is_err());
+        let took = clock.monotonic().saturating_sub(cancelled);
+        assert!(took < Duration::from_secs(60), "{took:?}");
+    });
 }
 
 /// Moves amounts between accounts under X locks; `ordered` takes the smaller account first. Returns

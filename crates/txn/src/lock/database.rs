@@ -36,7 +36,7 @@ impl DatabaseLocks {
     /// # Errors
     /// It was not granted within the timeout, or the owner is a deadlock victim.
     pub fn acquire(&self, request: LockRequest) -> Result<LockMode, LockError> {
-        self.manager.acquire(self.database, request, None)
+        self.manager.acquire(self.database, &request, None)
     }
 
     /// The same with a wait that can be cancelled. A lock that needs no wait is granted although
@@ -49,7 +49,7 @@ impl DatabaseLocks {
         request: LockRequest,
         cancellation: &Cancellation,
     ) -> Result<LockMode, LockError> {
-        self.manager.acquire(self.database, request, Some(cancellation))
+        self.manager.acquire(self.database, &request, Some(cancellation))
     }
 
     /// Releases one request of a lock; the lock is released with the last of them. No effect on a

@@ -22,8 +22,9 @@ use extentdb_base::OwnerId;
 use extentdb_base::sync::MutexGuard;
 
 use super::LockMode;
+use super::key::LockKey;
 use super::report::{DeadlockNode, DeadlockReport};
-use super::table::{LockHead, LockKey, Shard};
+use super::table::{LockHead, Shard};
 use super::wait::WaitState;
 
 /// The whole table, locked.
@@ -102,7 +103,7 @@ impl<'a> Frozen<'a> {
         let OwnerWait { key, head, .. } = self.wait_of(owner)?;
         let request = head.request_of(owner)?;
         Some(DeadlockNode {
-            database: key.database,
+            database: key.database(),
             request: request.asked,
             status: request.status(),
             wait_time: now.saturating_sub(request.since),

@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use extentdb_base::{DatabaseId, ObjectId};
 use smallvec::SmallVec;
 
-use super::hash::FastHash;
-use super::{LockMode, Resource};
+use super::LockMode;
+use super::key::{FastHash, LockKey};
 
 /// Fine locks on a table that lead to the first attempt.
 pub(crate) const FIRST_ATTEMPT: u64 = 5000;
@@ -41,7 +41,7 @@ struct InDatabase {
 /// All that one owner holds in one database.
 #[derive(Default, Debug)]
 pub(crate) struct Held {
-    pub(crate) resources: HashMap<Resource, Option<ObjectId>, FastHash>,
+    pub(crate) resources: HashMap<LockKey, Option<ObjectId>, FastHash>,
     tables: HashMap<ObjectId, FineLocks, FastHash>,
 }
 
@@ -79,8 +79,8 @@ impl OwnerLocks {
     }
 
     /// Removes everything.
-    pub(crate) fn into_databases(self) -> impl Iterator<Item = (DatabaseId, Held)> {
-        self.0.into_iter().map(|one| (one.database, one.held))
+    pub(crate) fn into_databases(self) -> impl Iterator<Item = Held> {
+        self.0.into_iter().map(|one| one.held)
     }
 
     /// Does it hold nothing?
@@ -94,27 +94,27 @@ impl Held {
     pub(crate) fn is_covered(
         &self,
         table: Option<ObjectId>,
-        resource: &Resource,
+        key: &LockKey,
         asked: LockMode,
     ) -> bool {
         let escalated =
             table.and_then(|table| self.tables.get(&table)).and_then(|fine| fine.escalated);
-        resource.is_fine()
+        key.is_fine()
             && escalated.is_some_and(|mode| mode.covers(asked.on_table()))
-            && !self.resources.contains_key(resource)
+            && !self.resources.contains_key(key)
     }
 
     /// A lock was granted. Returns the table when it is time to escalate.
     pub(crate) fn add(
         &mut self,
-        resource: Resource,
+        key: LockKey,
         table: Option<ObjectId>,
         mode: LockMode,
         is_new: bool,
     ) -> Option<ObjectId> {
-        let table = table.filter(|_| resource.is_fine());
+        let table = table.filter(|_| key.is_fine());
         if is_new {
-            self.resources.insert(resource, table);
+            self.resources.insert(key, table);
         }
         let table = table?;
         let fresh = FineLocks {
@@ -134,8 +134,8 @@ impl Held {
     }
 
     /// A lock was released.
-    pub(crate) fn remove(&mut self, resource: &Resource) {
-        if let Some(Some(table)) = self.resources.remove(resource)
+    pub(crate) fn remove(&mut self, key: &LockKey) {
+        if let Some(Some(table)) = self.resources.remove(key)
             && let Some(fine) = self.tables.get_mut(&table)
         {
             fine.count -= 1;
@@ -151,13 +151,13 @@ impl Held {
     }
 
     /// The table is locked in `mode`; returns the fine locks that are to be released.
-    pub(crate) fn escalate(&mut self, table: ObjectId, mode: LockMode) -> Vec<Resource> {
+    pub(crate) fn escalate(&mut self, table: ObjectId, mode: LockMode) -> Vec<LockKey> {
         let of_table = |other: &Option<ObjectId>| *other == Some(table);
-        let fine: Vec<Resource> = self
+        let fine: Vec<LockKey> = self
             .resources
             .iter()
             .filter(|(_, other)| of_table(other))
-            .map(|(resource, _)| *resource)
+            .map(|(key, _)| *key)
             .collect();
         self.resources.retain(|_, other| !of_table(other));
         if let Some(locks) = self.tables.get_mut(&table) {

@@ -30,7 +30,7 @@
 mod database;
 mod deadlock;
 mod escalate;
-mod hash;
+mod key;
 mod mode;
 pub mod report;
 mod table;
@@ -40,7 +40,6 @@ mod wait;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::BuildHasher;
 use std::ops::RangeInclusive;
 
 use std::time::Duration;
@@ -60,9 +59,9 @@ pub use wait::Timeout;
 
 use deadlock::Frozen;
 use escalate::{Held, OwnerLocks};
-use hash::FastHash;
+use key::{FastHash, LockKey};
 use report::{Blocker, DeadlockObserver};
-use table::{Answer, Grant, LockKey, Shard, Waiting};
+use table::{Answer, Grant, Shard, Waiting};
 use wait::{WaitSlot, WaitState};
 
 /// Shards of the table and of the owners' lists.
@@ -295,18 +294,18 @@ impl LockManager {
     fn acquire(
         &self,
         database: DatabaseId,
-        request: LockRequest,
+        request: &LockRequest,
         cancellation: Option<&Cancellation>,
     ) -> Result<LockMode, LockError> {
-        let LockRequest { owner, resource, mode, table, .. } = request;
+        let LockRequest { owner, resource, mode, table, .. } = *request;
+        let key = LockKey::new(database, resource);
         let is_covered = |owners: &OwnerTable| {
             let held = owners.get(&owner.id).and_then(|locks| locks.get(database));
-            held.is_some_and(|held| held.is_covered(table, &resource, mode))
+            held.is_some_and(|held| held.is_covered(table, &key, mode))
         };
         if resource.is_fine() && is_covered(&self.held_by(owner.id)) {
             return Ok(mode);
         }
-        let key = LockKey { database, resource };
         let (mode, is_new) = match self.start(key, request, cancellation)? {
             Started::Granted { mode, is_new } => (mode, is_new),
             Started::Waiting(ticket) => self.sleep(ticket, cancellation)?,
@@ -314,7 +313,7 @@ impl LockManager {
         let due = {
             let mut owners = self.held_by(owner.id);
             let held = owners.entry(owner.id).or_default().entry(database);
-            held.add(resource, table, mode, is_new)
+            held.add(key, table, mode, is_new)
         };
         if let Some(table) = due {
             self.escalate_for(database, owner, table);
@@ -324,7 +323,7 @@ impl LockManager {
 
     fn release(&self, database: DatabaseId, owner: OwnerId, resource: Resource) {
         let now = self.clock.monotonic();
-        let key = LockKey { database, resource };
+        let key = LockKey::new(database, resource);
         // The list first: between the two steps the lock is held and not listed, which only its
         // owner could observe.
         if self.is_listed(owner, key) && self.shard(&key).release(owner, key, false, now) {
@@ -335,8 +334,8 @@ impl LockManager {
     /// Releases all locks of an owner in all databases, at the end of its transaction.
     pub fn release_all(&self, owner: OwnerId) {
         let locks = self.held_by(owner).remove(&owner).unwrap_or_default();
-        for (database, held) in locks.into_databases() {
-            self.release_held(database, owner, &held);
+        for held in locks.into_databases() {
+            self.release_held(owner, &held);
         }
     }
 
@@ -351,14 +350,13 @@ impl LockManager {
             }
             held
         };
-        self.release_held(database, owner, &held);
+        self.release_held(owner, &held);
     }
 
-    fn release_held(&self, database: DatabaseId, owner: OwnerId, held: &Held) {
+    fn release_held(&self, owner: OwnerId, held: &Held) {
         let now = self.clock.monotonic();
-        for resource in held.resources.keys() {
-            let key = LockKey { database, resource: *resource };
-            self.shard(&key).release(owner, key, true, now);
+        for key in held.resources.keys() {
+            self.shard(key).release(owner, *key, true, now);
         }
     }
 
@@ -371,13 +369,13 @@ impl LockManager {
     pub fn release_database(&self, database: DatabaseId) -> Result<usize, DatabaseHasWaiters> {
         let mut shards: Vec<MutexGuard<'_, Shard>> = self.shards.iter().map(lock).collect();
         let waits = shards.iter().flat_map(|shard| shard.waiting.values());
-        let waiting = waits.filter(|key| key.database == database).count();
+        let waiting = waits.filter(|key| key.database() == database).count();
         if waiting > 0 {
             return Err(DatabaseHasWaiters { database, waiting });
         }
         let mut released = 0;
         for shard in &mut shards {
-            let removed = shard.heads.extract_if(|key, _| key.database == database);
+            let removed = shard.heads.extract_if(|key, _| key.database() == database);
             released += removed.map(|(_, head)| head.granted.len()).sum::<usize>();
         }
         drop(shards);
@@ -396,8 +394,7 @@ impl LockManager {
             let held = locks.get(database)?;
             held.resources.keys().next().copied()
         });
-        let Some(resource) = rows else { return false };
-        let key = LockKey { database, resource };
+        let Some(key) = rows else { return false };
         let granted = self.grant_of(owner, key, |grant| grant.owner);
         granted.is_some_and(|owner| self.escalate_for(database, owner, table))
     }
@@ -411,19 +408,19 @@ impl LockManager {
             None => return false,
         };
         drop(locks);
-        let key = LockKey { database, resource: Resource::Object(table) };
-        let request = LockRequest::new(owner, key.resource, mode);
+        let resource = Resource::Object(table);
+        let key = LockKey::new(database, resource);
+        let request = LockRequest::new(owner, resource, mode);
         let answer = self.shard(&key).request(key, &request, Waiting::Refused, &*self.clock);
         let Answer::Granted { mode, is_new } = answer else { return false };
         let fine = {
             let mut owners = self.held_by(owner.id);
             let held = owners.entry(owner.id).or_default().entry(database);
-            held.add(key.resource, None, mode, is_new);
+            held.add(key, None, mode, is_new);
             held.escalate(table, mode)
         };
-        for resource in fine {
+        for key in fine {
             let now = self.clock.monotonic();
-            let key = LockKey { database, resource };
             self.shard(&key).release(owner.id, key, true, now);
         }
         self.escalations.fetch_add(1, Ordering::Relaxed);
@@ -431,7 +428,7 @@ impl LockManager {
     }
 
     fn held(&self, database: DatabaseId, owner: OwnerId, resource: Resource) -> Option<LockMode> {
-        self.grant_of(owner, LockKey { database, resource }, |grant| grant.mode)
+        self.grant_of(owner, LockKey::new(database, resource), |grant| grant.mode)
     }
 
     fn grant_of<T>(
@@ -457,7 +454,8 @@ impl LockManager {
         let mut rows = Vec::new();
         for shard in &self.shards {
             for (key, head) in &lock(shard).heads {
-                let LockKey { database, resource } = *key;
+                let database = key.database();
+                let resource = key.resource();
                 rows.extend(head.granted.iter().map(|grant| LockRow {
                     database,
                     resource,
@@ -487,7 +485,7 @@ impl LockManager {
         for shard in &self.shards {
             for (key, head) in &lock(shard).heads {
                 waits.extend(head.queue.iter().map(|request| LockWait {
-                    database: key.database,
+                    database: key.database(),
                     request: request.asked,
                     status: request.status(),
                     since: request.since,
@@ -513,7 +511,7 @@ impl LockManager {
     fn start(
         &self,
         key: LockKey,
-        request: LockRequest,
+        request: &LockRequest,
         cancellation: Option<&Cancellation>,
     ) -> Result<Started, LockError> {
         let owner = request.owner.id;
@@ -524,17 +522,17 @@ impl LockManager {
         } else {
             Waiting::Allowed
         };
-        let answer = self.shard(&key).request(key, &request, waiting, &*self.clock);
+        let answer = self.shard(&key).request(key, request, waiting, &*self.clock);
         match answer {
             Answer::Granted { mode, is_new } => Ok(Started::Granted { mode, is_new }),
-            Answer::Busy if request.timeout == Timeout::NoWait => Err(self.timed_out(&request)),
-            Answer::Busy => Err(self.cancelled(&request)),
+            Answer::Busy if request.timeout == Timeout::NoWait => Err(self.timed_out(request)),
+            Answer::Busy => Err(self.cancelled(request)),
             Answer::Queued { slot, blocker } => {
                 // No other owner waits for one that holds no lock.
                 if self.held_by(owner).get(&owner).is_some_and(|locks| !locks.is_empty()) {
                     self.resolve_cycles(owner);
                 }
-                Ok(Started::Waiting(Ticket { key, request, slot, blocker }))
+                Ok(Started::Waiting(Ticket { key, request: *request, slot, blocker }))
             }
         }
     }
@@ -558,7 +556,8 @@ impl LockManager {
     ) -> Result<(LockMode, bool), LockError> {
         let Ticket { key, request, slot, blocker } = ticket;
         let LockRequest { owner: LockOwner { id: owner, .. }, mode, timeout, .. } = request;
-        let LockKey { database, resource } = key;
+        let database = key.database();
+        let resource = key.resource();
         let shown = WaitResource::Lock { database, resource };
         let account = self.waits.begin_on(mode.wait_type(), self.clock.monotonic(), shown, blocker);
         let (mut state, end) = slot.sleep(timeout, cancellation);
@@ -597,16 +596,16 @@ impl LockManager {
     /// Is the lock in the list of its owner?
     fn is_listed(&self, owner: OwnerId, key: LockKey) -> bool {
         let owners = self.held_by(owner);
-        let held = owners.get(&owner).and_then(|locks| locks.get(key.database));
-        held.is_some_and(|held| held.resources.contains_key(&key.resource))
+        let held = owners.get(&owner).and_then(|locks| locks.get(key.database()));
+        held.is_some_and(|held| held.resources.contains_key(&key))
     }
 
     fn forget(&self, owner: OwnerId, key: LockKey) {
         let mut owners = self.held_by(owner);
         let Some(locks) = owners.get_mut(&owner) else { return };
-        let Some(held) = locks.get_mut(key.database) else { return };
-        held.remove(&key.resource);
-        if let Resource::Object(table) = key.resource {
+        let Some(held) = locks.get_mut(key.database()) else { return };
+        held.remove(&key);
+        if let Resource::Object(table) = key.resource() {
             held.forget_escalation(table);
         }
         if locks.is_empty() {
@@ -615,17 +614,13 @@ impl LockManager {
     }
 
     fn shard(&self, key: &LockKey) -> MutexGuard<'_, Shard> {
-        lock(&self.shards[shard_of(key)])
+        lock(&self.shards[key.shard(SHARDS)])
     }
 
     /// The lists of some owners, `owner`'s among them.
     fn held_by(&self, owner: OwnerId) -> MutexGuard<'_, OwnerTable> {
-        lock(&self.owners[shard_of(owner)])
+        lock(&self.owners[owner.0 as usize % SHARDS])
     }
-}
-
-fn shard_of(key: impl std::hash::Hash) -> usize {
-    (FastHash::default().hash_one(key) >> (u64::BITS - SHARDS.trailing_zeros())) as usize
 }
 
 impl fmt::Debug for LockManager {

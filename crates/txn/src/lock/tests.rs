@@ -34,12 +34,12 @@ fn row(number: u64) -> Resource {
 /// A row of the model: its database, and its number there.
 fn key(number: u64) -> LockKey {
     let database = DatabaseId(5 + (number / ROWS) as u16);
-    LockKey { database, resource: row(number % ROWS) }
+    LockKey::new(database, row(number % ROWS))
 }
 
 fn number_of(key: LockKey) -> u64 {
-    let Resource::Key(_, row) = key.resource else { unreachable!() };
-    u64::from(key.database.0 - 5) * ROWS + row
+    let Resource::Key(_, row) = key.resource() else { unreachable!() };
+    u64::from(key.database().0 - 5) * ROWS + row
 }
 
 /// Deadlock priority, and cost of rolling back.
@@ -146,7 +146,7 @@ impl Line {
 
 impl Model {
     fn lines_of(&mut self, database: DatabaseId) -> impl Iterator<Item = &mut Line> {
-        let of_database = move |number: u64| key(number).database == database;
+        let of_database = move |number: u64| key(number).database() == database;
         self.lines.iter_mut().filter(move |(number, _)| of_database(**number)).map(|(_, line)| line)
     }
 
@@ -195,7 +195,8 @@ impl Model {
     fn rows(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
         for (resource, line) in &self.lines {
-            let LockKey { database, resource } = key(*resource);
+            let database = key(*resource).database();
+            let resource = key(*resource).resource();
             let row = |owner: &u32, mode, status, count| LockRow {
                 database,
                 resource,
@@ -240,8 +241,9 @@ impl Pair {
                 self.ask(owner, resource, mode, rank);
             }
             Step::Release { owner, resource } if self.model.waits_for(owner).is_none() => {
-                let LockKey { database, resource: row } = key(resource);
-                self.manager.release(database, super::tests::owner(owner).id, row);
+                let key = key(resource);
+                let id = super::tests::owner(owner).id;
+                self.manager.release(key.database(), id, key.resource());
                 let line = self.model.lines.entry(resource).or_default();
                 if let Some((_, count)) = line.granted.get_mut(&owner) {
                     *count -= 1;
@@ -258,7 +260,7 @@ impl Pair {
             Step::ReleaseIn { owner, database } if self.model.waits_for(owner).is_none() => {
                 let database = DatabaseId(database);
                 self.manager.release_in(database, super::tests::owner(owner).id);
-                self.model.release(owner, |key| key.database == database);
+                self.model.release(owner, |key| key.database() == database);
             }
             Step::ReleaseDatabase { database } => self.release_database(DatabaseId(database)),
             Step::Withdraw { owner } => {
@@ -306,9 +308,9 @@ impl Pair {
         let deadlocked = self.model.deadlocked();
         let edges = self.model.edges();
         let key = key(resource);
-        let request = LockRequest::new(super::tests::owner(owner), key.resource, mode);
+        let request = LockRequest::new(super::tests::owner(owner), key.resource(), mode);
         let request = request.of_priority(rank.0).costing(rank.1);
-        match self.manager.start(key, request, None).unwrap() {
+        match self.manager.start(key, &request, None).unwrap() {
             Started::Granted { mode, is_new } => self.note(owner, key, mode, is_new),
             Started::Waiting(ticket) => drop(self.tickets.insert(owner, ticket)),
         }
@@ -346,8 +348,8 @@ impl Pair {
     fn note(&self, owner: u32, key: LockKey, mode: LockMode, is_new: bool) {
         let owner = super::tests::owner(owner).id;
         let mut owners = self.manager.held_by(owner);
-        let held = owners.entry(owner).or_default().entry(key.database);
-        held.add(key.resource, None, mode, is_new);
+        let held = owners.entry(owner).or_default().entry(key.database());
+        held.add(key, None, mode, is_new);
     }
 
     /// Those whose wait was granted go on.
@@ -380,10 +382,7 @@ proptest! {
         for step in &steps {
             pair.take(step);
             for wait in pair.manager.waits() {
-                let line = &pair.model.lines[&number_of(LockKey {
-                    database: wait.database,
-                    resource: wait.request.resource,
-                })];
+                let line = &pair.model.lines[&number_of(LockKey::new(wait.database, wait.request.resource))];
                 let blockers = wait.blockers.iter().map(|blocker| blocker.owner.id.0 as u32);
                 let expected = line.blockers(wait.request.owner.id.0 as u32);
                 prop_assert_eq!(blockers.collect::<BTreeSet<u32>>(), expected);
