@@ -56,11 +56,11 @@ struct FineLocks {
 }
 
 impl OwnerLocks {
-    pub(crate) fn get(&self, database: DatabaseId) -> Option<&Held> {
+    pub(crate) fn of_database(&self, database: DatabaseId) -> Option<&Held> {
         self.0.iter().find(|one| one.database == database).map(|one| &one.held)
     }
 
-    pub(crate) fn get_mut(&mut self, database: DatabaseId) -> Option<&mut Held> {
+    pub(crate) fn of_database_mut(&mut self, database: DatabaseId) -> Option<&mut Held> {
         self.0.iter_mut().find(|one| one.database == database).map(|one| &mut one.held)
     }
 

@@ -300,7 +300,7 @@ impl LockManager {
         let LockRequest { owner, resource, mode, table, .. } = *request;
         let key = LockKey::new(database, resource);
         let is_covered = |owners: &OwnerTable| {
-            let held = owners.get(&owner.id).and_then(|locks| locks.get(database));
+            let held = owners.get(&owner.id).and_then(|locks| locks.of_database(database));
             held.is_some_and(|held| held.is_covered(table, &key, mode))
         };
         if resource.is_fine() && is_covered(&self.held_by(owner.id)) {
@@ -391,7 +391,7 @@ impl LockManager {
     fn escalate(&self, database: DatabaseId, owner: OwnerId, table: ObjectId) -> bool {
         // The table is locked by the same transaction as its rows.
         let rows = self.held_by(owner).get(&owner).and_then(|locks| {
-            let held = locks.get(database)?;
+            let held = locks.of_database(database)?;
             held.resources.keys().next().copied()
         });
         let Some(key) = rows else { return false };
@@ -403,7 +403,7 @@ impl LockManager {
     /// lock conflicts with those of other owners.
     fn escalate_for(&self, database: DatabaseId, owner: LockOwner, table: ObjectId) -> bool {
         let locks = self.held_by(owner.id);
-        let mode = match locks.get(&owner.id).and_then(|locks| locks.get(database)) {
+        let mode = match locks.get(&owner.id).and_then(|locks| locks.of_database(database)) {
             Some(held) => held.escalated_mode(table),
             None => return false,
         };
@@ -444,7 +444,7 @@ impl LockManager {
 
     fn fine_locks(&self, database: DatabaseId, owner: OwnerId, table: ObjectId) -> u64 {
         let owners = self.held_by(owner);
-        let held = owners.get(&owner).and_then(|locks| locks.get(database));
+        let held = owners.get(&owner).and_then(|locks| locks.of_database(database));
         held.map_or(0, |held| held.fine_locks(table))
     }
 
@@ -596,14 +596,14 @@ impl LockManager {
     /// Is the lock in the list of its owner?
     fn is_listed(&self, owner: OwnerId, key: LockKey) -> bool {
         let owners = self.held_by(owner);
-        let held = owners.get(&owner).and_then(|locks| locks.get(key.database()));
+        let held = owners.get(&owner).and_then(|locks| locks.of_database(key.database()));
         held.is_some_and(|held| held.resources.contains_key(&key))
     }
 
     fn forget(&self, owner: OwnerId, key: LockKey) {
         let mut owners = self.held_by(owner);
         let Some(locks) = owners.get_mut(&owner) else { return };
-        let Some(held) = locks.get_mut(key.database()) else { return };
+        let Some(held) = locks.of_database_mut(key.database()) else { return };
         held.remove(&key);
         if let Resource::Object(table) = key.resource() {
             held.forget_escalation(table);

@@ -15,7 +15,7 @@
 //!      waiter id=process3f2 mode=U requestType=wait
 //! ```
 //!
-//! Ids of processes and locks tell them apart within one report, no more. A process is an owner: the
+//! Ids of processes and locks tell them apart within one report, no more. A process is an owner:
 //! transactions of several databases may have the same id.
 
 use extentdb_base::{DatabaseId, HobtId, PageId};
