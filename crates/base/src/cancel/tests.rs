@@ -73,16 +73,15 @@ fn waker_registered_twice_stays_until_both_are_dropped() {
 
 #[test]
 fn sleep_ends_with_a_cancel() {
-    let cancellation = Arc::new(Cancellation::new());
-    let sleeper = {
-        let cancellation = cancellation.clone();
-        thread::spawn(move || cancellation.sleep(Duration::from_secs(600)))
-    };
-    while lock(&cancellation.wakers).is_empty() {
-        thread::yield_now();
-    }
-    cancellation.cancel();
-    assert_eq!(sleeper.join().unwrap(), Err(Cancelled));
+    let cancellation = Cancellation::new();
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| cancellation.sleep(Duration::from_secs(600)));
+        while lock(&cancellation.wakers).is_empty() {
+            thread::yield_now();
+        }
+        cancellation.cancel();
+        assert_eq!(sleeper.join().unwrap(), Err(Cancelled));
+    });
     assert_eq!(cancellation.sleep(Duration::from_secs(600)), Err(Cancelled), "before the sleep");
     assert!(lock(&cancellation.wakers).is_empty());
 }

@@ -56,6 +56,7 @@ pub(crate) struct LockHead {
 /// The requests that wait for a resource. A pointer while there are none, as nearly always: the
 /// table then has less to move (`lock_speed`).
 #[derive(Default, Debug)]
+#[expect(clippy::box_collection, reason = "a third of the bytes while there are none")]
 pub(crate) struct Queue(Option<Box<Vec<Request>>>);
 
 /// A lock that is held.
