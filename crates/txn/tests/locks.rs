@@ -8,7 +8,7 @@ use extentdb_base::cancel::Cancellation;
 use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
 use extentdb_base::{DatabaseId, HobtId, OwnerId, SessionId, XactId};
 use extentdb_telemetry::{TaskId, Tasks, WaitType, Waits};
-use extentdb_txn::PauseAccounts;
+use extentdb_txn::SessionWaits;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport};
 use extentdb_txn::lock::{
     DatabaseLocks, LockError, LockManager, LockMode, LockOwner, LockRequest, LockStatus, Resource,
@@ -481,13 +481,13 @@ fn pause_is_accounted_and_can_be_cancelled() {
     let clock = SystemClock::new();
     let waits = Waits::new();
     let cancellation = Cancellation::new();
-    let accounts = PauseAccounts { waits: &waits, clock: &clock, cancellation: &cancellation };
+    let session = SessionWaits { waits: &waits, clock: &clock, cancellation: &cancellation };
     let moment = Duration::from_millis(2);
-    assert_eq!(accounts.pause(WaitType::WaitFor, moment), Ok(()));
+    assert_eq!(session.pause(WaitType::WaitFor, moment), Ok(()));
     let totals = waits.totals(WaitType::WaitFor);
     assert!(totals.waiting_tasks_count == 1 && totals.wait_time >= moment, "{totals:?}");
     std::thread::scope(|scope| {
-        let pause = scope.spawn(|| accounts.pause(WaitType::WaitFor, Duration::from_secs(600)));
+        let pause = scope.spawn(|| session.pause(WaitType::WaitFor, Duration::from_secs(600)));
         until(|| waits.totals(WaitType::WaitFor).waiting_tasks_count == 2);
         let cancelled = clock.monotonic();
         cancellation.cancel();

@@ -4,7 +4,7 @@ use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_base::{DatabaseId, ObjectId, OwnerId};
 
-use super::{LockError, LockManager, LockMode, LockRequest, LockRow, Resource};
+use super::{LockError, LockManager, LockMode, LockOwner, LockRequest, LockRow, Resource};
 
 /// The lock manager of an instance, as one of its databases sees it: resources are those of this
 /// database.
@@ -65,7 +65,7 @@ impl DatabaseLocks {
 
     /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when the
     /// lock conflicts with those of other owners.
-    pub fn escalate(&self, owner: OwnerId, table: ObjectId) -> bool {
+    pub fn escalate(&self, owner: LockOwner, table: ObjectId) -> bool {
         self.manager.escalate(self.database, owner, table)
     }
 

@@ -316,7 +316,7 @@ impl LockManager {
             held.add(key, table, mode, is_new)
         };
         if let Some(table) = due {
-            self.escalate_for(database, owner, table);
+            self.escalate(database, owner, table);
         }
         Ok(mode)
     }
@@ -388,20 +388,9 @@ impl LockManager {
         Ok(released)
     }
 
-    fn escalate(&self, database: DatabaseId, owner: OwnerId, table: ObjectId) -> bool {
-        // The table is locked by the same transaction as its rows.
-        let rows = self.held_by(owner).get(&owner).and_then(|locks| {
-            let held = locks.of_database(database)?;
-            held.resources.keys().next().copied()
-        });
-        let Some(key) = rows else { return false };
-        let granted = self.grant_of(owner, key, |grant| grant.owner);
-        granted.is_some_and(|owner| self.escalate_for(database, owner, table))
-    }
-
     /// Tries to lock the table instead of its rows, keys and pages. Does not wait; false when the
     /// lock conflicts with those of other owners.
-    fn escalate_for(&self, database: DatabaseId, owner: LockOwner, table: ObjectId) -> bool {
+    fn escalate(&self, database: DatabaseId, owner: LockOwner, table: ObjectId) -> bool {
         let locks = self.held_by(owner.id);
         let mode = match locks.get(&owner.id).and_then(|locks| locks.of_database(database)) {
             Some(held) => held.escalated_mode(table),

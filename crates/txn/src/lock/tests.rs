@@ -501,7 +501,7 @@ fn serializable_readers_escalate_to_a_shared_lock_that_nobody_inserts_beside() {
     // To look for what to change, S is not enough; X is enough for everything.
     take(a, 9000, LockMode::RsU);
     assert_eq!(manager.held(a.id, row(9000)), Some(LockMode::RsU));
-    assert!(manager.escalate(a.id, TABLE));
+    assert!(manager.escalate(a, TABLE));
     assert_eq!(manager.held(a.id, table), Some(LockMode::X));
     for mode in [LockMode::RsU, LockMode::RiN, LockMode::RxX] {
         take(a, 9001, mode);

@@ -1,4 +1,4 @@
-//! Pauses of a session that can be cancelled, and other waits on a condition, accounted.
+//! Waits of a session that are no locks: for a time, or on a condition. Accounted, and cancelled.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use extentdb_telemetry::{WaitType, Waits};
 
 /// Where waits of a session are accounted, and what cancels them.
 #[derive(Clone, Copy)]
-pub struct PauseAccounts<'a> {
+pub struct SessionWaits<'a> {
     /// The wait statistics.
     pub waits: &'a Waits,
     /// The clock that times them.
@@ -19,7 +19,7 @@ pub struct PauseAccounts<'a> {
     pub cancellation: &'a Cancellation,
 }
 
-impl PauseAccounts<'_> {
+impl SessionWaits<'_> {
     /// Waits for `time`: [`WaitType::WaitFor`] for a WAITFOR, another type to throttle a session.
     ///
     /// # Errors
