@@ -24,6 +24,7 @@ use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::EndXact;
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
+use extentdb_telemetry::{WaitType, Waits};
 use extentdb_wal::Log;
 
 use crate::error::Error;
@@ -38,6 +39,7 @@ pub struct Manager {
     owners: Arc<Owners>,
     state: Mutex<State>,
     changes: OnceLock<Arc<dyn PageChanges>>,
+    waits: OnceLock<Arc<Waits>>,
 }
 
 /// Observer of the pages that change.
@@ -172,6 +174,7 @@ impl Manager {
             owners,
             state: Mutex::new(state),
             changes: OnceLock::new(),
+            waits: OnceLock::new(),
         }
     }
 
@@ -189,6 +192,25 @@ impl Manager {
     pub fn set_page_changes(&self, changes: Arc<dyn PageChanges>) {
         // A database has one `Space`; a second observer would get no calls.
         let _ = self.changes.set(changes);
+    }
+
+    /// Accounts commits that wait for the log in these statistics; only the first call has an
+    /// effect.
+    pub fn set_waits(&self, waits: Arc<Waits>) {
+        // An instance has one set of statistics.
+        let _ = self.waits.set(waits);
+    }
+
+    /// Returns when the log is durable up to a commit: a WRITELOG wait. (The log itself, a floor
+    /// below, knows no wait types.)
+    pub(crate) fn flush(&self, commit: Lsn) -> Result<(), Error> {
+        let account =
+            self.waits.get().map(|waits| waits.begin(WaitType::WriteLog, self.clock.monotonic()));
+        let flushed = self.log.flush(commit);
+        if let Some(account) = account {
+            account.end(self.clock.monotonic(), None);
+        }
+        Ok(flushed?)
     }
 
     /// A page is about to change.

@@ -324,7 +324,7 @@ impl Transaction {
         }
         let lsn = self.end(End::CommitDurable)?;
         if !lsn.is_zero() {
-            self.manager.log.flush(lsn)?;
+            self.manager.flush(lsn)?;
         }
         Ok(lsn)
     }

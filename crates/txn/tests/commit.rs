@@ -6,7 +6,8 @@ mod support;
 
 use std::sync::Arc;
 
-use extentdb_base::Lsn;
+use extentdb_base::{Lsn, SessionId};
+use extentdb_telemetry::{TaskId, Tasks, WaitType, Waits};
 use extentdb_txn::{Kind, Manager, Transaction};
 use support::manager;
 
@@ -85,4 +86,28 @@ fn a_manager_forgets_durable_commits_without_being_asked_for_the_oldest() {
         begin(&manager, Kind::User).commit().unwrap();
     }
     assert!(manager.undurable_commits() <= 65, "{}", manager.undurable_commits());
+}
+
+#[test]
+fn commit_waits_for_the_log_under_its_wait_type() {
+    let (manager, gate) = manager();
+    let waits = Arc::new(Waits::new());
+    let tasks = Arc::new(Tasks::new());
+    manager.set_waits(waits.clone());
+    begin(&manager, Kind::User).commit_delayed().unwrap();
+    assert_eq!(waits.totals(WaitType::WriteLog).waiting_tasks_count, 0);
+    gate.close();
+    std::thread::scope(|scope| {
+        let committer = scope.spawn(|| {
+            let task = tasks.enter(TaskId { session: SessionId(52), context: 0 });
+            let _at_work = task.work();
+            begin(&manager, Kind::User).commit().unwrap();
+        });
+        gate.until_held_back();
+        let [shown] = tasks.waiting()[..] else { panic!("{tasks:?}") };
+        assert_eq!((shown.id.session, shown.wait.wait), (SessionId(52), WaitType::WriteLog));
+        gate.open();
+        committer.join().unwrap();
+    });
+    assert_eq!(waits.totals(WaitType::WriteLog).waiting_tasks_count, 1);
 }

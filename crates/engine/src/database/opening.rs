@@ -86,8 +86,10 @@ impl OpenedFiles {
         let last_xact = recovery.last_xact().max(known);
         let clock = self.options.clock.clone();
         let owners = Arc::new(Owners::new());
+        let transactions = Arc::new(Manager::new(log.clone(), clock, owners, last_xact));
+        transactions.set_waits(self.options.waits.clone());
         Ok(Redone {
-            transactions: Arc::new(Manager::new(log.clone(), clock, owners, last_xact)),
+            transactions,
             files: self.files,
             log,
             options: self.options,
