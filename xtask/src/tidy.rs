@@ -2,7 +2,7 @@
 //! branch cannot drift.
 //!
 //! One module per family of rules. Each looks at the house as text and adds complaints; a complaint
-//! names the place and what to do instead.
+//! names the line and what to do instead.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ mod words;
 /// Prints complaints and warnings; fails on complaints.
 pub fn run(root: &Path) -> Result<()> {
     let house = House::read(root)?;
-    for warning in shape::warnings(&house).into_iter().chain(cycles::warnings(&house)) {
+    for warning in shape::warnings(&house) {
         eprintln!("warning: {warning}");
     }
     let complaints = complaints(&house);
@@ -36,11 +36,12 @@ pub fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Everything that breaks a rule, by place.
+/// Everything that breaks a rule, in order of files and lines.
 pub fn complaints(house: &House) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     shape::verify(house, &mut complaints);
     words::verify(house, &mut complaints);
+    cycles::verify(house, &mut complaints);
     doors::verify(house, &mut complaints);
     duplicates::verify(house, &mut complaints);
     reachable::verify(house, &mut complaints);

@@ -16,7 +16,7 @@ use extentdb_check::{Control, Verdict};
 use extentdb_engine::{
     ColumnSpec, Database, DatabaseSpec, IndexSpec, Options, Session, Table, TableSpec,
 };
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use extentdb_types::{Collation, Datum, SqlType};
 
 /// Rows of a transaction.
@@ -92,7 +92,7 @@ fn run(case: &Case, asked: &Asked) -> Result<()> {
 }
 
 fn check(spec: &DatabaseSpec) -> Result<()> {
-    let opened = Opened::open(&spec.paths().data, &OpenOptions::default())?;
+    let opened = OpenedFiles::open(&spec.paths().data, &OpenOptions::default())?;
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     let options = extentdb_check::Options::default();

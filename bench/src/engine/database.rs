@@ -25,7 +25,7 @@ pub(super) const LATIN1: Collation = Collation(0x3400_d008);
 
 /// The options of a database.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct DatabaseForm {
     /// Bytes of each data file.
     pub files: Vec<u64>,
     /// Placement of rows.
@@ -61,12 +61,12 @@ pub struct Load {
     pub log: DiskCounters,
 }
 
-impl Form {
+impl DatabaseForm {
     /// Files of this many bytes.
-    pub fn of(files: impl Into<Vec<u64>>) -> Form {
+    pub fn of(files: impl Into<Vec<u64>>) -> DatabaseForm {
         let durability = DurabilityMode::Auto;
         let backend = Backend::Auto;
-        Form {
+        DatabaseForm {
             files: files.into(),
             placement: Placement::Packed,
             durability,
@@ -83,7 +83,7 @@ impl Lab {
     ///
     /// # Errors
     /// The database cannot be created.
-    pub fn create(parent: &Path, form: &Form) -> Result<Lab> {
+    pub fn create(parent: &Path, form: &DatabaseForm) -> Result<Lab> {
         let made = tempfile::Builder::new().prefix("extentdb-engine-").tempdir_in(parent);
         let folder = made.with_context(|| parent.display().to_string())?;
         let mut spec = DatabaseSpec::new("lab", folder.path(), 8 << 20);

@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow};
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_space::Unit;
-use extentdb_txn::Kind;
+use extentdb_txn::TransactionKind;
 
 use super::Lab;
 use crate::report::timed;
@@ -31,7 +31,7 @@ pub fn extents_per_second(lab: &Lab, threads: usize, count: usize) -> Result<f64
 
 fn take_extents(lab: &Lab, unit: &Unit, count: usize) -> Result<()> {
     let space = lab.db.space();
-    let mut tx = space.transactions().begin(Kind::User, "extents");
+    let mut tx = space.transactions().begin(TransactionKind::User, "extents");
     for _ in 0..count {
         space.append_pages(&mut tx, unit, Fullness::UpTo100)?;
     }

@@ -26,7 +26,7 @@ mod together;
 mod trees;
 
 pub use backends::BackendFile;
-pub use database::{Form, Lab, Load};
+pub use database::{DatabaseForm, Lab, Load};
 pub use ddl::{add_tables, table_cycle};
 pub use device::Device;
 pub use extents::extents_per_second;

@@ -10,7 +10,7 @@ use extentdb_catalog::model::IndexKind;
 use extentdb_engine::{ColumnSpec, IndexSpec, Table, TableSpec};
 use extentdb_io::DurabilityMode;
 
-use super::{Form, Lab};
+use super::{DatabaseForm, Lab};
 use crate::peers::rows::Rows;
 use crate::report::timed;
 
@@ -36,9 +36,9 @@ impl SalesLab {
         rows: &Rows<'_>,
         table: &extentdb_catalog::Table,
     ) -> Result<SalesLab> {
-        let form = Form {
+        let form = DatabaseForm {
             durability: DurabilityMode::DirectOnly,
-            ..Form::of([FILE_BYTES])
+            ..DatabaseForm::of([FILE_BYTES])
         };
         let lab = Lab::create(parent, &form)?;
         let columns = table.columns.iter().map(|column| {

@@ -16,7 +16,7 @@ use extentdb_types::{Datum, SqlType};
 use super::database::{LATIN1, text_of};
 use super::heap::PAGE_ROOM;
 use super::together::{Start, together};
-use super::{Form, Lab};
+use super::{DatabaseForm, Lab};
 use crate::workload::{Action, KeyOrder, TableKind, TreeWork};
 use crate::workload::{GROUP, TEXT_CHARS};
 
@@ -64,9 +64,9 @@ impl TreeLab {
     /// # Errors
     /// The engine does not support such tables, or no room is left.
     pub fn create(parent: &Path, work: TreeWork) -> Result<TreeLab> {
-        let form = Form {
+        let form = DatabaseForm {
             durability: DurabilityMode::DirectOnly,
-            ..Form::of([FILE_BYTES])
+            ..DatabaseForm::of([FILE_BYTES])
         };
         let lab = Lab::create(parent, &form)?;
         let table = table_of(&mut lab.db.session(), work)?;

@@ -7,7 +7,7 @@ use crate::id::{AllocUnitId, DatabaseId, Extent, HobtId, ObjectId, PageId, Rid};
 /// Something that can be locked, within one database.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Resource {
-    /// The database.
+    /// The database as a whole; sessions of SQL Server hold it shared.
     Database,
     /// A piece of catalog data that is no object.
     Metadata {
@@ -24,7 +24,7 @@ pub enum Resource {
     AllocUnit(AllocUnitId),
     /// Eight pages, while they are handed out.
     Extent(Extent),
-    /// A page.
+    /// A page of a heap or index.
     Page(PageId),
     /// A row of a heap.
     Rid(Rid),

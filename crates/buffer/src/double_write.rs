@@ -18,9 +18,15 @@
 //!   disk only. The holder of a segment never waits for another busy one: on a full disk there may
 //!   be one only, and its holder writes smaller groups.
 //!
-//! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written
-//! in place, power failure. 3. At restart page 8 fails its checksum and is replaced by its image;
-//! page 9 is sound, in its older state, and redo brings it forward.
+//! Crash example. Pages 8 and 9 are dirty, and older in the file.
+//!
+//! 1. Both are copied, and their images written to segment 0: directory, image of 8, image of 9.
+//! 2. Power cut during this write: restart finds a directory or an image whose checksum fails, and
+//!    does not use it. Both pages are whole in place, in their older state; redo continues them.
+//! 3. Without that cut the segment is durable, and the write in place begins: 8 is half written.
+//! 4. Power cut. Restart: 8 fails its page checksum, and its image replaces it; 9 is whole, in its
+//!    older state. Redo continues both.
+//! 5. Had 9 been written and 8 not, the same holds: an image replaces no page that is whole.
 
 mod repair;
 
@@ -29,7 +35,9 @@ use std::path::{Path, PathBuf};
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBuf;
-use extentdb_format::double_write::{AreaHeader, Directory, DirectoryEntry, segment_offset};
+use extentdb_format::double_write::{
+    AreaHeader, Directory, DirectoryEntry, IMAGES_MAX, segment_offset,
+};
 use extentdb_io::{Disk, DiskFile, Durability, Fill};
 
 use crate::Error;
@@ -40,19 +48,23 @@ pub use repair::{Area, Repaired};
 const SEGMENTS_MAX: usize = 16;
 /// Images of the smallest segment.
 const IMAGES_MIN: u32 = 4;
+const _: () = assert!(
+    IMAGES_MIN as usize <= IMAGES_MAX,
+    "the directory of the smallest segment names all its images"
+);
 
 /// The double-write area of a database. See the module.
 #[derive(Debug)]
 pub struct DoubleWrite {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<AreaState>,
     /// A segment is not in use any more, or waits for a sync.
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct AreaState {
     /// On a disk without room its segments are smaller than requested.
     header: AreaHeader,
     /// None while the disk has no room for the smallest area.
@@ -77,7 +89,7 @@ enum Segment {
 /// Segments that hold the images of pages which are about to be written in place.
 #[derive(Debug)]
 #[must_use = "segments stay busy until they are given back"]
-pub(crate) struct Held<'a> {
+pub(crate) struct HeldSegments<'a> {
     area: Option<&'a DoubleWrite>,
     segments: Vec<(usize, u64)>,
     is_in_place: bool,
@@ -88,14 +100,14 @@ pub(crate) type Copy<'a> = (PageId, &'a [u8]);
 
 /// What a segment is taken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum SegmentDemand {
     /// The caller holds none, and waits for one.
     First,
     Further,
 }
 
 /// Outcome of acquiring a segment.
-enum Taken {
+enum SegmentGrant {
     Segment {
         index: usize,
         batch: u64,
@@ -115,7 +127,7 @@ impl DoubleWrite {
         header: AreaHeader,
         file: Option<Arc<dyn DiskFile>>,
     ) -> DoubleWrite {
-        let state = State { header, file, segments: Vec::new(), batch: 0 };
+        let state = AreaState { header, file, segments: Vec::new(), batch: 0 };
         DoubleWrite {
             disk,
             path,
@@ -174,13 +186,13 @@ impl DoubleWrite {
         copies: &[Copy<'_>],
         log_durable: Lsn,
         sync: &dyn Fn() -> Result<(), Error>,
-    ) -> Result<Held<'_>, Error> {
-        let mut held = Held { area: Some(self), segments: Vec::new(), is_in_place: false };
-        held.segments.push(self.take(sync, Need::First)?);
+    ) -> Result<HeldSegments<'_>, Error> {
+        let mut held = HeldSegments { area: Some(self), segments: Vec::new(), is_in_place: false };
+        held.segments.push(self.take(sync, SegmentDemand::First)?);
         // The first segment fixes how many images one has.
         let images = lock(&self.state).header.pages_per_segment as usize;
         for _ in copies.chunks(images).skip(1) {
-            held.segments.push(self.take(sync, Need::Further)?);
+            held.segments.push(self.take(sync, SegmentDemand::Further)?);
         }
         let batches: Vec<&[Copy<'_>]> = copies.chunks(images).collect();
         self.write(&held.segments, &batches, log_durable)
@@ -214,18 +226,18 @@ impl DoubleWrite {
     fn take(
         &self,
         sync: &dyn Fn() -> Result<(), Error>,
-        need: Need,
+        need: SegmentDemand,
     ) -> Result<(usize, u64), Error> {
         loop {
             match self.take_or_wait(need).map_err(|source| Error::DoubleWrite { source })? {
-                Taken::Segment { index, batch } => return Ok((index, batch)),
-                Taken::Busy => return Err(Error::DoubleWriteTooSmall),
-                Taken::SyncFirst => self.sync_with(sync)?,
+                SegmentGrant::Segment { index, batch } => return Ok((index, batch)),
+                SegmentGrant::Busy => return Err(Error::DoubleWriteTooSmall),
+                SegmentGrant::SyncFirst => self.sync_with(sync)?,
             }
         }
     }
 
-    fn take_or_wait(&self, need: Need) -> Result<Taken, extentdb_io::Error> {
+    fn take_or_wait(&self, need: SegmentDemand) -> Result<SegmentGrant, extentdb_io::Error> {
         let mut state = lock(&self.state);
         loop {
             let free = state.segments.iter().position(|segment| *segment == Segment::Free);
@@ -236,13 +248,13 @@ impl DoubleWrite {
             if let Some(index) = index {
                 state.batch += 1;
                 state.segments[index] = Segment::Busy;
-                return Ok(Taken::Segment { index, batch: state.batch });
+                return Ok(SegmentGrant::Segment { index, batch: state.batch });
             }
             if state.segments.iter().any(|segment| matches!(segment, Segment::InPlace { .. })) {
-                return Ok(Taken::SyncFirst);
+                return Ok(SegmentGrant::SyncFirst);
             }
-            if need == Need::Further {
-                return Ok(Taken::Busy);
+            if need == SegmentDemand::Further {
+                return Ok(SegmentGrant::Busy);
             }
             state = wait(&self.changed, state);
         }
@@ -257,7 +269,7 @@ impl DoubleWrite {
     /// is full and there are others.
     fn add_segment(
         &self,
-        state: &mut MutexGuard<'_, State>,
+        state: &mut MutexGuard<'_, AreaState>,
     ) -> Result<Option<usize>, extentdb_io::Error> {
         let index = state.segments.len();
         if index == SEGMENTS_MAX {
@@ -282,7 +294,10 @@ impl DoubleWrite {
     }
 
     /// Begins again with segments of half the size. None has been used.
-    fn make_smaller(&self, state: &mut MutexGuard<'_, State>) -> Result<(), extentdb_io::Error> {
+    fn make_smaller(
+        &self,
+        state: &mut MutexGuard<'_, AreaState>,
+    ) -> Result<(), extentdb_io::Error> {
         state.header.pages_per_segment = (state.header.pages_per_segment / 2).max(IMAGES_MIN);
         state.file = None;
         self.disk.remove(&self.path)
@@ -291,7 +306,7 @@ impl DoubleWrite {
     /// The file; made when there is none.
     fn made(
         &self,
-        state: &mut MutexGuard<'_, State>,
+        state: &mut MutexGuard<'_, AreaState>,
     ) -> Result<Arc<dyn DiskFile>, extentdb_io::Error> {
         if let Some(file) = &state.file {
             return Ok(file.clone());
@@ -360,10 +375,10 @@ impl DoubleWrite {
     }
 }
 
-impl Held<'_> {
+impl HeldSegments<'_> {
     /// For pages that need no copy.
-    pub(crate) fn none() -> Held<'static> {
-        Held { area: None, segments: Vec::new(), is_in_place: true }
+    pub(crate) fn none() -> HeldSegments<'static> {
+        HeldSegments { area: None, segments: Vec::new(), is_in_place: true }
     }
 
     /// The writes in place have ended, and are entered in the accounts of the files.
@@ -372,7 +387,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldSegments<'_> {
     /// Without [`in_place`](Held::in_place) the writes have failed, or never began: then the pool
     /// is offline, or the images are of no use.
     fn drop(&mut self) {

@@ -76,7 +76,7 @@ struct Changes {
     newest: Lsn,
     /// The LSN of the page when it was read. Its log was durable before it was written, perhaps in
     /// another log.
-    came_with: Lsn,
+    arrived_with: Lsn,
 }
 
 /// A copy of a page that is being written.
@@ -98,7 +98,7 @@ pub(crate) enum LatchWait {
 
 /// What the copy of a page needs before and after its write.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Image {
+pub(crate) struct WriteNeeds {
     /// The log must be durable up to here first.
     pub(crate) newest: Lsn,
     /// The first logged change in it.
@@ -191,7 +191,7 @@ impl Frame {
 
     /// The bytes are those of the page, read with `lsn`. EX is held.
     pub(crate) fn set_present(&self, lsn: Lsn) {
-        lock(&self.changes).came_with = lsn;
+        lock(&self.changes).arrived_with = lsn;
         self.present.store(true, Ordering::Release);
         self.in_io.store(false, Ordering::Release);
     }
@@ -271,7 +271,7 @@ impl Frame {
         frame: &Arc<Frame>,
         image: &mut PageBytes,
         latch_wait: LatchWait,
-    ) -> Result<Option<Image>, PageFault> {
+    ) -> Result<Option<WriteNeeds>, PageFault> {
         loop {
             let Some(fixed) = Fixed::update(frame, latch_wait) else { return Ok(None) };
             let mut changes = lock(&frame.changes);
@@ -291,7 +291,7 @@ impl Frame {
                 return Ok(None);
             }
             let header = PageHeader::of(fixed.bytes());
-            let announced = changes.newest.max(changes.came_with);
+            let announced = changes.newest.max(changes.arrived_with);
             if header.lsn() > announced {
                 return Err(PageFault::AheadOfLog { lsn: header.lsn(), announced });
             }
@@ -304,7 +304,7 @@ impl Frame {
             // The copy is made under UP: no writer, but readers.
             drop(changes);
             image.copy_from_slice(fixed.bytes());
-            return Ok(Some(Image { newest, first, tear }));
+            return Ok(Some(WriteNeeds { newest, first, tear }));
         }
     }
 

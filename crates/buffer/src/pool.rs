@@ -73,7 +73,7 @@ pub struct Pool {
 }
 
 /// A page's frame, fixed.
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     /// In the table; its latch may be held.
     Cached(Arc<Frame>),
     /// Just entered, latched EX, not read yet.
@@ -161,8 +161,8 @@ impl Pool {
     pub fn try_write(&self, page: PageId) -> Result<Option<PageWriteGuard>, Error> {
         self.refuse_offline()?;
         let fixed = match self.fix(page)? {
-            Found::Fresh(fixed) => self.load(fixed, page)?,
-            Found::Cached(frame) => match Fixed::try_acquire(frame, LatchMode::Ex) {
+            Lookup::Fresh(fixed) => self.load(fixed, page)?,
+            Lookup::Cached(frame) => match Fixed::try_acquire(frame, LatchMode::Ex) {
                 Some(fixed) if fixed.frame().is_present() => fixed,
                 Some(fixed) => self.load(fixed, page)?,
                 None => return Ok(None),
@@ -177,8 +177,8 @@ impl Pool {
         self.refuse_offline()?;
         self.refuse_beyond_end(page)?;
         let fixed = match self.fix(page)? {
-            Found::Fresh(fixed) => fixed,
-            Found::Cached(frame) => Fixed::acquire(frame, LatchMode::Ex),
+            Lookup::Fresh(fixed) => fixed,
+            Lookup::Cached(frame) => Fixed::acquire(frame, LatchMode::Ex),
         };
         fixed.frame().set_present(Lsn::ZERO);
         Ok(PageWriteGuard::unformatted(fixed, page))
@@ -271,8 +271,8 @@ impl Pool {
     /// The page's frame, fixed and latched in SH or EX, its bytes present.
     fn fixed(&self, page: PageId, mode: LatchMode) -> Result<Fixed, Error> {
         let loaded = match self.fix(page)? {
-            Found::Fresh(fixed) => self.load(fixed, page)?,
-            Found::Cached(frame) => {
+            Lookup::Fresh(fixed) => self.load(fixed, page)?,
+            Lookup::Cached(frame) => {
                 let fixed = Fixed::acquire(Arc::clone(&frame), mode);
                 if fixed.frame().is_present() {
                     return Ok(fixed);
@@ -288,9 +288,9 @@ impl Pool {
     }
 
     /// The page's frame, fixed.
-    pub(crate) fn fix(&self, page: PageId) -> Result<Found, Error> {
+    pub(crate) fn fix(&self, page: PageId) -> Result<Lookup, Error> {
         if let Some(frame) = self.lookup(page) {
-            return Ok(Found::Cached(frame));
+            return Ok(Lookup::Cached(frame));
         }
         self.pool_file(page.file)?;
         let index = self.take_frame()?;
@@ -307,7 +307,7 @@ impl Pool {
     }
 
     /// Enters an empty frame into the table for `page`, unless another thread was faster.
-    pub(crate) fn enter(&self, page: PageId, index: usize) -> Found {
+    pub(crate) fn enter(&self, page: PageId, index: usize) -> Lookup {
         let fixed = Fixed::acquire(Arc::clone(&self.frames[index]), LatchMode::Ex);
         fixed.frame().assign(page);
         let mut shard = self.table.shard(page);
@@ -317,12 +317,12 @@ impl Pool {
             fixed.frame().vacate();
             drop(fixed);
             lock(&self.free).push(index);
-            return Found::Cached(frame);
+            return Lookup::Cached(frame);
         }
         shard.insert(page, index);
         drop(shard);
         fixed.frame().touch();
-        Found::Fresh(fixed)
+        Lookup::Fresh(fixed)
     }
 
     pub(crate) fn pool_file(&self, id: FileId) -> Result<Arc<PoolFile>, Error> {

@@ -19,7 +19,7 @@ use crate::clock::Victim;
 use crate::file::PoolFile;
 use crate::guard::Fixed;
 use crate::load::accept;
-use crate::pool::{Found, Pool};
+use crate::pool::{Lookup, Pool};
 use crate::stats::count;
 
 /// Pages of one hint: 512 KiB.
@@ -55,8 +55,8 @@ impl Pool {
             Victim::Dirty(_) | Victim::Nothing => None,
         })?;
         match self.enter(page, index) {
-            Found::Fresh(fixed) => Some(fixed),
-            Found::Cached(_) => None,
+            Lookup::Fresh(fixed) => Some(fixed),
+            Lookup::Cached(_) => None,
         }
     }
 

@@ -16,7 +16,7 @@ pub struct PoolStats {
     pub free_frames: u64,
     /// Pages with changes that are not written.
     pub dirty_pages: u64,
-    /// "Page lookups".
+    /// Requests for a page, found in memory or not: "Page lookups".
     pub lookups: u64,
     /// Pages read from files: "Page reads".
     pub page_reads: u64,
@@ -46,11 +46,11 @@ pub struct PoolStats {
 /// What a call of `write_dirty` did.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WriteStats {
-    /// Pages written.
+    /// Pages written, of any writer.
     pub pages: u64,
     /// Calls that wrote them.
     pub writes: u64,
-    /// Files synced.
+    /// Syncs of data files.
     pub syncs: u64,
     /// Time it took.
     pub duration: Duration,
@@ -80,12 +80,12 @@ pub(crate) struct Counters {
     pub(crate) syncs: AtomicU64,
     pub(crate) evictions: AtomicU64,
     pub(crate) free_list_stalls: AtomicU64,
-    turn: Mutex<Turn>,
+    turn: Mutex<ClockTurn>,
 }
 
 /// When the clock's hand passed the first frame.
 #[derive(Clone, Copy, Default)]
-struct Turn {
+struct ClockTurn {
     began: Duration,
     last: Duration,
 }

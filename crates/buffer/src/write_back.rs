@@ -27,7 +27,7 @@ use extentdb_format::page::{PageBytes, PageHeader, checksum};
 use extentdb_io::{AlignedBuf, Durability};
 use extentdb_telemetry::Event;
 
-use crate::double_write::{Copy as PageCopy, Held};
+use crate::double_write::{Copy as PageCopy, HeldSegments};
 use crate::file::PoolFile;
 use crate::frame::{Frame, LatchWait, Tear, earlier};
 use crate::guard::PageWriteGuard;
@@ -42,8 +42,12 @@ pub(crate) const GATHER_PAGES: usize = 128;
 /// with the transfer.
 const GROUP_PAGES: usize = 1024;
 /// Pages written by a thread while another one gathers.
-const RUN_BESIDE: usize = 4;
-/// Buffers kept for the next write.
+const CONCURRENT_RUN_PAGES: usize = 4;
+const _: () = assert!(
+    GROUP_PAGES.is_multiple_of(GATHER_PAGES),
+    "a group of copies is a number of whole writes"
+);
+/// Buffers that stay for the next write.
 const SPARE_BUFFERS: usize = 4;
 
 /// Copies of pages being written.
@@ -63,7 +67,7 @@ struct Batch<'a> {
 
 /// What was written.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Written {
+pub(crate) struct WriteTotals {
     pub(crate) pages: u64,
     pub(crate) writes: u64,
 }
@@ -95,17 +99,20 @@ impl Pool {
     /// Writes the page of a frame together with dirty neighbours whose latch is free; and, because
     /// a copy has to become durable first, with other dirty pages that the clock would reach soon.
     /// Not durable before the next sync.
-    pub(crate) fn write_around(&self, index: usize) -> Result<Written, Error> {
+    pub(crate) fn write_around(&self, index: usize) -> Result<WriteTotals, Error> {
         self.refuse_offline()?;
         let page = self.frames[index].page();
         if page.is_none() {
-            return Ok(Written::default());
+            return Ok(WriteTotals::default());
         }
         let room = self.batch_room();
         // One gathers for all: several would fix all frames of a small pool.
         let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.gathering));
-        let run =
-            if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
+        let run = if turn.is_some() || self.double_write.is_none() {
+            room
+        } else {
+            room.min(CONCURRENT_RUN_PAGES)
+        };
         let mut pages = self.dirty_run(page, run);
         if turn.is_some() {
             pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
@@ -141,8 +148,8 @@ impl Pool {
 
     /// Writes those of these pages that are dirty, group by group; without waiting, only those that
     /// are not latched.
-    fn write_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<Written, Error> {
-        let mut written = Written::default();
+    fn write_pages(&self, pages: &[PageId], latch_wait: LatchWait) -> Result<WriteTotals, Error> {
+        let mut written = WriteTotals::default();
         let mut rest = pages;
         let mut group_room = self.group_room();
         while !rest.is_empty() {
@@ -182,7 +189,7 @@ impl Pool {
     }
 
     /// Writes the copies of a group: to the double-write area, then in place.
-    fn write_group(&self, group: &mut [Batch<'_>]) -> Result<Written, Error> {
+    fn write_group(&self, group: &mut [Batch<'_>]) -> Result<WriteTotals, Error> {
         let _under_way = self.writing.begin();
         let transferred = self.transfer(group);
         if let Err(error) = &transferred
@@ -192,7 +199,7 @@ impl Pool {
             self.shared.go_offline(file, error);
         }
         let held = transferred?;
-        let mut written = Written::default();
+        let mut written = WriteTotals::default();
         for batch in group {
             written.add(batch.end());
         }
@@ -200,7 +207,7 @@ impl Pool {
         Ok(written)
     }
 
-    fn transfer(&self, group: &[Batch<'_>]) -> Result<Held<'_>, Error> {
+    fn transfer(&self, group: &[Batch<'_>]) -> Result<HeldSegments<'_>, Error> {
         self.refuse_offline()?;
         let newest = group.iter().map(|batch| batch.newest).max().unwrap_or(Lsn::ZERO);
         if !newest.is_zero() {
@@ -215,13 +222,17 @@ impl Pool {
     }
 
     /// Makes copies durable, where pages are written twice.
-    fn protect(&self, copies: &[PageCopy<'_>], log_durable: Lsn) -> Result<Held<'_>, Error> {
+    fn protect(
+        &self,
+        copies: &[PageCopy<'_>],
+        log_durable: Lsn,
+    ) -> Result<HeldSegments<'_>, Error> {
         match &self.double_write {
             Some(area) if !copies.is_empty() => {
                 match area.protect(copies, log_durable, &|| self.sync_files().map(drop)) {
                     Err(error) if error.is_full() => {
                         self.note_unprotected(true);
-                        Ok(Held::none())
+                        Ok(HeldSegments::none())
                     }
                     held => {
                         self.note_unprotected(false);
@@ -229,7 +240,7 @@ impl Pool {
                     }
                 }
             }
-            _ => Ok(Held::none()),
+            _ => Ok(HeldSegments::none()),
         }
     }
 
@@ -401,9 +412,9 @@ impl<'a> Batch<'a> {
     }
 
     /// The copies are in place.
-    fn end(&mut self) -> Written {
+    fn end(&mut self) -> WriteTotals {
         let writes = runs_of(&self.pages, &self.buffer).len() as u64;
-        let written = Written { pages: self.frames.len() as u64, writes };
+        let written = WriteTotals { pages: self.frames.len() as u64, writes };
         // The file's account first: a change is in one of the two at every moment.
         self.file.note_writes(written.writes, self.first);
         self.frames.drain(..).for_each(|frame| frame.end_write());
@@ -423,8 +434,8 @@ impl Drop for Batch<'_> {
     }
 }
 
-impl Written {
-    fn add(&mut self, more: Written) {
+impl WriteTotals {
+    fn add(&mut self, more: WriteTotals) {
         self.pages += more.pages;
         self.writes += more.writes;
     }
@@ -553,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_written_run_by_run_each_at_its_place() {
+    fn copies_are_written_run_by_run_each_at_its_offset() {
         let mut buffer = vec![0; 6 * PAGE_BYTES];
         buffer.chunks_mut(PAGE_BYTES).zip(1_u8..).for_each(|(copy, number)| copy.fill(number));
         let runs = runs_of(&[7, 8, 3, 20, 21], &buffer);

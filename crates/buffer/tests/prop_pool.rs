@@ -171,10 +171,10 @@ impl Model {
         }
         // The log ends where it was durable.
         let log = Arc::new(support::TestLog::default());
-        let kept = durable.block as usize;
-        *log.records.lock().unwrap() = self.bench.log.records.lock().unwrap()[..kept].to_vec();
-        if kept > 0 {
-            extentdb_buffer::WriteAhead::flush_to(&*log, lsn(kept as u64)).unwrap();
+        let pinned = durable.block as usize;
+        *log.records.lock().unwrap() = self.bench.log.records.lock().unwrap()[..pinned].to_vec();
+        if pinned > 0 {
+            extentdb_buffer::WriteAhead::flush_to(&*log, lsn(pinned as u64)).unwrap();
         }
         self.bench = Bench::over(self.frames, recovered, log);
     }

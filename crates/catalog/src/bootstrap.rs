@@ -318,7 +318,7 @@ fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
         length => length,
     };
     let ty = SqlType::from_column(row.u8(22)?, 0, length, row.u8(25)?, row.u8(26)?, collation_id);
-    let place = |offset, null_bit, bit| {
+    let column_offset = |offset, null_bit, bit| {
         Some(ColumnOffset {
             offset: row.i16(offset)?,
             null_bit: row.u16(null_bit)?,
@@ -334,8 +334,8 @@ fn read_hobt_column(row: &FixedRow<'_>) -> Option<(HobtId, PhysicalColumn)> {
         key_ordinal: row.i16(20)?,
         max_in_row: 0,
         status: status_of_2005(row.u32(16)?),
-        leaf: place(31, 37, 35)?,
-        interior: place(33, 39, 36)?,
+        leaf: column_offset(31, 37, 35)?,
+        interior: column_offset(33, 39, 36)?,
     };
     Some((HobtId(row.i64(4)?), column))
 }

@@ -79,12 +79,12 @@ impl PhysicalColumn {
         let [ol0, ol1, oh0, oh1] = offset.to_le_bytes();
         let [nl0, nl1, nh0, nh1] = null_bit.to_le_bytes();
         let [bl, bh] = bit.to_le_bytes();
-        let place = |o: [u8; 2], n: [u8; 2], bit| ColumnOffset {
+        let column_offset = |o: [u8; 2], n: [u8; 2], bit| ColumnOffset {
             offset: i16::from_le_bytes(o),
             null_bit: u16::from_le_bytes(n),
             bit,
         };
-        (place([ol0, ol1], [nl0, nl1], bl), place([oh0, oh1], [nh0, nh1], bh))
+        (column_offset([ol0, ol1], [nl0, nl1], bl), column_offset([oh0, oh1], [nh0, nh1], bh))
     }
 
     /// True for a column that is no longer part of the table.
@@ -227,21 +227,21 @@ pub fn cell<'a>(
     column: &PhysicalColumn,
     level: Level,
 ) -> Result<Cell<'a>, CellFault> {
-    let place = match level {
+    let column_offset = match level {
         Level::Leaf => column.leaf,
         Level::Interior => column.interior,
     };
-    if place.null_bit > 0 && record.has_null_bitmap() {
-        match record.is_null(place.null_bit) {
+    if column_offset.null_bit > 0 && record.has_null_bitmap() {
+        match record.is_null(column_offset.null_bit) {
             Some(true) => return Ok(Cell::Null),
             None => return Ok(Cell::Missing),
             Some(false) => {}
         }
     }
-    if place.offset < 0 {
-        return Ok(variable_cell(record, place.offset.unsigned_abs() - 1));
+    if column_offset.offset < 0 {
+        return Ok(variable_cell(record, column_offset.offset.unsigned_abs() - 1));
     }
-    fixed_cell(record, column, place)
+    fixed_cell(record, column, column_offset)
 }
 
 fn variable_cell<'a>(record: &Record<'a>, index: u16) -> Cell<'a> {
@@ -256,9 +256,9 @@ fn variable_cell<'a>(record: &Record<'a>, index: u16) -> Cell<'a> {
 fn fixed_cell<'a>(
     record: &Record<'a>,
     column: &PhysicalColumn,
-    place: ColumnOffset,
+    column_offset: ColumnOffset,
 ) -> Result<Cell<'a>, CellFault> {
-    let offset = usize::from(place.offset.unsigned_abs());
+    let offset = usize::from(column_offset.offset.unsigned_abs());
     if offset == 0 || offset >= record.fixed_end() {
         return Ok(Cell::Missing);
     }
@@ -270,7 +270,7 @@ fn fixed_cell<'a>(
     let Some(ty) = &column.ty else { return Ok(Cell::Missing) };
     if ty.is_bit() {
         let byte = record.fixed(offset, 1).and_then(|b| b.first()).ok_or(fault)?;
-        return Ok(Cell::Bit(byte & (1 << (place.bit & 7)) != 0));
+        return Ok(Cell::Bit(byte & (1 << (column_offset.bit & 7)) != 0));
     }
     let len = ty.fixed_bytes().ok_or(fault)?;
     record.fixed(offset, len).map(|b| Cell::Bytes(Cow::Borrowed(b))).ok_or(fault)

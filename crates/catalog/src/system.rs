@@ -19,33 +19,45 @@ use crate::layout::{Cell, Compression, Level, RowLayout, cell};
 use crate::model::{AllocUnitKind, Rowset};
 use crate::pages::PageGetter;
 
-/// Object ids of the system tables that are read by name.
+/// Object ids of the system base tables. They are the same in every database and version.
 pub mod object {
     use extentdb_base::ObjectId;
 
+    /// Columns of rowsets, with their physical layout (2008 on).
+    pub const SYSRSCOLS: ObjectId = ObjectId(3);
+    /// Columns of rowsets (2005).
+    pub const SYSROWSETCOLUMNS: ObjectId = ObjectId(4);
+    /// Rowsets: heap and index partitions.
+    pub const SYSROWSETS: ObjectId = ObjectId(5);
+    /// Allocation units, with their first page, root and first IAM page.
+    pub const SYSALLOCUNITS: ObjectId = ObjectId(7);
     /// Files, with their paths at creation.
     pub const SYSFILES1: ObjectId = ObjectId(8);
     /// Values attached to physical columns (2012 on).
     pub const SYSSEOBJVALUES: ObjectId = ObjectId(9);
-    /// Filegroups.
+    /// Physical columns of rowsets (2005).
+    pub const SYSHOBTCOLUMNS: ObjectId = ObjectId(13);
+    /// Heaps and B-trees (2005).
+    pub const SYSHOBTS: ObjectId = ObjectId(15);
+    /// Filegroups, with their options.
     pub const SYSPHFG: ObjectId = ObjectId(23);
-    /// Files.
+    /// Files, with size, growth and path.
     pub const SYSPRUFILES: ObjectId = ObjectId(24);
-    /// Principals.
+    /// Database principals: users and roles.
     pub const SYSOWNERS: ObjectId = ObjectId(27);
-    /// Objects.
+    /// Objects: tables, constraints, modules …
     pub const SYSSCHOBJS: ObjectId = ObjectId(34);
     /// Columns and parameters.
     pub const SYSCOLPARS: ObjectId = ObjectId(41);
-    /// Types.
+    /// Extended properties of objects and columns.
     pub const SYSXPROPS: ObjectId = ObjectId(49);
-    /// User-defined and system types.
+    /// Types, system and user-defined.
     pub const SYSSCALARTYPES: ObjectId = ObjectId(50);
     /// Parameters of partition functions.
     pub const SYSTYPEDSUBOBJS: ObjectId = ObjectId(51);
     /// Indexes and statistics.
     pub const SYSIDXSTATS: ObjectId = ObjectId(54);
-    /// Index columns.
+    /// Columns of indexes and statistics.
     pub const SYSISCOLS: ObjectId = ObjectId(55);
     /// Texts and other values of objects.
     pub const SYSOBJVALUES: ObjectId = ObjectId(60);

@@ -14,7 +14,7 @@ use extentdb_buffer::PageWriteGuard;
 use extentdb_format::log::apply::apply;
 use extentdb_format::log::{Context, Op, Payload, RecordHeader};
 use extentdb_format::page::PageHeader;
-use extentdb_txn::Link;
+use extentdb_txn::RecordOwner;
 
 use crate::error::Error;
 
@@ -26,7 +26,7 @@ use crate::error::Error;
 /// ([`Error::Apply`]), which is a fault of the engine: the database must go offline and be
 /// recovered.
 pub fn change(
-    mut link: Link<'_>,
+    mut link: RecordOwner<'_>,
     page: &mut PageWriteGuard,
     op: Op,
     context: Context,

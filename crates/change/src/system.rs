@@ -6,7 +6,7 @@
 
 use extentdb_buffer::PageWriteGuard;
 use extentdb_format::log::RecordRef;
-use extentdb_txn::{Kind, Transaction};
+use extentdb_txn::{Transaction, TransactionKind};
 
 use crate::error::Error;
 use crate::undo::{UndoContext, undo_with};
@@ -43,7 +43,7 @@ pub fn in_own_system<C: UndoContext, T, E: From<C::Error>>(
     name: &str,
     work: impl FnOnce(&mut Transaction) -> Result<T, E>,
 ) -> Result<T, E> {
-    let mut system = context.transactions().begin(Kind::System, name);
+    let mut system = context.transactions().begin(TransactionKind::System, name);
     match work(&mut system) {
         Ok(done) => {
             system.commit().map_err(|error| C::Error::from(error.into()))?;

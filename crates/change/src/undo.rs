@@ -13,7 +13,7 @@ use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::undo::{Inverse, inverse};
 use extentdb_format::log::{BlockFormat, Context, Op, Payload, RecordRef};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
-use extentdb_txn::{Link, Manager, Transaction};
+use extentdb_txn::{Manager, RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::page_change::change;
@@ -40,7 +40,7 @@ pub trait UndoContext {
 /// A change of a page that is undone.
 #[derive(Debug)]
 pub struct UndoneChange<'r> {
-    /// The page.
+    /// Page that the undone record changed.
     pub page: PageId,
     /// Context of the record.
     pub context: Context,
@@ -137,7 +137,7 @@ fn undo_on_page(
 ) -> Result<(), Error> {
     let header = record.header();
     let payload = record.payload();
-    let link = Link::Compensation(tx, header.previous);
+    let link = RecordOwner::Compensation(tx, header.previous);
     match inverse(header, &payload, PageHeader::of(page).kind())? {
         Inverse::Nothing => {}
         Inverse::Change(back) => {
@@ -201,7 +201,7 @@ pub fn restore_pointer(
     let mut back = root.clone();
     (back.new_page, back.old_page) = (root.old_page, root.new_page);
     (back.page.page, back.page.slot) = (page.id(), slot);
-    let link = Link::Compensation(tx, undo_next);
+    let link = RecordOwner::Compensation(tx, undo_next);
     change(link, page, Op::ROOT_CHANGE, Context::CLUSTERED, Payload::RootChange(back))?;
     Ok(())
 }

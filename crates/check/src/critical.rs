@@ -10,15 +10,22 @@
 //! that.
 
 use extentdb_base::ObjectId;
+use extentdb_catalog::system::object;
 use extentdb_messages::{Counts, RepairLevel};
 
 use crate::coverage::NotChecked;
 use crate::finding::{Finding, Findings, Location};
 use crate::plan::Plan;
 
-/// sysrscols, syshobtcolumns, sysrowsets, sysallocunits, syshobts and their relatives of 2005.
-const CRITICAL: [ObjectId; 6] =
-    [ObjectId(3), ObjectId(4), ObjectId(5), ObjectId(7), ObjectId(13), ObjectId(15)];
+/// Tables that describe the others.
+const CRITICAL: [ObjectId; 6] = [
+    object::SYSRSCOLS,
+    object::SYSROWSETCOLUMNS,
+    object::SYSROWSETS,
+    object::SYSALLOCUNITS,
+    object::SYSHOBTCOLUMNS,
+    object::SYSHOBTS,
+];
 /// The catalog contradicts itself: it ends a run, too.
 const INCONSISTENT: u32 = 8930;
 /// System tables against each other: a phase of its own, after all others.
@@ -53,7 +60,7 @@ pub(crate) fn verify_critical(
     }
     if is_damaged {
         let args = [plan.database.as_str().into(), command.into()];
-        findings.push(Finding::new(7995, Location::default(), &args));
+        findings.push(Finding::new(7995, Location::default(), args));
     }
     Some(NotChecked::asked(
         format!("all other tables ({left_out} findings) and system tables against each other"),

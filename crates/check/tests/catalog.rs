@@ -734,7 +734,7 @@ fn service_broker_is_counted() {
     assert_eq!(physical.broker_counts, []);
 }
 
-/// Whoever reads a report learns that FILESTREAM and conversations were not looked at.
+/// The report says that FILESTREAM and conversations were not checked.
 #[test]
 fn what_lies_outside_the_files_is_listed() {
     let report = Demo::small().memory.check();
@@ -815,7 +815,7 @@ fn row_47_a_changed_page_without_its_diff_bit_is_reported_once() {
         let bytes: Vec<u8> =
             (0..memory.pages()).flat_map(|page| memory.stored(page).to_vec()).collect();
         std::fs::write(&path, bytes).unwrap();
-        let opened = extentdb_reader::Opened::open(&[path], &Default::default()).unwrap();
+        let opened = extentdb_reader::OpenedFiles::open(&[path], &Default::default()).unwrap();
         let clock = extentdb_base::env::SystemClock::new();
         let cancel = extentdb_base::sync::atomic::AtomicBool::new(false);
         let control = extentdb_check::Control::new(&clock, &cancel);

@@ -19,7 +19,7 @@ use extentdb_format::page::{PageHeader, PageRef, PageType, checksum};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::recover::{RecoverError, RecoverOptions, recover};
 use extentdb_reader::{
-    CheckedPages, OpenOptions, Opened, PageSource, Recovered, Recovery, RecoverySummary,
+    CheckedPages, OpenOptions, OpenedFiles, PageSource, Recovered, Recovery, RecoverySummary,
 };
 use extentdb_report::to_text;
 use extentdb_template::{MakeOptions, Size, make};
@@ -55,8 +55,8 @@ impl Folder {
     }
 }
 
-fn open(paths: &[PathBuf]) -> Opened {
-    Opened::open(paths, &OpenOptions::default()).expect("files of a database")
+fn open(paths: &[PathBuf]) -> OpenedFiles {
+    OpenedFiles::open(paths, &OpenOptions::default()).expect("files of a database")
 }
 
 fn check(source: &dyn PageSource, log: LogUse) -> Report {
@@ -65,7 +65,7 @@ fn check(source: &dyn PageSource, log: LogUse) -> Report {
     run(source, &Options { log, ..Options::default() }, &Control::new(&clock, &cancel))
 }
 
-fn check_with_log(opened: &Opened) -> (Report, RecoverySummary) {
+fn check_with_log(opened: &OpenedFiles) -> (Report, RecoverySummary) {
     match recover(opened, &RecoverOptions::default()).expect("memory enough") {
         Recovery::Redone(recovered) => {
             let Recovered { source, summary } = *recovered;

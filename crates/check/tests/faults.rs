@@ -11,7 +11,7 @@ use extentdb_faults::{Harmless, Kind, Truth, applicable, damage, harmless};
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::header::FLAG_CHECKSUM;
 use extentdb_messages::RepairLevel;
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use extentdb_report::to_text;
 use extentdb_template::{MakeOptions, SHAPES, Size, make};
 
@@ -51,7 +51,7 @@ fn check(files: &[PathBuf]) -> Report {
 }
 
 fn check_in(mode: Mode, files: &[PathBuf]) -> Report {
-    let opened = Opened::open(files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(files, &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     run(opened.source(), &mode.options(), &Control::new(&clock, &cancel))

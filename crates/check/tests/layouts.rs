@@ -8,7 +8,7 @@ use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, Verdict, run};
 use extentdb_reader::rows::{TableScan, Value};
-use extentdb_reader::{Database, OpenOptions, Opened};
+use extentdb_reader::{Database, OpenOptions, OpenedFiles};
 use extentdb_report::to_text;
 use extentdb_template::{
     Cell, ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, PartitionFunctionSpec, RowValues,
@@ -35,7 +35,7 @@ fn made(shape: &Shape) -> (tempfile::TempDir, Vec<PathBuf>) {
 }
 
 fn check(paths: &[PathBuf], jobs: usize) -> Report {
-    let opened = Opened::open(paths, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(paths, &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     let options = Options { jobs: NonZeroUsize::new(jobs), ..Options::default() };

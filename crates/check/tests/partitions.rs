@@ -6,12 +6,12 @@ use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Report, Verdict, run};
 use extentdb_faults::{Kind, Truth, damage};
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use extentdb_report::to_text;
 use extentdb_template::{MakeOptions, Size, make};
 
 fn check(files: &[PathBuf]) -> Report {
-    let opened = Opened::open(files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(files, &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     run(opened.source(), &Options::default(), &Control::new(&clock, &cancel))

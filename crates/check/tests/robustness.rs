@@ -11,7 +11,7 @@ use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, Options, Verdict, run};
 use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::page::checksum;
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use extentdb_report::{to_json, to_text};
 use support::{Demo, Memory};
 
@@ -125,7 +125,7 @@ fn a_hole_of_two_terabytes_after_a_database_costs_nothing() {
         eprintln!("SKIPPED: the file system has no sparse files");
         return;
     }
-    let opened = Opened::open(std::slice::from_ref(&path), &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(std::slice::from_ref(&path), &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     let report = run(opened.source(), &Options::default(), &Control::new(&clock, &cancel));

@@ -13,7 +13,7 @@ use extentdb_check::{Control, IoChoice, Options, Report, Verdict, run};
 use extentdb_format::PageBuf;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::Record;
-use extentdb_reader::{Database, OpenOptions, Opened, PageSource};
+use extentdb_reader::{Database, OpenOptions, OpenedFiles, PageSource};
 use extentdb_report::to_text;
 use support::Memory;
 
@@ -43,7 +43,7 @@ fn healthy_files() -> Vec<PathBuf> {
 }
 
 fn check(path: &PathBuf, options: &Options) -> Report {
-    let opened = Opened::open(std::slice::from_ref(path), &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(std::slice::from_ref(path), &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     let mut report = run(opened.source(), options, &Control::new(&clock, &cancel));

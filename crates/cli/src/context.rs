@@ -7,7 +7,7 @@ use extentdb_base::env::SystemClock;
 use extentdb_base::sync::Arc;
 use extentdb_reader::backup::{BackupSet, LeftOut};
 use extentdb_reader::recover::RecoverOptions;
-use extentdb_reader::{Backup, Database, OpenOptions, Opened, Origin, Restart, TornRepair};
+use extentdb_reader::{Backup, Database, OpenOptions, OpenedFiles, Origin, Restart, TornRepair};
 
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -42,20 +42,20 @@ impl Context {
     }
 
     /// Opens files without reading the catalog.
-    pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
-        self.told(Opened::open(paths, &self.options())?)
+    pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<OpenedFiles, extentdb_reader::Error> {
+        self.noted(OpenedFiles::open(paths, &self.options())?)
     }
 
     /// What was opened, after it is said which of the backups are used.
-    fn told(&self, opened: Opened) -> Result<Opened, extentdb_reader::Error> {
+    fn noted(&self, opened: OpenedFiles) -> Result<OpenedFiles, extentdb_reader::Error> {
         if let Origin::Backup(backup) = opened.origin() {
-            self.tell_chain(backup);
+            self.note_chain(backup);
         }
         Ok(opened)
     }
 
     /// Which of the backups that were given are used, when there are several.
-    fn tell_chain(&self, backup: &Backup) {
+    fn note_chain(&self, backup: &Backup) {
         for LeftOut { path, position, why } in &backup.left_out {
             let set = if *position > 1 { format!(" set {position}") } else { String::new() };
             self.warn(&format!("{}{set}: not needed and left out: {why}", path.display()));
@@ -76,13 +76,16 @@ impl Context {
     }
 
     /// Opens files for their log alone: a backup may be of any kind, and stripes may be missing.
-    pub(crate) fn open_for_log(&self, paths: &[PathBuf]) -> Result<Opened, extentdb_reader::Error> {
+    pub(crate) fn open_for_log(
+        &self,
+        paths: &[PathBuf],
+    ) -> Result<OpenedFiles, extentdb_reader::Error> {
         let options = OpenOptions {
             any_kind: true,
             allow_missing_stripes: true,
             ..self.options()
         };
-        self.told(Opened::open(paths, &options)?)
+        self.noted(OpenedFiles::open(paths, &options)?)
     }
 
     pub(crate) fn options(&self) -> OpenOptions {
@@ -100,22 +103,25 @@ impl Context {
     pub(crate) fn open_restarted(
         &self,
         paths: &[PathBuf],
-    ) -> Result<Opened, extentdb_reader::Error> {
+    ) -> Result<OpenedFiles, extentdb_reader::Error> {
         self.restart(self.open(paths)?)
     }
 
     /// Replays the log in memory and says what was done.
-    pub(crate) fn restart(&self, opened: Opened) -> Result<Opened, extentdb_reader::Error> {
+    pub(crate) fn restart(
+        &self,
+        opened: OpenedFiles,
+    ) -> Result<OpenedFiles, extentdb_reader::Error> {
         if opened.is_log_only() {
             return Ok(opened);
         }
         let opened = opened.restarted(&RecoverOptions::default())?;
-        self.tell_restart(&opened);
+        self.note_restart(&opened);
         Ok(opened)
     }
 
     /// What was done of a restart, for people. What was not is told by the verbs.
-    fn tell_restart(&self, opened: &Opened) {
+    fn note_restart(&self, opened: &OpenedFiles) {
         let Restart { log, torn } = opened.restart();
         match torn {
             TornRepair::NoArea => {}
@@ -146,7 +152,7 @@ impl Context {
     }
 
     /// Says that recovery would change the pages of the disk, for verbs that show those.
-    pub(crate) fn note_unrecovered(&self, opened: &Opened) {
+    pub(crate) fn note_unrecovered(&self, opened: &OpenedFiles) {
         if matches!(opened.origin(), Origin::Files) && opened.needs_restart() {
             self.note(
                 "the database was not closed cleanly: this is what the disk holds, recovery would change it",

@@ -58,12 +58,13 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         return scaled(rest, 1000).map(Duration::from_millis);
     }
     while !rest.is_empty() {
-        let (number, behind) = split(rest)?;
-        let unit = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at(unit);
+        let (number, after_number) = split(rest)?;
+        let unit =
+            after_number.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after_number.len());
+        let (unit, after_number) = after_number.split_at(unit);
         let factor = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1;
         total = total.checked_add(scaled(number, factor)?).ok_or_else(wrong)?;
-        rest = behind;
+        rest = after_number;
     }
     Ok(Duration::from_millis(total))
 }

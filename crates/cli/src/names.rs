@@ -20,8 +20,8 @@ use crate::suggest::did_you_mean;
 /// A name of one or two parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    schema: Option<Part>,
-    name: Part,
+    schema: Option<NamePart>,
+    name: NamePart,
 }
 
 /// A name as one table has it: schema, when there is one, and name. Stars stand for themselves.
@@ -32,7 +32,7 @@ pub(crate) fn parse_exact(typed: &str) -> anyhow::Result<(Option<String>, String
 
 /// A part of a name; literal when it was quoted.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
+struct NamePart {
     text: String,
     is_quoted: bool,
 }
@@ -41,10 +41,12 @@ impl Pattern {
     /// Reads what was typed. Only the first dot outside of quotes separates: names may contain
     /// dots.
     pub(crate) fn parse(typed: &str) -> anyhow::Result<Pattern> {
-        let (first, rest) = Part::parse(typed, true)?;
+        let (first, rest) = NamePart::parse(typed, true)?;
         match rest {
             None => Ok(Pattern { schema: None, name: first }),
-            Some(rest) => Ok(Pattern { schema: Some(first), name: Part::parse(rest, false)?.0 }),
+            Some(rest) => {
+                Ok(Pattern { schema: Some(first), name: NamePart::parse(rest, false)?.0 })
+            }
         }
     }
 
@@ -54,14 +56,14 @@ impl Pattern {
     }
 }
 
-impl Part {
+impl NamePart {
     /// Takes a part off the front; what follows its dot is returned when `may_split`.
-    fn parse(typed: &str, may_split: bool) -> anyhow::Result<(Part, Option<&str>)> {
+    fn parse(typed: &str, may_split: bool) -> anyhow::Result<(NamePart, Option<&str>)> {
         let close = match typed.chars().next() {
             Some('[') => ']',
             Some('"') => '"',
             None => bail!("a table name is empty"),
-            Some(_) => return Ok(Part::plain(typed, may_split)),
+            Some(_) => return Ok(NamePart::plain(typed, may_split)),
         };
         let mut text = String::new();
         let mut chars = typed.char_indices().skip(1).peekable();
@@ -73,9 +75,9 @@ impl Part {
             } else {
                 let rest = typed.get(at + 1..).unwrap_or_default();
                 return match (rest.strip_prefix('.'), rest.is_empty()) {
-                    (_, true) => Ok((Part { text, is_quoted: true }, None)),
+                    (_, true) => Ok((NamePart { text, is_quoted: true }, None)),
                     (Some(rest), _) if may_split => {
-                        Ok((Part { text, is_quoted: true }, Some(rest)))
+                        Ok((NamePart { text, is_quoted: true }, Some(rest)))
                     }
                     _ => bail!("`{typed}` is no table name: something follows the `{close}`"),
                 };
@@ -84,12 +86,12 @@ impl Part {
         bail!("`{typed}` is no table name: `{close}` is missing")
     }
 
-    fn plain(typed: &str, may_split: bool) -> (Part, Option<&str>) {
+    fn plain(typed: &str, may_split: bool) -> (NamePart, Option<&str>) {
         let (text, rest) = match typed.split_once('.') {
             Some((text, rest)) if may_split && !rest.is_empty() => (text, Some(rest)),
             _ => (typed, None),
         };
-        (Part { text: text.to_owned(), is_quoted: false }, rest)
+        (NamePart { text: text.to_owned(), is_quoted: false }, rest)
     }
 
     fn matches(&self, name: &str, ignores_case: bool) -> bool {
@@ -158,7 +160,7 @@ fn matching<'c>(catalog: &'c Catalog, typed: &str) -> anyhow::Result<Vec<&'c Tab
     // `a.b` may also be a table whose name has a dot.
     let whole = Pattern {
         schema: None,
-        name: Part { text: typed.to_owned(), is_quoted: true },
+        name: NamePart { text: typed.to_owned(), is_quoted: true },
     };
     let attempts = [(&pattern, true), (&whole, true), (&pattern, false)];
     let found = attempts

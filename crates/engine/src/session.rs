@@ -11,7 +11,7 @@ use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{Lsn, OwnerId};
 use extentdb_space::Freed;
-use extentdb_txn::Kind;
+use extentdb_txn::TransactionKind;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
 use extentdb_types::Datum;
 
@@ -71,7 +71,8 @@ impl<'d> Session<'d> {
 
     fn begin_named(&mut self, name: &str) {
         if self.context.tx.is_none() {
-            self.context.tx = Some(self.context.db().transactions.begin(Kind::User, name));
+            self.context.tx =
+                Some(self.context.db().transactions.begin(TransactionKind::User, name));
         }
     }
 
@@ -82,9 +83,16 @@ impl<'d> Session<'d> {
 
     /// Commits the transaction: its changes are durable when this returns.
     ///
+    /// 1. COMMIT_XACT is appended; the transaction leaves the table of active ones.
+    /// 2. The log is flushed up to it, together with those of other committers.
+    /// 3. The cached catalog follows its DDL.
+    /// 4. Its locks are released.
+    /// 5. The pages and extents that it freed can be allocated.
+    /// 6. A checkpoint is made when one is due.
+    ///
     /// # Errors
-    /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. Any other: it
-    /// could not become durable; whether it is, the next opening finds out.
+    /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. After any
+    /// other error the database is offline, and the next opening shows whether it was committed.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.verify_not_doomed()?;
         let db = self.context.db();

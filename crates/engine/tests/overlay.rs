@@ -10,7 +10,7 @@ use extentdb_check::{Control, LogUse, Options as CheckOptions, Verdict};
 use extentdb_engine::{Database, Paths};
 use extentdb_io::MemDisk;
 use extentdb_reader::recover::{RecoverOptions, Recovered, Recovery, recover};
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use support::*;
 
 /// The files of a disk in a folder, and what the checker says of them.
@@ -22,7 +22,7 @@ fn check_copy(disk: &MemDisk, paths: &Paths) -> (extentdb_check::Report, usize, 
         to
     });
     let files: Vec<_> = files.collect();
-    let opened = Opened::open(&files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(&files, &OpenOptions::default()).unwrap();
     let Ok(Recovery::Redone(recovered)) = recover(&opened, &RecoverOptions::default()) else {
         panic!("the log was not used");
     };
@@ -44,7 +44,7 @@ fn check_copy(disk: &MemDisk, paths: &Paths) -> (extentdb_check::Report, usize, 
 }
 
 #[test]
-fn a_copy_with_open_transactions_is_judged_as_if_they_had_been_rolled_back() {
+fn check_of_a_copy_rolls_open_transactions_back() {
     for seed in 0..8 {
         let mut rng = SplitMix64::new(seed);
         let disk = MemDisk::new();

@@ -16,7 +16,7 @@
 //! - Nothing is shared: a worker owns its batch, programs are only read.
 
 use crate::arena::Arena;
-use crate::disk::Form;
+use crate::disk::StorageForm;
 use crate::error::EvalError;
 use crate::lane::{Lane, Lanes, Reg, Span};
 use crate::program::Program;
@@ -27,12 +27,12 @@ pub const MAX_ROWS: usize = 1 << 20;
 /// The scratch state of one worker.
 #[derive(Debug, Default)]
 pub struct Batch {
-    pub(crate) inputs: Vec<(Reg, Form)>,
+    pub(crate) inputs: Vec<(Reg, StorageForm)>,
     pub(crate) lanes: Lanes,
     pub(crate) arena: Arena,
     pub(crate) rows: usize,
     /// Lane and form of the result, once a program has run.
-    pub(crate) result: Option<(Reg, Form)>,
+    pub(crate) result: Option<(Reg, StorageForm)>,
     pub(crate) encoded: Vec<u8>,
     pub(crate) stride: usize,
 }
@@ -117,7 +117,7 @@ impl Batch {
         }
     }
 
-    /// Rows pushed.
+    /// Number of rows pushed since the last evaluation.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
@@ -128,7 +128,7 @@ impl Batch {
     pub fn value(&self, row: usize) -> Result<Option<&[u8]>, EvalError> {
         let (reg, form) = self.result.as_ref().filter(|_| row < self.rows).ok_or(EvalError::Row)?;
         let lane = self.lanes.at(*reg);
-        if let Form::Bytes { .. } | Form::Opaque = form {
+        if let StorageForm::Bytes { .. } | StorageForm::Opaque = form {
             return Ok(lane.row::<Span>(row)?.map(|span| self.arena.get(span)));
         }
         let state = lane.state.get(row).copied().ok_or(EvalError::Row)?;
@@ -176,7 +176,7 @@ impl Batch {
 }
 
 /// Makes a lane as long as there are rows, the last one an error.
-fn mend(lane: &mut Lane, form: Form, rows: usize) {
+fn mend(lane: &mut Lane, form: StorageForm, rows: usize) {
     let before = rows - 1;
     lane.state.truncate(before);
     lane.ints.truncate(before);

@@ -15,14 +15,14 @@ use extentdb_types::SqlType;
 
 use crate::arena::Arena;
 use crate::calendar::{self, DATETIME_DAY, DAY, SMALL_DAY};
-use crate::error::{EvalError, Outcome};
-use crate::lane::{Kind, Lane};
+use crate::error::{EvalError, EvalResult};
+use crate::lane::{Lane, LaneKind};
 use crate::typing;
 use crate::wide::power_of_ten;
 
 /// How a type's values are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Form {
+pub(crate) enum StorageForm {
     Bit,
     TinyInt,
     SmallInt,
@@ -55,46 +55,46 @@ pub(crate) enum Form {
     Opaque,
 }
 
-impl Form {
-    pub(crate) fn of(ty: &SqlType) -> Form {
+impl StorageForm {
+    pub(crate) fn of(ty: &SqlType) -> StorageForm {
         let fixed = ty.fixed_bytes();
         match *ty {
-            SqlType::Bit => Form::Bit,
-            SqlType::TinyInt => Form::TinyInt,
-            SqlType::SmallInt => Form::SmallInt,
-            SqlType::Int | SqlType::SmallMoney => Form::Int,
-            SqlType::BigInt | SqlType::Money => Form::BigInt,
-            SqlType::Date => Form::Date,
-            SqlType::DateTime => Form::DateTime,
-            SqlType::SmallDateTime => Form::SmallDateTime,
+            SqlType::Bit => StorageForm::Bit,
+            SqlType::TinyInt => StorageForm::TinyInt,
+            SqlType::SmallInt => StorageForm::SmallInt,
+            SqlType::Int | SqlType::SmallMoney => StorageForm::Int,
+            SqlType::BigInt | SqlType::Money => StorageForm::BigInt,
+            SqlType::Date => StorageForm::Date,
+            SqlType::DateTime => StorageForm::DateTime,
+            SqlType::SmallDateTime => StorageForm::SmallDateTime,
             SqlType::Time { scale } => {
-                Form::Time { bytes: fixed.unwrap_or(5), unit: time_unit(scale) }
+                StorageForm::Time { bytes: fixed.unwrap_or(5), unit: time_unit(scale) }
             }
-            SqlType::DateTime2 { scale } => Form::DateTime2 {
+            SqlType::DateTime2 { scale } => StorageForm::DateTime2 {
                 bytes: fixed.map_or(5, |bytes| bytes.saturating_sub(3)),
                 unit: time_unit(scale),
             },
             SqlType::Decimal { precision, .. } | SqlType::Numeric { precision, .. } => {
-                Form::Decimal { bytes: fixed.unwrap_or(17), precision }
+                StorageForm::Decimal { bytes: fixed.unwrap_or(17), precision }
             }
-            SqlType::Float => Form::Float,
-            SqlType::Real => Form::Real,
-            _ if typing::kind(ty) == Kind::Bytes => Form::Bytes {
+            SqlType::Float => StorageForm::Float,
+            SqlType::Real => StorageForm::Real,
+            _ if typing::kind(ty) == LaneKind::Bytes => StorageForm::Bytes {
                 least: fixed.unwrap_or(0),
                 most: ty.max_bytes().unwrap_or(usize::MAX),
                 unit: if typing::is_wide_text(ty) { 2 } else { 1 },
             },
-            _ => Form::Opaque,
+            _ => StorageForm::Opaque,
         }
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> LaneKind {
         match self {
-            Form::Decimal { .. } => Kind::Wide,
-            Form::Float | Form::Real => Kind::Float,
-            Form::Bytes { .. } => Kind::Bytes,
-            Form::Opaque => Kind::Opaque,
-            _ => Kind::Int,
+            StorageForm::Decimal { .. } => LaneKind::Wide,
+            StorageForm::Float | StorageForm::Real => LaneKind::Float,
+            StorageForm::Bytes { .. } => LaneKind::Bytes,
+            StorageForm::Opaque => LaneKind::Opaque,
+            _ => LaneKind::Int,
         }
     }
 
@@ -103,18 +103,18 @@ impl Form {
     pub(crate) fn read(&self, bytes: Option<&[u8]>, lane: &mut Lane, arena: &mut Arena) {
         let Some(bytes) = bytes else { return lane.push_null(self.kind()) };
         match *self {
-            Form::Decimal { bytes: len, precision } => {
+            StorageForm::Decimal { bytes: len, precision } => {
                 lane.push(read_decimal(bytes, len, precision))
             }
-            Form::Float => lane.push(fixed(bytes).map(f64::from_le_bytes).and_then(finite)),
-            Form::Real => {
+            StorageForm::Float => lane.push(fixed(bytes).map(f64::from_le_bytes).and_then(finite)),
+            StorageForm::Real => {
                 lane.push(fixed(bytes).map(f32::from_le_bytes).map(f64::from).and_then(finite))
             }
-            Form::Bytes { least, most, unit } => {
+            StorageForm::Bytes { least, most, unit } => {
                 let fits = (least..=most).contains(&bytes.len()) && bytes.len() % unit == 0;
                 lane.push(if fits { arena.push(bytes) } else { Err(EvalError::Input) });
             }
-            Form::Opaque => lane.push_state(Kind::Opaque, crate::error::VALUE),
+            StorageForm::Opaque => lane.push_state(LaneKind::Opaque, crate::error::VALUE),
             _ => lane.push(self.read_int(bytes)),
         }
     }
@@ -122,16 +122,24 @@ impl Form {
     /// Appends a column of rows. The form is settled before the loop begins.
     pub(crate) fn read_all(&self, values: &[Option<&[u8]>], lane: &mut Lane, arena: &mut Arena) {
         match *self {
-            Form::TinyInt => lane.push_all(values, |bytes| Form::TinyInt.read_int(bytes)),
-            Form::SmallInt => lane.push_all(values, |bytes| Form::SmallInt.read_int(bytes)),
-            Form::Int => lane.push_all(values, |bytes| Form::Int.read_int(bytes)),
-            Form::BigInt => lane.push_all(values, |bytes| Form::BigInt.read_int(bytes)),
-            Form::Date => lane.push_all(values, |bytes| Form::Date.read_int(bytes)),
-            Form::DateTime => lane.push_all(values, |bytes| Form::DateTime.read_int(bytes)),
-            Form::Decimal { bytes: 5, precision } => {
+            StorageForm::TinyInt => {
+                lane.push_all(values, |bytes| StorageForm::TinyInt.read_int(bytes))
+            }
+            StorageForm::SmallInt => {
+                lane.push_all(values, |bytes| StorageForm::SmallInt.read_int(bytes))
+            }
+            StorageForm::Int => lane.push_all(values, |bytes| StorageForm::Int.read_int(bytes)),
+            StorageForm::BigInt => {
+                lane.push_all(values, |bytes| StorageForm::BigInt.read_int(bytes))
+            }
+            StorageForm::Date => lane.push_all(values, |bytes| StorageForm::Date.read_int(bytes)),
+            StorageForm::DateTime => {
+                lane.push_all(values, |bytes| StorageForm::DateTime.read_int(bytes))
+            }
+            StorageForm::Decimal { bytes: 5, precision } => {
                 lane.push_all(values, |bytes| read_decimal(bytes, 5, precision));
             }
-            Form::Decimal { bytes: 9, precision } => {
+            StorageForm::Decimal { bytes: 9, precision } => {
                 lane.push_all(values, |bytes| read_decimal(bytes, 9, precision));
             }
             _ => values.iter().for_each(|value| self.read(*value, lane, arena)),
@@ -142,19 +150,23 @@ impl Form {
     /// is done, for a form that is not stored so.
     pub(crate) fn read_words(&self, (words, bytes): (&[u64], usize), lane: &mut Lane) -> bool {
         match (*self, bytes) {
-            (Form::TinyInt, 1) => {
-                lane.push_words::<_, 1>(words, |bytes| Form::TinyInt.read_int(bytes))
+            (StorageForm::TinyInt, 1) => {
+                lane.push_words::<_, 1>(words, |bytes| StorageForm::TinyInt.read_int(bytes))
             }
-            (Form::SmallInt, 2) => {
-                lane.push_words::<_, 2>(words, |bytes| Form::SmallInt.read_int(bytes))
+            (StorageForm::SmallInt, 2) => {
+                lane.push_words::<_, 2>(words, |bytes| StorageForm::SmallInt.read_int(bytes))
             }
-            (Form::Date, 3) => lane.push_words::<_, 3>(words, |bytes| Form::Date.read_int(bytes)),
-            (Form::Int, 4) => lane.push_words::<_, 4>(words, |bytes| Form::Int.read_int(bytes)),
-            (Form::BigInt, 8) => {
-                lane.push_words::<_, 8>(words, |bytes| Form::BigInt.read_int(bytes))
+            (StorageForm::Date, 3) => {
+                lane.push_words::<_, 3>(words, |bytes| StorageForm::Date.read_int(bytes))
             }
-            (Form::DateTime, 8) => {
-                lane.push_words::<_, 8>(words, |bytes| Form::DateTime.read_int(bytes))
+            (StorageForm::Int, 4) => {
+                lane.push_words::<_, 4>(words, |bytes| StorageForm::Int.read_int(bytes))
+            }
+            (StorageForm::BigInt, 8) => {
+                lane.push_words::<_, 8>(words, |bytes| StorageForm::BigInt.read_int(bytes))
+            }
+            (StorageForm::DateTime, 8) => {
+                lane.push_words::<_, 8>(words, |bytes| StorageForm::DateTime.read_int(bytes))
             }
             _ => return false,
         }
@@ -164,45 +176,45 @@ impl Form {
     /// Bytes of a type that is stored as the number its lane holds.
     pub(crate) fn number_bytes(self) -> Option<usize> {
         match self {
-            Form::TinyInt => Some(1),
-            Form::SmallInt => Some(2),
-            Form::Int => Some(4),
-            Form::BigInt => Some(8),
+            StorageForm::TinyInt => Some(1),
+            StorageForm::SmallInt => Some(2),
+            StorageForm::Int => Some(4),
+            StorageForm::BigInt => Some(8),
             _ => None,
         }
     }
 
     #[inline(always)]
-    fn read_int(&self, bytes: &[u8]) -> Outcome<i64> {
+    fn read_int(&self, bytes: &[u8]) -> EvalResult<i64> {
         let in_day =
             |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
         match *self {
-            Form::Int => fixed(bytes).map(i32::from_le_bytes).map(i64::from),
-            Form::BigInt => fixed(bytes).map(i64::from_le_bytes),
-            Form::SmallInt => fixed(bytes).map(i16::from_le_bytes).map(i64::from),
-            Form::TinyInt => fixed(bytes).map(u8::from_le_bytes).map(i64::from),
-            Form::Bit => {
+            StorageForm::Int => fixed(bytes).map(i32::from_le_bytes).map(i64::from),
+            StorageForm::BigInt => fixed(bytes).map(i64::from_le_bytes),
+            StorageForm::SmallInt => fixed(bytes).map(i16::from_le_bytes).map(i64::from),
+            StorageForm::TinyInt => fixed(bytes).map(u8::from_le_bytes).map(i64::from),
+            StorageForm::Bit => {
                 fixed(bytes).map(u8::from_le_bytes).map(i64::from).and_then(|bit| in_day(bit, 2))
             }
-            Form::Date => date(bytes),
-            Form::DateTime => {
+            StorageForm::Date => date(bytes),
+            StorageForm::DateTime => {
                 let [a, b, c, d, days @ ..] = fixed::<8>(bytes)?;
                 let ticks = in_day(u32::from_le_bytes([a, b, c, d]).into(), DATETIME_DAY)?;
                 let count = i64::from(i32::from_le_bytes(days)) * DATETIME_DAY + ticks;
                 within(count, &SqlType::DateTime)
             }
-            Form::SmallDateTime => {
+            StorageForm::SmallDateTime => {
                 let [a, b, c, d] = fixed(bytes)?;
                 let minutes = in_day(u16::from_le_bytes([a, b]).into(), SMALL_DAY)?;
                 Ok(i64::from(u16::from_le_bytes([c, d])) * SMALL_DAY + minutes)
             }
-            Form::Time { bytes: len, unit } => {
+            StorageForm::Time { bytes: len, unit } => {
                 if bytes.len() != len {
                     return Err(EvalError::Input);
                 }
                 in_day(integer(bytes).checked_mul(unit).ok_or(EvalError::Input)?, DAY)
             }
-            Form::DateTime2 { bytes: len, unit } => {
+            StorageForm::DateTime2 { bytes: len, unit } => {
                 let (time, day) = bytes.split_at_checked(len).ok_or(EvalError::Input)?;
                 let ticks = in_day(integer(time).checked_mul(unit).ok_or(EvalError::Input)?, DAY)?;
                 Ok(date(day)? * DAY + ticks)
@@ -215,12 +227,12 @@ impl Form {
     /// anything. Nothing for types whose values lie in the arena. Gives the length.
     pub(crate) fn write(self, lane: &Lane, to: &mut Vec<u8>) -> usize {
         match self {
-            Form::Bit | Form::TinyInt => write_ints::<1>(lane, to),
-            Form::SmallInt => write_ints::<2>(lane, to),
-            Form::Int => write_ints::<4>(lane, to),
-            Form::BigInt => write_ints::<8>(lane, to),
-            Form::Date => write_ints::<3>(lane, to),
-            Form::DateTime => {
+            StorageForm::Bit | StorageForm::TinyInt => write_ints::<1>(lane, to),
+            StorageForm::SmallInt => write_ints::<2>(lane, to),
+            StorageForm::Int => write_ints::<4>(lane, to),
+            StorageForm::BigInt => write_ints::<8>(lane, to),
+            StorageForm::Date => write_ints::<3>(lane, to),
+            StorageForm::DateTime => {
                 for &count in &lane.ints {
                     let [ticks, days] =
                         [count.rem_euclid(DATETIME_DAY), count.div_euclid(DATETIME_DAY)];
@@ -229,36 +241,36 @@ impl Form {
                 }
                 8
             }
-            Form::SmallDateTime => {
+            StorageForm::SmallDateTime => {
                 for &count in &lane.ints {
                     to.extend_from_slice(&(count.rem_euclid(SMALL_DAY) as u16).to_le_bytes());
                     to.extend_from_slice(&(count.div_euclid(SMALL_DAY) as u16).to_le_bytes());
                 }
                 4
             }
-            Form::Time { bytes, unit } => {
+            StorageForm::Time { bytes, unit } => {
                 for &count in &lane.ints {
                     push_low(count / unit, bytes, to);
                 }
                 bytes
             }
-            Form::DateTime2 { bytes, unit } => {
+            StorageForm::DateTime2 { bytes, unit } => {
                 for &count in &lane.ints {
                     push_low(count.rem_euclid(DAY) / unit, bytes, to);
                     push_low(count.div_euclid(DAY), 3, to);
                 }
                 bytes + 3
             }
-            Form::Decimal { bytes, .. } => write_decimals(lane, bytes, to),
-            Form::Float => {
+            StorageForm::Decimal { bytes, .. } => write_decimals(lane, bytes, to),
+            StorageForm::Float => {
                 to.extend(lane.floats.iter().flat_map(|value| value.to_le_bytes()));
                 8
             }
-            Form::Real => {
+            StorageForm::Real => {
                 to.extend(lane.floats.iter().flat_map(|value| (*value as f32).to_le_bytes()));
                 4
             }
-            Form::Bytes { .. } | Form::Opaque => 0,
+            StorageForm::Bytes { .. } | StorageForm::Opaque => 0,
         }
     }
 }
@@ -268,16 +280,16 @@ fn time_unit(scale: u8) -> i64 {
 }
 
 #[inline(always)]
-fn fixed<const N: usize>(bytes: &[u8]) -> Outcome<[u8; N]> {
+fn fixed<const N: usize>(bytes: &[u8]) -> EvalResult<[u8; N]> {
     bytes.try_into().map_err(|_| EvalError::Input)
 }
 
-fn finite(value: f64) -> Outcome<f64> {
+fn finite(value: f64) -> EvalResult<f64> {
     if value.is_finite() { Ok(value) } else { Err(EvalError::Input) }
 }
 
 #[inline]
-fn within(count: i64, ty: &SqlType) -> Outcome<i64> {
+fn within(count: i64, ty: &SqlType) -> EvalResult<i64> {
     let range = calendar::range(ty).ok_or(EvalError::Input)?;
     if (range.0..=range.1).contains(&count) { Ok(count) } else { Err(EvalError::Input) }
 }
@@ -287,13 +299,13 @@ fn integer(bytes: &[u8]) -> i64 {
     bytes.iter().take(7).rev().fold(0, |value, byte| value << 8 | i64::from(*byte))
 }
 
-fn date(bytes: &[u8]) -> Outcome<i64> {
+fn date(bytes: &[u8]) -> EvalResult<i64> {
     let [a, b, c] = fixed(bytes)?;
     within(u32::from_le_bytes([a, b, c, 0]).into(), &SqlType::Date)
 }
 
 #[inline(always)]
-fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> Outcome<i128> {
+fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> EvalResult<i128> {
     let limit = power_of_ten(precision).ok_or(EvalError::Input)?;
     let magnitude = match *bytes {
         [_, a, b, c, d] if len == 5 => u32::from_le_bytes([a, b, c, d]).into(),
@@ -320,11 +332,11 @@ fn push_low(value: i64, bytes: usize, to: &mut Vec<u8>) {
 fn write_ints<const N: usize>(lane: &Lane, to: &mut Vec<u8>) -> usize {
     let before = to.len();
     to.resize(before + lane.ints.len() * N, 0);
-    let places = to.get_mut(before..).map(<[u8]>::as_chunks_mut::<N>);
-    for (place, value) in
-        places.map_or(Default::default(), |(places, _)| places).iter_mut().zip(&lane.ints)
+    let targets = to.get_mut(before..).map(<[u8]>::as_chunks_mut::<N>);
+    for (target, value) in
+        targets.map_or(Default::default(), |(targets, _)| targets).iter_mut().zip(&lane.ints)
     {
-        *place = value.to_le_bytes().first_chunk().copied().unwrap_or([0; N]);
+        *target = value.to_le_bytes().first_chunk().copied().unwrap_or([0; N]);
     }
     N
 }
@@ -412,7 +424,7 @@ mod tests {
             }
             let mut lane = Lane::default();
             let mut arena = Arena::default();
-            let form = Form::of(&ty);
+            let form = StorageForm::of(&ty);
             form.read(Some(&bytes), &mut lane, &mut arena);
             // A column at once is the same.
             let mut all = Lane::default();
@@ -425,8 +437,8 @@ mod tests {
             prop_assert_eq!(all.floats.len() + all.spans.len(), one_by_one.floats.len() + one_by_one.spans.len());
             // So are words.
             let mut word = [0; 8];
-            if let Some(place) = word.get_mut(..bytes.len()) {
-                place.copy_from_slice(&bytes);
+            if let Some(target) = word.get_mut(..bytes.len()) {
+                target.copy_from_slice(&bytes);
                 let words = [u64::from_le_bytes(word)];
                 let mut lane = Lane::default();
                 if form.read_words((&words, bytes.len()), &mut lane) {
@@ -441,7 +453,7 @@ mod tests {
             };
             let is_legal = Datum::decode(&ty, &bytes).is_ok_and(|datum| is_finite(&datum));
             prop_assert_eq!(lane.state[0] == crate::error::VALUE, is_legal, "{} {:?}", ty, bytes);
-            if is_legal && form.kind() != Kind::Bytes {
+            if is_legal && form.kind() != LaneKind::Bytes {
                 let mut written = Vec::new();
                 prop_assert_eq!(form.write(&lane, &mut written), bytes.len());
                 // A negative zero is written positive.

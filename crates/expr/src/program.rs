@@ -15,9 +15,9 @@ use extentdb_types::{Collation, SqlType};
 
 use crate::batch::Batch;
 use crate::bind::{Binder, Ty, Value};
-use crate::disk::Form;
+use crate::disk::StorageForm;
 use crate::error::{CompileError, EvalError};
-use crate::lane::{Kind, Lane, Reg};
+use crate::lane::{Lane, LaneKind, Reg};
 use crate::op::Op;
 use crate::parser;
 use crate::typing;
@@ -45,7 +45,7 @@ pub(crate) enum Constant {
 #[derive(Debug, Clone)]
 pub struct Program {
     inputs: Vec<usize>,
-    pub(crate) forms: Vec<(Reg, Form)>,
+    pub(crate) forms: Vec<(Reg, StorageForm)>,
     constants: Vec<(Reg, Constant)>,
     steps: Vec<(Op, Reg)>,
     pub(crate) lanes: usize,
@@ -144,11 +144,11 @@ impl Program {
         for (op, out) in &self.steps {
             let Some(mut lane) = batch.lanes.at_mut(*out).map(std::mem::take) else { continue };
             op.run(&batch.lanes, &mut batch.arena, &mut lane);
-            if let Some(place) = batch.lanes.at_mut(*out) {
-                *place = lane;
+            if let Some(target) = batch.lanes.at_mut(*out) {
+                *target = lane;
             }
         }
-        let form = Form::of(&self.result_type);
+        let form = StorageForm::of(&self.result_type);
         batch.encoded.clear();
         batch.stride = form.write(batch.lanes.at(self.result), &mut batch.encoded);
         batch.result = Some((self.result, form));
@@ -190,7 +190,7 @@ fn bind<'a>(text: &str, environment: &'a Environment) -> Result<(Binder<'a>, Val
 
 fn value_type(value: &Value) -> Result<SqlType, CompileError> {
     match value.ty {
-        Ty::Sql(ty) if typing::kind(&ty) == Kind::Opaque => {
+        Ty::Sql(ty) if typing::kind(&ty) == LaneKind::Opaque => {
             Err(CompileError::Unsupported { what: format!("a value of type {ty}"), at: value.at })
         }
         Ty::Sql(ty) => Ok(ty),

@@ -14,7 +14,7 @@
 
 use extentdb_types::{Collation, SqlType};
 
-use crate::lane::Kind;
+use crate::lane::LaneKind;
 use crate::syntax::{Infix, TypeName};
 use crate::wide::MAX_PRECISION;
 
@@ -22,7 +22,7 @@ use crate::wide::MAX_PRECISION;
 pub(crate) const MAX_BYTES: u16 = 8_000;
 
 /// Representation of a type's values.
-pub(crate) fn kind(ty: &SqlType) -> Kind {
+pub(crate) fn kind(ty: &SqlType) -> LaneKind {
     match ty {
         SqlType::Bit
         | SqlType::TinyInt
@@ -35,9 +35,9 @@ pub(crate) fn kind(ty: &SqlType) -> Kind {
         | SqlType::SmallDateTime
         | SqlType::Date
         | SqlType::Time { .. }
-        | SqlType::DateTime2 { .. } => Kind::Int,
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => Kind::Wide,
-        SqlType::Float | SqlType::Real => Kind::Float,
+        | SqlType::DateTime2 { .. } => LaneKind::Int,
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => LaneKind::Wide,
+        SqlType::Float | SqlType::Real => LaneKind::Float,
         SqlType::Char { .. }
         | SqlType::VarChar { .. }
         | SqlType::NChar { .. }
@@ -45,14 +45,14 @@ pub(crate) fn kind(ty: &SqlType) -> Kind {
         | SqlType::Binary { .. }
         | SqlType::VarBinary { .. }
         | SqlType::RowVersion
-        | SqlType::UniqueIdentifier => Kind::Bytes,
+        | SqlType::UniqueIdentifier => LaneKind::Bytes,
         SqlType::DateTimeOffset { .. }
         | SqlType::Text { .. }
         | SqlType::NText { .. }
         | SqlType::Image
         | SqlType::SqlVariant
         | SqlType::Xml
-        | SqlType::Udt { .. } => Kind::Opaque,
+        | SqlType::Udt { .. } => LaneKind::Opaque,
     }
 }
 
@@ -83,7 +83,6 @@ pub(crate) fn is_text(ty: &SqlType) -> bool {
     )
 }
 
-/// nchar, nvarchar.
 pub(crate) fn is_wide_text(ty: &SqlType) -> bool {
     matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. })
 }

@@ -90,8 +90,8 @@ fn tree() -> impl Strategy<Value = Tree> {
 
 fn run_one(program: &impl AsRef<Program>, row: &[Option<Vec<u8>>], batch: &mut Batch) {
     batch.reset(program);
-    for (place, input) in program.as_ref().inputs().iter().enumerate() {
-        batch.push(place, row[*input].as_deref());
+    for (index, input) in program.as_ref().inputs().iter().enumerate() {
+        batch.push(index, row[*input].as_deref());
     }
     batch.end_row();
     program.as_ref().run(batch);
@@ -380,8 +380,8 @@ proptest! {
             together.reset(program);
             for row in &rows {
                 // Inputs of one row may come in any order.
-                for place in (0..program.inputs().len()).rev() {
-                    together.push(place, row[program.inputs()[place]].as_deref());
+                for index in (0..program.inputs().len()).rev() {
+                    together.push(index, row[program.inputs()[index]].as_deref());
                 }
                 together.end_row();
             }
@@ -524,8 +524,8 @@ fn nanoseconds_per_row() {
             for _ in 0..rounds {
                 batch.reset(&program);
                 for _ in 0..rows {
-                    for (place, input) in program.inputs().iter().enumerate() {
-                        batch.push(place, row[*input].as_deref());
+                    for (index, input) in program.inputs().iter().enumerate() {
+                        batch.push(index, row[*input].as_deref());
                     }
                     batch.end_row();
                 }

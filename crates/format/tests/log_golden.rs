@@ -12,7 +12,7 @@ use extentdb_format::log::payload::xact::{
 use extentdb_format::log::payload::{Opaque, Payload};
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{
-    BlockBuf, BlockFormat, Context, LogTime, Op, Parity, RecordHeader, Residue,
+    BlockBuf, BlockFormat, Context, LogTime, Op, Parity, RecordHeader, ResidueBytes,
 };
 
 /// One sector of zeros with the given bytes, in hexadecimal, at the given offsets.
@@ -79,7 +79,7 @@ fn a_block_of_format_2() {
     ]);
     let payload: Vec<u8> = (0x11..0x27).collect();
     let opaque = |bytes: &[u8]| {
-        Payload::Opaque(Opaque { residue: Residue::from(bytes), ..Opaque::default() })
+        Payload::Opaque(Opaque { residue: ResidueBytes::from(bytes), ..Opaque::default() })
     };
     let first = RecordHeader {
         fixed_len: 0x2e,
@@ -134,7 +134,7 @@ fn a_block_of_format_3() {
             status: 1,
             kind: 3,
             begin_time: LogTime { days: 0xa0ca, ticks: 0x0150_a57b },
-            residue: Residue::from([0; 8].as_slice()),
+            residue: ResidueBytes::from([0; 8].as_slice()),
         },
         name: LogText(&name),
         sid: &[1],
@@ -149,7 +149,7 @@ fn a_block_of_format_3() {
         end_time: LogTime { days: 0xa0ca, ticks: 0x0150_a57c },
         begin: lsn,
         xact_id: None,
-        residue: Residue::from([0; 6].as_slice()),
+        residue: ResidueBytes::from([0; 6].as_slice()),
     };
     let header = BlockHeader {
         flags: 3,
@@ -204,7 +204,7 @@ fn a_block_of_format_6() {
             xact_id: 0xc635,
             outermost: Some(xact(0x429)),
             parent: Some(xact(0)),
-            residue: Residue::from([0; 14].as_slice()),
+            residue: ResidueBytes::from([0; 14].as_slice()),
         },
         name: LogText(&name),
         sid: &[1],
@@ -214,14 +214,14 @@ fn a_block_of_format_6() {
         end_time: LogTime { days: 0xacca, ticks: 0x0150_a57c },
         begin: lsn,
         xact_id: Some(0xc635),
-        residue: Residue::from([0; 30].as_slice()),
+        residue: ResidueBytes::from([0; 30].as_slice()),
     };
     // Byte 1, the two bytes at 16, the counter and zeros at 1C, the FF bytes at 38.
     let mut residue = vec![0, 0, 0, 5];
     residue.resize(3 + 20, 0);
     residue.push(0xfe);
     residue.resize(3 + 20 + 16, 0xff);
-    let residue = Residue::from(residue.as_slice());
+    let residue = ResidueBytes::from(residue.as_slice());
     residue_is_where_it_belongs(&disk, &residue);
     let header = BlockHeader {
         flags: 3,
@@ -238,7 +238,7 @@ fn a_block_of_format_6() {
     );
 }
 
-fn residue_is_where_it_belongs(disk: &[u8], expected: &Residue) {
+fn residue_is_where_it_belongs(disk: &[u8], expected: &ResidueBytes) {
     let block = BlockBuf::from_disk(disk.to_vec());
     assert_eq!(&block.view().header().residue, expected);
 }

@@ -43,8 +43,8 @@ fn built_log(rng: &mut SplitMix64) -> Vec<u8> {
         };
         log.extend(header.to_area(0));
         while (log.len() as u64) < offset + SIZE - 0x10000 {
-            let place = (log.len() as u64 - offset) / 512;
-            log.extend(random_block(rng, Lsn::new(sequence, place as u32, 1)));
+            let position = (log.len() as u64 - offset) / 512;
+            log.extend(random_block(rng, Lsn::new(sequence, position as u32, 1)));
         }
         log.resize((offset + SIZE) as usize, 0);
     }

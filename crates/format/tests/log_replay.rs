@@ -12,7 +12,7 @@ use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBytes;
 use extentdb_format::log::block::BlockHeader;
 use extentdb_format::log::payload::row::{DeleteRows, InsertRows};
-use extentdb_format::log::replay::{Analysis, Applied, Stop, page_of, redo};
+use extentdb_format::log::replay::{Analysis, Applied, ApplyError, page_of, redo};
 use extentdb_format::log::{
     BlockBuf, BlockBuilder, BlockFormat, Context, LogReader, Op, Parity, Payload, RecordHeader,
     RecordRef,
@@ -34,13 +34,13 @@ fn sample(name: &str) -> Option<Vec<u8>> {
 }
 
 /// A record that can be kept.
-struct Kept {
+struct LoggedRecord {
     lsn: Lsn,
     format: BlockFormat,
     bytes: Vec<u8>,
 }
 
-impl Kept {
+impl LoggedRecord {
     fn record(&self) -> RecordRef<'_> {
         RecordRef::parse(self.format, &self.bytes).expect("it was one")
     }
@@ -49,19 +49,20 @@ impl Kept {
 /// A data file and the records of its log by page.
 struct Database {
     data: Vec<u8>,
-    records: BTreeMap<PageId, Vec<Kept>>,
+    records: BTreeMap<PageId, Vec<LoggedRecord>>,
 }
 
 impl Database {
     fn read(name: &str) -> Option<Database> {
         let data = sample(&format!("{name}.mdf"))?;
         let log = sample(&format!("{name}_log.ldf"))?;
-        let mut records: BTreeMap<PageId, Vec<Kept>> = BTreeMap::new();
+        let mut records: BTreeMap<PageId, Vec<LoggedRecord>> = BTreeMap::new();
         let reader = LogReader::open(log.as_slice()).expect("a slice can be read");
         let end = reader.for_each_record(|lsn, record, _| {
             if let Some(part) = page_of(record) {
-                let kept = Kept { lsn, format: record.format(), bytes: record.bytes().to_vec() };
-                records.entry(part.page).or_default().push(kept);
+                let logged =
+                    LoggedRecord { lsn, format: record.format(), bytes: record.bytes().to_vec() };
+                records.entry(part.page).or_default().push(logged);
             }
             ControlFlow::Continue(())
         });
@@ -82,9 +83,9 @@ fn databases() -> Option<Vec<(&'static str, Database)>> {
     DATABASES.iter().map(|name| Some((*name, Database::read(name)?))).collect()
 }
 
-/// What a page holds: header fields with a meaning, and the rows by slot. With `places`, where they
+/// What a page holds: header fields with a meaning, and the rows by slot. With `with_slots`, where they
 /// lie, too.
-fn content(page: &PageBytes, places: bool) -> (Vec<u64>, Vec<Vec<u8>>) {
+fn content(page: &PageBytes, with_slots: bool) -> (Vec<u64>, Vec<Vec<u8>>) {
     let view = PageRef::new(page);
     let header = view.header();
     let mut numbers = vec![
@@ -101,7 +102,7 @@ fn content(page: &PageBytes, places: bool) -> (Vec<u64>, Vec<Vec<u8>>) {
         header.ghost_count.get().into(),
         header.page_id().page.into(),
     ];
-    if places {
+    if with_slots {
         numbers.push(header.free_offset.get().into());
         numbers.extend(view.slot_offsets().map(u64::from));
     }
@@ -139,15 +140,15 @@ fn pages_made_from_their_first_record_on_come_out_as_they_lie_in_the_file() {
     for (name, database) in &databases {
         for (id, records) in &database.records {
             let Some(first) =
-                records.iter().position(|kept| kept.record().header().op == Op::FORMAT_PAGE)
+                records.iter().position(|logged| logged.record().header().op == Op::FORMAT_PAGE)
             else {
                 continue;
             };
             let mut page = Box::new([0xee; 8192]);
             let mut stopped = None;
-            for kept in records.iter().skip(first) {
-                let record = kept.record();
-                match redo(kept.lsn, &record, &mut page) {
+            for logged in records.iter().skip(first) {
+                let record = logged.record();
+                match redo(logged.lsn, &record, &mut page) {
                     Ok(Applied::Changed) => {
                         *done.entry((record.header().op, record.header().context)).or_default() += 1
                     }
@@ -180,7 +181,7 @@ fn pages_made_from_their_first_record_on_come_out_as_they_lie_in_the_file() {
     assert_eq!((pages, broken.len()), (167, 1));
     assert!(records > 14_000, "{records}");
     // An index was built over this page without a record of it: the next one follows on the commit.
-    assert!(matches!(broken[..], [("northwind-from-2000", _, Err(Stop::PageLsn { .. }))]));
+    assert!(matches!(broken[..], [("northwind-from-2000", _, Err(ApplyError::PageLsn { .. }))]));
 }
 
 #[test]
@@ -320,8 +321,8 @@ fn turned<'a>(record: &RecordRef<'a>) -> Option<(RecordHeader, Payload<'a>)> {
 }
 
 /// Takes the change of a record back; false when it does not say how.
-fn take_back(kept: &Kept, page: &mut PageBytes) -> Result<bool, Stop> {
-    let record = kept.record();
+fn undo_record(logged: &LoggedRecord, page: &mut PageBytes) -> Result<bool, ApplyError> {
+    let record = logged.record();
     let part = page_of(&record).expect("a page");
     let Some((header, payload)) = turned(&record) else { return Ok(false) };
     let mut builder = BlockBuilder::new(BlockFormat::V4);
@@ -353,28 +354,28 @@ fn pages_led_back_and_forward_again_are_as_they_were() {
             }
             let mut page = target.clone();
             let mut first = all.len();
-            for (at, kept) in all.iter().enumerate().rev() {
-                if PageHeader::of(&page).lsn() != kept.lsn {
+            for (at, logged) in all.iter().enumerate().rev() {
+                if PageHeader::of(&page).lsn() != logged.lsn {
                     break;
                 }
-                match take_back(kept, &mut page) {
+                match undo_record(logged, &mut page) {
                     Ok(true) => first = at,
                     Ok(false) => break,
                     Err(stop) => {
                         panic!(
                             "{name} {id} back over {} {}: {stop}",
-                            kept.lsn,
-                            kept.record().header().op
+                            logged.lsn,
+                            logged.record().header().op
                         )
                     }
                 }
             }
-            for kept in &all[first..] {
-                let record = kept.record();
-                let outcome = redo(kept.lsn, &record, &mut page);
+            for logged in &all[first..] {
+                let record = logged.record();
+                let outcome = redo(logged.lsn, &record, &mut page);
                 let op = record.header().op;
                 let kind = PageHeader::of(&page).kind();
-                assert_eq!(outcome, Ok(Applied::Changed), "{name} {id} {} {op}", kept.lsn);
+                assert_eq!(outcome, Ok(Applied::Changed), "{name} {id} {} {op}", logged.lsn);
                 *by_kind.entry((kind.to_string(), op)).or_default() += 1;
                 records += 1;
             }
@@ -524,11 +525,11 @@ mod random {
         let mut stopped = 0;
         for (id, records) in database.records.iter().take(120) {
             let Some(mut page) = database.page(*id) else { continue };
-            for kept in records.iter().take(200) {
-                let mut bytes = kept.bytes.clone();
+            for logged in records.iter().take(200) {
+                let mut bytes = logged.bytes.clone();
                 let at = 24 + next(bytes.len() - 24);
                 bytes[at] = next(256) as u8;
-                let Some(record) = RecordRef::parse(kept.format, &bytes) else { continue };
+                let Some(record) = RecordRef::parse(logged.format, &bytes) else { continue };
                 let Some(part) = page_of(&record) else { continue };
                 PageHeader::of_mut(&mut page).lsn_bytes = part.previous_page_lsn.to_bytes();
                 match redo(Lsn::new(u32::MAX, 1, 1), &record, &mut page) {

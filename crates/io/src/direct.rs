@@ -14,7 +14,7 @@ use std::path::Path;
 use extentdb_base::sync::Arc;
 
 use crate::buf::{AlignedBuf, BLOCK_BYTES};
-use crate::error::{Error, Op};
+use crate::error::{Error, FileOp};
 use crate::platform::{self, Identity};
 
 /// A file opened for reads past the page cache.
@@ -55,7 +55,7 @@ impl DirectFile {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
                     let path = self.path.to_path_buf();
-                    return Err(Error::Transfer { op: Op::Read, path, offset, bytes, source });
+                    return Err(Error::Transfer { op: FileOp::Read, path, offset, bytes, source });
                 }
             }
         }

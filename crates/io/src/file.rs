@@ -21,7 +21,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 
 use crate::direct::DirectFile;
-use crate::error::{Error, Op};
+use crate::error::{Error, FileOp};
 use crate::platform;
 use crate::read_at::ReadAt;
 
@@ -43,7 +43,7 @@ pub struct FileIdentity(pub(crate) platform::Identity);
 /// Length and time of the last change of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileStamp {
-    /// Bytes.
+    /// Length of the file in bytes.
     pub len: u64,
     /// Time of the last change; `None` where the file system keeps none.
     pub modified: Option<std::time::SystemTime>,
@@ -56,15 +56,15 @@ impl File {
         let path = path.as_ref();
         let failed = |op, source| Error::File { op, path: path.to_path_buf(), source };
         // Looked at before it is opened: opening a pipe would wait for a writer.
-        let metadata = fs::metadata(path).map_err(|source| failed(Op::Open, source))?;
+        let metadata = fs::metadata(path).map_err(|source| failed(FileOp::Open, source))?;
         if let Some(kind) = platform::not_a_file(&metadata) {
             return Err(Error::NotAFile { path: path.to_path_buf(), kind });
         }
         let handle = fs::OpenOptions::new()
             .read(true)
             .open(path)
-            .map_err(|source| failed(Op::Open, source))?;
-        let len = platform::len(&handle).map_err(|source| failed(Op::Inspect, source))?;
+            .map_err(|source| failed(FileOp::Open, source))?;
+        let len = platform::len(&handle).map_err(|source| failed(FileOp::Inspect, source))?;
         Ok(File { handle, path: path.into(), len: AtomicU64::new(len) })
     }
 
@@ -73,7 +73,7 @@ impl File {
         let path = path.as_ref();
         let handle =
             fs::OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(
-                |source| Error::File { op: Op::Create, path: path.to_path_buf(), source },
+                |source| Error::File { op: FileOp::Create, path: path.to_path_buf(), source },
             )?;
         Ok(File { handle, path: path.into(), len: AtomicU64::new(0) })
     }
@@ -101,7 +101,7 @@ impl File {
                 Ok(0) => break,
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(self.transfer(Op::Read, offset, buf.len(), source)),
+                Err(source) => return Err(self.transfer(FileOp::Read, offset, buf.len(), source)),
             }
         }
         Ok(done)
@@ -123,7 +123,7 @@ impl File {
             ) {
                 Ok(0) => {
                     return Err(self.transfer(
-                        Op::Write,
+                        FileOp::Write,
                         offset,
                         bytes.len(),
                         io::ErrorKind::WriteZero.into(),
@@ -131,7 +131,9 @@ impl File {
                 }
                 Ok(written) => done += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(self.transfer(Op::Write, offset, bytes.len(), source)),
+                Err(source) => {
+                    return Err(self.transfer(FileOp::Write, offset, bytes.len(), source));
+                }
             }
         }
         self.len.fetch_max(offset + done as u64, Ordering::AcqRel);
@@ -140,26 +142,27 @@ impl File {
 
     /// Cuts the file or extends it by a hole. Not to be mixed with writes of other threads.
     pub fn set_len(&self, bytes: u64) -> Result<(), Error> {
-        self.handle.set_len(bytes).map_err(|source| self.failed(Op::Resize, source))?;
+        self.handle.set_len(bytes).map_err(|source| self.failed(FileOp::Resize, source))?;
         self.len.store(bytes, Ordering::Release);
         Ok(())
     }
 
     /// Returns when everything written is durable.
     pub fn sync(&self) -> Result<(), Error> {
-        self.handle.sync_all().map_err(|source| self.failed(Op::Sync, source))
+        self.handle.sync_all().map_err(|source| self.failed(FileOp::Sync, source))
     }
 
     /// What makes this file this file, whatever the path.
     pub fn identity(&self) -> Result<FileIdentity, Error> {
         platform::identity(&self.handle, &self.path)
             .map(FileIdentity)
-            .map_err(|source| self.failed(Op::Inspect, source))
+            .map_err(|source| self.failed(FileOp::Inspect, source))
     }
 
     /// Length and time of the last change as they are now.
     pub fn stamp(&self) -> Result<FileStamp, Error> {
-        let metadata = self.handle.metadata().map_err(|source| self.failed(Op::Inspect, source))?;
+        let metadata =
+            self.handle.metadata().map_err(|source| self.failed(FileOp::Inspect, source))?;
         Ok(FileStamp { len: metadata.len(), modified: metadata.modified().ok() })
     }
 
@@ -205,11 +208,11 @@ impl File {
         DirectFile::twin_of(&self.path, &self.identity().ok()?.0)
     }
 
-    fn failed(&self, op: Op, source: io::Error) -> Error {
+    fn failed(&self, op: FileOp, source: io::Error) -> Error {
         Error::File { op, path: self.path.to_path_buf(), source }
     }
 
-    fn transfer(&self, op: Op, offset: u64, bytes: usize, source: io::Error) -> Error {
+    fn transfer(&self, op: FileOp, offset: u64, bytes: usize, source: io::Error) -> Error {
         Error::Transfer { op, path: self.path.to_path_buf(), offset, bytes, source }
     }
 }

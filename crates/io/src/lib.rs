@@ -13,11 +13,13 @@ mod read_at;
 pub use buf::{AlignedBuf, BLOCK_BYTES};
 pub use direct::DirectFile;
 pub use disk::{
-    Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport, Fill,
-    MemDisk, RealDisk,
+    Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport,
+    EphemeralDisk, Fill, MemDisk, RealDisk,
 };
-pub use error::{Error, Op};
+pub use error::{Error, FileOp};
 pub use file::{File, FileIdentity, FileStamp};
 pub use platform::memory_bytes;
-pub use read_ahead::{Chunk, ChunkReader, IoChoice, Piece, Pieces, ReadMode, Throttle, plan};
+pub use read_ahead::{
+    Chunk, ChunkPiece, ChunkPieces, ChunkReader, IoChoice, ReadMode, Throttle, plan,
+};
 pub use read_at::ReadAt;

@@ -17,8 +17,8 @@
 //! cache. [`IoChoice::Auto`] probes the cache.
 //!
 //! Rules
-//! 1. Every byte of every chunk is delivered exactly once, or [`Pieces::next`] ended because of
-//!    cancellation.
+//! 1. Every byte of every chunk is delivered exactly once, or [`ChunkPieces::next`] ended because
+//!    of cancellation.
 //! 2. A piece is independent: which thread gets it, and in which order, is not defined. In buffered
 //!    mode a consumer happens to see the pieces of a chunk in order; nothing may depend on it.
 //! 3. A piece that cannot be read is delivered with its error; one at the end of a truncated file
@@ -63,7 +63,7 @@ pub enum ReadMode {
     /// Past the page cache, by reader threads. Sources without direct reads are read by the same
     /// threads, buffered.
     Direct {
-        /// Longest piece.
+        /// Length of the longest piece, in bytes.
         piece_bytes: usize,
         /// Concurrent requests: number of reader threads.
         depth: usize,
@@ -84,14 +84,14 @@ pub enum IoChoice {
 
 /// A piece of a chunk, borrowed until the next one is requested.
 #[derive(Debug)]
-pub struct Piece<'p> {
+pub struct ChunkPiece<'p> {
     /// Which chunk of the plan it belongs to.
     pub chunk: usize,
     /// Index of its source.
     pub file: usize,
     /// Its first byte in that source.
     pub offset: u64,
-    /// Bytes requested.
+    /// Length in bytes; `data` is shorter past the end of the file.
     pub bytes: usize,
     /// Bytes read: fewer than `bytes` when the source ends inside the piece.
     pub data: Result<&'p [u8], Error>,
@@ -207,15 +207,15 @@ impl<'a> ChunkReader<'a> {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// Runs `consume` on `jobs` threads, each with its own [`Pieces`], until all of them return;
-    /// their results, in no order that means anything.
+    /// Runs `consume` on `jobs` threads, each with its own [`ChunkPieces`], until all of them
+    /// return; their results, in no order that means anything.
     ///
     /// # Panics
     /// When a consumer panics.
     pub fn run<R: Send>(
         &self,
         jobs: usize,
-        consume: impl Fn(&mut Pieces<'_>) -> R + Sync,
+        consume: impl Fn(&mut ChunkPieces<'_>) -> R + Sync,
     ) -> Vec<R> {
         let jobs = jobs.max(1);
         let cursor = Cursor::default();
@@ -232,7 +232,7 @@ impl<'a> ChunkReader<'a> {
                 scope.spawn(|| self.fill_ring(ring.as_ref(), &cursor));
             }
             let consumer = || {
-                let mut pieces = Pieces {
+                let mut pieces = ChunkPieces {
                     reader: self,
                     source: PieceSource::new(self, ring.as_ref(), &cursor),
                 };
@@ -361,7 +361,7 @@ impl Position {
 }
 
 /// The pieces one consumer gets.
-pub struct Pieces<'r> {
+pub struct ChunkPieces<'r> {
     reader: &'r ChunkReader<'r>,
     source: PieceSource<'r>,
 }
@@ -385,11 +385,11 @@ impl<'r> PieceSource<'r> {
     }
 }
 
-impl Pieces<'_> {
+impl ChunkPieces<'_> {
     /// The next piece; `None` when all are taken or the run was cancelled. The previous one is
     /// released.
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its own buffer")]
-    pub fn next(&mut self) -> Option<Piece<'_>> {
+    pub fn next(&mut self) -> Option<ChunkPiece<'_>> {
         let reader = self.reader;
         let (request, data) = match &mut self.source {
             PieceSource::Buffered { cursor, chunk, buf } => {
@@ -410,7 +410,7 @@ impl Pieces<'_> {
         reader
             .bytes_read
             .fetch_add(data.as_ref().map_or(0, |data| data.len() as u64), Ordering::Relaxed);
-        Some(Piece { chunk, file, offset, bytes, data })
+        Some(ChunkPiece { chunk, file, offset, bytes, data })
     }
 }
 

@@ -38,12 +38,12 @@ pub struct Backup {
     /// Given sets that are not needed.
     pub left_out: Vec<LeftOut>,
     /// Where the chain was asked to end.
-    pub stop: Option<Stop>,
+    pub stop: Option<ChainStop>,
 }
 
 /// A stop, as the log knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct ChainStop {
     /// The requested stop.
     pub at: StopAt,
     /// The first record that does not count; `None` where the log ends before.
@@ -209,7 +209,7 @@ impl Assembly<'_> {
 }
 
 /// The LSN of the stop, from the log.
-fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
+fn find_stop(backup: &Backup, at: StopAt) -> Result<ChainStop, backup::Error> {
     let data = backup.differential.as_ref().unwrap_or(&backup.set);
     let last = backup.log_sets().last().unwrap_or(data);
     let mut until = None;
@@ -222,14 +222,14 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
         };
         for (lsn, record) in block.buf.view().records() {
             has_lsn |= at == StopAt::Lsn(lsn);
-            let is_behind = match at {
+            let is_past = match at {
                 StopAt::Lsn(stop) => lsn > stop,
                 StopAt::Time(stop) => {
                     let Payload::EndXact(end) = record.payload() else { continue };
                     record.header().op == Op::COMMIT_XACT && end.end_time > stop
                 }
             };
-            if is_behind && until.is_none() {
+            if is_past && until.is_none() {
                 until = Some(lsn);
             }
         }
@@ -257,7 +257,7 @@ fn find_stop(backup: &Backup, at: StopAt) -> Result<Stop, backup::Error> {
     let end = last.header().last_lsn;
     let not_reached =
         (!is_reached).then(|| format!("the log ends at {end}, before {at} is reached"));
-    Ok(Stop { at, until, not_reached })
+    Ok(ChainStop { at, until, not_reached })
 }
 
 /// A log backup with pages in which the record lies: its pages are newer than the record.

@@ -21,7 +21,7 @@ use extentdb_types::Guid;
 
 use crate::backup::{BackupMedia, MediaFamily, SetHeader};
 use crate::error::Error;
-use crate::open::{Kind, recognize};
+use crate::open::{FileKind, recognize};
 
 /// A file and its kind.
 #[derive(Clone, Debug)]
@@ -81,12 +81,12 @@ pub fn identify(path: &Path) -> Result<Identity, Error> {
     let file = File::open_read(path)?;
     let bytes = file.len();
     let kind = match recognize(file)? {
-        Kind::Data(file) => IdentityKind::Data(FileOfDatabase {
+        FileKind::Data(file) => IdentityKind::Data(FileOfDatabase {
             file_id: Some(file.id()),
             ..FileOfDatabase::of(file.header())
         }),
-        Kind::Log(file) => IdentityKind::Log(FileOfDatabase::of(file.header())),
-        Kind::Backup(file) => {
+        FileKind::Log(file) => IdentityKind::Log(FileOfDatabase::of(file.header())),
+        FileKind::Backup(file) => {
             let media = BackupMedia::open(vec![Arc::new(file) as Arc<dyn ReadAt>])?;
             let identity = BackupIdentity { media: media.family(), sets: media.sets() };
             IdentityKind::Backup(Box::new(identity))

@@ -16,13 +16,13 @@ pub mod source;
 mod torn;
 mod watch;
 
-pub use backup_pages::{Backup, Stop};
+pub use backup_pages::{Backup, ChainStop};
 pub use checked::{CheckedPages, check as check_page};
 pub use data_files::{DataFile, DataFiles};
 pub use error::Error;
 pub use identify::{BackupIdentity, FileOfDatabase, Identity, IdentityKind, identify};
 pub use log_file::LogFile;
-pub use open::{Database, OpenOptions, Opened, Origin, Restart};
+pub use open::{Database, OpenOptions, OpenedFiles, Origin, Restart};
 pub use overlay::OverlaySource;
 pub use recover::{
     LogState, Recovered, Recovery, RecoverySummary, StoppedPage, UnfinishedTransaction,

@@ -40,7 +40,7 @@ pub struct OpenOptions {
 }
 
 /// The opened files: data files, logs or a backup.
-pub struct Opened {
+pub struct OpenedFiles {
     source: Box<dyn PageSource>,
     origin: Origin,
     logs: Vec<LogFile>,
@@ -70,18 +70,18 @@ pub enum Origin {
 }
 
 /// The kind of a file, from its first bytes.
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Data(DataFile),
     Log(LogFile),
     Backup(File),
 }
 
-impl Opened {
+impl OpenedFiles {
     /// Opens data files with their logs, or the stripes of a backup, in any order.
     ///
     /// # Errors
     /// Names the file that cannot be read, is none of SQL Server's, or belongs to another database.
-    pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Opened, Error> {
+    pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<OpenedFiles, Error> {
         if paths.is_empty() {
             return Err(Error::NothingGiven);
         }
@@ -97,14 +97,14 @@ impl Opened {
             }
             seen.push((identity, path));
             match recognize(file)? {
-                Kind::Data(file) => data.push(file),
-                Kind::Log(file) => logs.push(file),
-                Kind::Backup(file) => backups.push(file),
+                FileKind::Data(file) => data.push(file),
+                FileKind::Log(file) => logs.push(file),
+                FileKind::Backup(file) => backups.push(file),
             }
         }
         let watch = Watch::begin(paths)?;
-        let opened = Opened::of_kinds(data, logs, backups, options)?;
-        Ok(Opened { watch, ..opened })
+        let opened = OpenedFiles::of_kinds(data, logs, backups, options)?;
+        Ok(OpenedFiles { watch, ..opened })
     }
 
     fn of_kinds(
@@ -112,7 +112,7 @@ impl Opened {
         logs: Vec<LogFile>,
         mut backups: Vec<File>,
         options: &OpenOptions,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenedFiles, Error> {
         match (data.is_empty(), backups.is_empty()) {
             (false, false) => {
                 let file = data.swap_remove(0);
@@ -125,17 +125,17 @@ impl Opened {
             (false, true) if options.stop_at.is_some() => {
                 Err(Error::StopWithoutBackup { path: data.swap_remove(0).path().into() })
             }
-            (false, true) => Opened::from_files(data, logs),
-            (true, false) => Opened::from_backups(backups, logs, options),
+            (false, true) => OpenedFiles::from_files(data, logs),
+            (true, false) => OpenedFiles::from_backups(backups, logs, options),
             (true, true) => {
-                Ok(Opened::new(Box::new(DataFiles::new(Vec::new())), Origin::Files, logs))
+                Ok(OpenedFiles::new(Box::new(DataFiles::new(Vec::new())), Origin::Files, logs))
             }
         }
     }
 
-    fn new(source: Box<dyn PageSource>, origin: Origin, logs: Vec<LogFile>) -> Opened {
+    fn new(source: Box<dyn PageSource>, origin: Origin, logs: Vec<LogFile>) -> OpenedFiles {
         let restart = Restart { log: LogState::NotReplayed, torn: TornRepair::NoArea };
-        Opened {
+        OpenedFiles {
             source,
             origin,
             logs,
@@ -145,21 +145,21 @@ impl Opened {
         }
     }
 
-    fn from_files(data: Vec<DataFile>, logs: Vec<LogFile>) -> Result<Opened, Error> {
+    fn from_files(data: Vec<DataFile>, logs: Vec<LogFile>) -> Result<OpenedFiles, Error> {
         one_database(&data)?;
         logs_of_database(&data, &logs)?;
         let encrypted =
             data.iter().find(|file| file.header().is_some_and(FileHeader::is_encrypted));
         let encrypted = encrypted.map(|file| file.path().to_path_buf());
-        let opened = Opened::new(Box::new(DataFiles::new(data)), Origin::Files, logs);
-        Ok(Opened { encrypted, ..opened })
+        let opened = OpenedFiles::new(Box::new(DataFiles::new(data)), Origin::Files, logs);
+        Ok(OpenedFiles { encrypted, ..opened })
     }
 
     fn from_backups(
         backups: Vec<File>,
         logs: Vec<LogFile>,
         options: &OpenOptions,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenedFiles, Error> {
         let set_options = SetOptions {
             allow_missing_stripes: options.allow_missing_stripes,
             any_kind: options.any_kind,
@@ -168,7 +168,7 @@ impl Opened {
         let chain = ChainOptions { set: options.set, stop: options.stop_at };
         let (source, backup) = BackupPages::open(backups, chain, &set_options)?;
         let origin = Origin::Backup(Box::new(backup));
-        Ok(Opened::new(Box::new(source), origin, logs))
+        Ok(OpenedFiles::new(Box::new(source), origin, logs))
     }
 
     /// The same database as a restart of its server would make it, in memory: torn pages are read
@@ -177,7 +177,7 @@ impl Opened {
     ///
     /// # Errors
     /// A double-write area exists and cannot be read.
-    pub fn restarted(mut self, options: &RecoverOptions) -> Result<Opened, Error> {
+    pub fn restarted(mut self, options: &RecoverOptions) -> Result<OpenedFiles, Error> {
         if let Origin::Files = self.origin {
             let (torn, pages) = torn_pages(self.source())?;
             self.restart.torn = torn;
@@ -199,11 +199,11 @@ impl Opened {
     }
 
     /// Lays pages over the source.
-    fn with_pages(self, pages: Vec<(PageId, PageBuf)>) -> Opened {
+    fn with_pages(self, pages: Vec<(PageId, PageBuf)>) -> OpenedFiles {
         if pages.is_empty() {
             return self;
         }
-        Opened {
+        OpenedFiles {
             source: Box::new(OverlaySource::new(self.source, pages)),
             ..self
         }
@@ -246,22 +246,22 @@ impl Opened {
     }
 }
 
-pub(crate) fn recognize(file: File) -> Result<Kind, Error> {
+pub(crate) fn recognize(file: File) -> Result<FileKind, Error> {
     let mut head = [0u8; 16];
     let read = file.read_at(0, &mut head)?;
     match &head {
         _ if read == 0 => return Err(Error::Empty { path: file.path().into() }),
         [b'T', b'A', b'P', b'E', ..] | [b'M', b'S', b'S', b'Q', b'L', b'B', b'A', b'K', ..] => {
-            return Ok(Kind::Backup(file));
+            return Ok(FileKind::Backup(file));
         }
         _ => {}
     }
     let file = match DataFile::recognize(file)? {
-        Ok(data) => return Ok(Kind::Data(data)),
+        Ok(data) => return Ok(FileKind::Data(data)),
         Err(file) => file,
     };
     match LogFile::recognize(file)? {
-        Ok(log) => Ok(Kind::Log(log)),
+        Ok(log) => Ok(FileKind::Log(log)),
         Err(file) => Err(unrecognized(&file, &head[..read])),
     }
 }
@@ -318,18 +318,20 @@ fn logs_of_database(data: &[DataFile], logs: &[LogFile]) -> Result<(), Error> {
 
 /// An opened database with its catalog.
 pub struct Database {
-    opened: Opened,
+    opened: OpenedFiles,
     catalog: Catalog,
 }
 
 impl Database {
-    /// Opens the files or backup as a restart of the server would ([`Opened::restarted`]) and reads
-    /// the catalog. Whether the rows are those of the database: [`shortfall`](Self::shortfall).
+    /// Opens the files or backup as a restart of the server would ([`OpenedFiles::restarted`]) and
+    /// reads the catalog. Whether the rows are those of the database:
+    /// [`shortfall`](Self::shortfall).
     ///
     /// # Errors
-    /// As [`Opened::open`]; or the primary file is missing, or the catalog cannot be read at all.
+    /// As [`OpenedFiles::open`]; or the primary file is missing, or the catalog cannot be read at
+    /// all.
     pub fn open(paths: &[PathBuf], options: &OpenOptions) -> Result<Database, Error> {
-        let opened = Opened::open(paths, options)?;
+        let opened = OpenedFiles::open(paths, options)?;
         if opened.is_log_only() {
             return Database::from_opened(opened);
         }
@@ -340,7 +342,7 @@ impl Database {
     ///
     /// # Errors
     /// The primary file is missing, or the catalog cannot be read at all.
-    pub fn from_opened(opened: Opened) -> Result<Database, Error> {
+    pub fn from_opened(opened: OpenedFiles) -> Result<Database, Error> {
         if opened.is_log_only() {
             let path = opened.logs.first().map(|log| log.path().to_path_buf()).unwrap_or_default();
             return Err(Error::OnlyLog { path });
@@ -382,7 +384,7 @@ impl Database {
     }
 
     /// The opened files.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &OpenedFiles {
         &self.opened
     }
 

@@ -223,13 +223,13 @@ impl<'d> RowsetScan<'d> {
             let rid = Rid::new(home.id, self.next_slot);
             self.next_slot += 1;
             let Some(bytes) = home.record(rid) else { continue };
-            let role = Role::of(bytes);
+            let role = RecordRole::of(bytes);
             (self.row, self.record) = (rid, rid);
             match role {
-                Role::Row => return Some(Ok(())),
-                Role::Stub => return Some(self.follow(rid)),
-                Role::NoRow => {}
-                Role::Misplaced => {
+                RecordRole::Row => return Some(Ok(())),
+                RecordRole::Stub => return Some(self.follow(rid)),
+                RecordRole::NoRow => {}
+                RecordRole::Misplaced => {
                     let what = "a record that is no row";
                     return Some(Err(Fault::Misplaced { page: rid.page, what, from: rid.page }));
                 }
@@ -290,7 +290,7 @@ impl<'d> RowsetScan<'d> {
 }
 
 /// The role of a record in a scan.
-enum Role {
+enum RecordRole {
     Row,
     Stub,
     /// A ghost, or a forwarded row, which is read through its stub.
@@ -298,22 +298,22 @@ enum Role {
     Misplaced,
 }
 
-impl Role {
-    fn of(bytes: &[u8]) -> Role {
+impl RecordRole {
+    fn of(bytes: &[u8]) -> RecordRole {
         let status = bytes.first().copied().unwrap_or(0);
         if status & IS_CD != 0 {
             return match CdKind::of(status) {
-                CdKind::Primary => Role::Row,
-                CdKind::ForwardingStub => Role::Stub,
-                CdKind::Index | CdKind::GhostIndex => Role::Misplaced,
-                _ => Role::NoRow,
+                CdKind::Primary => RecordRole::Row,
+                CdKind::ForwardingStub => RecordRole::Stub,
+                CdKind::Index | CdKind::GhostIndex => RecordRole::Misplaced,
+                _ => RecordRole::NoRow,
             };
         }
         match RecordKind::of(status) {
-            RecordKind::Primary => Role::Row,
-            RecordKind::ForwardingStub => Role::Stub,
-            RecordKind::Index | RecordKind::Blob => Role::Misplaced,
-            _ => Role::NoRow,
+            RecordKind::Primary => RecordRole::Row,
+            RecordKind::ForwardingStub => RecordRole::Stub,
+            RecordKind::Index | RecordKind::Blob => RecordRole::Misplaced,
+            _ => RecordRole::NoRow,
         }
     }
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use extentdb_reader::backup::StopAt;
 use extentdb_reader::rows::TableScan;
-use extentdb_reader::{Database, OpenOptions, Opened, Origin};
+use extentdb_reader::{Database, OpenOptions, OpenedFiles, Origin};
 
 /// The folder of a sample chain; `None`, loudly, where there are no samples.
 fn folder(name: &str) -> Option<PathBuf> {
     let samples = std::env::var_os("EXTENTDB_SAMPLES").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
-    let folder = samples.unwrap_or(beside).join("../more-samples").join(name);
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
+    let folder = samples.unwrap_or(default).join("../more-samples").join(name);
     if folder.is_dir() {
         return Some(folder);
     }
@@ -61,7 +61,7 @@ fn left_out(database: &Database) -> Vec<String> {
 }
 
 fn message(folder: &Path, names: &[&str], stop: Option<&str>) -> String {
-    match Opened::open(&files(folder, names), &options(stop)) {
+    match OpenedFiles::open(&files(folder, names), &options(stop)) {
         Ok(_) => panic!("{names:?} must be refused"),
         Err(error) => error.to_string(),
     }
@@ -129,7 +129,7 @@ fn sets_of_another_database_are_refused_by_name() {
     };
     let mut mixed = files(&folder, &[FULL]);
     mixed.push(other.join("1.trn"));
-    let Err(error) = Opened::open(&mixed, &options(None)) else { panic!("refused") };
+    let Err(error) = OpenedFiles::open(&mixed, &options(None)) else { panic!("refused") };
     let text = error.to_string();
     assert!(text.contains("1.trn") && text.contains("StopAt") && text.contains(FULL), "{text}");
 }

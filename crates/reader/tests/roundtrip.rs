@@ -245,9 +245,9 @@ fn rebuild_rows(original: &PageBytes, catalog: &Catalog, leftmost: bool, name: &
         };
         assert_eq!(record.fault(), None, "{name} slot {slot}");
         let offset = usize::from(view.slot_offset(slot).unwrap());
-        let place = format!("{name} slot {slot}");
+        let location = format!("{name} slot {slot}");
         let keyless = leftmost && slot == 0 && level == Level::Interior;
-        let (bytes, mask) = rebuild_record(&record, rowset, level, keyless, &place);
+        let (bytes, mask) = rebuild_record(&record, rowset, level, keyless, &location);
         rebuilt.put(offset, &bytes, &mask);
     }
     rebuilt
@@ -258,7 +258,7 @@ fn rebuild_record(
     rowset: &Rowset,
     level: Level,
     keyless: bool,
-    place: &str,
+    location: &str,
 ) -> (Vec<u8>, Vec<u8>) {
     if let Some(target) = record.stub_target() {
         return (build::forwarding_stub(target).to_vec(), vec![0xff; record.len()]);
@@ -274,19 +274,19 @@ fn rebuild_record(
         builder.columns(record.column_count());
     }
     let mut mask = layout.defined_bits(record, level);
-    let vars = rebuild_columns(record, layout, level, keyless, place, &mut builder);
+    let vars = rebuild_columns(record, layout, level, keyless, location, &mut builder);
     for i in 0..record.var_count() {
         match vars.get(&i) {
             Some((bytes, complex)) => builder.var(bytes, *complex),
             None if i + 1 == record.var_count() && record.kind() == RecordKind::Forwarded => {
                 builder.back_pointer(
-                    record.back_pointer().unwrap_or_else(|| panic!("{place}: no back pointer")),
+                    record.back_pointer().unwrap_or_else(|| panic!("{location}: no back pointer")),
                 )
             }
             None => {
                 assert!(
                     record.var(i).is_none_or(|v| v.bytes.is_empty()),
-                    "{place}: variable column {i} is nobody's"
+                    "{location}: variable column {i} is nobody's"
                 );
                 builder.var(&[], false)
             }
@@ -299,7 +299,7 @@ fn rebuild_record(
         mask[1..record.fixed_end() - 6].fill(0);
     }
     let bytes = builder.to_vec();
-    assert_eq!(bytes.len(), record.len(), "{place}: length");
+    assert_eq!(bytes.len(), record.len(), "{location}: length");
     (bytes, mask)
 }
 
@@ -310,14 +310,14 @@ fn rebuild_columns(
     layout: &RowLayout,
     level: Level,
     keyless: bool,
-    place: &str,
+    location: &str,
     builder: &mut RecordBuilder,
 ) -> Vars {
     let mut vars = Vars::new();
     for column in &layout.columns {
         let at = if level == Level::Leaf { column.leaf } else { column.interior };
         let Some(ty) = column.ty else {
-            panic!("{place}: type of column {} unknown", column.column_id)
+            panic!("{location}: type of column {} unknown", column.column_id)
         };
         match cell(record, column, level).unwrap() {
             Cell::Null => {
@@ -336,10 +336,10 @@ fn rebuild_columns(
                 // bits.
                 if !(bytes.is_empty() && at.offset < 0) {
                     let datum = Datum::decode(&ty, &bytes)
-                        .unwrap_or_else(|e| panic!("{place} {}: {e}", column.column_id));
+                        .unwrap_or_else(|e| panic!("{location} {}: {e}", column.column_id));
                     datum
                         .encode(&ty, &mut out)
-                        .unwrap_or_else(|e| panic!("{place} {}: {e}", column.column_id));
+                        .unwrap_or_else(|e| panic!("{location} {}: {e}", column.column_id));
                 }
                 if at.offset > 0 {
                     builder.fixed(at.offset as usize, &out);
@@ -350,7 +350,7 @@ fn rebuild_columns(
             Cell::Complex(bytes) => {
                 vars.insert(
                     at.offset.unsigned_abs() - 1,
-                    (rebuild_pointer(&bytes, ty.is_lob(), place), true),
+                    (rebuild_pointer(&bytes, ty.is_lob(), location), true),
                 );
             }
         }
@@ -358,7 +358,7 @@ fn rebuild_columns(
     vars
 }
 
-fn rebuild_pointer(bytes: &[u8], text_type: bool, place: &str) -> Vec<u8> {
+fn rebuild_pointer(bytes: &[u8], text_type: bool, location: &str) -> Vec<u8> {
     match LobPointer::parse(bytes, text_type) {
         LobPointer::Text { blob_id, root } => lob::write_text_pointer(blob_id, root).to_vec(),
         LobPointer::Inline(root) => {
@@ -373,7 +373,7 @@ fn rebuild_pointer(bytes: &[u8], text_type: bool, place: &str) -> Vec<u8> {
             out[3] = bytes[3]; // undefined
             out
         }
-        other => panic!("{place}: {other:?}"),
+        other => panic!("{location}: {other:?}"),
     }
 }
 

@@ -28,6 +28,7 @@ mod row_locks;
 mod scan;
 mod update;
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{PageId, Rid};
 use extentdb_format::page::PageHeader;
@@ -40,12 +41,10 @@ use free_space::{FreeSpace, SharedFreeSpace};
 pub use free_space::ReservedRoom;
 
 pub use fetch::Fetched;
-pub use forward::{HeapShape, as_forwarded, as_primary};
+pub use forward::{HeapShape, as_forwarded};
 pub use row_locks::RowLocks;
 pub use scan::PageRows;
 
-/// The longest record of a heap.
-pub const RECORD_BYTES_MAX: usize = 8060;
 /// Sessions that append without sharing a page.
 const APPENDERS: usize = 64;
 
@@ -60,17 +59,17 @@ pub enum Placement {
     ByPfs,
 }
 
-/// A heap.
+/// A heap over an allocation unit: rows by RID.
 pub struct Heap {
     space: Arc<Space>,
     unit: Arc<Unit>,
     shape: HeapShape,
     placement: Placement,
-    room: Arc<Room>,
+    room: Arc<HeapSpace>,
 }
 
 /// What is known of the room in a heap.
-struct Room {
+struct HeapSpace {
     appenders: Vec<Mutex<Appender>>,
     free: SharedFreeSpace,
     /// Held while pages are allocated: no session uses a chain that the catalog does not have yet,
@@ -82,7 +81,7 @@ impl Heap {
     /// A heap over its allocation unit.
     pub fn new(space: Arc<Space>, unit: Arc<Unit>, shape: HeapShape, placement: Placement) -> Heap {
         let appenders = (0..APPENDERS).map(|_| Mutex::default()).collect();
-        let room = Room {
+        let room = HeapSpace {
             appenders,
             free: SharedFreeSpace::default(),
             coming: Mutex::new(()),
@@ -111,15 +110,15 @@ impl Heap {
     }
 
     /// The transaction that made this room has ended: others may use it.
-    pub fn give_back(&self, kept: ReservedRoom) {
-        self.room.free.lock().give_back(kept);
+    pub fn give_back(&self, reserved: ReservedRoom) {
+        self.room.free.lock().give_back(reserved);
     }
 
     /// An undo changed this page: its free space is no longer known.
     pub fn touched(&self, page: PageId) -> Result<(), Error> {
         let free_bytes = PageHeader::of(&*self.space.pool().read(page)?).free_bytes.get();
         let mut free = self.room.free.lock();
-        let room = free_bytes.saturating_sub(free.kept(page));
+        let room = free_bytes.saturating_sub(free.reserved(page));
         free.file(page, room);
         free.touch(page);
         Ok(())
@@ -140,14 +139,13 @@ impl std::fmt::Debug for Heap {
     }
 }
 
-/// A RID.
 fn rid(page: PageId, slot: u16) -> Rid {
     Rid::new(page, slot)
 }
 
 fn too_long(bytes: usize) -> Result<(), Error> {
-    if bytes > RECORD_BYTES_MAX {
-        Err(Error::RowTooLong { bytes, most: RECORD_BYTES_MAX })
+    if bytes > ROW_BYTES_MAX {
+        Err(Error::RowTooLong { bytes, most: ROW_BYTES_MAX })
     } else {
         Ok(())
     }

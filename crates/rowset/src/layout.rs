@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The offsets of the columns are read from `sysrscols` as a [`RowLayout`]; how long the fixed
-//! parts are, and how many columns the null bitmaps count, follows from them (`ondisk.md` 5 and 6):
+//! parts are, and how many columns the null bitmaps count, follows from them
+//! (`docs/format/record.md`):
 //!
 //! - leaf records have a null bitmap exactly when the columns have leaf null bits; it counts up to
 //!   the highest one
@@ -28,6 +29,7 @@ mod tests;
 mod write;
 
 use extentdb_base::PageId;
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_catalog::layout::{ColumnOffset, Compression, Level, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_catalog::table::RowsetLayout;
@@ -37,8 +39,6 @@ use extentdb_types::SqlType;
 use crate::error::Error;
 use fixed::FixedKey;
 
-/// The longest row, by public documentation.
-pub const ROW_BYTES_MAX: usize = 8060;
 /// The most bytes in the key columns of an index, by public documentation of the versions up to
 /// 2014.
 pub const KEY_BYTES_MAX: usize = 900;
@@ -48,8 +48,8 @@ pub const KEY_BYTES_MAX: usize = 900;
 pub struct RowShape {
     layout: RowLayout,
     is_base: bool,
-    leaf: Form,
-    interior: Form,
+    leaf: LevelShape,
+    interior: LevelShape,
     /// What leaf pages say about the fixed part of their records. Records are longer when columns
     /// have been added meanwhile: pages formatted before that commit may get records without them.
     leaf_pminlen: u16,
@@ -61,7 +61,7 @@ pub struct RowShape {
 
 /// The records of one level.
 #[derive(Clone, Debug)]
-struct Form {
+struct LevelShape {
     /// End of the fixed part, child page included: `pminlen`.
     fixed_end: u16,
     /// Columns that the null bitmap counts; 0 = there is none.
@@ -104,12 +104,12 @@ impl RowShape {
             return Err(Error::Form { column_id: 0, what: "compressed" });
         }
         let key = key_of(&layout);
-        let mut leaf = Form::new(
+        let mut leaf = LevelShape::new(
             &layout,
             Level::Leaf,
             if is_base { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES },
         )?;
-        let mut interior = Form::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
+        let mut interior = LevelShape::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
         leaf.fixed_end = leaf.fixed_end.max(min_leaf);
         // Child page included; the catalog's number is that of the pages, which may have the bytes
         // of a dropped column.
@@ -146,7 +146,7 @@ impl RowShape {
     ///
     /// # Errors
     /// Its rows would be stored in a form that is not written here.
-    pub fn relaid(&self, layout: RowLayout) -> Result<RowShape, Error> {
+    pub fn with_layout(&self, layout: RowLayout) -> Result<RowShape, Error> {
         let shape =
             RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
         Ok(RowShape {
@@ -155,7 +155,7 @@ impl RowShape {
         })
     }
 
-    /// The columns.
+    /// Columns with their offsets, as in `sysrscols`.
     pub fn layout(&self) -> &RowLayout {
         &self.layout
     }
@@ -178,7 +178,7 @@ impl RowShape {
         self.key.iter().map(|at| self.column(*at))
     }
 
-    fn form(&self, level: Level) -> &Form {
+    fn form(&self, level: Level) -> &LevelShape {
         match level {
             Level::Leaf => &self.leaf,
             Level::Interior => &self.interior,
@@ -191,15 +191,15 @@ impl RowShape {
     }
 }
 
-impl Form {
-    fn new(layout: &RowLayout, level: Level, header_bytes: usize) -> Result<Form, Error> {
+impl LevelShape {
+    fn new(layout: &RowLayout, level: Level, header_bytes: usize) -> Result<LevelShape, Error> {
         let mut fixed_end = header_bytes as u16;
         let mut null_bits = 0;
         let mut variable = Vec::new();
         for (at, column) in layout.columns.iter().enumerate() {
-            let place = place(column, level);
-            null_bits = null_bits.max(place.null_bit);
-            match place.offset {
+            let column_offset = column_offset(column, level);
+            null_bits = null_bits.max(column_offset.null_bit);
+            match column_offset.offset {
                 0 => {}
                 offset if offset < 0 => variable.push((offset.unsigned_abs(), at)),
                 offset => {
@@ -222,7 +222,7 @@ impl Form {
         }
         let variable = variable.into_iter().map(|(_, at)| at).collect();
         let is_index = header_bytes == INDEX_HEADER_BYTES;
-        Ok(Form { fixed_end, null_bits, variable, is_index, key: None })
+        Ok(LevelShape { fixed_end, null_bits, variable, is_index, key: None })
     }
 }
 
@@ -237,7 +237,7 @@ fn key_of(layout: &RowLayout) -> Vec<usize> {
 }
 
 /// Position of a column in the records of a level.
-fn place(column: &PhysicalColumn, level: Level) -> ColumnOffset {
+fn column_offset(column: &PhysicalColumn, level: Level) -> ColumnOffset {
     match level {
         Level::Leaf => column.leaf,
         Level::Interior => column.interior,

@@ -136,15 +136,16 @@ fn compare(name: &str, rowset: &Rowset, pages: &[Box<PageBytes>], seen: &mut See
                 PageType::Data => Record::parse_data(row),
                 _ => Record::parse_index(row, header.fixed_len.get()),
             };
-            let place = format!("{name} {}:{slot}", header.page_id());
-            let key = shape.key(&record, level).unwrap_or_else(|error| panic!("{place}: {error}"));
+            let location = format!("{name} {}:{slot}", header.page_id());
+            let key =
+                shape.key(&record, level).unwrap_or_else(|error| panic!("{location}: {error}"));
             if let Some(before) = &before {
-                assert!(*before < key, "{place} is not above its neighbour");
+                assert!(*before < key, "{location} is not above its neighbour");
                 seen.steps += 1;
             }
             before = Some(key.clone());
             match level {
-                Level::Leaf => compare_row(&place, &shape, row, &record, &key, seen),
+                Level::Leaf => compare_row(&location, &shape, row, &record, &key, seen),
                 Level::Interior => seen.separators += 1,
             }
         }
@@ -152,26 +153,26 @@ fn compare(name: &str, rowset: &Rowset, pages: &[Box<PageBytes>], seen: &mut See
 }
 
 fn compare_row(
-    place: &str,
+    location: &str,
     shape: &RowShape,
     row: &[u8],
     record: &Record<'_>,
     key: &[u8],
     seen: &mut Seen,
 ) {
-    let cells = shape.decode(row).unwrap_or_else(|error| panic!("{place}: {error}"));
-    let image = shape.key_image(record).unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert_eq!(shape.key_of_image(&image).expect("it was just made"), key, "{place}");
-    assert_eq!(shape.key_of_cells(&cells).expect("a key there is"), key, "{place}");
+    let cells = shape.decode(row).unwrap_or_else(|error| panic!("{location}: {error}"));
+    let image = shape.key_image(record).unwrap_or_else(|error| panic!("{location}: {error}"));
+    assert_eq!(shape.key_of_image(&image).expect("it was just made"), key, "{location}");
+    assert_eq!(shape.key_of_cells(&cells).expect("a key there is"), key, "{location}");
     let is_older = cells.contains(&Cell::Missing);
     let is_row = matches!(record.kind(), RecordKind::Primary | RecordKind::Index);
     if is_older || !is_row {
         return;
     }
-    let again = shape.leaf_record(&cells).unwrap_or_else(|error| panic!("{place}: {error}"));
+    let again = shape.leaf_record(&cells).unwrap_or_else(|error| panic!("{location}: {error}"));
     let mask = shape.layout().defined_bits(record, Level::Leaf);
     let differs = |(at, (a, b)): (usize, (&u8, &u8))| (a ^ b) & mask[at] != 0;
-    assert_eq!(again.len(), row.len(), "{place}: {again:x?} {row:x?}");
-    assert!(!again.iter().zip(row).enumerate().any(differs), "{place}: {again:x?} {row:x?}");
+    assert_eq!(again.len(), row.len(), "{location}: {again:x?} {row:x?}");
+    assert!(!again.iter().zip(row).enumerate().any(differs), "{location}: {again:x?} {row:x?}");
     seen.leaf_rows += 1;
 }

@@ -7,14 +7,14 @@ use extentdb_types::{Datum, SqlType};
 
 use crate::model::{Change, Reshape, TableModel};
 use crate::schema::{any_type, longer};
-use crate::workload::{CLUSTERED, Stop, Workload};
+use crate::workload::{CLUSTERED, RunStop, Workload};
 
 /// Columns of a table at one time.
 const COLUMNS_MAX: usize = 14;
 
 impl Workload<'_, '_> {
     /// A random statement of these.
-    pub(crate) fn alter(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn alter(&mut self, at: usize) -> Result<(), RunStop> {
         let Some((name, model)) = self.any_table(at) else { return Ok(()) };
         match self.below(8) {
             0..=2 => self.add_column(at, &name, &model),
@@ -25,7 +25,7 @@ impl Workload<'_, '_> {
         }
     }
 
-    fn add_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+    fn add_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), RunStop> {
         if model.spec.columns.len() >= COLUMNS_MAX {
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Workload<'_, '_> {
         )
     }
 
-    fn drop_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+    fn drop_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), RunStop> {
         let Some(chosen) = self.free_column(model, |_| true) else { return Ok(()) };
         let own = model.spec.columns[chosen].clone();
         let mut spec = TableSpec::clone(&model.spec);
@@ -84,7 +84,7 @@ impl Workload<'_, '_> {
         )
     }
 
-    fn alter_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+    fn alter_column(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), RunStop> {
         let is_plain = |column: &ColumnSpec| column.default.is_none() && column.computed.is_none();
         let Some(chosen) = self.free_column(model, is_plain) else { return Ok(()) };
         let own = model.spec.columns[chosen].clone();
@@ -128,7 +128,7 @@ impl Workload<'_, '_> {
         free.get(chosen).copied()
     }
 
-    fn switch_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), Stop> {
+    fn switch_index(&mut self, at: usize, name: &str, model: &TableModel) -> Result<(), RunStop> {
         let chosen = self.below(model.indexes.len() as u64) as usize;
         let index = model.indexes.keys().nth(chosen).filter(|index| *index != CLUSTERED).cloned();
         let Some(index) = index else { return Ok(()) };
@@ -144,7 +144,7 @@ impl Workload<'_, '_> {
         at: usize,
         name: &str,
         model: &TableModel,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RunStop> {
         let names: Vec<&String> = model.disabled.keys().chain(model.indexes.keys()).collect();
         let chosen = self.below(names.len() as u64) as usize;
         let Some(index) = names.get(chosen).map(|index| (*index).clone()) else { return Ok(()) };
@@ -162,7 +162,7 @@ impl Workload<'_, '_> {
         what: &str,
         done: Result<(), Error>,
         change: Change,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RunStop> {
         // Rows do not show whether a default was dropped: while it is in doubt, both answers are
         // right.
         let is_refused = |error: &Error| match error {

@@ -12,10 +12,10 @@ use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 
 use crate::disk::FaultDisk;
-use crate::fault::bad_page::{self, BadPage, Role};
+use crate::fault::bad_page::{self, BadPage, PageRole};
 use crate::fault::swapped_files::{Foreign, swap};
 use crate::fault::{full_disk, log_damage};
-use crate::kind::Kind;
+use crate::kind::RunKind;
 use crate::model::Model;
 use crate::property::rows::Addresses;
 use crate::property::{reach, rows};
@@ -27,7 +27,7 @@ const LOG_DAMAGES: u64 = 8;
 const BAD_PAGES: u64 = 4;
 
 /// The result of an opening.
-enum Opened {
+enum OpenResult {
     /// Refused, with the error.
     Refused(String),
     /// It has the rows of the model.
@@ -39,7 +39,7 @@ enum Opened {
 impl Simulation {
     /// Fills the disk before an opening, now and then.
     pub(crate) fn fill_disk(&mut self) {
-        if self.state.kind != Kind::FullDisk {
+        if self.state.kind != RunKind::FullDisk {
             return;
         }
         match self.state.rng.below(2) {
@@ -51,8 +51,8 @@ impl Simulation {
     /// Checks copies of a database that was closed cleanly.
     pub(crate) fn damage_closed_copies(&mut self, older: &EarlierFiles) -> Result<(), String> {
         match self.state.kind {
-            Kind::Swapped => self.swap_closed(older),
-            Kind::BadPage => self.check_bad_pages(),
+            RunKind::Swapped => self.swap_closed(older),
+            RunKind::BadPage => self.check_bad_pages(),
             _ => Ok(()),
         }
     }
@@ -66,16 +66,16 @@ impl Simulation {
         writes: &[Range<u64>],
     ) -> Result<(), String> {
         match self.state.kind {
-            Kind::LogDamage => self.damage_log(older, undecided, writes),
-            Kind::Swapped => self.swap_crashed(older),
-            Kind::BadPage => self.check_bad_pages(),
+            RunKind::LogDamage => self.damage_log(older, undecided, writes),
+            RunKind::Swapped => self.swap_crashed(older),
+            RunKind::BadPage => self.check_bad_pages(),
             _ => Ok(()),
         }
     }
 
     /// In runs of kind `mixed-extents`: SGAM marks every mixed extent with a free page.
     pub(crate) fn verify_reach(&self, memory: &MemDisk, when: &str) -> Result<(), String> {
-        if self.state.kind != Kind::MixedExtents {
+        if self.state.kind != RunKind::MixedExtents {
             return Ok(());
         }
         match reach::complaint(memory, &self.state.environment.paths()) {
@@ -85,7 +85,7 @@ impl Simulation {
     }
 
     /// Opens a copy and compares its rows with any of these models.
-    fn open_copy(&self, memory: &MemDisk, models: &[&Model]) -> Result<Opened, String> {
+    fn open_copy(&self, memory: &MemDisk, models: &[&Model]) -> Result<OpenResult, String> {
         let environment = &self.state.environment;
         let disk = FaultDisk::over(memory.clone());
         let open = || {
@@ -99,13 +99,13 @@ impl Simulation {
         };
         let (db, mut differences) = match catch_unwind(AssertUnwindSafe(open)) {
             Err(_) => return Err("a panic".to_owned()),
-            Ok(Err(error)) => return Ok(Opened::Refused(format!("{error}"))),
+            Ok(Err(error)) => return Ok(OpenResult::Refused(format!("{error}"))),
             Ok(Ok(opened)) => opened,
         };
         if differences.iter().any(Option::is_none) {
-            Ok(Opened::Right(Box::new(db)))
+            Ok(OpenResult::Right(Box::new(db)))
         } else {
-            Ok(Opened::Wrong(differences.swap_remove(0).unwrap_or_default()))
+            Ok(OpenResult::Wrong(differences.swap_remove(0).unwrap_or_default()))
         }
     }
 
@@ -126,8 +126,10 @@ impl Simulation {
             self.state.trace.note(format!("damaged: {damaged}"));
             let committed = &self.state.committed;
             match self.open_copy(&memory, &[committed, undecided]) {
-                Ok(Opened::Refused(_) | Opened::Right(_)) => {}
-                Ok(Opened::Wrong(what)) | Err(what) => return Err(format!("{damaged}: {what}")),
+                Ok(OpenResult::Refused(_) | OpenResult::Right(_)) => {}
+                Ok(OpenResult::Wrong(what)) | Err(what) => {
+                    return Err(format!("{damaged}: {what}"));
+                }
             }
         }
         Ok(())
@@ -145,7 +147,7 @@ impl Simulation {
         what: &str,
         path: &Path,
         from: &MemDisk,
-    ) -> Result<Option<Opened>, String> {
+    ) -> Result<Option<OpenResult>, String> {
         let memory = self.state.disk.memory().copy();
         if !swap(&memory, path, from) {
             return Ok(None);
@@ -163,17 +165,17 @@ impl Simulation {
         for (what, from) in foreign.logs() {
             match self.open_swapped(what, &paths.log, from)? {
                 None => {}
-                Some(Opened::Right(db)) => self.close_copy(*db, what)?,
-                Some(Opened::Wrong(difference)) => {
+                Some(OpenResult::Right(db)) => self.close_copy(*db, what)?,
+                Some(OpenResult::Wrong(difference)) => {
                     return Err(format!("a log {what}: {difference}"));
                 }
                 // A copy that loses rows is reported first.
-                Some(Opened::Refused(why)) => {
+                Some(OpenResult::Refused(why)) => {
                     refusal = Some(format!("closed, with a log {what}, and not opened: {why}"));
                 }
             }
         }
-        if let Some(Opened::Wrong(difference)) =
+        if let Some(OpenResult::Wrong(difference)) =
             self.open_swapped("of before", &paths.log, &older.disk)?
         {
             return Err(format!("a log of before: {difference}"));
@@ -207,7 +209,7 @@ impl Simulation {
             refuse(&format!("crashed, and a log {what}"), opened, Expected::Refused)?;
         }
         for path in paths.data.iter().skip(1).chain([&paths.log]) {
-            if let Some(Opened::Wrong(difference)) =
+            if let Some(OpenResult::Wrong(difference)) =
                 self.open_swapped("of before", path, &older.disk)?
             {
                 return Err(format!("crashed, and {} of before: {difference}", path.display()));
@@ -241,13 +243,13 @@ impl Simulation {
             let disk = FaultDisk::over(memory.clone());
             let db = match Database::open(&environment.paths(), environment.options(&disk)) {
                 Ok(db) => db,
-                Err(error) if bad.role == Role::Catalog && names(&error, bad) => return Ok(()),
+                Err(error) if bad.role == PageRole::Catalog && names(&error, bad) => return Ok(()),
                 Err(error) => return Err(format!("opening {round}: {error:?}")),
             };
             self.read_with(&db, bad)?;
             self.write_with(&db, bad, round)?;
             match db.close() {
-                Err(error) if bad.role == Role::Catalog && names(&error, bad) => return Ok(()),
+                Err(error) if bad.role == PageRole::Catalog && names(&error, bad) => return Ok(()),
                 closed => closed.map_err(|error| format!("close {round}: {error:?}"))?,
             }
         }
@@ -273,7 +275,7 @@ impl Simulation {
             }
         }
         // A transaction whose rollback is deferred keeps all its tables locked.
-        if bad.role == Role::Table && unreadable.len() > 1 && db.deferred_transactions() == 0 {
+        if bad.role == PageRole::Table && unreadable.len() > 1 && db.deferred_transactions() == 0 {
             Err(format!("one page, and these cannot be read: {unreadable:?}"))
         } else {
             Ok(())
@@ -288,7 +290,7 @@ impl Simulation {
         let inserted = created.and_then(|table| session.insert(&table, &[Datum::Int(round)]));
         match inserted {
             Ok(_) => Ok(()),
-            Err(error) if bad.role != Role::Table && names(&error, bad) => Ok(()),
+            Err(error) if bad.role != PageRole::Table && names(&error, bad) => Ok(()),
             Err(error) if matches!(error.cause(), Cause::LogFull | Cause::FilegroupFull) => Ok(()),
             Err(error) => Err(format!("work on another table: {error:?}")),
         }
@@ -304,12 +306,12 @@ enum Expected {
 }
 
 /// Checks an opening with a swapped file.
-fn refuse(what: &str, opened: Option<Opened>, expected: Expected) -> Result<(), String> {
+fn refuse(what: &str, opened: Option<OpenResult>, expected: Expected) -> Result<(), String> {
     match opened {
-        Some(Opened::Right(_)) if expected == Expected::Refused => {
+        Some(OpenResult::Right(_)) if expected == Expected::Refused => {
             Err(format!("{what}: opened, and its rows happen to be right"))
         }
-        Some(Opened::Wrong(difference)) => Err(format!("{what}: {difference}")),
+        Some(OpenResult::Wrong(difference)) => Err(format!("{what}: {difference}")),
         _ => Ok(()),
     }
 }

@@ -1,11 +1,11 @@
 //! DDL in explicit transactions that are rolled back for the most part, and checkpoints between any
 //! two statements.
 
-use crate::workload::{Stop, Workload};
+use crate::workload::{RunStop, Workload};
 
 impl Workload<'_, '_> {
     /// A random statement of such a transaction.
-    pub(crate) fn ddl(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn ddl(&mut self, at: usize) -> Result<(), RunStop> {
         let is_open = self.workers[at].session.is_in_transaction();
         if !is_open {
             return self.begin(at);
@@ -27,15 +27,15 @@ impl Workload<'_, '_> {
         }
     }
 
-    fn rebuild_any(&mut self, at: usize) -> Result<(), Stop> {
+    fn rebuild_any(&mut self, at: usize) -> Result<(), RunStop> {
         let Some((name, model)) = self.any_table(at) else { return Ok(()) };
         self.rebuild_index(at, &name, &model)
     }
 
     /// In runs with a full disk: the disk fills up or gets room again, between more statements.
-    pub(crate) fn change_room(&mut self) -> Result<(), Stop> {
+    pub(crate) fn change_room(&mut self) -> Result<(), RunStop> {
         use crate::fault::full_disk;
-        if self.state.kind != crate::Kind::FullDisk {
+        if self.state.kind != crate::RunKind::FullDisk {
             return Ok(());
         }
         for _ in 0..1 + self.below(4) {

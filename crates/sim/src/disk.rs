@@ -14,7 +14,7 @@ use std::path::Path;
 
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_io::{Disk, DiskFile, Durability, Error, Fill, MemDisk, Op};
+use extentdb_io::{Disk, DiskFile, Durability, Error, FileOp, Fill, MemDisk};
 
 /// Planned failures, and those that happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,18 +75,6 @@ impl FaultDisk {
     /// Lets files grow by `bytes` bytes; then the disk is full.
     pub fn limit_growth(&self, bytes: u64) {
         lock(&self.plan).room = Some(bytes);
-    }
-
-    /// Removes all planned failures.
-    pub fn calm(&self) {
-        let mut plan = lock(&self.plan);
-        *plan = Plan {
-            reads: None,
-            syncs: None,
-            data_syncs: None,
-            room: None,
-            ..*plan
-        };
     }
 
     /// The number of calls that failed by plan.
@@ -194,7 +182,7 @@ struct FaultFile {
 }
 
 impl FaultFile {
-    fn transfer(&self, op: Op, offset: u64, bytes: usize, kind: std::io::ErrorKind) -> Error {
+    fn transfer(&self, op: FileOp, offset: u64, bytes: usize, kind: std::io::ErrorKind) -> Error {
         Error::Transfer {
             op,
             path: self.path().to_path_buf(),
@@ -216,7 +204,7 @@ impl FaultFile {
         self.path().extension().is_some_and(|extension| extension == "ldf")
     }
 
-    fn grow(&self, op: Op, end: u64) -> Result<(), Error> {
+    fn grow(&self, op: FileOp, end: u64) -> Result<(), Error> {
         let bytes = end.saturating_sub(self.len());
         if bytes > 0 && lock(&self.plan).growth_fails(bytes) {
             Err(self.transfer(op, end, bytes as usize, std::io::ErrorKind::StorageFull))
@@ -237,14 +225,14 @@ impl DiskFile for FaultFile {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error> {
         if lock(&self.plan).read_fails() {
-            return Err(self.transfer(Op::Read, offset, buf.len(), std::io::ErrorKind::Other));
+            return Err(self.transfer(FileOp::Read, offset, buf.len(), std::io::ErrorKind::Other));
         }
         self.file.read_at(offset, buf)
     }
 
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
-        self.grow(Op::Write, offset + bytes as u64)?;
+        self.grow(FileOp::Write, offset + bytes as u64)?;
         if durability == Durability::Deferred {
             return self.file.write_at(offset, parts, durability);
         }
@@ -257,7 +245,7 @@ impl DiskFile for FaultFile {
             lock(&self.plan).has_lost_log |= self.is_log();
             // The bytes are in flight; whether they become durable is open.
             self.file.write_at(offset, parts, Durability::Deferred)?;
-            return Err(self.transfer(Op::Write, offset, bytes, std::io::ErrorKind::Other));
+            return Err(self.transfer(FileOp::Write, offset, bytes, std::io::ErrorKind::Other));
         }
         self.file.write_at(offset, parts, durability)
     }
@@ -279,13 +267,13 @@ impl DiskFile for FaultFile {
         if lock(&self.plan).sync_fails() || is_data && lock(&self.plan).data_sync_fails() {
             self.is_poisoned.store(true, Ordering::Release);
             let source = std::io::ErrorKind::Other.into();
-            return Err(Error::File { op: Op::Sync, path: self.path().to_path_buf(), source });
+            return Err(Error::File { op: FileOp::Sync, path: self.path().to_path_buf(), source });
         }
         self.file.sync()
     }
 
     fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error> {
-        self.grow(Op::Resize, bytes)?;
+        self.grow(FileOp::Resize, bytes)?;
         self.file.extend(bytes, fill)
     }
 }

@@ -11,7 +11,7 @@ use crate::fault::{Fault, power_cut, process_death, torn_page};
 
 /// The additional fault of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum RunKind {
     /// No additional fault: devices write pages atomically.
     #[default]
     Plain,
@@ -33,64 +33,64 @@ pub enum Kind {
     MixedExtents,
 }
 
-impl Kind {
+impl RunKind {
     /// All of them.
-    pub const ALL: [Kind; 9] = [
-        Kind::Plain,
-        Kind::Torn,
-        Kind::Killed,
-        Kind::FullDisk,
-        Kind::Ddl,
-        Kind::LogDamage,
-        Kind::Swapped,
-        Kind::BadPage,
-        Kind::MixedExtents,
+    pub const ALL: [RunKind; 9] = [
+        RunKind::Plain,
+        RunKind::Torn,
+        RunKind::Killed,
+        RunKind::FullDisk,
+        RunKind::Ddl,
+        RunKind::LogDamage,
+        RunKind::Swapped,
+        RunKind::BadPage,
+        RunKind::MixedExtents,
     ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Plain => "plain",
-            Kind::Torn => "torn",
-            Kind::Killed => "killed",
-            Kind::FullDisk => "full-disk",
-            Kind::Ddl => "ddl",
-            Kind::LogDamage => "log-damage",
-            Kind::Swapped => "swapped",
-            Kind::BadPage => "bad-page",
-            Kind::MixedExtents => "mixed-extents",
+            RunKind::Plain => "plain",
+            RunKind::Torn => "torn",
+            RunKind::Killed => "killed",
+            RunKind::FullDisk => "full-disk",
+            RunKind::Ddl => "ddl",
+            RunKind::LogDamage => "log-damage",
+            RunKind::Swapped => "swapped",
+            RunKind::BadPage => "bad-page",
+            RunKind::MixedExtents => "mixed-extents",
         }
     }
 
     /// The kind of this name.
-    pub fn of_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn of_name(name: &str) -> Option<RunKind> {
+        RunKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// False for kinds whose files must be able to grow.
     pub(crate) fn may_be_tight(self) -> bool {
-        self != Kind::FullDisk
+        self != RunKind::FullDisk
     }
 
     /// A random fault for the time the database is open.
     pub(crate) fn any_fault(self, rng: &mut dyn Rng) -> Fault {
         match self {
-            Kind::Plain => Fault::any(rng),
-            Kind::Torn | Kind::Killed => match rng.below(8) {
+            RunKind::Plain => Fault::any(rng),
+            RunKind::Torn | RunKind::Killed => match rng.below(8) {
                 0 => Fault::None,
                 1 => Fault::Abandoned,
                 2..=3 => Fault::PowerCut,
                 _ => Fault::CutCheckpoint,
             },
-            Kind::LogDamage => match rng.below(4) {
+            RunKind::LogDamage => match rng.below(4) {
                 0 => Fault::PowerCut,
                 _ => Fault::Abandoned,
             },
-            Kind::FullDisk | Kind::Swapped | Kind::BadPage => match rng.below(3) {
+            RunKind::FullDisk | RunKind::Swapped | RunKind::BadPage => match rng.below(3) {
                 0 => Fault::Abandoned,
                 _ => Fault::None,
             },
-            Kind::Ddl | Kind::MixedExtents => match rng.below(4) {
+            RunKind::Ddl | RunKind::MixedExtents => match rng.below(4) {
                 0 => Fault::Abandoned,
                 1 => Fault::PowerCut,
                 _ => Fault::None,
@@ -101,8 +101,8 @@ impl Kind {
     /// The disk after a crash.
     pub(crate) fn crash(self, disk: &FaultDisk, rng: &mut dyn Rng) -> MemDisk {
         match self {
-            Kind::Torn => torn_page::crash(disk, rng),
-            Kind::Killed => process_death::crash(disk, rng),
+            RunKind::Torn => torn_page::crash(disk, rng),
+            RunKind::Killed => process_death::crash(disk, rng),
             _ => power_cut::crash(disk, rng),
         }
     }

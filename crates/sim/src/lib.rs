@@ -22,7 +22,7 @@ mod workload;
 pub use disk::FaultDisk;
 pub use fault::Fault;
 pub use kept_files::KeptFiles;
-pub use kind::Kind;
+pub use kind::RunKind;
 pub use property::sound::assert_sound;
 pub use simulation::{Failure, RunConfig, RunReport, run, run_and_keep};
 pub use texts::{TextReport, run_texts};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_sim::{Failure, Kind, RunConfig, RunReport, TextReport, run_and_keep, run_texts};
+use extentdb_sim::{Failure, RunConfig, RunKind, RunReport, TextReport, run_and_keep, run_texts};
 
 const USAGE: &str = "\
 cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich]
@@ -46,7 +46,7 @@ struct Asked {
     is_rich: bool,
     is_indexed: bool,
     is_altered: bool,
-    kind: Kind,
+    kind: RunKind,
     is_loud: bool,
     goes_on: bool,
     keep: Option<PathBuf>,
@@ -109,7 +109,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         is_rich: false,
         is_indexed: false,
         is_altered: false,
-        kind: Kind::Plain,
+        kind: RunKind::Plain,
         is_loud: false,
         goes_on: false,
         keep: None,
@@ -125,7 +125,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
             "--rich" => asked.is_rich = true,
             "--indexed" => asked.is_indexed = true,
             "--altered" => asked.is_altered = true,
-            "--kind" => asked.kind = Kind::of_name(rest.next()?)?,
+            "--kind" => asked.kind = RunKind::of_name(rest.next()?)?,
             "--go-on" => asked.goes_on = true,
             "--trace" => asked.is_loud = true,
             "--seed" => one = Some(rest.next()?.parse::<u64>().ok()?),
@@ -194,7 +194,7 @@ fn run(asked: &Asked) -> Result<Totals, Box<Failure>> {
 /// The parameters of the run with this seed.
 fn config(asked: &Asked, seed: u64) -> RunConfig {
     let config = match asked.kind {
-        Kind::Plain => RunConfig {
+        RunKind::Plain => RunConfig {
             is_tight: asked.is_tight,
             is_rich: asked.is_rich,
             is_indexed: asked.is_indexed,

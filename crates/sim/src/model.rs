@@ -12,7 +12,7 @@ pub(crate) type Model = BTreeMap<String, TableModel>;
 #[derive(Clone, Debug)]
 pub(crate) struct TableModel {
     pub(crate) spec: Arc<TableSpec>,
-    pub(crate) rows: BTreeMap<i32, Stored>,
+    pub(crate) rows: BTreeMap<i32, StoredRow>,
     pub(crate) indexes: BTreeMap<String, Arc<IndexSpec>>,
     /// Disabled indexes by name.
     pub(crate) disabled: BTreeMap<String, Arc<IndexSpec>>,
@@ -53,7 +53,7 @@ impl Reshape {
 
 /// A row and its address, which never changes in a heap.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredRow {
     pub(crate) at: Address,
     pub(crate) row: Arc<Row>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Stored {
 /// A change of the model, made by a statement that succeeded.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    Put { table: String, id: i32, stored: Stored },
+    Put { table: String, id: i32, stored: StoredRow },
     Remove { table: String, id: i32 },
     Create { name: String, spec: Arc<TableSpec> },
     Drop { name: String },

@@ -19,13 +19,13 @@ use crate::disk::FaultDisk;
 use crate::environment::Environment;
 use crate::fault::{Fault, bit_rot, lost_write, misdirected_write};
 use crate::kept_files::KeptFiles;
-use crate::kind::Kind;
+use crate::kind::RunKind;
 use crate::model::{Model, with};
 use crate::property::detected::{Witness, witness};
 use crate::property::rows::Addresses;
 use crate::property::{counters, rows, sound};
 use crate::trace::Trace;
-use crate::workload::{RunState, Stop, Workload};
+use crate::workload::{RunState, RunStop, Workload};
 
 /// The parameters of a simulation run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct RunConfig {
     /// Prints each step when it is done.
     pub is_loud: bool,
     /// The fault of this run beyond those of every run.
-    pub kind: Kind,
+    pub kind: RunKind,
 }
 
 impl RunConfig {
@@ -60,12 +60,12 @@ impl RunConfig {
             is_indexed: false,
             is_altered: false,
             is_loud: false,
-            kind: Kind::Plain,
+            kind: RunKind::Plain,
         }
     }
 
     /// Five openings, every kind of statement, and the fault of `kind`.
-    pub fn of_kind(kind: Kind, seed: u64) -> RunConfig {
+    pub fn of_kind(kind: RunKind, seed: u64) -> RunConfig {
         let is_tight = kind.may_be_tight() && seed % 3 == 2;
         RunConfig { kind, is_tight, ..RunConfig::altered(seed) }
     }
@@ -160,7 +160,7 @@ impl std::fmt::Display for Failure {
         let indexed = if is_indexed { " --indexed" } else { "" };
         let altered = if is_altered { " --altered" } else { "" };
         let kind =
-            if kind == Kind::Plain { String::new() } else { format!(" --kind {}", kind.name()) };
+            if kind == RunKind::Plain { String::new() } else { format!(" --kind {}", kind.name()) };
         write!(
             f,
             "  again: cargo x sim --seed {seed} --openings {openings}{tight}{rich}{indexed}{altered}{kind} --trace"
@@ -270,15 +270,15 @@ impl Simulation {
         let mut work = Workload::new(&db, &mut self.state);
         let outcome =
             work.run(steps).and_then(|()| work.change_room()).and_then(|()| match fault {
-                Fault::Abandoned => Err(Stop::Dead),
+                Fault::Abandoned => Err(RunStop::Dead),
                 Fault::CutCheckpoint => work.die_in_checkpoint(),
                 _ => work.finish(),
             });
         drop(work);
         match outcome {
             Ok(()) => self.close(db),
-            Err(Stop::Dead) => Ok(false),
-            Err(Stop::Wrong(what)) => Err(what),
+            Err(RunStop::Dead) => Ok(false),
+            Err(RunStop::Wrong(what)) => Err(what),
         }
     }
 

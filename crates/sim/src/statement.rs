@@ -17,10 +17,10 @@ use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{PageId, Rid};
 use extentdb_engine::{Address, Error, Row, Table};
 
-use crate::model::{Change, Stored};
+use crate::model::{Change, StoredRow};
 use crate::property::rows;
 use crate::schema::{any_row, with_computed};
-use crate::workload::{Stop, Worker, Workload};
+use crate::workload::{RunStop, Worker, Workload};
 
 /// A row by the name of its table and its id.
 type RowName = (String, i32);
@@ -37,19 +37,19 @@ pub(crate) enum Statement {
     Update {
         table: Arc<Table>,
         name: RowName,
-        stored: Stored,
+        stored: StoredRow,
         values: Row,
         row: Row,
     },
     Delete {
         table: Arc<Table>,
         name: RowName,
-        stored: Stored,
+        stored: StoredRow,
     },
     Get {
         table: Arc<Table>,
         name: RowName,
-        stored: Stored,
+        stored: StoredRow,
     },
     Commit,
     Rollback,
@@ -94,7 +94,7 @@ impl Statement {
 
 impl Workload<'_, '_> {
     /// `None` when the session sees no table.
-    pub(crate) fn choose_insert(&mut self, at: usize) -> Result<Option<Statement>, Stop> {
+    pub(crate) fn choose_insert(&mut self, at: usize) -> Result<Option<Statement>, RunStop> {
         let Some((name, model)) = self.any_table(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
         let id = self.state.next_id;
@@ -106,7 +106,7 @@ impl Workload<'_, '_> {
     }
 
     /// `None` when the table has no row.
-    pub(crate) fn choose_update(&mut self, at: usize) -> Result<Option<Statement>, Stop> {
+    pub(crate) fn choose_update(&mut self, at: usize) -> Result<Option<Statement>, RunStop> {
         let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
         let values =
@@ -116,27 +116,27 @@ impl Workload<'_, '_> {
     }
 
     /// `None` when the table has no row.
-    pub(crate) fn choose_delete(&mut self, at: usize) -> Result<Option<Statement>, Stop> {
+    pub(crate) fn choose_delete(&mut self, at: usize) -> Result<Option<Statement>, RunStop> {
         let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
         Ok(Some(Statement::Delete { table, name: (name, id), stored }))
     }
 
     /// `None` when the table has no row.
-    pub(crate) fn choose_get(&mut self, at: usize) -> Result<Option<Statement>, Stop> {
+    pub(crate) fn choose_get(&mut self, at: usize) -> Result<Option<Statement>, RunStop> {
         let Some((name, _, id, stored)) = self.any_row(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
         Ok(Some(Statement::Get { table, name: (name, id), stored }))
     }
 
     /// Executes one statement and judges it.
-    pub(crate) fn execute(&mut self, at: usize, statement: Statement) -> Result<(), Stop> {
+    pub(crate) fn execute(&mut self, at: usize, statement: Statement) -> Result<(), RunStop> {
         let answer = statement.run(&mut self.workers[at]);
         self.judge_answer(at, statement, answer)
     }
 
     /// One statement of each session, all at the same time.
-    pub(crate) fn round(&mut self) -> Result<(), Stop> {
+    pub(crate) fn round(&mut self) -> Result<(), RunStop> {
         let statements = self.choose_round()?;
         self.state.report.steps += statements.iter().flatten().count() as u64;
         self.is_concurrent = true;
@@ -160,8 +160,8 @@ impl Workload<'_, '_> {
         for (at, (statement, answer)) in statements.into_iter().zip(answers).enumerate() {
             let (Some(statement), Some(answer)) = (statement, answer) else { continue };
             judged = match (judged, self.judge_answer(at, statement, answer)) {
-                (Err(Stop::Wrong(what)), _) => Err(Stop::Wrong(what)),
-                (Err(Stop::Dead), Ok(())) => Err(Stop::Dead),
+                (Err(RunStop::Wrong(what)), _) => Err(RunStop::Wrong(what)),
+                (Err(RunStop::Dead), Ok(())) => Err(RunStop::Dead),
                 (_, own) => own,
             };
         }
@@ -170,7 +170,7 @@ impl Workload<'_, '_> {
     }
 
     /// For each session a statement whose row no other session of the round has.
-    fn choose_round(&mut self) -> Result<Vec<Option<Statement>>, Stop> {
+    fn choose_round(&mut self) -> Result<Vec<Option<Statement>>, RunStop> {
         let mut statements = Vec::new();
         let mut committing = BTreeSet::new();
         let mut chosen = BTreeSet::new();
@@ -207,7 +207,7 @@ impl Workload<'_, '_> {
         at: usize,
         statement: Statement,
         answer: Answer,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RunStop> {
         match (statement, answer) {
             (Statement::Insert { name: (name, id), row, .. }, Answer::Address(inserted)) => {
                 let address = inserted.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
@@ -229,7 +229,9 @@ impl Workload<'_, '_> {
                     Some(found) if found.as_ref() != Some(&*stored.row) => {
                         let found = found.as_ref().map(rows::id_of);
                         let at = stored.at;
-                        Err(Stop::Wrong(format!("row {id} of {name} at {at} reads as {found:?}")))
+                        Err(RunStop::Wrong(format!(
+                            "row {id} of {name} at {at} reads as {found:?}"
+                        )))
                     }
                     _ => Ok(()),
                 }
@@ -240,7 +242,7 @@ impl Workload<'_, '_> {
         }
     }
 
-    fn judge_commit(&mut self, at: usize, committed: Result<(), Error>) -> Result<(), Stop> {
+    fn judge_commit(&mut self, at: usize, committed: Result<(), Error>) -> Result<(), RunStop> {
         let worker = &mut self.workers[at];
         let changes = std::mem::take(&mut worker.changes);
         worker.savepoints.clear();
@@ -253,13 +255,13 @@ impl Workload<'_, '_> {
             Ok(()) => self.acknowledged(changes),
             Err(_) if self.is_faulty() => {
                 self.state.in_doubt.push(changes);
-                Err(Stop::Dead)
+                Err(RunStop::Dead)
             }
-            Err(error) => Err(Stop::Wrong(format!("commit: {error:?}"))),
+            Err(error) => Err(RunStop::Wrong(format!("commit: {error:?}"))),
         }
     }
 
-    fn judge_rollback(&mut self, at: usize, done: Result<(), Error>) -> Result<(), Stop> {
+    fn judge_rollback(&mut self, at: usize, done: Result<(), Error>) -> Result<(), RunStop> {
         let worker = &mut self.workers[at];
         let undone = std::mem::take(&mut worker.changes).len();
         worker.savepoints.clear();
@@ -267,8 +269,8 @@ impl Workload<'_, '_> {
         self.state.trace.note(format!("{at}: rollback of {undone} changes: {}", done.is_ok()));
         match done {
             Ok(()) => Ok(()),
-            Err(_) if self.is_faulty() => Err(Stop::Dead),
-            Err(error) => Err(Stop::Wrong(format!("rollback: {error:?}"))),
+            Err(_) if self.is_faulty() => Err(RunStop::Dead),
+            Err(error) => Err(RunStop::Wrong(format!("rollback: {error:?}"))),
         }
     }
 }
@@ -283,6 +285,6 @@ fn changed_row(change: &Change) -> Option<RowName> {
 /// `None` for the address: the statement is in doubt.
 fn put(table: &str, id: i32, address: Option<&Address>, row: Row) -> Option<Change> {
     let unknown = Address::Rid(Rid::new(PageId::NONE, 0));
-    let stored = Stored { at: address.cloned().unwrap_or(unknown), row: Arc::new(row) };
+    let stored = StoredRow { at: address.cloned().unwrap_or(unknown), row: Arc::new(row) };
     Some(Change::Put { table: table.to_owned(), id, stored })
 }

@@ -10,8 +10,8 @@ use extentdb_engine::{Cause, Database, Error, IndexSpec, Session, Table, TableSp
 
 use crate::disk::FaultDisk;
 use crate::environment::Environment;
-use crate::kind::Kind;
-use crate::model::{Change, Model, Stored, TableModel, with};
+use crate::kind::RunKind;
+use crate::model::{Change, Model, StoredRow, TableModel, with};
 use crate::schema::{any_filter, any_index, any_table};
 use crate::simulation::RunReport;
 use crate::statement::Statement;
@@ -39,12 +39,12 @@ pub(crate) struct RunState {
     pub(crate) is_rich: bool,
     pub(crate) is_indexed: bool,
     pub(crate) is_altered: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RunKind,
 }
 
 /// Why work stops.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum RunStop {
     /// A power cut, or the database went offline because of a fault.
     Dead,
     /// A property does not hold.
@@ -82,7 +82,7 @@ impl<'d, 's> Workload<'d, 's> {
     }
 
     /// Executes `steps` steps.
-    pub(crate) fn run(&mut self, steps: u64) -> Result<(), Stop> {
+    pub(crate) fn run(&mut self, steps: u64) -> Result<(), RunStop> {
         for _ in 0..steps {
             // Only a scheduler that follows from a seed makes a run with threads repeatable.
             if cfg!(shuttle) && self.below(2) == 0 {
@@ -97,7 +97,7 @@ impl<'d, 's> Workload<'d, 's> {
     }
 
     /// Ends all transactions.
-    pub(crate) fn finish(&mut self) -> Result<(), Stop> {
+    pub(crate) fn finish(&mut self) -> Result<(), RunStop> {
         for at in 0..self.workers.len() {
             match self.below(2) {
                 0 => self.rollback(at)?,
@@ -111,9 +111,9 @@ impl<'d, 's> Workload<'d, 's> {
         self.state.rng.below(bound)
     }
 
-    fn step(&mut self, at: usize) -> Result<(), Stop> {
+    fn step(&mut self, at: usize) -> Result<(), RunStop> {
         let is_open = self.workers[at].session.is_in_transaction();
-        if self.state.kind == Kind::Ddl && self.below(3) != 0 {
+        if self.state.kind == RunKind::Ddl && self.below(3) != 0 {
             return self.ddl(at);
         }
         if self.state.is_indexed && self.below(16) == 0 {
@@ -141,7 +141,7 @@ impl<'d, 's> Workload<'d, 's> {
     }
 
     /// Inserts many rows in one session.
-    pub(crate) fn burst(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn burst(&mut self, at: usize) -> Result<(), RunStop> {
         for _ in 0..10 + self.below(60) {
             self.insert(at)?;
         }
@@ -159,7 +159,7 @@ impl<'d, 's> Workload<'d, 's> {
         view.into_iter().nth(chosen)
     }
 
-    pub(crate) fn any_row(&mut self, at: usize) -> Option<(String, TableModel, i32, Stored)> {
+    pub(crate) fn any_row(&mut self, at: usize) -> Option<(String, TableModel, i32, StoredRow)> {
         let (name, table) = self.any_table(at)?;
         let chosen = self.below(table.rows.len() as u64) as usize;
         let (id, stored) = table.rows.iter().nth(chosen)?;
@@ -168,9 +168,9 @@ impl<'d, 's> Workload<'d, 's> {
         Some((name, table, id, stored))
     }
 
-    pub(crate) fn open_table(&mut self, at: usize, name: &str) -> Result<Arc<Table>, Stop> {
+    pub(crate) fn open_table(&mut self, at: usize, name: &str) -> Result<Arc<Table>, RunStop> {
         let found = self.workers[at].session.table(name);
-        found.map_err(|error| Stop::Wrong(format!("table {name}: {error}")))
+        found.map_err(|error| RunStop::Wrong(format!("table {name}: {error}")))
     }
 
     fn others_are_open(&self, at: usize) -> bool {
@@ -191,7 +191,7 @@ impl<'d, 's> Workload<'d, 's> {
         what: &str,
         result: Result<T, Error>,
         change: impl FnOnce(Option<&T>) -> Option<Change>,
-    ) -> Result<Option<T>, Stop> {
+    ) -> Result<Option<T>, RunStop> {
         let is_explicit = self.workers[at].session.is_in_transaction();
         match result {
             Ok(done) => {
@@ -208,17 +208,17 @@ impl<'d, 's> Workload<'d, 's> {
                 self.state.trace.note(format!("{at}: {what}: {error}"));
                 if !is_explicit && self.is_faulty() {
                     self.state.in_doubt.push(change(None).into_iter().collect());
-                    return Err(Stop::Dead);
+                    return Err(RunStop::Dead);
                 }
                 self.may_fail(at, what, &error).map(|()| None)
             }
         }
     }
 
-    fn may_fail(&mut self, at: usize, what: &str, error: &Error) -> Result<(), Stop> {
+    fn may_fail(&mut self, at: usize, what: &str, error: &Error) -> Result<(), RunStop> {
         let is_faulty = self.is_faulty();
         if self.state.disk.memory().is_dark() || is_faulty && error.cause() == Cause::Offline {
-            return Err(Stop::Dead);
+            return Err(RunStop::Dead);
         }
         let report = &mut self.state.report;
         match error.cause() {
@@ -231,16 +231,16 @@ impl<'d, 's> Workload<'d, 's> {
             Cause::LogFull | Cause::FilegroupFull => Ok(()),
             Cause::Lock if self.is_concurrent || self.others_are_open(at) => Ok(()),
             _ if is_faulty => Ok(()),
-            _ => Err(Stop::Wrong(format!("{what}: {error:?}"))),
+            _ => Err(RunStop::Wrong(format!("{what}: {error:?}"))),
         }
     }
 
     /// Adds acknowledged changes to the model.
-    pub(crate) fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), Stop> {
+    pub(crate) fn acknowledged(&mut self, changes: Vec<Change>) -> Result<(), RunStop> {
         // In a round the write may have been lost after the acknowledgement.
         let is_late = !self.is_concurrent && self.state.disk.has_lost_log();
         if !changes.is_empty() && is_late {
-            return Err(Stop::Wrong(
+            return Err(RunStop::Wrong(
                 "a commit was acknowledged after the log had lost a write".to_owned(),
             ));
         }
@@ -249,21 +249,21 @@ impl<'d, 's> Workload<'d, 's> {
         Ok(())
     }
 
-    pub(crate) fn begin(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn begin(&mut self, at: usize) -> Result<(), RunStop> {
         self.workers[at].session.begin();
         self.state.trace.note(format!("{at}: begin"));
         Ok(())
     }
 
-    pub(crate) fn commit(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn commit(&mut self, at: usize) -> Result<(), RunStop> {
         self.execute(at, Statement::Commit)
     }
 
-    pub(crate) fn rollback(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn rollback(&mut self, at: usize) -> Result<(), RunStop> {
         self.execute(at, Statement::Rollback)
     }
 
-    pub(crate) fn save(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn save(&mut self, at: usize) -> Result<(), RunStop> {
         let name = format!("s{}", self.workers[at].savepoints.len());
         let saved = self.workers[at].session.save(&name);
         if self.judge(at, &format!("save {name}"), saved, |_| None)?.is_some() {
@@ -273,7 +273,7 @@ impl<'d, 's> Workload<'d, 's> {
         Ok(())
     }
 
-    pub(crate) fn rollback_to(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn rollback_to(&mut self, at: usize) -> Result<(), RunStop> {
         let worker = &self.workers[at];
         let row_changes =
             |change: &Change| matches!(change, Change::Put { .. } | Change::Remove { .. });
@@ -289,12 +289,12 @@ impl<'d, 's> Workload<'d, 's> {
         self.state.trace.note(format!("{at}: rollback to s{chosen}: {}", done.is_ok()));
         match done {
             Ok(()) => Ok(()),
-            Err(_) if self.is_faulty() => Err(Stop::Dead),
-            Err(error) => Err(Stop::Wrong(format!("rollback to a savepoint: {error:?}"))),
+            Err(_) if self.is_faulty() => Err(RunStop::Dead),
+            Err(error) => Err(RunStop::Wrong(format!("rollback to a savepoint: {error:?}"))),
         }
     }
 
-    pub(crate) fn checkpoint(&mut self) -> Result<(), Stop> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), RunStop> {
         if self.state.environment.is_tight {
             self.write_lazily()?;
         }
@@ -305,17 +305,17 @@ impl<'d, 's> Workload<'d, 's> {
         self.state.trace.note(format!("checkpoint: {}", done.is_ok()));
         match done {
             Ok(()) => Ok(()),
-            Err(_) if self.is_faulty() => Err(Stop::Dead),
+            Err(_) if self.is_faulty() => Err(RunStop::Dead),
             Err(error) if error.cause() == Cause::LogFull => {
                 self.state.report.full_logs += 1;
                 Ok(())
             }
-            Err(error) => Err(Stop::Wrong(format!("checkpoint: {error:?}"))),
+            Err(error) => Err(RunStop::Wrong(format!("checkpoint: {error:?}"))),
         }
     }
 
     /// A power cut during a checkpoint.
-    pub(crate) fn die_in_checkpoint(&mut self) -> Result<(), Stop> {
+    pub(crate) fn die_in_checkpoint(&mut self) -> Result<(), RunStop> {
         let most = [10, 40, 160][self.below(3) as usize];
         let calls = self.below(most);
         self.state.trace.note(format!("power cut after {calls} calls"));
@@ -326,49 +326,49 @@ impl<'d, 's> Workload<'d, 's> {
         }
     }
 
-    fn clean_ghosts(&mut self) -> Result<(), Stop> {
+    fn clean_ghosts(&mut self) -> Result<(), RunStop> {
         let done = self.db.clean_some_ghosts();
         self.chore("ghost cleanup", done)
     }
 
-    fn write_lazily(&mut self) -> Result<(), Stop> {
+    fn write_lazily(&mut self) -> Result<(), RunStop> {
         let done = self.db.write_lazily();
         self.chore("lazy writer", done)
     }
 
     /// Checks the result of a background task.
-    fn chore(&mut self, what: &str, done: Result<(), Error>) -> Result<(), Stop> {
+    fn chore(&mut self, what: &str, done: Result<(), Error>) -> Result<(), RunStop> {
         self.state.trace.note(format!("{what}: {}", done.is_ok()));
         match done {
             Ok(()) => Ok(()),
-            Err(_) if self.is_faulty() => Err(Stop::Dead),
-            Err(error) => Err(Stop::Wrong(format!("{what}: {error:?}"))),
+            Err(_) if self.is_faulty() => Err(RunStop::Dead),
+            Err(error) => Err(RunStop::Wrong(format!("{what}: {error:?}"))),
         }
     }
 
-    pub(crate) fn insert(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn insert(&mut self, at: usize) -> Result<(), RunStop> {
         match self.choose_insert(at)? {
             Some(statement) => self.execute(at, statement),
             None => self.create_table(at),
         }
     }
 
-    fn update(&mut self, at: usize) -> Result<(), Stop> {
+    fn update(&mut self, at: usize) -> Result<(), RunStop> {
         let chosen = self.choose_update(at)?;
         chosen.map_or(Ok(()), |statement| self.execute(at, statement))
     }
 
-    fn delete(&mut self, at: usize) -> Result<(), Stop> {
+    fn delete(&mut self, at: usize) -> Result<(), RunStop> {
         let chosen = self.choose_delete(at)?;
         chosen.map_or(Ok(()), |statement| self.execute(at, statement))
     }
 
-    fn get(&mut self, at: usize) -> Result<(), Stop> {
+    fn get(&mut self, at: usize) -> Result<(), RunStop> {
         let chosen = self.choose_get(at)?;
         chosen.map_or(Ok(()), |statement| self.execute(at, statement))
     }
 
-    pub(crate) fn create_table(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn create_table(&mut self, at: usize) -> Result<(), RunStop> {
         if self.view(at).len() >= TABLES_MAX {
             return Ok(());
         }
@@ -394,7 +394,7 @@ impl<'d, 's> Workload<'d, 's> {
         self.judge(at, &format!("create {name}"), created, |_| Some(change)).map(|_| ())
     }
 
-    pub(crate) fn create_index(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn create_index(&mut self, at: usize) -> Result<(), RunStop> {
         const INDEXES_MAX: usize = 4;
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let name = format!("i{}", self.below(6));
@@ -413,7 +413,7 @@ impl<'d, 's> Workload<'d, 's> {
         self.judge(at, &what, created, |_| Some(Change::Index { table, spec })).map(|_| ())
     }
 
-    pub(crate) fn drop_index(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn drop_index(&mut self, at: usize) -> Result<(), RunStop> {
         let Some((table, model)) = self.any_table(at) else { return Ok(()) };
         let chosen = self.below(model.indexes.len() as u64) as usize;
         let Some(name) =
@@ -440,7 +440,7 @@ impl<'d, 's> Workload<'d, 's> {
         dropped.filter(|name| !view.contains_key(*name)).cloned()
     }
 
-    pub(crate) fn drop_table(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn drop_table(&mut self, at: usize) -> Result<(), RunStop> {
         let Some((name, _)) = self.any_table(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
         let dropped = self.workers[at].session.drop_table(&table);
@@ -448,7 +448,7 @@ impl<'d, 's> Workload<'d, 's> {
         self.judge(at, &format!("drop {name}"), dropped, |_| Some(change)).map(|_| ())
     }
 
-    pub(crate) fn truncate_table(&mut self, at: usize) -> Result<(), Stop> {
+    pub(crate) fn truncate_table(&mut self, at: usize) -> Result<(), RunStop> {
         let Some((name, _)) = self.any_table(at) else { return Ok(()) };
         let table = self.open_table(at, &name)?;
         let truncated = self.workers[at].session.truncate_table(&table);

@@ -3,7 +3,7 @@
 //! `EXTENTDB_SEEDS=A..B` for other seeds than the fixed ones.
 
 use extentdb_sim::fault::swapped_files::{Ids, swap_logs_of_twins};
-use extentdb_sim::{Failure, Kind, RunConfig, RunReport, run};
+use extentdb_sim::{Failure, RunConfig, RunKind, RunReport, run};
 
 /// Seeds for which an older data file was once opened: secondary files, then primary ones.
 const STALE_FILES: [u64; 9] = [5, 10, 12, 27, 45, 0, 1, 11, 24];
@@ -19,7 +19,7 @@ fn seeds(fixed: &[u64]) -> Vec<u64> {
     asked.unwrap_or_else(|| fixed.to_vec())
 }
 
-fn run_seed(kind: Kind, fixed: &[u64]) -> Vec<RunReport> {
+fn run_seed(kind: RunKind, fixed: &[u64]) -> Vec<RunReport> {
     let outcome = |seed| run(&RunConfig::of_kind(kind, seed));
     let reports = seeds(fixed).into_iter().map(outcome);
     reports
@@ -29,51 +29,51 @@ fn run_seed(kind: Kind, fixed: &[u64]) -> Vec<RunReport> {
 
 #[test]
 fn acknowledged_rows_survive_torn_pages() {
-    let reports = run_seed(Kind::Torn, &[0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+    let reports = run_seed(RunKind::Torn, &[0, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
     assert!(reports.iter().map(|report| report.cuts).sum::<u64>() > 0, "power cuts");
 }
 
 #[test]
 fn acknowledged_rows_survive_the_death_of_the_process() {
-    let reports = run_seed(Kind::Killed, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
+    let reports = run_seed(RunKind::Killed, &[0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
     assert!(reports.iter().map(|report| report.cuts).sum::<u64>() > 0, "deaths");
 }
 
 #[test]
 fn rolled_back_ddl_leaves_no_trace() {
-    let reports = run_seed(Kind::Ddl, &[0, 1, 2, 3, 4, 5]);
+    let reports = run_seed(RunKind::Ddl, &[0, 1, 2, 3, 4, 5]);
     assert!(reports.iter().map(|report| report.rollbacks).sum::<u64>() > 100, "rollbacks");
 }
 
 #[test]
 fn swapped_files_lose_no_row() {
-    run_seed(Kind::Swapped, &[2, 3, 4, 6, 7, 8]);
+    run_seed(RunKind::Swapped, &[2, 3, 4, 6, 7, 8]);
 }
 
 #[test]
 fn an_older_data_file_is_refused() {
-    run_seed(Kind::Swapped, &STALE_FILES);
+    run_seed(RunKind::Swapped, &STALE_FILES);
 }
 
 #[test]
 fn damage_to_the_log_of_a_crashed_database_is_never_silent() {
-    let reports = run_seed(Kind::LogDamage, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    let reports = run_seed(RunKind::LogDamage, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert!(reports.iter().map(|report| report.damages).sum::<u64>() > 0, "damages");
 }
 
 #[test]
 fn acknowledged_rows_survive_full_disks() {
-    run_seed(Kind::FullDisk, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    run_seed(RunKind::FullDisk, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
 fn sgam_marks_every_mixed_extent_with_a_free_page() {
-    run_seed(Kind::MixedExtents, &LOST_PAGES);
+    run_seed(RunKind::MixedExtents, &LOST_PAGES);
 }
 
 #[test]
 fn a_bad_page_fails_only_statements_that_need_it() {
-    run_seed(Kind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    run_seed(RunKind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 fn swap_logs(ids: Ids) {

@@ -5,7 +5,7 @@
 //! step is a round: one statement of each session, all at the same time.
 #![cfg(shuttle)]
 
-use extentdb_sim::{Kind, RunConfig, run};
+use extentdb_sim::{RunConfig, RunKind, run};
 use shuttle::rand::Rng as _;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
@@ -13,7 +13,7 @@ use shuttle::{Config, MaxSteps, Runner};
 /// Openings of each database: one to work in and one after whatever ended it.
 const OPENINGS: u64 = 2;
 
-fn explore(scheduler: impl Scheduler + 'static, kinds: &'static [Kind]) {
+fn explore(scheduler: impl Scheduler + 'static, kinds: &'static [RunKind]) {
     let mut config = Config::new();
     config.stack_size = 8 << 20;
     config.max_steps = MaxSteps::None;
@@ -33,10 +33,10 @@ fn schedules() -> usize {
 
 #[test]
 fn acknowledged_rows_survive_power_cuts_and_failed_calls_under_random_schedules() {
-    explore(RandomScheduler::new(schedules()), &[Kind::Plain, Kind::Torn, Kind::Killed]);
+    explore(RandomScheduler::new(schedules()), &[RunKind::Plain, RunKind::Torn, RunKind::Killed]);
 }
 
 #[test]
 fn acknowledged_rows_survive_power_cuts_and_ddl_under_schedules_with_few_switches() {
-    explore(PctScheduler::new(3, schedules()), &[Kind::Plain, Kind::Ddl]);
+    explore(PctScheduler::new(3, schedules()), &[RunKind::Plain, RunKind::Ddl]);
 }

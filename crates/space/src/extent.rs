@@ -10,7 +10,7 @@ use extentdb_format::allocation::iam::SINGLE_PAGE_SLOTS;
 use extentdb_format::allocation::pfs::{Fullness, PfsByte};
 use extentdb_format::log::Context;
 use extentdb_format::log::payload::space::HobtDelta;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::page::refuse_undo;
@@ -41,7 +41,8 @@ impl Space {
         let bit = first.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
         let mut map = self.pool().write(MapKind::Gam.page_of(first))?;
         if MapView::new(&map, MapKind::Gam).bitmap().get(bit) {
-            let logged = self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, 1, false);
+            let logged =
+                self.set_map_bits(RecordOwner::Change(tx), &mut map, Context::GAM, bit, 1, false);
             if logged.is_err() {
                 self.file(extent.file)?.release(extent.index);
             }
@@ -67,7 +68,7 @@ impl Space {
             let Some(first) = run.first().copied() else { return Ok(run) };
             let state = PfsByte::ALLOCATED.with_fullness(ends);
             let used = run.len() as u32;
-            self.set_pfs(Link::Change(system), first, used, |_, _| state)?;
+            self.set_pfs(RecordOwner::Change(system), first, used, |_, _| state)?;
             self.count_pages(
                 system,
                 unit,
@@ -128,7 +129,7 @@ impl Space {
         mut new: impl FnMut(PageId, PfsByte) -> PfsByte,
     ) -> Result<(), Error> {
         let mut unused = Vec::new();
-        self.set_pfs(Link::Alone(self.transactions()), first, count, |page, old| {
+        self.set_pfs(RecordOwner::Alone(self.transactions()), first, count, |page, old| {
             let page = PageId { file: first.file, page };
             let new = new(page, old);
             if old.is_allocated() && !new.is_allocated() {

@@ -33,13 +33,13 @@ const INTERVALS: usize = (u32::MAX / PAGES_PER_EXTENT).div_ceil(EXTENTS_PER_GAM)
 /// What the catalog and the file's header say about a data file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileDescription {
-    /// File id.
+    /// File id: 1 for the primary file, never 2.
     pub id: FileId,
-    /// Filegroup.
+    /// Number of its filegroup; 1 is PRIMARY.
     pub group: i16,
-    /// Logical name.
+    /// Logical name, unique in the database.
     pub name: String,
-    /// Size.
+    /// Size in pages.
     pub pages: u32,
     /// What it grows by.
     pub growth: Growth,
@@ -93,7 +93,7 @@ impl DataFile {
         &self.growing
     }
 
-    /// Its id.
+    /// File id, constant.
     pub fn id(&self) -> FileId {
         self.description.id
     }
@@ -103,7 +103,7 @@ impl DataFile {
         &self.description
     }
 
-    /// Its size.
+    /// Size in pages; grows only.
     pub fn pages(&self) -> u32 {
         self.pages.load(Ordering::Acquire)
     }
@@ -130,14 +130,14 @@ impl DataFile {
 
     /// Marks an extent as changed since the last full backup; true when it was not.
     pub(crate) fn mark(&self, extent: u32) -> bool {
-        let (interval, word, mask) = DataFile::place(extent);
+        let (interval, word, mask) = DataFile::bit_of(extent);
         let word = &words_of(&self.marked[interval])[word];
         // Nearly every change is of an extent that is marked: that shall cost a read.
         word.load(Ordering::Relaxed) & mask == 0
             && word.fetch_or(mask, Ordering::AcqRel) & mask == 0
     }
 
-    fn place(extent: u32) -> (usize, usize, u64) {
+    fn bit_of(extent: u32) -> (usize, usize, u64) {
         let bit = extent % EXTENTS_PER_GAM;
         ((extent / EXTENTS_PER_GAM) as usize, (bit / 64) as usize, 1 << (bit % 64))
     }
@@ -147,7 +147,7 @@ impl DataFile {
         if is_fixed_extent(extent) {
             return;
         }
-        let (interval, word, mask) = DataFile::place(extent);
+        let (interval, word, mask) = DataFile::bit_of(extent);
         // Counted first: a claim that follows at once decrements the counter, which must not
         // underflow.
         self.free.fetch_add(1, Ordering::AcqRel);
@@ -160,7 +160,7 @@ impl DataFile {
     ///
     /// True when it was free until now.
     pub(crate) fn take(&self, extent: u32) -> bool {
-        let (interval, word, mask) = DataFile::place(extent);
+        let (interval, word, mask) = DataFile::bit_of(extent);
         let was_free = self.words(interval)[word].fetch_and(!mask, Ordering::AcqRel) & mask != 0;
         if was_free {
             self.free.fetch_sub(1, Ordering::AcqRel);
@@ -170,7 +170,7 @@ impl DataFile {
 
     /// Is the extent free?
     pub fn is_free(&self, extent: u32) -> bool {
-        let (interval, word, mask) = DataFile::place(extent);
+        let (interval, word, mask) = DataFile::bit_of(extent);
         self.words(interval)[word].load(Ordering::Acquire) & mask != 0
     }
 
@@ -190,7 +190,7 @@ impl DataFile {
     fn claim_in(&self, range: Range<u32>) -> Option<u32> {
         let mut at = range.start;
         while at < range.end {
-            let (interval, word, mask) = DataFile::place(at);
+            let (interval, word, mask) = DataFile::bit_of(at);
             let words = self.words(interval);
             // Bits before the first one asked for do not count.
             let mut candidates = words[word].load(Ordering::Acquire) & !(mask - 1);
@@ -239,12 +239,13 @@ impl std::fmt::Debug for DataFile {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use extentdb_base::sync::thread;
 
     use super::*;
 
-    fn file(pages: u32) -> DataFile {
+    /// A data file of `pages` pages, none of them free.
+    pub(crate) fn file(pages: u32) -> DataFile {
         let growth = Growth::Pages(0);
         let name = String::new();
         DataFile::new(FileDescription {

@@ -9,7 +9,7 @@ use extentdb_base::{Extent, PageId};
 use extentdb_format::allocation::bitmap::MapKind;
 use extentdb_format::allocation::iam::IamView;
 use extentdb_format::log::Context;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::space::Space;
@@ -87,12 +87,12 @@ impl Space {
     fn free_run(&self, tx: &mut Transaction, run: ExtentRun) -> Result<(), Error> {
         let ExtentRun { first, count } = run;
         let page = first.first_page();
-        self.set_pfs(Link::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| {
+        self.set_pfs(RecordOwner::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| {
             old.with_allocated(false)
         })?;
         let bit = page.page % PAGES_PER_GAM / PAGES_PER_EXTENT;
         let mut map = self.pool().write(MapKind::Gam.page_of(page))?;
-        self.set_map_bits(Link::Change(tx), &mut map, Context::GAM, bit, count, true)
+        self.set_map_bits(RecordOwner::Change(tx), &mut map, Context::GAM, bit, count, true)
     }
 
     /// Allocates this again in memory: a restart found open transactions that have freed it, and

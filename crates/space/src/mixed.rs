@@ -35,7 +35,7 @@ use extentdb_change::in_system;
 use extentdb_format::allocation::bitmap::{MapKind, MapView, is_fixed_extent};
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_format::log::Context;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::file::DataFile;
@@ -61,13 +61,13 @@ impl MixedPages {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MixedState {
     extents: BTreeMap<u32, MixedPages>,
     /// Those of `extents` with a free page: what a claim looks at.
     with_free: BTreeSet<u32>,
 }
 
-impl State {
+impl MixedState {
     fn change(&mut self, extent: u32, change: impl FnOnce(&mut MixedPages)) -> MixedPages {
         let pages = self.extents.entry(extent).or_default();
         change(pages);
@@ -81,7 +81,7 @@ impl State {
 
 /// The mixed extents of a data file that have, or had, free pages.
 #[derive(Debug, Default)]
-pub(crate) struct MixedExtents(Mutex<State>);
+pub(crate) struct MixedExtents(Mutex<MixedState>);
 
 impl MixedExtents {
     /// Holds a free page for the caller: the extent, and which of its pages.
@@ -179,8 +179,9 @@ impl Space {
         state: PfsByte,
     ) -> Result<PageId, Error> {
         let page = self.claim_single(tx, group)?;
-        let logged = reserve_hints(tx)
-            .and_then(|()| self.set_pfs(Link::Change(tx), page, 1, |_, _| state.with_mixed(true)));
+        let logged = reserve_hints(tx).and_then(|()| {
+            self.set_pfs(RecordOwner::Change(tx), page, 1, |_, _| state.with_mixed(true))
+        });
         if let Err(error) = logged {
             self.release_single(page)?;
             return Err(error);
@@ -210,7 +211,7 @@ impl Space {
             self.log_taken(system, extent)?;
             // A change of the transaction: an undo clears it with the extent, which no other
             // session knows before the commit.
-            self.set_sgam(Link::Change(system), extent, true)
+            self.set_sgam(RecordOwner::Change(system), extent, true)
         })?;
         file.mixed().release(extent.index, u8::MAX);
         Ok(())
@@ -220,7 +221,8 @@ impl Space {
     pub(crate) fn free_single(&self, tx: &mut Transaction, page: PageId) -> Result<(), Error> {
         reserve_hints(tx)?;
         self.hold_single(page)?;
-        let logged = self.set_pfs(Link::Change(tx), page, 1, |_, old| old.with_allocated(false));
+        let logged =
+            self.set_pfs(RecordOwner::Change(tx), page, 1, |_, old| old.with_allocated(false));
         if let Err(error) = logged {
             self.take_single(page)?;
             return Err(error);
@@ -267,14 +269,14 @@ impl Space {
         let bit = hint_of(extent);
         let has_pages = file.mixed().has_pages(extent.index);
         if MapView::new(&map, MapKind::Sgam).bitmap().get(bit) != has_pages {
-            let link = Link::Alone(self.transactions());
+            let link = RecordOwner::Alone(self.transactions());
             self.set_map_bits(link, &mut map, Context::SGAM, bit, 1, has_pages)?;
         }
         file.mixed().forget_drained(extent.index);
         Ok(())
     }
 
-    fn set_sgam(&self, link: Link<'_>, extent: Extent, value: bool) -> Result<(), Error> {
+    fn set_sgam(&self, link: RecordOwner<'_>, extent: Extent, value: bool) -> Result<(), Error> {
         let mut map = self.pool().write(MapKind::Sgam.page_of(extent.first_page()))?;
         if MapView::new(&map, MapKind::Sgam).bitmap().get(hint_of(extent)) != value {
             self.set_map_bits(link, &mut map, Context::SGAM, hint_of(extent), 1, value)?;
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drained_extent_is_forgotten_unless_pages_came_back() {
+    fn a_drained_extent_is_forgotten_unless_pages_were_freed() {
         let mixed = MixedExtents::default();
         mixed.release(1, 0);
         mixed.release(3, 0b10);

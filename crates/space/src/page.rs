@@ -17,7 +17,7 @@ use extentdb_format::log::payload::page::FormatPage;
 use extentdb_format::log::payload::space::{CreateAllocChain, HobtDelta};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageType;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::space::Space;
@@ -112,7 +112,7 @@ impl Space {
         };
         // Whatever the extent was before: in databases made by other versions it may say that it
         // was mixed.
-        self.set_pfs(Link::Change(tx), page, 1, |_, _| PfsByte::ALLOCATED)?;
+        self.set_pfs(RecordOwner::Change(tx), page, 1, |_, _| PfsByte::ALLOCATED)?;
         self.count_pages(tx, unit, HobtDelta { used_pages: 1, ..HobtDelta::default() })?;
         Ok(page)
     }
@@ -175,7 +175,7 @@ impl Space {
         let data = i64::from(form.level == 0);
         unit.count_data_pages(data);
         let done = change(
-            Link::Change(tx),
+            RecordOwner::Change(tx),
             &mut guard,
             Op::FORMAT_PAGE,
             form.context,

@@ -11,7 +11,7 @@ use extentdb_format::allocation::pfs::{BYTES_IN_RECORD, PfsByte, PfsView};
 use extentdb_format::log::payload::page::SetFreeSpace;
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_txn::Link;
+use extentdb_txn::RecordOwner;
 
 use crate::error::Error;
 use crate::space::Space;
@@ -31,7 +31,7 @@ impl Space {
     /// page's byte. Nothing is logged when nothing changes.
     pub(crate) fn set_pfs(
         &self,
-        link: Link<'_>,
+        link: RecordOwner<'_>,
         first: PageId,
         count: u32,
         mut new: impl FnMut(u32, PfsByte) -> PfsByte,
@@ -84,7 +84,7 @@ impl Space {
             old_value: Some(old.0),
             ..SetFreeSpace::default()
         };
-        let link = Link::Alone(self.transactions());
+        let link = RecordOwner::Alone(self.transactions());
         change(link, &mut map, Op::SET_FREE_SPACE, Context::PFS, Payload::SetFreeSpace(set))?;
         Ok(true)
     }

@@ -6,7 +6,7 @@ use extentdb_format::allocation::unit_row::UnitPointer;
 use extentdb_format::log::payload::page::RootChange;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
 use crate::space::Space;
@@ -75,7 +75,7 @@ impl Space {
             };
             root.page.slot = slot;
             change(
-                Link::Change(tx),
+                RecordOwner::Change(tx),
                 page,
                 Op::ROOT_CHANGE,
                 Context::CLUSTERED,

@@ -8,7 +8,7 @@ use extentdb_base::{Extent, FileId, PageId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
 use extentdb_format::log::Context;
-use extentdb_txn::{Link, Manager, PageChanges};
+use extentdb_txn::{Manager, PageChanges, RecordOwner};
 
 use crate::error::Error;
 use crate::file::{DataFile, FileDescription};
@@ -260,7 +260,7 @@ impl Space {
         let mut unmarked: Vec<u32> = bits.filter(|bit| !bitmap.get(*bit)).collect();
         unmarked.dedup();
         for run in unmarked.chunk_by(|bit, next| bit + 1 == *next) {
-            let link = Link::Alone(&self.transactions);
+            let link = RecordOwner::Alone(&self.transactions);
             let count = run.len() as u32;
             self.set_map_bits(link, &mut map, Context::DIFF_MAP, run[0], count, true)?;
         }

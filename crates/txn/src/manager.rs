@@ -30,7 +30,7 @@ use extentdb_wal::Log;
 use crate::error::Error;
 use crate::owner::Owners;
 use crate::time::log_time;
-use crate::transaction::{Kind, Transaction};
+use crate::transaction::{Transaction, TransactionKind};
 
 /// Begins transactions and keeps the table of the active ones.
 pub struct Manager {
@@ -146,9 +146,9 @@ impl Progress {
 /// An active transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Active {
-    /// The transaction.
+    /// Id of the transaction.
     pub xact: XactId,
-    /// Its BEGIN_XACT.
+    /// LSN of its BEGIN_XACT record.
     pub begin: Lsn,
     /// Its newest record.
     pub last: Lsn,
@@ -178,7 +178,7 @@ impl Manager {
         }
     }
 
-    /// The log.
+    /// Log that transactions write to.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
     }
@@ -221,13 +221,18 @@ impl Manager {
     }
 
     /// A new transaction with an owner of its own. Nothing is logged before its first change.
-    pub fn begin(self: &Arc<Self>, kind: Kind, name: &str) -> Transaction {
+    pub fn begin(self: &Arc<Self>, kind: TransactionKind, name: &str) -> Transaction {
         self.begin_as(self.owners.draw(), kind, name)
     }
 
     /// A new transaction whose locks belong to `owner`: a branch of one over several databases, or
     /// a part of another transaction.
-    pub fn begin_as(self: &Arc<Self>, owner: OwnerId, kind: Kind, name: &str) -> Transaction {
+    pub fn begin_as(
+        self: &Arc<Self>,
+        owner: OwnerId,
+        kind: TransactionKind,
+        name: &str,
+    ) -> Transaction {
         let id = {
             let mut state = lock(&self.state);
             let id = id_of(state.next);

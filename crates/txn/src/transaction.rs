@@ -35,7 +35,7 @@ const COMPENSATION_BYTES: u64 = 160;
 
 /// Who began a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum TransactionKind {
     /// A user, or the engine for itself.
     User,
     /// Allocation and structure inside another transaction; `Xact Type` 3.
@@ -44,7 +44,7 @@ pub enum Kind {
 
 /// How a record is tied to its transaction.
 #[derive(Debug)]
-pub enum Link<'t> {
+pub enum RecordOwner<'t> {
     /// It is a change of the transaction.
     Change(&'t mut Transaction),
     /// It undoes a change of the transaction; the LSN is what to undo next.
@@ -53,40 +53,44 @@ pub enum Link<'t> {
     Alone(&'t Manager),
 }
 
-impl Link<'_> {
+impl RecordOwner<'_> {
     /// Logs the record.
     pub fn log(&mut self, op: Op, context: Context, payload: &Payload<'_>) -> Result<Lsn, Error> {
         match self {
-            Link::Change(transaction) => transaction.log(op, context, payload),
-            Link::Compensation(transaction, undo_next) => {
+            RecordOwner::Change(transaction) => transaction.log(op, context, payload),
+            RecordOwner::Compensation(transaction, undo_next) => {
                 transaction.compensate(*undo_next, op, context, payload)
             }
-            Link::Alone(manager) => manager.log_alone(op, context, payload),
+            RecordOwner::Alone(manager) => manager.log_alone(op, context, payload),
         }
     }
 
     /// The flag bits its records carry.
     pub fn flags(&self) -> RecordFlags {
         match self {
-            Link::Change(_) => RecordFlags::TRANSACTION,
-            Link::Compensation(..) => COMPENSATION,
-            Link::Alone(_) => RecordFlags(0),
+            RecordOwner::Change(_) => RecordFlags::TRANSACTION,
+            RecordOwner::Compensation(..) => COMPENSATION,
+            RecordOwner::Alone(_) => RecordFlags(0),
         }
     }
 
     /// The transaction of the record; the default one when it belongs to none.
     pub fn xact(&self) -> XactId {
         match self {
-            Link::Change(transaction) | Link::Compensation(transaction, _) => transaction.id,
-            Link::Alone(_) => XactId::default(),
+            RecordOwner::Change(transaction) | RecordOwner::Compensation(transaction, _) => {
+                transaction.id
+            }
+            RecordOwner::Alone(_) => XactId::default(),
         }
     }
 
     /// The transaction manager.
     pub fn manager(&self) -> &Manager {
         match self {
-            Link::Change(transaction) | Link::Compensation(transaction, _) => &transaction.manager,
-            Link::Alone(manager) => manager,
+            RecordOwner::Change(transaction) | RecordOwner::Compensation(transaction, _) => {
+                &transaction.manager
+            }
+            RecordOwner::Alone(manager) => manager,
         }
     }
 }
@@ -101,7 +105,7 @@ pub struct Transaction {
     manager: Arc<Manager>,
     id: XactId,
     owner: OwnerId,
-    kind: Kind,
+    kind: TransactionKind,
     name: String,
     /// `None` before the first record.
     progress: Option<Arc<Progress>>,
@@ -122,7 +126,7 @@ impl Transaction {
         manager: Arc<Manager>,
         id: XactId,
         owner: OwnerId,
-        kind: Kind,
+        kind: TransactionKind,
         name: &str,
     ) -> Transaction {
         Transaction {
@@ -148,7 +152,7 @@ impl Transaction {
         owner: OwnerId,
         progress: Arc<Progress>,
     ) -> Transaction {
-        let open = Transaction::new(manager, id, owner, Kind::User, "");
+        let open = Transaction::new(manager, id, owner, TransactionKind::User, "");
         Transaction {
             begin: progress.begin(),
             last: progress.last(),
@@ -158,7 +162,7 @@ impl Transaction {
         }
     }
 
-    /// Its id.
+    /// Id, unique in the database.
     pub fn id(&self) -> XactId {
         self.id
     }
@@ -200,7 +204,7 @@ impl Transaction {
         Transaction {
             is_undoing,
             keeps_reserves,
-            ..self.manager.begin_as(self.owner, Kind::System, name)
+            ..self.manager.begin_as(self.owner, TransactionKind::System, name)
         }
     }
 
@@ -319,7 +323,7 @@ impl Transaction {
 
     /// Commits. The commit of a user transaction is durable when this returns.
     pub fn commit(mut self) -> Result<Lsn, Error> {
-        if self.kind == Kind::System {
+        if self.kind == TransactionKind::System {
             return self.end(End::CommitDelayed);
         }
         let lsn = self.end(End::CommitDurable)?;
@@ -386,7 +390,11 @@ impl Transaction {
         let name = utf16(&self.name);
         let fixed = BeginPart {
             status: 1,
-            kind: if self.kind == Kind::System { XACT_TYPE_SYSTEM } else { XACT_TYPE_USER },
+            kind: if self.kind == TransactionKind::System {
+                XACT_TYPE_SYSTEM
+            } else {
+                XACT_TYPE_USER
+            },
             begin_time: log_time(self.manager.clock()),
             xact_id: u64::from(self.id.high) << 32 | u64::from(self.id.low),
             ..BeginPart::default()

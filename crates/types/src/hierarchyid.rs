@@ -78,7 +78,7 @@ pub fn to_text(bytes: &[u8]) -> Option<String> {
 
 struct Bits<'b> {
     bytes: &'b [u8],
-    /// Bits read.
+    /// Number of bits read.
     at: usize,
 }
 
@@ -103,7 +103,7 @@ impl Bits<'_> {
         prefix
             .bytes()
             .enumerate()
-            .all(|(place, expected)| self.bit(self.at + place) == Some(expected == b'1'))
+            .all(|(index, expected)| self.bit(self.at + index) == Some(expected == b'1'))
     }
 
     fn label(&mut self) -> Option<i64> {

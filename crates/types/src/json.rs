@@ -17,7 +17,7 @@
 use std::fmt::{self, Write};
 
 use crate::datum::Datum;
-use crate::text::{CharText, NText, Piece};
+use crate::text::{CharText, NText, TextPiece};
 use crate::xml;
 
 /// Writes a value as JSON. Gives the number of characters that had to be replaced by U+FFFD.
@@ -91,10 +91,10 @@ pub fn write_escaped<W: Write + ?Sized>(text: &str, out: &mut W) -> fmt::Result 
 }
 
 /// One piece of decoded UTF-16, escaped for the inside of a JSON string.
-pub fn write_piece<W: Write + ?Sized>(piece: Piece<'_>, out: &mut W) -> fmt::Result {
+pub fn write_piece<W: Write + ?Sized>(piece: TextPiece<'_>, out: &mut W) -> fmt::Result {
     match piece {
-        Piece::Text(text) => write_escaped(text, out),
-        Piece::Unpaired(unit) => write!(out, "\\u{unit:04X}"),
+        TextPiece::Text(text) => write_escaped(text, out),
+        TextPiece::Unpaired(unit) => write!(out, "\\u{unit:04X}"),
     }
 }
 

@@ -22,7 +22,7 @@ use std::fmt::{self, Write};
 use crate::datum::Datum;
 use crate::json::{non_finite, write_hex};
 use crate::sql_type::{SqlType, UdtKind};
-use crate::text::{NText, Piece};
+use crate::text::{NText, TextPiece};
 use crate::xml;
 
 /// Writes a value as a T-SQL literal. Gives the number of characters or values that could not be
@@ -118,10 +118,10 @@ pub struct TextLiteral {
 
 impl TextLiteral {
     /// Writes a piece of the text.
-    pub fn push<W: Write + ?Sized>(&mut self, piece: Piece<'_>, out: &mut W) -> fmt::Result {
+    pub fn push<W: Write + ?Sized>(&mut self, piece: TextPiece<'_>, out: &mut W) -> fmt::Result {
         match piece {
-            Piece::Text(text) => self.push_text(text, out),
-            Piece::Unpaired(unit) => {
+            TextPiece::Text(text) => self.push_text(text, out),
+            TextPiece::Unpaired(unit) => {
                 self.after_backslash = false;
                 let [low, high] = unit.to_le_bytes();
                 write!(out, "' + CONVERT(nvarchar(max), 0x{low:02X}{high:02X}) + N'")

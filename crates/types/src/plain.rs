@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 
 use crate::datum::Datum;
 use crate::json::{non_finite, write_float, write_hex};
-use crate::text::Piece;
+use crate::text::TextPiece;
 use crate::xml;
 
 /// Writes a value as plain text. Gives the number of characters that had to be replaced by U+FFFD.
@@ -66,13 +66,13 @@ pub fn write_plain<W: Write + ?Sized>(value: &Datum<'_>, out: &mut W) -> Result<
 }
 
 fn write_piece<W: Write + ?Sized>(
-    piece: Piece<'_>,
+    piece: TextPiece<'_>,
     replaced: &mut usize,
     out: &mut W,
 ) -> fmt::Result {
     match piece {
-        Piece::Text(text) => out.write_str(text),
-        Piece::Unpaired(_) => {
+        TextPiece::Text(text) => out.write_str(text),
+        TextPiece::Unpaired(_) => {
             *replaced += 1;
             out.write_char(char::REPLACEMENT_CHARACTER)
         }

@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 256;
 /// Which of the two types the bytes are: it decides the order of the coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpatialKind {
-    /// x, y.
+    /// Coordinates are x, y.
     Geometry,
     /// Stored latitude, longitude; text has longitude first.
     Geography,
@@ -263,8 +263,8 @@ impl Value {
 
     fn write_rings(&self, figures: std::ops::Range<usize>, out: &mut String) -> fmt::Result {
         out.write_char('(')?;
-        for (place, figure) in figures.enumerate() {
-            out.write_str(if place > 0 { ", " } else { "" })?;
+        for (number, figure) in figures.enumerate() {
+            out.write_str(if number > 0 { ", " } else { "" })?;
             self.write_points(self.points_of(figure), out)?;
         }
         out.write_char(')')
@@ -272,9 +272,9 @@ impl Value {
 
     fn write_points(&self, points: std::ops::Range<usize>, out: &mut String) -> fmt::Result {
         out.write_char('(')?;
-        for (place, at) in points.enumerate() {
+        for (number, at) in points.enumerate() {
             let (x, y) = self.points.get(at).ok_or(fmt::Error)?;
-            write!(out, "{}{x} {y}", if place > 0 { ", " } else { "" })?;
+            write!(out, "{}{x} {y}", if number > 0 { ", " } else { "" })?;
             self.write_z_and_m(at, out)?;
         }
         out.write_char(')')

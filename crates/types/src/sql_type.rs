@@ -136,7 +136,7 @@ impl SqlType {
     pub fn from_physical(ti: u32, collation_id: u32) -> Option<SqlType> {
         let [code, b1, b2, _] = ti.to_le_bytes();
         let len = u16::from_le_bytes([b1, b2]);
-        Parts {
+        TypeParameters {
             code,
             utype: 0,
             len: (len != 0).then_some(len),
@@ -162,7 +162,7 @@ impl SqlType {
             -1 => None,
             other => Some(u16::try_from(other).ok()?),
         };
-        Parts {
+        TypeParameters {
             code: xtype,
             utype,
             len,
@@ -410,7 +410,7 @@ fn is_scaled_time(code: u8) -> bool {
 }
 
 /// The parameters of a type before they are checked.
-struct Parts {
+struct TypeParameters {
     code: u8,
     utype: i32,
     /// `None` = (max).
@@ -420,9 +420,9 @@ struct Parts {
     collation_id: u32,
 }
 
-impl Parts {
+impl TypeParameters {
     fn build(self, time_scale: u8) -> Option<SqlType> {
-        let Parts { code, len, precision, scale, .. } = self;
+        let TypeParameters { code, len, precision, scale, .. } = self;
         let collation = Collation(self.collation_id);
         let is_time_scale = time_scale <= 7;
         let is_decimal = (1..=38).contains(&precision) && scale <= precision;

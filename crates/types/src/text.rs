@@ -5,7 +5,7 @@
 //!   exactly.
 //! - Decoding to `String` counts what it had to replace by U+FFFD: nothing is lost silently.
 //! - An unpaired surrogate is a legal part of nchar and nvarchar; it is kept and can be seen as
-//!   [`Piece::Unpaired`].
+//!   [`TextPiece::Unpaired`].
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ mod decoder;
 mod oem;
 
 pub use code_page::CodePage;
-pub use decoder::{CharDecoder, NCharDecoder, Piece};
+pub use decoder::{CharDecoder, NCharDecoder, TextPiece};
 
 /// char, varchar or text: bytes and the code page that gives them meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,8 +79,8 @@ impl NText<'_> {
         let mut text = String::with_capacity(self.bytes.len() / 2);
         let mut replaced = 0;
         self.for_each_piece(|piece| match piece {
-            Piece::Text(piece) => text.push_str(piece),
-            Piece::Unpaired(_) => {
+            TextPiece::Text(piece) => text.push_str(piece),
+            TextPiece::Unpaired(_) => {
                 text.push(char::REPLACEMENT_CHARACTER);
                 replaced += 1;
             }
@@ -90,11 +90,11 @@ impl NText<'_> {
 
     /// Hands out the text piece by piece; a dangling odd byte shows as an unpaired U+FFFD
     /// replacement.
-    pub fn for_each_piece(&self, mut sink: impl FnMut(Piece<'_>)) {
+    pub fn for_each_piece(&self, mut sink: impl FnMut(TextPiece<'_>)) {
         let mut decoder = NCharDecoder::new();
         decoder.push(&self.bytes, &mut sink);
         if decoder.finish(&mut sink).is_some() {
-            sink(Piece::Unpaired(0xFFFD));
+            sink(TextPiece::Unpaired(0xFFFD));
         }
     }
 

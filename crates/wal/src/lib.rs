@@ -16,7 +16,7 @@ mod vlf;
 
 pub use error::{Damage, Error};
 pub use log_manager::Log;
-pub use open::{Examined, Lost, OnDamage, OpenOptions, Opened};
+pub use open::{Examined, Lost, OnDamage, OpenOptions, OpenedLog};
 pub use spec::{LogIdentity, LogSpec, MIN_LOG_BYTES};
 pub use stats::LogStats;
 pub use vlf::Growth;

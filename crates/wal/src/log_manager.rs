@@ -227,7 +227,7 @@ impl Log {
             state.verify_online()?;
             let fits =
                 reserve.is_none_or(|reserve| state.has_room_besides_reserved(bytes, reserve));
-            let placing = if fits { state.place(bytes)? } else { Placing::NoVlf };
+            let placing = if fits { state.place_record(bytes)? } else { Placing::NoVlf };
             state = match placing {
                 Placing::Ready => return Ok(state),
                 Placing::NoVlf => self.grow(state, wanted)?,

@@ -23,6 +23,7 @@ pub use examine::Examined;
 
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
+use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::sync::Arc;
 use extentdb_format::log::block::{BlockFormat, BlockView};
 use extentdb_format::log::fault::NoBlock;
@@ -38,9 +39,6 @@ use crate::read_cache::damage_of;
 use crate::spec::read_header;
 use crate::state::{State, Tail};
 use crate::vlf::VlfTable;
-
-/// Bytes of a sector, which holds a VLF header.
-const SECTOR: usize = 512;
 
 /// How a log is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,8 +65,8 @@ pub enum OnDamage {
 
 /// An opened log.
 #[derive(Debug)]
-pub struct Opened {
-    /// The log.
+pub struct OpenedLog {
+    /// The log, ready to append.
     pub log: Log,
     /// What was lost by an emergency cut.
     pub lost: Option<Lost>,
@@ -112,7 +110,7 @@ impl Log {
         file: Arc<dyn DiskFile>,
         options: &OpenOptions,
         clock: Arc<dyn Clock>,
-    ) -> Result<Opened, Error> {
+    ) -> Result<OpenedLog, Error> {
         let facts = read_header(&*file)?;
         let map = vlfs::read(&*file, &facts)?;
         let reader = LogReader::with_map(Bytes(&*file), map.clone());
@@ -137,7 +135,7 @@ impl Log {
         let table = VlfTable::new(map.vlfs().to_vec(), from.vlf);
         let state = State::new(table, found.tail, facts.sector, found.last, from);
         let log = Log::with_state(file.clone(), clock, facts.growth, state);
-        Ok(Opened { log, lost })
+        Ok(OpenedLog { log, lost })
     }
 }
 
@@ -170,7 +168,7 @@ impl From<Broken> for Error {
 }
 
 /// What the walk along the chain found.
-struct Found {
+struct ChainEnd {
     /// Where the walk began.
     from: Lsn,
     /// Past the last block that can be relied upon.
@@ -182,7 +180,7 @@ struct Found {
 }
 
 /// A walk along the chain, and its position.
-struct Walk<'r> {
+struct ChainWalk<'r> {
     reader: &'r LogReader<Bytes<'r>>,
     from: Lsn,
     last: Lsn,
@@ -191,10 +189,10 @@ struct Walk<'r> {
 }
 
 /// Walks along the blocks from the one that holds `from` to the end of the log.
-fn walk<'r>(reader: &'r LogReader<Bytes<'r>>, options: &OpenOptions) -> Result<Found, Error> {
+fn walk<'r>(reader: &'r LogReader<Bytes<'r>>, options: &OpenOptions) -> Result<ChainEnd, Error> {
     let wanted = options.from;
     let from = if wanted.is_zero() { vlfs::oldest(reader.map())? } else { wanted };
-    let mut walk = Walk { reader, from, last: Lsn::ZERO, previous: None };
+    let mut walk = ChainWalk { reader, from, last: Lsn::ZERO, previous: None };
     for item in reader.chain_from(from).into_iter().flatten() {
         match item? {
             ChainItem::Block(block) => {
@@ -209,7 +207,7 @@ fn walk<'r>(reader: &'r LogReader<Bytes<'r>>, options: &OpenOptions) -> Result<F
     Err(Error::Corrupt { offset: 0, what: Damage::NoVlf { lsn: from } })
 }
 
-impl Walk<'_> {
+impl ChainWalk<'_> {
     /// Takes a block that is sound, and refuses one that is not.
     fn accept(&mut self, block: &LogBlock) -> Result<(), Broken> {
         let first = self.previous.is_none().then_some(self.from);
@@ -223,7 +221,7 @@ impl Walk<'_> {
     }
 
     /// The log is broken after the last block. Without any block it cannot be used.
-    fn stop(self, broken: Broken) -> Result<Found, Error> {
+    fn stop(self, broken: Broken) -> Result<ChainEnd, Error> {
         let Some((lsn, size)) = self.previous else { return Err(broken.into()) };
         let vlfs = self.reader.map().vlfs();
         let Some(vlf) = vlfs.iter().position(|vlf| vlf.header.sequence == lsn.vlf) else {
@@ -231,18 +229,18 @@ impl Walk<'_> {
         };
         let at = vlfs[vlf].block_offset(lsn) + u64::from(size) - vlfs[vlf].offset;
         let tail = Tail { vlf, at, previous_size: size };
-        Ok(Found { from: self.from, tail, last: self.last, broken: Some(broken) })
+        Ok(ChainEnd { from: self.from, tail, last: self.last, broken: Some(broken) })
     }
 
     /// The chain ends. Can the log end there?
-    fn end(self, end: &LogEnd, options: &OpenOptions) -> Result<Found, Error> {
+    fn end(self, end: &LogEnd, options: &OpenOptions) -> Result<ChainEnd, Error> {
         if self.previous.is_none() && !is_new(self.reader, options.from, end)? {
             let what = Damage::NoBlock { lsn: Lsn { slot: 1, ..self.from }, reason: end.reason };
             return Err(Error::Corrupt { offset: end.file_offset, what });
         }
         let broken = refute(self.reader, end, options.durable_at_least)?;
         let tail = tail_at(self.reader.map(), end, self.previous.map_or(0, |(_, size)| size))?;
-        Ok(Found { from: self.from, tail, last: self.last, broken })
+        Ok(ChainEnd { from: self.from, tail, last: self.last, broken })
     }
 }
 
@@ -280,7 +278,7 @@ fn refute(
 }
 
 /// What is lost when the log is cut where the walk has ended.
-fn lose(reader: &LogReader<Bytes<'_>>, found: &Found, broken: Broken) -> Result<Lost, Error> {
+fn lose(reader: &LogReader<Bytes<'_>>, found: &ChainEnd, broken: Broken) -> Result<Lost, Error> {
     let Broken { offset, what } = broken;
     let vlf = &reader.map().vlfs()[found.tail.vlf];
     let from = end_of(reader.map(), &found.tail);
@@ -296,7 +294,7 @@ fn lose(reader: &LogReader<Bytes<'_>>, found: &Found, broken: Broken) -> Result<
 /// The LSN of a block at this offset.
 fn end_of(map: &VlfMap, tail: &Tail) -> Lsn {
     let sequence = map.vlfs()[tail.vlf].header.sequence;
-    Lsn::new(sequence, (tail.at / SECTOR as u64) as u32, 1)
+    Lsn::new(sequence, (tail.at / SECTOR_BYTES as u64) as u32, 1)
 }
 
 /// Was no write ever acknowledged? The chain ends where it should begin. That is no damage when the

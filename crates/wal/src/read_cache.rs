@@ -3,24 +3,23 @@
 use std::collections::VecDeque;
 
 use extentdb_base::Lsn;
-use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::sync::Arc;
-use extentdb_format::log::block::{BlockBuf, MAX_BLOCK_BYTES, Stamp};
-use extentdb_format::log::fault::{BlockFault, NoBlock, RecordFault};
+use extentdb_format::log::block::{BlockBuf, MAX_BLOCK_BYTES};
+use extentdb_format::log::fault::{BlockFault, RecordFault};
 use extentdb_io::DiskFile;
 
 use crate::error::{Damage, Error};
 
-/// Blocks kept, and windows of the file.
-const KEPT_BLOCKS: usize = 16;
-const KEPT_WINDOWS: usize = 4;
+/// Blocks that stay in memory, and windows of the file.
+const CACHED_BLOCKS: usize = 16;
+const CACHED_WINDOWS: usize = 4;
 /// A window begins on a multiple of this, and is longer by the largest block, so that a block that
 /// begins in it ends in it.
 const WINDOW_BYTES: u64 = 256 << 10;
 
 /// A position of a block in the file.
 #[derive(Clone, Copy)]
-pub(crate) struct Spot {
+pub(crate) struct BlockPosition {
     pub(crate) offset: u64,
     /// Bytes up to the end of the VLF.
     pub(crate) room: u64,
@@ -29,7 +28,7 @@ pub(crate) struct Spot {
 /// What was read lately.
 #[derive(Debug, Default)]
 pub(crate) struct ReadCache {
-    /// Newest first.
+    /// Blocks, most recently used first.
     blocks: VecDeque<Arc<BlockBuf>>,
     windows: VecDeque<(u64, Vec<u8>)>,
 }
@@ -49,7 +48,7 @@ impl ReadCache {
 
     pub(crate) fn keep(&mut self, block: BlockBuf) -> Arc<BlockBuf> {
         let block = Arc::new(block);
-        self.blocks.truncate(KEPT_BLOCKS - 1);
+        self.blocks.truncate(CACHED_BLOCKS - 1);
         self.blocks.push_front(Arc::clone(&block));
         block
     }
@@ -59,14 +58,14 @@ impl ReadCache {
         &mut self,
         file: &dyn DiskFile,
         lsn: Lsn,
-        spot: Spot,
+        position: BlockPosition,
     ) -> Result<BlockBuf, Error> {
-        let start = spot.offset / WINDOW_BYTES * WINDOW_BYTES;
+        let start = position.offset / WINDOW_BYTES * WINDOW_BYTES;
         if let Some(index) = self.windows.iter().position(|(window, _)| *window == start)
             && let Some(window) = self.windows.remove(index)
         {
-            let bytes = window.1.get((spot.offset - start) as usize..).unwrap_or_default();
-            if let Ok(block) = parse(bytes, lsn, spot) {
+            let bytes = window.1.get((position.offset - start) as usize..).unwrap_or_default();
+            if let Ok(block) = parse(bytes, lsn, position) {
                 self.windows.push_front(window);
                 return Ok(block);
             }
@@ -74,34 +73,19 @@ impl ReadCache {
         }
         let mut bytes = vec![0; WINDOW_BYTES as usize + MAX_BLOCK_BYTES];
         let read = file.read_at(start, &mut bytes)?;
-        bytes.truncate(read.max((spot.offset - start) as usize));
-        let block = parse(&bytes[(spot.offset - start) as usize..], lsn, spot);
-        self.windows.truncate(KEPT_WINDOWS - 1);
+        bytes.truncate(read.max((position.offset - start) as usize));
+        let block = parse(&bytes[(position.offset - start) as usize..], lsn, position);
+        self.windows.truncate(CACHED_WINDOWS - 1);
         self.windows.push_front((start, bytes));
-        block.map_err(|what| Error::Corrupt { offset: spot.offset, what })
+        block.map_err(|what| Error::Corrupt { offset: position.offset, what })
     }
 }
 
 /// The block at the start of `bytes`, when it is the one that holds `lsn`.
-fn parse(bytes: &[u8], lsn: Lsn, spot: Spot) -> Result<BlockBuf, Damage> {
+fn parse(bytes: &[u8], lsn: Lsn, position: BlockPosition) -> Result<BlockBuf, Damage> {
     let first = Lsn { slot: 1, ..lsn };
-    let none = |reason| Damage::NoBlock { lsn: first, reason };
-    let Some(sector) = bytes.first_chunk::<SECTOR_BYTES>() else {
-        return Err(none(NoBlock::VlfFull));
-    };
-    if Stamp(sector[0]).is_unwritten() {
-        return Err(none(NoBlock::NeverWritten));
-    }
-    let size = u16::from_le_bytes([sector[6], sector[7]]);
-    let whole = bytes.get(..usize::from(size)).filter(|_| size > 0 && u64::from(size) <= spot.room);
-    let Some(whole) = whole.filter(|whole| whole.len().is_multiple_of(SECTOR_BYTES)) else {
-        return Err(none(NoBlock::Size { size }));
-    };
-    let block = BlockBuf::from_disk(whole.to_vec());
-    let found = block.view().header().first_lsn;
-    if found != first {
-        return Err(none(NoBlock::Lsn { found }));
-    }
+    let block = BlockBuf::at_start(bytes, first, position.room);
+    let block = block.map_err(|reason| Damage::NoBlock { lsn: first, reason })?;
     match damage_of(&block) {
         Some(fault) => Err(Damage::Block { lsn: first, fault }),
         None => Ok(block),
@@ -134,7 +118,7 @@ mod tests {
         let file = disk.open(path).unwrap();
         let lsn = Lsn { vlf: 1, block: 16, slot: 1 };
         let fetch = |cache: &mut ReadCache, file: &dyn DiskFile, offset| {
-            cache.fetch(file, lsn, Spot { offset, room: 1 << 20 }).map(drop)
+            cache.fetch(file, lsn, BlockPosition { offset, room: 1 << 20 }).map(drop)
         };
         assert!(matches!(fetch(&mut cache, &*file, 512), Err(Error::Corrupt { offset: 512, .. })));
         disk.put(path, vec![0; 65536]);

@@ -23,17 +23,17 @@ use extentdb_format::log::{Op, RecordRef, Vlf};
 
 use crate::error::Error;
 use crate::log_manager::Log;
-use crate::read_cache::Spot;
+use crate::read_cache::BlockPosition;
 use crate::state::{Closed, FORMAT, State};
 
 /// Where a block is.
-enum Place {
+enum BlockSource {
     /// Still open; this is what it would be on disk now.
     Open(Vec<u8>),
     /// Closed and not durable yet, in its disk form.
     Queue(Arc<Vec<u8>>),
     /// In the file.
-    File(Spot),
+    File(BlockPosition),
     Nowhere,
 }
 
@@ -78,13 +78,13 @@ impl Log {
                     return Ok(());
                 }
             }
-            at = self.behind(at, view.header().size);
+            at = self.next_block(at, view.header().size);
         }
         Ok(())
     }
 
     /// LSN of the block after one of `size` bytes.
-    fn behind(&self, block: Lsn, size: u16) -> Lsn {
+    fn next_block(&self, block: Lsn, size: u16) -> Lsn {
         let state = lock(&self.state);
         let next = u64::from(block.block) * SECTOR_BYTES as u64 + u64::from(size);
         match state.vlfs.with_sequence(block.vlf) {
@@ -111,49 +111,53 @@ impl Log {
 
     /// The block that holds a record; `None` when there is none.
     fn block(&self, lsn: Lsn) -> Result<Option<Arc<BlockBuf>>, Error> {
-        let place = {
+        let source = {
             let state = lock(&self.state);
             find(&state, lsn)?
         };
-        if let Place::Open(bytes) = place {
+        if let BlockSource::Open(bytes) = source {
             return Ok(Some(Arc::new(BlockBuf::from_disk(bytes))));
         }
         let mut cache = lock(&self.cache);
         if let Some(block) = cache.block(lsn) {
             return Ok(Some(block));
         }
-        let block = match place {
-            Place::Queue(bytes) => BlockBuf::from_disk(bytes.to_vec()),
-            Place::File(spot) => cache.fetch(&*self.file, lsn, spot)?,
-            Place::Open(_) | Place::Nowhere => return Ok(None),
+        let block = match source {
+            BlockSource::Queue(bytes) => BlockBuf::from_disk(bytes.to_vec()),
+            BlockSource::File(position) => cache.fetch(&*self.file, lsn, position)?,
+            BlockSource::Open(_) | BlockSource::Nowhere => return Ok(None),
         };
         Ok(Some(cache.keep(block)))
     }
 }
 
 /// Where the block of a record is.
-fn find(state: &State, lsn: Lsn) -> Result<Place, Error> {
+fn find(state: &State, lsn: Lsn) -> Result<BlockSource, Error> {
     let is_it = |first: &Lsn| (first.vlf, first.block) == (lsn.vlf, lsn.block);
     if lsn > state.last {
-        return Ok(Place::Nowhere);
+        return Ok(BlockSource::Nowhere);
     }
     if let Some((first, _)) = &state.open
         && is_it(first)
     {
-        return Ok(state.open_block().transpose()?.map_or(Place::Nowhere, Place::Open));
+        return Ok(state.open_block().transpose()?.map_or(BlockSource::Nowhere, BlockSource::Open));
     }
     let queued = state.queue.iter().find_map(|item| match item {
         Closed::Block { first, bytes, .. } if is_it(first) => Some(Arc::clone(bytes)),
         _ => None,
     });
     if let Some(bytes) = queued {
-        return Ok(Place::Queue(bytes));
+        return Ok(BlockSource::Queue(bytes));
     }
     let spot_in = |vlf: &Vlf| {
         let at = u64::from(lsn.block) * SECTOR_BYTES as u64;
         let room =
             vlf.header.size.checked_sub(at).filter(|room| *room > 0 && at >= VLF_HEADER_AREA)?;
-        Some(Spot { offset: vlf.offset + at, room })
+        Some(BlockPosition { offset: vlf.offset + at, room })
     };
-    Ok(state.vlfs.with_sequence(lsn.vlf).and_then(spot_in).map_or(Place::Nowhere, Place::File))
+    Ok(state
+        .vlfs
+        .with_sequence(lsn.vlf)
+        .and_then(spot_in)
+        .map_or(BlockSource::Nowhere, BlockSource::File))
 }

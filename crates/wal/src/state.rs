@@ -187,7 +187,7 @@ impl State {
     }
 
     /// Prepares the open block for a record of `bytes`, as far as memory and VLFs allow.
-    pub(crate) fn place(&mut self, bytes: usize) -> Result<Placing, Error> {
+    pub(crate) fn place_record(&mut self, bytes: usize) -> Result<Placing, Error> {
         loop {
             if let Some((_, block)) = &self.open {
                 if block.left() >= bytes {
@@ -217,7 +217,7 @@ impl State {
         Ok(block)
     }
 
-    /// Adds a record to the open block, which [`place`](Self::place) has prepared.
+    /// Adds a record to the open block, which [`place_record`](Self::place) has prepared.
     pub(crate) fn push(
         &mut self,
         header: &RecordHeader,

@@ -13,7 +13,7 @@ use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{FileId, XactId};
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
-use extentdb_format::log::{Context, Op, Payload, RecordHeader};
+use extentdb_format::log::{Context, FileOp, Payload, RecordHeader};
 use extentdb_io::{Disk, DiskFile, Durability, Error as IoError, Fill, MemDisk};
 use extentdb_types::Guid;
 use extentdb_wal::{Error, Growth, Log, LogSpec};
@@ -61,7 +61,7 @@ impl DiskFile for Slow {
         if durability == Durability::Through {
             let left = self.writes_left.load(Ordering::SeqCst);
             if left == 0 {
-                let op = extentdb_io::Op::Write;
+                let op = extentdb_io::FileOp::Write;
                 let path = self.path().to_path_buf();
                 return Err(IoError::File {
                     op,
@@ -105,7 +105,7 @@ fn log(writes: u64) -> Arc<Log> {
 fn commit(log: &Log, serial: u32, bytes: usize) -> Result<(), Error> {
     let row = vec![serial as u8; bytes];
     let header = RecordHeader {
-        op: Op::INSERT_ROWS,
+        op: FileOp::INSERT_ROWS,
         context: Context::HEAP,
         xact: XactId { high: 0, low: serial },
         ..RecordHeader::default()
@@ -153,7 +153,7 @@ fn explore(test: impl Fn() + Clone + Send + Sync + 'static, schedules: usize) {
 }
 
 #[test]
-fn everybody_who_flushes_comes_back() {
+fn every_flush_returns() {
     explore(|| commit_side_by_side(u64::MAX), 1_500);
 }
 

@@ -39,14 +39,14 @@ pub(super) fn alike(ranks: &BTreeMap<u16, [u32; 2]>) -> BTreeSet<u16> {
         let to =
             from + nodes[from..].iter().take_while(|node| node.0[0] == nodes[from].0[0]).count();
         for at in from..to {
-            let place = seconds.partition_point(|second| *second < nodes[at].0[1]);
-            let best = chains.best_below(place);
+            let rank = seconds.partition_point(|second| *second < nodes[at].0[1]);
+            let best = chains.best_below(rank);
             before[at] = best.map(|(_, node)| node);
             totals[at] = best.map_or(0, |(total, _)| total) + nodes[at].1.0;
         }
         for at in from..to {
-            let place = seconds.partition_point(|second| *second < nodes[at].0[1]);
-            chains.raise(place, (totals[at], at));
+            let rank = seconds.partition_point(|second| *second < nodes[at].0[1]);
+            chains.raise(rank, (totals[at], at));
         }
         from = to;
     }
@@ -65,8 +65,8 @@ struct Chains {
 }
 
 impl Chains {
-    fn best_below(&self, place: usize) -> Option<(u64, usize)> {
-        let mut at = place;
+    fn best_below(&self, rank: usize) -> Option<(u64, usize)> {
+        let mut at = rank;
         let mut best = None;
         while at > 0 {
             best = best.max(self.best[at]);
@@ -75,8 +75,8 @@ impl Chains {
         best
     }
 
-    fn raise(&mut self, place: usize, chain: (u64, usize)) {
-        let mut at = place + 1;
+    fn raise(&mut self, rank: usize, chain: (u64, usize)) {
+        let mut at = rank + 1;
         while at < self.best.len() {
             self.best[at] = self.best[at].max(Some(chain));
             at += at & at.wrapping_neg();

@@ -33,7 +33,7 @@ enum Doubt {
     /// Primary weights are certain.
     Ties = 1,
     /// It has a primary weight.
-    Place = 2,
+    Position = 2,
     All = 3,
 }
 
@@ -258,10 +258,10 @@ fn differences(table: &Table, other: &Table) -> BTreeMap<u16, Doubt> {
     let alike = alike(&common_ranks(table, other));
     let codes: BTreeSet<u16> = table.lines.keys().chain(other.lines.keys()).copied().collect();
     let of = |code: u16| match (table.lines.get(&code), other.lines.get(&code)) {
-        (Some(a), Some(b)) if has_place(a.class) && has_place(b.class) => {
+        (Some(a), Some(b)) if has_position(a.class) && has_position(b.class) => {
             let is_tied = a.dw == b.dw && a.cw == b.cw;
             match (alike.contains(&code), is_tied) {
-                (false, _) => Doubt::Place,
+                (false, _) => Doubt::Position,
                 (true, false) => Doubt::Ties,
                 (true, true) => Doubt::None,
             }
@@ -289,7 +289,7 @@ fn differences(table: &Table, other: &Table) -> BTreeMap<u16, Doubt> {
     found
 }
 
-fn has_place(class: Class) -> bool {
+fn has_position(class: Class) -> bool {
     has_rank(class) || class == Class::Ideograph
 }
 
@@ -313,7 +313,7 @@ fn entries_2000(source: &Source, ranks: &Ranks, expansions: &mut Expansions) -> 
         };
         let doubt = match class {
             REPEAT => Doubt::All,
-            _ if is_han(code) => Doubt::Place,
+            _ if is_han(code) => Doubt::Position,
             // Measured, but not confirmed: the next table does that or does not.
             _ if line.is_doubted => differing.get(&code).copied().unwrap_or_default(),
             _ => Doubt::None,
@@ -341,7 +341,7 @@ fn entries_2008(source: &Source, expansions: &mut Expansions) -> Result<Entries>
             "w10" if line.class == Class::Kana && !is_repeat(line) => Doubt::None,
             // Taken from the newest table: certain where the oldest one says the same.
             "w10" => differing.get(&code).copied().unwrap_or_default(),
-            "08 jamo" => Doubt::Place,
+            "08 jamo" => Doubt::Position,
             _ if line.class == Class::Kana && is_repeat(line) => Doubt::All,
             _ => Doubt::None,
         })?;

@@ -1,5 +1,5 @@
-//! Dependency cycles between the modules of a crate: sets of files that import one another, found
-//! as strongly connected components (Tarjan).
+//! Dependency cycles between the modules of a crate: sets of files that import one another, which
+//! are the strongly connected components of the import graph.
 //!
 //! A module is a file. It depends on the modules that define what its `use` lines and its paths
 //! from `crate::`, `super::` and `self::` name; a name that is imported from a module that itself
@@ -14,9 +14,7 @@ const CYCLE_MAX: usize = 5;
 /// Imports followed from module to module before a name counts as defined where it is.
 const IMPORTS_MAX: usize = 8;
 
-/// Cycles of more than [`CYCLE_MAX`] modules.
-pub(super) fn warnings(house: &House) -> Vec<Complaint> {
-    let mut complaints = Vec::new();
+pub(super) fn verify(house: &House, complaints: &mut Vec<Complaint>) {
     for package in house.packages() {
         let sources = format!("{package}/src/");
         let graph = Graph::of(house.rust().filter(|file| file.path.starts_with(&sources)));
@@ -30,7 +28,6 @@ pub(super) fn warnings(house: &House) -> Vec<Complaint> {
             complaints.push(Complaint { path: files[0].to_owned(), line: 0, text });
         }
     }
-    complaints
 }
 
 /// Names from the crate's root: `["page", "header"]`.
@@ -84,50 +81,28 @@ impl<'h> Graph<'h> {
         at
     }
 
-    /// Strongly connected components of more than one module, by Tarjan's algorithm.
+    /// Sets of more than one module that all depend on one another, each in order.
     fn cycles(&self) -> Vec<Vec<usize>> {
-        let targets = (0..self.modules.len()).map(|at| self.targets(at)).collect();
-        let mut tarjan = Tarjan { targets, ..Tarjan::default() };
-        for at in 0..self.modules.len() {
-            tarjan.visit(at);
-        }
-        tarjan.found.into_iter().filter(|cycle| cycle.len() > 1).collect()
+        let targets: Vec<BTreeSet<usize>> =
+            (0..self.modules.len()).map(|at| self.targets(at)).collect();
+        let reached: Vec<BTreeSet<usize>> =
+            (0..targets.len()).map(|at| reached_from(at, &targets)).collect();
+        let cycle_of = |at: usize| -> Vec<usize> {
+            reached[at].iter().copied().filter(|other| reached[*other].contains(&at)).collect()
+        };
+        let cycles: BTreeSet<Vec<usize>> = (0..targets.len()).map(cycle_of).collect();
+        cycles.into_iter().filter(|cycle| cycle.len() > 1).collect()
     }
 }
 
-#[derive(Default)]
-struct Tarjan {
-    targets: Vec<BTreeSet<usize>>,
-    order: BTreeMap<usize, usize>,
-    low: BTreeMap<usize, usize>,
-    stack: Vec<usize>,
-    found: Vec<Vec<usize>>,
-}
-
-impl Tarjan {
-    fn visit(&mut self, at: usize) {
-        if self.order.contains_key(&at) {
-            return;
-        }
-        let number = self.order.len();
-        self.order.insert(at, number);
-        self.low.insert(at, number);
-        self.stack.push(at);
-        for target in self.targets[at].clone() {
-            let is_new = !self.order.contains_key(&target);
-            self.visit(target);
-            let reached = if is_new { self.low[&target] } else { self.order[&target] };
-            if self.stack.contains(&target) {
-                self.low.insert(at, self.low[&at].min(reached));
-            }
-        }
-        if self.low[&at] == number {
-            let from = self.stack.iter().position(|it| *it == at).unwrap_or_default();
-            let mut cycle = self.stack.split_off(from);
-            cycle.sort_unstable();
-            self.found.push(cycle);
-        }
+/// The modules that a module depends on, over others too.
+fn reached_from(at: usize, targets: &[BTreeSet<usize>]) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![at];
+    while let Some(next) = open.pop() {
+        open.extend(targets[next].iter().copied().filter(|target| reached.insert(*target)));
     }
+    reached
 }
 
 impl<'h> Module<'h> {
@@ -311,18 +286,35 @@ mod tests {
 
     #[test]
     fn a_parent_and_its_child_may_need_one_another() {
-        let parts = ["b", "c", "d", "e", "f"].map(|name| {
-            (format!("crates/x/src/a/{name}.rs"), "use super::A;\nuse super::next;".to_owned())
-        });
-        let head = ("crates/x/src/a.rs".to_owned(), "use b::B;\nuse c::C;".to_owned());
-        let files: Vec<(&str, &str)> = parts
-            .iter()
-            .chain([&head])
-            .map(|(path, text)| (path.as_str(), text.as_str()))
-            .collect();
-        let with_manifest: Vec<(&str, &str)> =
-            files.iter().copied().chain([("crates/x/Cargo.toml", "")]).collect();
-        assert_eq!(warnings(&House::of(&with_manifest)), []);
-        assert_eq!(cycles(&files), [["a::b", "a::c", "a"]]);
+        let found = cycles(&[
+            ("crates/x/src/a.rs", "use b::B;\nuse c::C;"),
+            ("crates/x/src/a/b.rs", "use super::A;"),
+            ("crates/x/src/a/c.rs", "use super::A;"),
+            ("crates/x/src/a/d.rs", "use super::A;"),
+        ]);
+        assert_eq!(found, [["a", "a::b", "a::c"]]);
+    }
+
+    /// The complaints about a crate whose modules import one another in a ring.
+    fn complaints_about_ring(modules: usize) -> Vec<Complaint> {
+        let file = |at: usize| {
+            let next = (at + 1) % modules;
+            (format!("crates/x/src/m{at}.rs"), format!("use crate::m{next}::M{next};"))
+        };
+        let files: Vec<(String, String)> = (0..modules).map(file).collect();
+        let files = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+        let files: Vec<(&str, &str)> = files.chain([("crates/x/Cargo.toml", "")]).collect();
+        let mut complaints = Vec::new();
+        verify(&House::of(&files), &mut complaints);
+        complaints
+    }
+
+    #[test]
+    fn a_cycle_of_six_modules_is_a_complaint_and_one_of_five_is_not() {
+        assert_eq!(complaints_about_ring(CYCLE_MAX), []);
+        let complaints = complaints_about_ring(CYCLE_MAX + 1);
+        assert_eq!(complaints.len(), 1);
+        assert_eq!(complaints[0].path, "crates/x/src/m0.rs");
+        assert!(complaints[0].text.starts_with("a dependency cycle of 6 modules; at most 5: "));
     }
 }

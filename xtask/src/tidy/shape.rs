@@ -1,5 +1,4 @@
-//! Shape of a file: it says what it is before anything else, its lines fit, and it does not tell
-//! two stories.
+//! Shape of a file: a module doc first, lines that fit, one subject.
 
 use crate::house::{Complaint, House, SourceFile};
 
@@ -48,12 +47,12 @@ fn is_one_piece(line: &str) -> bool {
     line.contains('"') || line.ends_with('\\')
 }
 
-/// Files that have grown too long. A long plain table is fine, so this is only said.
+/// Files that have grown too long. A long plain table is fine, so this is a warning.
 pub(super) fn warnings(house: &House) -> Vec<Complaint> {
     let long = |file: &SourceFile| {
         let lines = file.text.lines().count();
         (lines > LONGEST)
-            .then(|| file.complain(0, format!("{lines} lines; two stories? part them")))
+            .then(|| file.complain(0, format!("{lines} lines; two subjects? split it")))
     };
     house.rust().filter_map(long).collect()
 }

@@ -14,17 +14,17 @@ use clap::{Parser, Subcommand};
 use extentdb_base::env::SystemClock;
 use extentdb_base::sync::atomic::AtomicBool;
 use extentdb_check::{Control, IoChoice, Options, Report, Verdict};
-use extentdb_reader::{OpenOptions, Opened, PageSource};
+use extentdb_reader::{OpenOptions, OpenedFiles, PageSource};
 
 /// Both sides measured in one run.
 #[derive(Parser)]
 struct Args {
     #[command(subcommand)]
-    run: Run,
+    run: Comparison,
 }
 
 #[derive(Subcommand)]
-enum Run {
+enum Comparison {
     /// Physical check of a cached file compared with plain reads and pg_checksums.
     Physical {
         /// A data file, for example of `extentdb make big.mdf --shape sales --size 4GB`.
@@ -54,17 +54,17 @@ enum Run {
 
 fn main() -> Result<()> {
     match Args::parse().run {
-        Run::Physical { file, pg_dir } => physical(&file, pg_dir.as_deref()),
-        Run::Peers(args) => full::run(&args),
-        Run::Engine(args) => engine::run(&args),
-        Run::Device { file } => device(&file),
-        Run::Backup { file } => backup(&file),
+        Comparison::Physical { file, pg_dir } => physical(&file, pg_dir.as_deref()),
+        Comparison::Peers(args) => full::run(&args),
+        Comparison::Engine(args) => engine::run(&args),
+        Comparison::Device { file } => device(&file),
+        Comparison::Backup { file } => backup(&file),
     }
 }
 
 /// A clean check of the file; anything else would not be worth timing.
 fn check(file: &Path, jobs: usize, io: IoChoice) -> Result<(Duration, Report)> {
-    let opened = Opened::open(&[file.to_path_buf()], &OpenOptions::default())?;
+    let opened = OpenedFiles::open(&[file.to_path_buf()], &OpenOptions::default())?;
     let options = Options {
         jobs: NonZeroUsize::new(jobs),
         io,
@@ -161,7 +161,7 @@ fn device(file: &Path) -> Result<()> {
 }
 
 fn backup(file: &Path) -> Result<()> {
-    let opened = Opened::open(&[file.to_path_buf()], &OpenOptions::default())?;
+    let opened = OpenedFiles::open(&[file.to_path_buf()], &OpenOptions::default())?;
     let source = opened.source();
     let (time, bytes) = best_of(5, || read_extents(source));
     line("compressed backup, all extents, 1 thread", bytes?, time, None);

@@ -43,7 +43,7 @@ fn a_released_latch_is_as_new() {
 }
 
 #[test]
-fn who_comes_first_is_granted_first_and_readers_do_not_overtake_a_writer() {
+fn latches_are_granted_in_order_and_readers_do_not_overtake_a_writer() {
     let latch = Latch::new();
     let accounts = accounts();
     let order = Mutex::new(Vec::new());
@@ -66,11 +66,11 @@ fn who_comes_first_is_granted_first_and_readers_do_not_overtake_a_writer() {
         latch.release(LatchMode::Sh, &accounts);
     });
     let order = lock(&order).clone();
-    let place = |number: usize| order.iter().position(|at| *at == number).unwrap();
+    let rank = |number: usize| order.iter().position(|at| *at == number).unwrap();
     // The two readers and the updater are granted together, so their order among each other is
     // open.
     assert!(
-        place(0) == 0 && (1..4).all(|number| place(number) < place(4)) && place(5) == 5,
+        rank(0) == 0 && (1..4).all(|number| rank(number) < rank(4)) && rank(5) == 5,
         "{order:?}"
     );
     assert_eq!(accounts.waits.totals(WaitType::PageLatchEx).waiting_tasks_count, 2);

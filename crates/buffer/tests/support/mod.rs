@@ -11,7 +11,7 @@ use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_buffer::{Pool, PoolOptions, WriteAhead, WriteAheadError};
 use extentdb_format::page::{PageBytes, PageHeader, checksum};
-use extentdb_io::{Disk, DiskFile, Durability, Error, Fill, MemDisk, Op};
+use extentdb_io::{Disk, DiskFile, Durability, Error, FileOp, Fill, MemDisk};
 use extentdb_telemetry::Recorder;
 
 pub const FILE: FileId = FileId(1);
@@ -141,7 +141,7 @@ fn due(counter: &AtomicU64) -> bool {
 }
 
 impl WatchedFile {
-    fn refuse(&self, op: Op, offset: u64, bytes: usize) -> Error {
+    fn refuse(&self, op: FileOp, offset: u64, bytes: usize) -> Error {
         let source = std::io::Error::other("as the test wished");
         Error::Transfer { op, path: self.path().to_path_buf(), offset, bytes, source }
     }
@@ -167,7 +167,7 @@ impl DiskFile for WatchedFile {
         self.reads.lock().unwrap().push(((offset / 8192) as u32, buf.len() / 8192));
         Self::call(&self.on_read);
         if due(&self.fail_reads) {
-            return Err(self.refuse(Op::Read, offset, buf.len()));
+            return Err(self.refuse(FileOp::Read, offset, buf.len()));
         }
         let read = self.inner.read_at(offset, buf)?;
         if due(&self.garble_reads) {
@@ -200,7 +200,7 @@ impl DiskFile for WatchedFile {
         self.writes.lock().unwrap().push((first, pages.len()));
         Self::call(&self.on_write);
         if due(&self.fail_writes) {
-            return Err(self.refuse(Op::Write, offset, bytes.len()));
+            return Err(self.refuse(FileOp::Write, offset, bytes.len()));
         }
         self.inner.write_at(offset, parts, durability)
     }
@@ -208,7 +208,7 @@ impl DiskFile for WatchedFile {
     fn sync(&self) -> Result<(), Error> {
         self.syncs.fetch_add(1, Ordering::SeqCst);
         if due(&self.fail_syncs) {
-            return Err(self.refuse(Op::Sync, 0, 0));
+            return Err(self.refuse(FileOp::Sync, 0, 0));
         }
         self.inner.sync()
     }

@@ -27,7 +27,7 @@ pub struct AllocatedPages<'g> {
     is_cut: bool,
     absent_files: AbsentFiles,
     /// Pages listed by the current IAM page that are still to come.
-    listed: Listed,
+    listed: IamPages,
     pfs: PageBuf,
     pfs_id: PageId,
 }
@@ -44,16 +44,16 @@ enum AbsentFiles {
 
 /// What one IAM page lists: eight single pages, then extents.
 #[derive(Default)]
-struct Listed {
+struct IamPages {
     singles: vec::IntoIter<PageId>,
     extents: vec::IntoIter<(PageId, u32)>,
     /// Next page of the current extent run and how many pages are left of it.
     run: Option<(PageId, u32)>,
 }
 
-impl Listed {
+impl IamPages {
     /// Extents end with their file; the pages of a file of unknown size are all listed.
-    fn of(iam: IamView<'_>, pages_in_file: Option<u32>) -> Listed {
+    fn of(iam: IamView<'_>, pages_in_file: Option<u32>) -> IamPages {
         let mut runs: Vec<(PageId, u32)> = Vec::new();
         for extent in iam.extents() {
             let first = extent.first_page();
@@ -65,7 +65,7 @@ impl Listed {
             }
         }
         let singles: Vec<PageId> = iam.single_pages().collect();
-        Listed {
+        IamPages {
             singles: singles.into_iter(),
             extents: runs.into_iter(),
             run: None,
@@ -73,7 +73,7 @@ impl Listed {
     }
 }
 
-impl Iterator for Listed {
+impl Iterator for IamPages {
     type Item = PageId;
 
     fn next(&mut self) -> Option<PageId> {
@@ -102,7 +102,7 @@ impl<'g> AllocatedPages<'g> {
             seen: HashSet::new(),
             is_cut: false,
             absent_files: AbsentFiles::PassedOver,
-            listed: Listed::default(),
+            listed: IamPages::default(),
             pfs: PageBuf::zeroed(),
             pfs_id: PageId::NONE,
         }
@@ -143,7 +143,7 @@ impl<'g> AllocatedPages<'g> {
         }
         let file = iam.interval().file;
         let pages_in_file = (!self.lists_absent(file)).then(|| self.pages.page_count(file));
-        self.listed = Listed::of(iam, pages_in_file);
+        self.listed = IamPages::of(iam, pages_in_file);
         (self.from, self.next_iam) = (id, iam.header().next());
         Ok(())
     }

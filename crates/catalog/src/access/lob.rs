@@ -20,7 +20,7 @@ const LEVELS_MAX: usize = 16;
 const INLINE_BLOB_BITS: u64 = 0x0000_ffff_ffff_0000;
 
 /// A level that is being read.
-struct Level {
+struct LobLevel {
     /// Bytes of the value before this record's part.
     base: u64,
     /// Links still to follow, in reverse order.
@@ -35,7 +35,7 @@ pub struct LobReader<'g> {
     blob_mask: u64,
     /// Where the value starts, for messages.
     owner: Rid,
-    levels: Vec<Level>,
+    levels: Vec<LobLevel>,
     /// A root whose ends are not known before it is read (text pointers).
     root: Option<Rid>,
     /// Bytes handed out.
@@ -214,7 +214,7 @@ impl<'g> LobReader<'g> {
             return Err(self.fault(rid, "its parts are not in order".to_owned()));
         }
         links.reverse();
-        self.levels.push(Level { base: self.done, links });
+        self.levels.push(LobLevel { base: self.done, links });
         Ok(())
     }
 }

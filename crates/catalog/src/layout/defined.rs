@@ -32,15 +32,15 @@ fn fill(mask: &mut [u8], start: usize, end: usize, value: u8) {
 }
 
 fn mark_fixed(mask: &mut [u8], record: &Record<'_>, column: &PhysicalColumn, level: Level) {
-    let place = match level {
+    let column_offset = match level {
         Level::Leaf => column.leaf,
         Level::Interior => column.interior,
     };
-    let Ok(offset) = usize::try_from(place.offset) else { return };
+    let Ok(offset) = usize::try_from(column_offset.offset) else { return };
     match cell(record, column, level) {
         Ok(Cell::Bit(_)) => {
             if let Some(byte) = mask.get_mut(offset) {
-                *byte |= 1 << (place.bit & 7);
+                *byte |= 1 << (column_offset.bit & 7);
             }
         }
         Ok(Cell::Bytes(bytes)) => fill(mask, offset, offset + bytes.len(), 0xff),

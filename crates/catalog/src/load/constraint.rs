@@ -36,7 +36,7 @@ const CLASS_REFERENCING_COLUMN: i64 = 28;
 const CLASS_REFERENCED_COLUMN: i64 = 29;
 
 #[derive(Default)]
-struct Parts {
+struct ForeignKeyColumns {
     referenced: Option<(ObjectId, IndexId)>,
     from: BTreeMap<i32, i32>,
     to: BTreeMap<i32, i32>,
@@ -46,7 +46,7 @@ struct Parts {
 
 impl Loader<'_> {
     pub(super) fn foreign_keys(&mut self, objects: &BTreeMap<ObjectId, Object>) -> Vec<ForeignKey> {
-        let mut parts: BTreeMap<ObjectId, Parts> = BTreeMap::new();
+        let mut parts: BTreeMap<ObjectId, ForeignKeyColumns> = BTreeMap::new();
         self.tables.each(object::SYSSINGLEOBJREFS, &mut self.faults, |row| {
             let (Some(class), Some(key), Some(ordinal)) = (row.int(1), row.int32(2), row.int32(3))
             else {
@@ -72,7 +72,7 @@ impl Loader<'_> {
 
 impl Loader<'_> {
     /// Extended properties say what this program knows about actions.
-    fn actions(&mut self, parts: &mut BTreeMap<ObjectId, Parts>) {
+    fn actions(&mut self, parts: &mut BTreeMap<ObjectId, ForeignKeyColumns>) {
         const CLASS_OBJECT: i64 = 1;
         self.tables.each(object::SYSXPROPS, &mut self.faults, |row| {
             let is_of_object = row.int(1) == Some(CLASS_OBJECT) && row.int(3) == Some(0);
@@ -90,7 +90,7 @@ impl Loader<'_> {
     }
 }
 
-fn foreign_key(object: &Object, parts: &Parts) -> Option<ForeignKey> {
+fn foreign_key(object: &Object, parts: &ForeignKeyColumns) -> Option<ForeignKey> {
     if object.kind.code() != "F" {
         return None;
     }

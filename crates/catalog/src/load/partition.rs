@@ -133,13 +133,13 @@ impl Loader<'_> {
             else {
                 return;
             };
-            let place = (sub, row.int32(4).unwrap_or(0));
+            let position = (sub, row.int32(4).unwrap_or(0));
             if !functions.contains_key(&id) {
                 return;
             }
             let values = out.entry(id).or_default().entry(class).or_default();
             if let Some(value) = boundary(row).filter(|_| values.len() < PARTITIONS_MAX) {
-                values.push((place, value));
+                values.push((position, value));
             }
         });
         out
@@ -200,7 +200,7 @@ fn resolve(
 
 /// The values in their order, when they are comparable and each is more than the one before.
 fn ascending(ty: &SqlType, mut values: Vec<Found>) -> Option<Vec<Datum<'static>>> {
-    values.sort_by_key(|(place, _)| *place);
+    values.sort_by_key(|(position, _)| *position);
     let values: Vec<Datum<'static>> = values.into_iter().map(|(_, value)| value).collect();
     let is_first = values.first().is_some_and(|first| compare(ty, first, first).is_some());
     let ascends = values.windows(2).all(|pair| {

@@ -124,17 +124,17 @@ mod tests {
     fn columns_are_added_after_all_others() {
         let layout =
             layout(&[SqlType::Int, TEXT, SqlType::Bit, SqlType::BigInt, SqlType::Bit, TEXT]);
-        let places: Vec<ColumnOffset> = layout.columns.iter().map(|column| column.leaf).collect();
-        let place = |offset, null_bit, bit| ColumnOffset { offset, null_bit, bit };
+        let offsets: Vec<ColumnOffset> = layout.columns.iter().map(|column| column.leaf).collect();
+        let column_offset = |offset, null_bit, bit| ColumnOffset { offset, null_bit, bit };
         let expected = [
-            place(4, 1, 0),
-            place(-1, 2, 0),
-            place(8, 3, 0),
-            place(9, 4, 0),
-            place(8, 5, 1),
-            place(-2, 6, 0),
+            column_offset(4, 1, 0),
+            column_offset(-1, 2, 0),
+            column_offset(8, 3, 0),
+            column_offset(9, 4, 0),
+            column_offset(8, 5, 1),
+            column_offset(-2, 6, 0),
         ];
-        assert_eq!(places, expected);
+        assert_eq!(offsets, expected);
         let lengths = layout.leaf_lengths(false).unwrap();
         // 17 fixed, 2 + 1 of the null bitmap, 2 + 4 for two ends, twice ten bytes.
         assert_eq!(

@@ -91,7 +91,7 @@ pub struct ColumnHistory {
     /// It was added with a value for the rows there were, which `sysseobjvalues` keeps.
     pub has_stored_default: bool,
     /// It was added where this dropped column lies, in the fixed part of the rows.
-    pub takes_place_of: Option<i32>,
+    pub replaces: Option<i32>,
 }
 
 /// A column of an index key.

@@ -16,6 +16,7 @@ use super::definition::{
 use super::values::RowValues;
 use crate::layout::{ColumnOffset, Compression, PhysicalColumn};
 use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction};
+use crate::system::object;
 
 /// Rows of the base tables by name.
 pub type SystemRows = BTreeMap<String, Vec<RowValues>>;
@@ -119,14 +120,30 @@ pub fn add_column(
 /// `sysschobjs.status` of views, procedures, functions and triggers, as real databases have it.
 const MODULE_STATUS: i32 = 0xc_0000;
 
-/// Rows that keep a view, procedure, function or trigger; a trigger has a parent.
-pub fn add_module(
-    (id, kind): (ObjectId, ObjectType),
-    (name, text): (&str, &str),
-    (schema_id, parent): (i32, ObjectId),
-    (columns, created): (&[ColumnDefinition], StoredTime),
-    rows: &mut SystemRows,
-) {
+/// A view, procedure, function or trigger.
+#[derive(Clone, Copy, Debug)]
+pub struct ModuleDefinition<'m> {
+    /// Object id.
+    pub id: ObjectId,
+    /// Type of the object.
+    pub kind: ObjectType,
+    /// Schema that the module belongs to.
+    pub schema_id: i32,
+    /// Table of a trigger; 0 for other modules.
+    pub parent: ObjectId,
+    /// Name without schema.
+    pub name: &'m str,
+    /// The whole CREATE statement.
+    pub text: &'m str,
+    /// Columns of a view or table function.
+    pub columns: &'m [ColumnDefinition],
+    /// Time of its creation.
+    pub created: StoredTime,
+}
+
+/// Rows that keep a view, procedure, function or trigger.
+pub fn add_module(module: &ModuleDefinition<'_>, rows: &mut SystemRows) {
+    let ModuleDefinition { id, kind, schema_id, parent, name, text, columns, created } = *module;
     let object = object_row(id, name, schema_id, MODULE_STATUS, &kind.0, parent, 0, created);
     rows_of(rows, "sysschobjs").push(object);
     rows_of(rows, "sysobjvalues").push(text_row(TEXT, id, 0, text));
@@ -377,12 +394,12 @@ pub fn add_rowset(
 }
 
 /// The longest row of sysobjvalues, as real databases state it, is not the sum of its columns.
-const SYSOBJVALUES: ObjectId = ObjectId(60);
 const SYSOBJVALUES_MAX_LEAF: u32 = 73_589;
 
 fn rowset_row(table: &TableDefinition, index: &IndexDefinition, count: i64) -> RowValues {
     let layout = table.layout(index);
-    let max_leaf = if table.id == SYSOBJVALUES { SYSOBJVALUES_MAX_LEAF } else { layout.max_leaf };
+    let max_leaf =
+        if table.id == object::SYSOBJVALUES { SYSOBJVALUES_MAX_LEAF } else { layout.max_leaf };
     let min_interior = if index.hides_min_interior { 0 } else { layout.min_interior };
     let mut row = RowValues::new();
     row.bigint(index.rowset.0).tinyint(1).int(table.id.0).int(index.id.0).int(index.partition);
@@ -425,7 +442,7 @@ pub fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowV
 
 /// Where the pages of an allocation unit are, and how many. `PageId::NONE` and 0 of an empty one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct UnitPlace {
+pub struct UnitAnchor {
     /// `pgfirst`.
     pub first: PageId,
     /// `pgroot`.
@@ -443,7 +460,7 @@ pub struct UnitPlace {
 /// Rows of `sysallocunits`, once it is known where the pages are.
 pub fn unit_rows(
     tables: &[TableDefinition],
-    places: &BTreeMap<AllocUnitId, UnitPlace>,
+    places: &BTreeMap<AllocUnitId, UnitAnchor>,
 ) -> Vec<RowValues> {
     let indexes =
         tables.iter().flat_map(|table| &table.indexes).flat_map(IndexDefinition::partitions);
@@ -454,14 +471,14 @@ pub fn unit_rows(
     });
     units
         .map(|(rowset, group, unit)| {
-            let place = places.get(&unit.id).copied().unwrap_or_default();
-            unit_row(rowset, group, unit, &place)
+            let pages = places.get(&unit.id).copied().unwrap_or_default();
+            unit_row(rowset, group, unit, &pages)
         })
         .collect()
 }
 
 /// The row of one allocation unit.
-pub fn unit_row(rowset: HobtId, group: i16, unit: UnitDefinition, place: &UnitPlace) -> RowValues {
+pub fn unit_row(rowset: HobtId, group: i16, unit: UnitDefinition, pages: &UnitAnchor) -> RowValues {
     let kind = match unit.kind {
         AllocUnitKind::InRow => 1,
         AllocUnitKind::Lob => 2,
@@ -470,7 +487,7 @@ pub fn unit_row(rowset: HobtId, group: i16, unit: UnitDefinition, place: &UnitPl
     };
     let mut row = RowValues::new();
     row.bigint(unit.id.0).tinyint(kind).bigint(rowset.0).int(0).smallint(group);
-    row.raw(&place.first.to_bytes()).raw(&place.root.to_bytes()).raw(&place.first_iam.to_bytes());
-    row.bigint(place.used).bigint(place.data).bigint(place.reserved).int(FRAGMENT);
+    row.raw(&pages.first.to_bytes()).raw(&pages.root.to_bytes()).raw(&pages.first_iam.to_bytes());
+    row.bigint(pages.used).bigint(pages.data).bigint(pages.reserved).int(FRAGMENT);
     row
 }

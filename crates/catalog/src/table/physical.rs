@@ -82,7 +82,7 @@ impl TableDefinition {
     pub fn layout(&self, index: &IndexDefinition) -> RowsetLayout {
         let drafts =
             if index.is_base() { self.base_drafts(index) } else { self.nonclustered_drafts(index) };
-        place(&drafts, index)
+        lay_out(&drafts, index)
     }
 
     fn draft(&self, id: i32) -> Option<Draft> {
@@ -289,14 +289,14 @@ impl LayoutCursor {
     }
 }
 
-fn place(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
+fn lay_out(drafts: &[Draft], index: &IndexDefinition) -> RowsetLayout {
     let has_nullable_key = drafts.iter().any(|draft| draft.nullable && draft.key_ordinal > 0);
     let has_leaf_bits = index.is_base() || drafts.iter().any(|draft| draft.nullable);
     let mut leaf = LayoutCursor::from(if index.is_base() { 4 } else { 1 });
     let mut columns: Vec<PhysicalColumn> = Vec::with_capacity(drafts.len());
     for (ordinal, draft) in (1..).zip(drafts) {
-        let place = reused_offset(draft, drafts, &columns).unwrap_or_else(|| leaf.take(draft));
-        columns.push(draft_column(ordinal, draft, index.is_base(), place));
+        let lay_out = reused_offset(draft, drafts, &columns).unwrap_or_else(|| leaf.take(draft));
+        columns.push(draft_column(ordinal, draft, index.is_base(), lay_out));
     }
     if index.is_base() {
         mark_altered(drafts, &mut columns);
@@ -338,7 +338,7 @@ fn reused_offset(
     drafts: &[Draft],
     placed: &[PhysicalColumn],
 ) -> Option<ColumnOffset> {
-    let dropped = Source::Column(draft.history.takes_place_of?);
+    let dropped = Source::Column(draft.history.replaces?);
     let at = drafts.iter().position(|other| other.source == dropped)?;
     placed
         .get(at)

@@ -9,7 +9,7 @@ use extentdb_base::{FileId, PageId};
 use extentdb_format::page::checksum;
 use extentdb_format::page::{PageRef, PageType};
 use extentdb_format::{PageBuf, PageBytes};
-use extentdb_reader::{OpenOptions, Opened, PageSource, ReadError, SourceFile};
+use extentdb_reader::{OpenOptions, OpenedFiles, PageSource, ReadError, SourceFile};
 
 use super::exact::ExactReader;
 use super::rowset::Rowsets;
@@ -38,7 +38,7 @@ fn sample(name: &str) -> Option<PathBuf> {
 
 /// A file with some pages changed.
 struct Changed {
-    base: Opened,
+    base: OpenedFiles,
     pages: Vec<(PageId, PageBuf)>,
 }
 
@@ -65,7 +65,7 @@ impl PageSource for Changed {
 
 impl Changed {
     fn new(name: &str) -> Option<Changed> {
-        let base = Opened::open(&[sample(name)?], &OpenOptions::default()).unwrap();
+        let base = OpenedFiles::open(&[sample(name)?], &OpenOptions::default()).unwrap();
         Some(Changed { base, pages: Vec::new() })
     }
 
@@ -144,7 +144,7 @@ fn the_hashes_of_real_files_balance() {
     ];
     for (name, nodes, sized) in cases {
         let Some(path) = sample(name) else { continue };
-        let opened = Opened::open(&[path], &OpenOptions::default()).unwrap();
+        let opened = OpenedFiles::open(&[path], &OpenOptions::default()).unwrap();
         scanned(opened.source(), |plan, sum, _| {
             assert_eq!(
                 (facts(sum, Relation::Pointer), facts(sum, Relation::PointerSize)),

@@ -28,7 +28,9 @@ use extentdb_format::page::PageHeader;
 use extentdb_format::page::PageType;
 use extentdb_format::page::checksum::restore_torn;
 use extentdb_reader::backup::{self, FindingKind, Findings};
-use extentdb_reader::{Backup, Database, Error, LogState, OpenOptions, Opened, Origin, PageSource};
+use extentdb_reader::{
+    Backup, Database, Error, LogState, OpenOptions, OpenedFiles, Origin, PageSource,
+};
 use extentdb_report::{estimate_to_json, estimate_to_text};
 
 use crate::context::Context;
@@ -95,7 +97,7 @@ fn run_one(args: &CheckArgs, context: &Context) -> anyhow::Result<Exit> {
 pub(super) fn finish(
     mut report: Report,
     args: &CheckArgs,
-    opened: &Opened,
+    opened: &OpenedFiles,
     context: &Context,
     mut output: Output,
 ) -> anyhow::Result<Exit> {
@@ -104,8 +106,8 @@ pub(super) fn finish(
     args.format.chosen().write(&report, &inputs, args.text_style(), &mut output)?;
     if let Some(stop) = context.interrupt.stopped() {
         let kept = output.finish_incomplete()?;
-        let place = kept.map_or_else(String::new, |path| format!(": {}", path.display()));
-        context.warn(&format!("interrupted, the result is incomplete{place}"));
+        let saved = kept.map_or_else(String::new, |path| format!(": {}", path.display()));
+        context.warn(&format!("interrupted, the result is incomplete{saved}"));
         return Ok(stop);
     }
     output.finish()?;
@@ -113,7 +115,7 @@ pub(super) fn finish(
 }
 
 /// Adds to a report what is known outside of the check; a check that was refused is no report.
-fn complete(report: &mut Report, opened: &Opened, context: &Context) -> anyhow::Result<()> {
+fn complete(report: &mut Report, opened: &OpenedFiles, context: &Context) -> anyhow::Result<()> {
     if let Some(refused) = &report.refused {
         bail!("Msg {}, Level {}: {}", refused.error, refused.severity, refused.message);
     }
@@ -136,7 +138,7 @@ fn exit_of(verdict: Verdict) -> Exit {
 
 /// Prints what a check would need; nothing was checked.
 fn write_estimate(
-    opened: &Opened,
+    opened: &OpenedFiles,
     options: &Options,
     format: ReportFormat,
     mut output: Output,
@@ -155,11 +157,11 @@ fn write_estimate(
 }
 
 /// Opens what there is: a missing stripe makes the check incomplete.
-pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opened> {
+pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<OpenedFiles> {
     let opened = match context.open(files) {
         Err(Error::Backup(backup::Error::MissingStripes { .. })) => {
             let options = OpenOptions { allow_missing_stripes: true, ..context.options() };
-            Opened::open(files, &options)?
+            OpenedFiles::open(files, &options)?
         }
         opened => opened?,
     };
@@ -171,7 +173,7 @@ pub(super) fn open(files: &[PathBuf], context: &Context) -> anyhow::Result<Opene
 
 /// What the headers of a backup add to the options: the name of the database, and what is missing
 /// of it.
-fn with_backup(options: Options, opened: &Opened) -> Options {
+fn with_backup(options: Options, opened: &OpenedFiles) -> Options {
     let Origin::Backup(backup) = opened.origin() else { return options };
     let name = &backup.set.header().database_name;
     let missing = backup.set.missing_families();
@@ -185,7 +187,11 @@ fn with_backup(options: Options, opened: &Opened) -> Options {
 /// The pages of an encrypted database are noise: a check would report every one of them. What the
 /// encryption columns of a file header hold is not known for every version, so the catalog
 /// decides.
-fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
+fn refuse_encrypted(
+    opened: &OpenedFiles,
+    args: &CheckArgs,
+    context: &Context,
+) -> anyhow::Result<()> {
     let source = opened.source();
     let says_so = source.files().iter().any(|file| {
         let mut page = PageBuf::zeroed();
@@ -209,7 +215,7 @@ fn refuse_encrypted(opened: &Opened, args: &CheckArgs, context: &Context) -> any
 
 /// Does something with a database that was restarted in memory, knowing what became of its log.
 pub(super) fn with_recovered<R>(
-    opened: &Opened,
+    opened: &OpenedFiles,
     options: &Options,
     work: impl FnOnce(&dyn PageSource, &Options) -> R,
 ) -> R {
@@ -241,7 +247,7 @@ pub(super) fn watched<R>(context: &Context, work: impl FnOnce(&Control<'_>) -> R
 }
 
 /// What was found and left out before the first page was looked at.
-fn add_what_reader_found(report: &mut Report, opened: &Opened, context: &Context) {
+fn add_what_reader_found(report: &mut Report, opened: &OpenedFiles, context: &Context) {
     for log in opened.logs() {
         let what = format!("log file {} by itself", log.path().display());
         let why = "its records are used when the data files were not closed cleanly".to_owned();
@@ -271,9 +277,9 @@ fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context)
             FindingKind::UnverifiedVersion => context.warn(&finding.to_string()),
             _ => {
                 let path = finding.path.display().to_string();
-                let mut told = Finding::new(3241, Location::default(), &[path.as_str().into()]);
-                told.message += &format!(" At byte {}: {}.", finding.offset, finding.what);
-                report.findings.push(told);
+                let mut reported = Finding::new(3241, Location::default(), [path.as_str().into()]);
+                reported.message += &format!(" At byte {}: {}.", finding.offset, finding.what);
+                report.findings.push(reported);
                 report.verdict = Verdict::Damaged;
             }
         }

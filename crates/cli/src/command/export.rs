@@ -57,7 +57,7 @@ use crate::options::CommonOptions;
 
 use counted::Counted;
 use format::RowFormat;
-use outcome::{Outcome, Reason};
+use outcome::{ExportOutcome, Reason};
 use select::SelectArgs;
 use source::WatchedSource;
 use style::{Style, StyleArgs};
@@ -154,8 +154,8 @@ fn one_table(args: &ExportArgs, name: &str, context: &Context) -> anyhow::Result
 }
 
 /// Reasons why the export of any table of the database may lack rows.
-fn outcome_of(database: &Database) -> Outcome {
-    let mut outcome = Outcome::default();
+fn outcome_of(database: &Database) -> ExportOutcome {
+    let mut outcome = ExportOutcome::default();
     let faults = database.catalog().faults.len();
     if faults > 0 {
         outcome.add(Reason::DamagedCatalog { faults });

@@ -20,7 +20,7 @@ use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_format::log::fault::NoBlock;
 use extentdb_format::log::reader::{Gap, LogEnd};
 use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader};
-use extentdb_reader::{Opened, Origin};
+use extentdb_reader::{OpenedFiles, Origin};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -114,7 +114,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn all_logs(&mut self, opened: &Opened, output: &mut Output) -> anyhow::Result<()> {
+    fn all_logs(&mut self, opened: &OpenedFiles, output: &mut Output) -> anyhow::Result<()> {
         let mut writer = Writer::new(output, self.args.format.is_json());
         let done = self.each_log(opened, &mut writer);
         // Whatever happened, what was written is a whole document.
@@ -122,7 +122,7 @@ impl Job<'_> {
         done
     }
 
-    fn each_log(&mut self, opened: &Opened, writer: &mut Writer<'_>) -> anyhow::Result<()> {
+    fn each_log(&mut self, opened: &OpenedFiles, writer: &mut Writer<'_>) -> anyhow::Result<()> {
         match opened.origin() {
             Origin::Backup(backup) => self.each_carried_log(backup, writer)?,
             Origin::Files => {
@@ -176,7 +176,7 @@ impl Job<'_> {
                 break;
             }
             match item? {
-                ChainItem::Block(block) if filter.is_behind(block.lsn) => break,
+                ChainItem::Block(block) if filter.is_past(block.lsn) => break,
                 ChainItem::Block(block) => {
                     let size = block.buf.as_bytes().len() as u64;
                     if !self.block(&block, &filter, writer)? {

@@ -34,7 +34,7 @@ use extentdb_catalog::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageHeader;
 use extentdb_format::page::checksum::{Protection, restore_torn, verify};
-use extentdb_reader::{CheckedPages, Opened, PageSource};
+use extentdb_reader::{CheckedPages, OpenedFiles, PageSource};
 
 use crate::context::Context;
 use crate::exit::{Exit, chain};
@@ -63,7 +63,7 @@ pub(crate) struct PageArgs {
 }
 
 /// A page with everything that is known about it.
-struct Shown<'a> {
+struct ShownPage<'a> {
     /// The page asked for.
     id: PageId,
     /// The file that it was read from.
@@ -109,13 +109,12 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
 fn split(words: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
     let Some((last, files)) = words.split_last() else { bail!("no file was given") };
     let text = last.to_string_lossy();
-    let id =
-        text.parse().map_err(|error| anyhow!("{text}: {error}; it stands behind the files"))?;
+    let id = text.parse().map_err(|error| anyhow!("{text}: {error}; it must follow the files"))?;
     Ok((files.to_vec(), id))
 }
 
 /// Reads the page, or says why there is none.
-fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
+fn read(opened: &OpenedFiles, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
     if opened.is_log_only() {
         bail!("a log file has no pages; `extentdb log` shows its records");
     }
@@ -131,7 +130,7 @@ fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
     if id.page >= file.pages {
         let last = file.pages.saturating_sub(1);
         bail!(
-            "page {id} is behind the end of {}: its last page is ({}:{last})",
+            "page {id} is past the end of {}: its last page is ({}:{last})",
             file.path.display(),
             id.file
         );
@@ -144,7 +143,7 @@ fn read(opened: &Opened, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> {
 }
 
 /// The catalog as far as it can be read: names and columns come from it.
-fn load_catalog(opened: &Opened, context: &Context) -> Option<Catalog> {
+fn load_catalog(opened: &OpenedFiles, context: &Context) -> Option<Catalog> {
     match Catalog::load(&CheckedPages::new(opened.source())) {
         Ok(catalog) => Some(catalog),
         Err(error) => {
@@ -163,14 +162,14 @@ fn look<'a>(
     protection: Protection,
     source: &dyn PageSource,
     catalog: Option<&Catalog>,
-) -> Shown<'a> {
+) -> ShownPage<'a> {
     let header = PageHeader::of(page);
     let owner = catalog.and_then(|catalog| names::Owner::of(catalog, header));
     let allocation = allocation::status(source, id);
     let mut faults = faults::of_page(id, page, protection);
     let content = content::of_page(id, page, style, source, owner.as_ref());
     faults.extend(content.faults());
-    Shown {
+    ShownPage {
         id,
         path,
         style,

@@ -99,27 +99,27 @@ impl Spool {
         }
         let inner = if is_named_compressed(path) { path.file_stem() } else { path.file_name() };
         let name = inner.unwrap_or_default().to_string_lossy().into_owned();
-        let told = path.display().to_string();
-        self.unpack(&mut file, &told, &name, bytes, context).map(Some)
+        let display = path.display().to_string();
+        self.unpack(&mut file, &display, &name, bytes, context).map(Some)
     }
 
     /// Writes a stream to a temporary file, unpacked.
     fn unpack(
         &mut self,
         stream: &mut dyn BufRead,
-        told: &str,
+        display: &str,
         name: &str,
         bytes: u64,
         context: &Context,
     ) -> anyhow::Result<PathBuf> {
         let path = self.new_path(name)?;
-        context.note(&format!("{told}: spooled to {}", path.display()));
+        context.note(&format!("{display}: spooled to {}", path.display()));
         let failed = || format!("cannot write {}", path.display());
         let mut file =
             fs::OpenOptions::new().write(true).create_new(true).open(&path).with_context(failed)?;
         let progress = context.progress("unpack", bytes);
         let compression =
-            stream.fill_buf().map(Compression::of).with_context(|| told.to_owned())?;
+            stream.fill_buf().map(Compression::of).with_context(|| display.to_owned())?;
         let mut stream = Counted { stream, consumed: 0, progress: &progress };
         let mut copied = 0;
         let done = match compression {
@@ -139,7 +139,7 @@ impl Spool {
                     _ => "the compressed data is damaged or cut off",
                 };
                 let after = format!("after {} unpacked", bytes_text(copied));
-                return Err(anyhow!("{told}: {how} at byte {consumed}, {after}: {error}"));
+                return Err(anyhow!("{display}: {how} at byte {consumed}, {after}: {error}"));
             }
         }
         Ok(path)

@@ -7,7 +7,7 @@ use extentdb_base::sync::{Arc, RwLock, Weak, read};
 use extentdb_base::{DatabaseId, HobtId, ObjectId};
 use extentdb_telemetry::{Event, EventSink};
 use extentdb_txn::lock::Resource;
-use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, Names};
+use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, LockNames};
 
 use crate::catalog::table::Table;
 use crate::catalog::tables::Tables;
@@ -17,7 +17,7 @@ use crate::database::Database;
 pub(crate) struct Deadlocks {
     database: String,
     events: Arc<dyn EventSink>,
-    /// Those of the catalog: whoever holds the locks must not keep the tables.
+    /// Those of the catalog: the lock manager must not own the tables.
     tables: Weak<RwLock<Tables>>,
 }
 
@@ -27,7 +27,7 @@ impl Database {
         let database = self.name.clone();
         let events = self.options.events.clone();
         let tables = Arc::downgrade(&self.catalog.tables);
-        // The manager is this database's own, and nobody has asked before.
+        // The manager is this database's own, and has no observer yet.
         self.locks.manager().observe(Arc::new(Deadlocks { database, events, tables }));
     }
 }
@@ -48,7 +48,7 @@ impl DeadlockObserver for Deadlocks {
     }
 }
 
-impl Names for Deadlocks {
+impl LockNames for Deadlocks {
     fn table(&self, _: DatabaseId, id: ObjectId) -> Option<String> {
         let name = |table: &Table| format!("{}.{}.{}", self.database, table.schema(), table.name());
         self.find(|table| (table.id() == id).then(|| name(table)))

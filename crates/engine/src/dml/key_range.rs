@@ -1,4 +1,7 @@
-//! Key-range locking: serializable readers lock ranges of keys, inserters test them.
+//! Key-range locking, the inserter's side: the range that a key is inserted into is tested. The
+//! reader's side, which locks ranges, is in [`read`](crate::dml::read).
+
+use std::ops::Bound;
 
 use extentdb_base::Lsn;
 use extentdb_rowset::btree::KeyRange;
@@ -55,7 +58,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Waits until nobody else keeps the range that a key is about to be inserted into.
+    /// Waits until no other transaction holds the range that a key is about to be inserted into.
     pub(crate) fn test_range(
         &self,
         table: &Table,
@@ -100,7 +103,7 @@ impl StatementContext<'_> {
 
 /// What stands for the range that ends with the first key after this one, ghosts among them.
 fn next_key(index: &Index, key: &[u8]) -> Result<Resource, Error> {
-    let range = KeyRange::all().not_before(key, true);
+    let range = KeyRange::all().with_lower(Bound::Excluded(key));
     // As if a transaction had been open for ever: ghosts count.
     let leaf = index.tree().leaves(range).next(&|| Some(Lsn::ZERO))?;
     let next = leaf.as_ref().and_then(|leaf| leaf.iter().next());

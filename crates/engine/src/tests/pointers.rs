@@ -5,7 +5,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, PageId};
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_catalog::table::UnitDefinition;
-use extentdb_catalog::table::describe::{UnitPlace, unit_row};
+use extentdb_catalog::table::describe::{UnitAnchor, unit_row};
 use extentdb_io::MemDisk;
 use extentdb_types::SqlType;
 
@@ -26,16 +26,16 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
     };
     let own = row(&table);
     let other = row(&before);
-    let mut tx = db.transactions.begin(extentdb_txn::Kind::System, "CutOff");
+    let mut tx = db.transactions.begin(extentdb_txn::TransactionKind::System, "CutOff");
     db.space.set_root(&mut tx, &table.unit(), PageId::new(1, 77)).unwrap();
     assert_ne!(row(&table), own);
-    // A row comes in front of it, which makes it the next one in its page.
+    // A row is inserted before it, which makes it the next one on its page.
     session.begin();
     let unit = UnitDefinition {
         kind: AllocUnitKind::InRow,
         id: AllocUnitId(table.unit().id().0 - 1),
     };
-    let between = unit_row(table.unit().hobt(), 1, unit, &UnitPlace::default());
+    let between = unit_row(table.unit().hobt(), 1, unit, &UnitAnchor::default());
     let rows = db.catalog.system("sysallocunits").unwrap();
     session.in_transaction("INSERT", |context| rows.insert(context.tx()?, &between)).unwrap();
     extentdb_change::roll_back_system(&*db.space, tx).unwrap();
@@ -48,7 +48,7 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
 fn description(id: AllocUnitId) -> extentdb_space::UnitDescription {
     let none = PageId::NONE;
     let group = 1;
-    let counts = extentdb_space::Counts::default();
+    let counts = extentdb_space::UnitCounts::default();
     let hobt = extentdb_base::HobtId(0);
     extentdb_space::UnitDescription {
         id,

@@ -8,7 +8,7 @@
 use extentdb_types::Collation;
 
 use crate::arena::Arena;
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, Span, map};
 use crate::op::ascii::{self, Encoding};
 use crate::op::compare::compare_text;
@@ -55,7 +55,7 @@ impl Op {
         map(out, lanes.at(self.a), |a: Span| self.matches(arena.get(a)));
     }
 
-    fn matches(&self, text: &[u8]) -> Outcome<i64> {
+    fn matches(&self, text: &[u8]) -> EvalResult<i64> {
         if !ascii::is_printable(text, self.encoding.unit()) {
             return Err(EvalError::Characters);
         }
@@ -66,7 +66,7 @@ impl Op {
     }
 
     /// Two pointers: on a mismatch, the last `%` takes one character more.
-    fn matches_all(&self, text: &[u8]) -> Outcome<bool> {
+    fn matches_all(&self, text: &[u8]) -> EvalResult<bool> {
         let unit = self.encoding.unit();
         let pattern = self.pattern.0.as_slice();
         let mut at = 0;
@@ -87,13 +87,13 @@ impl Op {
                 (None, Some(_)) => return Ok(false),
                 _ => {}
             }
-            let Some((from, behind)) = last else { return Ok(false) };
-            (at, part) = (from + 1, behind);
-            last = Some((from + 1, behind));
+            let Some((from, after)) = last else { return Ok(false) };
+            (at, part) = (from + 1, after);
+            last = Some((from + 1, after));
         }
     }
 
-    fn takes(&self, part: &PatternElement, byte: u8) -> Outcome<bool> {
+    fn takes(&self, part: &PatternElement, byte: u8) -> EvalResult<bool> {
         match part {
             PatternElement::Any => Ok(false),
             PatternElement::Each => Ok(true),
@@ -113,7 +113,7 @@ impl Op {
         a == b || (self.collation.ignores_case() && a.eq_ignore_ascii_case(&b))
     }
 
-    fn is_within(&self, byte: u8, from: u8, to: u8) -> Outcome<bool> {
+    fn is_within(&self, byte: u8, from: u8, to: u8) -> EvalResult<bool> {
         if self.is_same(byte, from) || self.is_same(byte, to) {
             return Ok(true);
         }
@@ -164,18 +164,18 @@ fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<
         members = match members {
             [] if ranges.is_empty() => return None,
             [] => return Some(PatternElement::Set { ranges, is_negated }),
-            [from, b'-', to, behind @ ..] if *from != b'-' && *to != b'-' => {
+            [from, b'-', to, after @ ..] if *from != b'-' && *to != b'-' => {
                 ranges.push((*from, *to));
-                behind
+                after
             }
             [b'-'] if ranges.is_empty() => {
                 ranges.push((b'-', b'-'));
                 &[]
             }
             [b'-', ..] => return None,
-            [one, behind @ ..] => {
+            [one, after @ ..] => {
                 ranges.push((*one, *one));
-                behind
+                after
             }
         };
     }
@@ -185,7 +185,7 @@ fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<
 mod tests {
     use super::*;
 
-    fn like(text: &str, pattern: &str, collation: &str) -> Outcome<bool> {
+    fn like(text: &str, pattern: &str, collation: &str) -> EvalResult<bool> {
         let collation = Collation::from_name(collation).unwrap();
         let pattern = Pattern::parse(pattern, Some('!')).ok_or(EvalError::Form)?;
         let op = Op {

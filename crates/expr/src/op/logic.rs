@@ -13,7 +13,7 @@
 //! is not chosen is gone.
 
 use crate::error::{NULL, VALUE};
-use crate::lane::{Element, Kind, Lane, Lanes, Reg, Span, map};
+use crate::lane::{Element, Lane, LaneKind, Lanes, Reg, Span, map};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
@@ -36,13 +36,13 @@ pub(crate) enum Op {
         condition: Reg,
         then: Reg,
         other: Reg,
-        kind: Kind,
+        kind: LaneKind,
     },
     /// `a`, or `b` where `a` is NULL.
     IfNull {
         a: Reg,
         b: Reg,
-        kind: Kind,
+        kind: LaneKind,
     },
 }
 
@@ -56,19 +56,19 @@ impl Op {
             Op::Select { condition, then, other, kind } => {
                 let operands = (lanes.at(condition), lanes.at(then), lanes.at(other));
                 match kind {
-                    Kind::Int => select::<i64>(operands, out),
-                    Kind::Wide => select::<i128>(operands, out),
-                    Kind::Float => select::<f64>(operands, out),
-                    Kind::Bytes | Kind::Opaque => select::<Span>(operands, out),
+                    LaneKind::Int => select::<i64>(operands, out),
+                    LaneKind::Wide => select::<i128>(operands, out),
+                    LaneKind::Float => select::<f64>(operands, out),
+                    LaneKind::Bytes | LaneKind::Opaque => select::<Span>(operands, out),
                 }
             }
             Op::IfNull { a, b, kind } => {
                 let operands = (lanes.at(a), lanes.at(b));
                 match kind {
-                    Kind::Int => if_null::<i64>(operands, out),
-                    Kind::Wide => if_null::<i128>(operands, out),
-                    Kind::Float => if_null::<f64>(operands, out),
-                    Kind::Bytes | Kind::Opaque => if_null::<Span>(operands, out),
+                    LaneKind::Int => if_null::<i64>(operands, out),
+                    LaneKind::Wide => if_null::<i128>(operands, out),
+                    LaneKind::Float => if_null::<f64>(operands, out),
+                    LaneKind::Bytes | LaneKind::Opaque => if_null::<Span>(operands, out),
                 }
             }
         }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_the_branch_not_taken_is_gone() {
+    fn an_error_in_the_branch_not_taken_is_dropped() {
         let lane = |rows: [(u8, i64); 4]| Lane {
             state: rows.iter().map(|row| row.0).collect(),
             ints: rows.iter().map(|row| row.1).collect(),

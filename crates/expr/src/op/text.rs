@@ -6,8 +6,8 @@
 //! - A result that is part of its operand is a span inside it and copies nothing.
 
 use crate::arena::{self, Arena};
-use crate::error::{EvalError, NULL, Outcome, VALUE};
-use crate::lane::{Kind, Lane, Lanes, Reg, Span, map, zip, zip3};
+use crate::error::{EvalError, EvalResult, NULL, VALUE};
+use crate::lane::{Lane, LaneKind, Lanes, Reg, Span, map, zip, zip3};
 use crate::op::ascii::{Encoding, Fold, Search};
 
 /// Which letters change case, beyond ASCII.
@@ -219,14 +219,14 @@ impl Op {
 }
 
 /// Bytes of the first `len` characters, at most all.
-fn bytes_of(a: Span, len: i64, arena: &Arena, encoding: Encoding) -> Outcome<usize> {
+fn bytes_of(a: Span, len: i64, arena: &Arena, encoding: Encoding) -> EvalResult<usize> {
     let len = usize::try_from(len).map_err(|_| EvalError::Argument)?;
     encoding.verify_units(arena.get(a))?;
     Ok(len.saturating_mul(encoding.unit()).min(a.len as usize))
 }
 
 /// `start` counts from 1; what lies before the text shortens the part.
-fn substring(a: Span, start: i64, len: i64, unit: usize) -> Outcome<Span> {
+fn substring(a: Span, start: i64, len: i64, unit: usize) -> EvalResult<Span> {
     if len < 0 {
         return Err(EvalError::Argument);
     }
@@ -250,7 +250,7 @@ fn fixed_length(a: &Lane, len: i64, out: &mut Lane) {
 }
 
 impl Casing {
-    fn write(self, text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> Outcome<()> {
+    fn write(self, text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> EvalResult<()> {
         if encoding.unit() == 1 {
             for byte in text {
                 to.push(self.unit((*byte).into())? as u8);
@@ -265,7 +265,7 @@ impl Casing {
     }
 
     /// One unit in the other case; an error where tables of Windows would have to say.
-    fn unit(self, unit: u16) -> Outcome<u16> {
+    fn unit(self, unit: u16) -> EvalResult<u16> {
         const CASE: u16 = 0x20;
         if unit < 0x80 {
             let is_i = matches!(unit, 0x49 | 0x69);
@@ -287,7 +287,7 @@ impl Casing {
     }
 }
 
-fn reverse(text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> Outcome<()> {
+fn reverse(text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> EvalResult<()> {
     encoding.verify_units(text)?;
     if encoding.unit() == 1 {
         to.extend(text.iter().rev());
@@ -313,7 +313,7 @@ fn first_unit(a: &Lane, arena: &Arena, encoding: Encoding, out: &mut Lane) {
     for (&state, &span) in a.state.iter().zip(&a.spans) {
         let text = arena.get(span);
         match (state, text.first(), text.get(1)) {
-            (VALUE, None, _) => out.push_null(Kind::Int),
+            (VALUE, None, _) => out.push_null(LaneKind::Int),
             (VALUE, Some(_), _) if encoding == Encoding::MultiByte && !text.is_ascii() => {
                 out.push::<i64>(Err(EvalError::Characters));
             }
@@ -324,7 +324,7 @@ fn first_unit(a: &Lane, arena: &Arena, encoding: Encoding, out: &mut Lane) {
                 out.push(if is_half { Err(EvalError::Characters) } else { Ok(i64::from(unit)) });
             }
             (VALUE, Some(&byte), _) => out.push(Ok(i64::from(byte))),
-            _ => out.push_state(Kind::Int, state),
+            _ => out.push_state(LaneKind::Int, state),
         }
     }
 }
@@ -333,9 +333,9 @@ fn character(a: &Lane, is_wide: bool, most: i64, arena: &mut Arena, out: &mut La
     out.clear();
     for (&state, &code) in a.state.iter().zip(&a.ints) {
         if state != VALUE {
-            out.push_state(Kind::Bytes, state);
+            out.push_state(LaneKind::Bytes, state);
         } else if !(0..=most).contains(&code) {
-            out.push_null(Kind::Bytes);
+            out.push_null(LaneKind::Bytes);
         } else {
             let bytes = (code as u16).to_le_bytes();
             out.push(arena.push(bytes.get(..if is_wide { 2 } else { 1 }).unwrap_or_default()));
@@ -350,14 +350,14 @@ fn replicate((a, count): (&Lane, &Lane), limit: Option<u16>, arena: &mut Arena, 
     for ((&a_state, &span), (&count_state, &count)) in operands {
         let worst = a_state.max(count_state);
         match worst {
-            VALUE if count < 0 => out.push_null(Kind::Bytes),
+            VALUE if count < 0 => out.push_null(LaneKind::Bytes),
             VALUE => out.push(arena.build(|arena, to| repeat(arena.get(span), count, limit, to))),
-            _ => out.push_state(Kind::Bytes, worst),
+            _ => out.push_state(LaneKind::Bytes, worst),
         }
     }
 }
 
-fn repeat(text: &[u8], count: i64, limit: Option<u16>, to: &mut Vec<u8>) -> Outcome<()> {
+fn repeat(text: &[u8], count: i64, limit: Option<u16>, to: &mut Vec<u8>) -> EvalResult<()> {
     let most = limit.map_or(arena::MAX_BYTES, usize::from);
     let wanted = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(text.len());
     if wanted > arena::MAX_BYTES && limit.is_none() {
@@ -377,19 +377,19 @@ fn stuff(
 ) {
     out.clear();
     let texts = a.state.iter().zip(&a.spans).zip(with.state.iter().zip(&with.spans));
-    let places = start.state.iter().zip(&start.ints).zip(len.state.iter().zip(&len.ints));
-    for ((a, with), (start, len)) in texts.zip(places) {
+    let ranges = start.state.iter().zip(&start.ints).zip(len.state.iter().zip(&len.ints));
+    for ((a, with), (start, len)) in texts.zip(ranges) {
         // NULL as replacement is no NULL result but not certain enough to say what it is.
         let worst = *a.0.max(start.0).max(len.0);
         let units = (a.1.len as usize / encoding.unit()) as i64;
         if worst != VALUE {
-            out.push_state(Kind::Bytes, worst);
+            out.push_state(LaneKind::Bytes, worst);
         } else if *with.0 == NULL {
             out.push::<Span>(Err(EvalError::Form));
         } else if *with.0 != VALUE {
-            out.push_state(Kind::Bytes, *with.0);
+            out.push_state(LaneKind::Bytes, *with.0);
         } else if *start.1 <= 0 || *start.1 > units || *len.1 < 0 {
-            out.push_null(Kind::Bytes);
+            out.push_null(LaneKind::Bytes);
         } else {
             out.push(arena.build(|arena, to| {
                 let text = arena.get(*a.1);
@@ -416,7 +416,7 @@ fn replace(
     unit: usize,
     limit: Option<u16>,
     to: &mut Vec<u8>,
-) -> Outcome<()> {
+) -> EvalResult<()> {
     let text = search.text;
     let mut from = 0;
     if !search.pattern.is_empty() {

@@ -77,9 +77,9 @@ pub(crate) type Column<'a> = (&'a str, SqlType, Option<&'a str>);
 
 fn prepare(batch: &mut Batch, program: &impl AsRef<Program>, columns: &[Column<'_>]) {
     batch.reset(program);
-    for (place, input) in program.as_ref().inputs().iter().enumerate() {
+    for (index, input) in program.as_ref().inputs().iter().enumerate() {
         let (_, ty, text) = &columns[*input];
-        batch.push(place, stored(ty, *text).as_deref());
+        batch.push(index, stored(ty, *text).as_deref());
     }
     batch.end_row();
 }

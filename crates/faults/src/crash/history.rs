@@ -78,7 +78,11 @@ impl Step {
                 Payload::InsertRows(InsertRows { fixed, rows: vec![row], ..InsertRows::default() })
             }
             Step::Delete { row, .. } => {
-                let fixed = RowPart { page: part, offset_in_row: 1, ..RowPart::default() };
+                let fixed = RowPart {
+                    page: part,
+                    offset_in_row: DeleteRows::OFFSET_IN_ROW,
+                    ..RowPart::default()
+                };
                 Payload::DeleteRows(DeleteRows { fixed, rows: vec![row], lock_info: &[] })
             }
             Step::Header { offset, before, after } => Payload::ModifyHeader(ModifyHeader {

@@ -227,7 +227,7 @@ impl Field for StoredName {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Residue {
     /// Offset in the structure, or index of the column.
-    pub place: u16,
+    pub index: u16,
     /// Bytes of the column, as stored.
     pub bytes: Vec<u8>,
 }

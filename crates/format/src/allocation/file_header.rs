@@ -27,13 +27,18 @@
 //! Sizes are pages. `size` and `min_size` are not kept up when a file grows by itself: the length
 //! of the file counts.
 //!
+//! What a crash can tear: the record spans sectors, and every rewrite moves it. In a data file
+//! page 0 is written like any other page: copied first, then in place, so that a torn header is
+//! repaired (`buffer::double_write`). In a log file it is written once, and synced before the first
+//! block: a log with a torn header has never been used.
+//!
 //! Presence and lengths observed in data and log files of versions 539 to 904; the meaning of
 //! columns 18, 19, 22, 38, 39 and 41 to 45 is from the names that DBCC prints, in their order
 //! (unverified).
 
 use std::ops::Range;
 
-use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
+use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_HEADER_BYTES};
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_types::Guid;
 
@@ -107,7 +112,7 @@ macro_rules! file_header {
 
             /// The disk form of a column; empty when it is not set.
             fn column(&self, index: u16) -> Vec<u8> {
-                if let Some(residue) = self.residue.iter().find(|residue| residue.place == index) {
+                if let Some(residue) = self.residue.iter().find(|residue| residue.index == index) {
                     return residue.bytes.clone();
                 }
                 match index {
@@ -141,7 +146,7 @@ file_header! {
     5 max_size: u32,
     /// Growth, see [`growth`](Self::growth).
     6 growth: u32,
-    /// 0.
+    /// 0 in all files seen.
     7 perf: u32,
     /// `BackupLsn`.
     8 backup_lsn: Lsn,
@@ -234,7 +239,7 @@ impl FileHeader {
         for index in 0..record.var_count().min(COLUMNS_MAX) {
             let Some(column) = record.var(index) else { break };
             if !column.bytes.is_empty() && !header.set_column(index, column.bytes) {
-                header.residue.push(Residue { place: index, bytes: column.bytes.to_vec() });
+                header.residue.push(Residue { index, bytes: column.bytes.to_vec() });
             }
         }
         (header, record.fault())
@@ -244,7 +249,7 @@ impl FileHeader {
     pub fn to_record(&self) -> Vec<u8> {
         let mut record = RecordBuilder::data(RecordKind::Primary, FIXED_END);
         record.fixed(4, &self.fixed.to_le_bytes()).columns(self.column_count);
-        let last_residue = self.residue.iter().map(|residue| residue.place + 1).max().unwrap_or(0);
+        let last_residue = self.residue.iter().map(|residue| residue.index + 1).max().unwrap_or(0);
         for index in 0..self.column_count.max(last_residue).min(COLUMNS_MAX) {
             record.var(&self.column(index), false);
         }
@@ -276,11 +281,6 @@ impl FileHeader {
         let has_key =
             self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0));
         has_key || self.encryption_state.is_some_and(|state| (2..=6).contains(&state))
-    }
-
-    /// Was the header last written in the form of SQL Server 2000?
-    pub fn is_2000_form(&self) -> bool {
-        self.column_count <= 23
     }
 }
 
@@ -339,20 +339,15 @@ impl<'a> FileHeaderView<'a> {
 
     /// Where the record lies: slot 0, or right past the page header when the slot points nowhere.
     pub fn record_offset(self) -> usize {
-        match PageRef::new(self.page).slot_offset(0).map(usize::from) {
-            Some(offset) if (PAGE_HEADER_BYTES..PAGE_BYTES).contains(&offset) => offset,
-            _ => PAGE_HEADER_BYTES,
-        }
+        PageRef::new(self.page).only_record_offset()
     }
 
     fn record_bytes(self) -> &'a [u8] {
-        self.page
-            .get(self.record_offset()..PageRef::new(self.page).slot_array_start())
-            .unwrap_or_default()
+        PageRef::new(self.page).only_record_bytes()
     }
 
     /// Where the file id lies on the page; `None` when the record does not have it.
-    pub fn file_id_place(self) -> Option<Range<usize>> {
+    pub fn file_id_range(self) -> Option<Range<usize>> {
         let record = Record::parse_data(self.record_bytes());
         let bytes = record.var(FILE_ID).filter(|var| var.bytes.len() == size_of::<u16>())?.bytes;
         let start = (bytes.as_ptr() as usize).checked_sub(self.page.as_ptr() as usize)?;
@@ -394,9 +389,9 @@ impl<'a> FileHeaderView<'a> {
             faults.push(FileHeaderFault::ColumnCount { found: header.column_count });
         }
         let known = |index| FileHeader::COLUMNS.iter().any(|(known, _)| *known == index);
-        let lengths = header.residue.iter().filter(|residue| known(residue.place));
+        let lengths = header.residue.iter().filter(|residue| known(residue.index));
         faults.extend(
-            lengths.map(|r| FileHeaderFault::ColumnLength { index: r.place, found: r.bytes.len() }),
+            lengths.map(|r| FileHeaderFault::ColumnLength { index: r.index, found: r.bytes.len() }),
         );
         let expected = self.page_header().page_id().file.0;
         if let Some(found) = header.file_id.filter(|found| *found != expected) {

@@ -35,7 +35,7 @@ use crate::page::{EditError, PageHeader, PageType};
 /// Why a record cannot be applied to a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Stop {
+pub enum ApplyError {
     /// The operation is known by name only, or does not change a page.
     #[error("{0} is not replayed")]
     Operation(Op),
@@ -88,7 +88,7 @@ pub fn apply(
     header: &RecordHeader,
     payload: &Payload<'_>,
     page: &mut PageBytes,
-) -> Result<(), Stop> {
+) -> Result<(), ApplyError> {
     let op = header.op;
     let context = header.context;
     let is_compensation = header.flags.is_compensation();
@@ -113,7 +113,7 @@ pub fn apply(
             bytes::set_counts(counts.fixed.page.slot, &counts.fixed.cells, page)
         }
         Payload::RootChange(root) => bytes::change_root(root, page),
-        _ => Err(Stop::Operation(op)),
+        _ => Err(ApplyError::Operation(op)),
     }?;
     PageHeader::of_mut(page).lsn_bytes = lsn.to_bytes();
     Ok(())

@@ -33,8 +33,8 @@ pub(crate) fn read_chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8;
 
 /// Puts `value` at `at`. The caller has measured: a value that does not fit is left out.
 pub(crate) fn write_chunk(bytes: &mut [u8], at: usize, value: &[u8]) {
-    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..value.len())) {
-        place.copy_from_slice(value);
+    if let Some(target) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..value.len())) {
+        target.copy_from_slice(value);
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) trait FixedPart: Sized {
     /// Writes the structure over all of `bytes` from its start on.
     fn write(&self, bytes: &mut [u8]);
     /// The bytes outside the fields.
-    fn residue(&self) -> &Residue;
+    fn residue(&self) -> &ResidueBytes;
 
     /// The bytes the structure must have for its required fields to fit.
     fn least_bytes() -> usize {
@@ -182,9 +182,9 @@ fn gaps(
 
 /// Bytes of unknown meaning, in file order. They are kept so that nothing is lost, and counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Residue(SmallVec<[u8; 32]>);
+pub struct ResidueBytes(SmallVec<[u8; 32]>);
 
-impl Residue {
+impl ResidueBytes {
     /// The bytes, in file order, joined.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -207,33 +207,33 @@ impl Residue {
 
     /// All of `bytes` from `start` on, for a structure nothing is known about.
     pub(crate) fn all(bytes: &[u8], start: usize) -> Self {
-        Residue(SmallVec::from_slice(bytes.get(start..).unwrap_or_default()))
+        ResidueBytes(SmallVec::from_slice(bytes.get(start..).unwrap_or_default()))
     }
 
     /// What lies in `bytes[start..]` outside `fields`.
     pub(crate) fn collect(bytes: &[u8], start: usize, fields: &'static [FieldRange]) -> Self {
-        let mut kept = SmallVec::new();
+        let mut stored = SmallVec::new();
         for gap in gaps(fields, start, bytes.len()) {
-            kept.extend_from_slice(bytes.get(gap).unwrap_or_default());
+            stored.extend_from_slice(bytes.get(gap).unwrap_or_default());
         }
-        Residue(kept)
+        ResidueBytes(stored)
     }
 
     /// Puts the bytes back where [`collect`](Self::collect) found them; what is missing becomes
     /// zero.
     pub(crate) fn spread(&self, bytes: &mut [u8], start: usize, fields: &'static [FieldRange]) {
-        let mut kept = self.0.iter().copied();
+        let mut stored = self.0.iter().copied();
         for gap in gaps(fields, start, bytes.len()) {
-            for place in bytes.get_mut(gap).unwrap_or_default() {
-                *place = kept.next().unwrap_or(0);
+            for target in bytes.get_mut(gap).unwrap_or_default() {
+                *target = stored.next().unwrap_or(0);
             }
         }
     }
 }
 
-impl From<&[u8]> for Residue {
+impl From<&[u8]> for ResidueBytes {
     fn from(bytes: &[u8]) -> Self {
-        Residue(SmallVec::from_slice(bytes))
+        ResidueBytes(SmallVec::from_slice(bytes))
     }
 }
 
@@ -250,7 +250,7 @@ macro_rules! fixed_part {
         pub struct $name {
             $(#[doc = concat!("`", stringify!($at), "`")] $(#[$field_doc])* pub $field: $ty,)*
             /// The bytes outside the fields above.
-            pub residue: $crate::log::field::Residue,
+            pub residue: $crate::log::field::ResidueBytes,
         }
 
         impl $crate::log::field::FixedPart for $name {
@@ -261,7 +261,11 @@ macro_rules! fixed_part {
             fn read(bytes: &[u8]) -> Option<Self> {
                 Some($name {
                     $($field: $crate::log::field::Field::read(bytes, $at)?,)*
-                    residue: $crate::log::field::Residue::collect(bytes, Self::START, Self::FIELDS),
+                    residue: $crate::log::field::ResidueBytes::collect(
+                        bytes,
+                        Self::START,
+                        Self::FIELDS,
+                    ),
                 })
             }
 
@@ -270,7 +274,7 @@ macro_rules! fixed_part {
                 $($crate::log::field::Field::write(&self.$field, bytes, $at);)*
             }
 
-            fn residue(&self) -> &$crate::log::field::Residue {
+            fn residue(&self) -> &$crate::log::field::ResidueBytes {
                 &self.residue
             }
         }

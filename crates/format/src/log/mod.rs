@@ -43,7 +43,7 @@ pub use block::{
     BlockBuf, BlockBuilder, BlockChecksum, BlockFormat, BlockHeader, BlockView, Parity,
 };
 pub use context::Context;
-pub use field::Residue;
+pub use field::ResidueBytes;
 pub use op::Op;
 pub use payload::Payload;
 pub use reader::{ChainItem, LogBlock, LogReader};

@@ -90,7 +90,10 @@ pub fn inverse<'a>(
         Payload::FormatPage(_) | Payload::CreateAllocChain(_) => Ok(Inverse::Nothing),
         Payload::InsertRows(insert) if insert.rows.len() > 1 => Ok(Inverse::Nothing),
         Payload::InsertRows(insert) => {
-            let fixed = RowPart { offset_in_row: 1, ..insert.fixed.clone() };
+            let fixed = RowPart {
+                offset_in_row: DeleteRows::OFFSET_IN_ROW,
+                ..insert.fixed.clone()
+            };
             let delete = DeleteRows { fixed, rows: vec![&[]], lock_info: &[] };
             one(Op::DELETE_ROWS, context, Payload::DeleteRows(delete))
         }

@@ -24,16 +24,16 @@ const PAGE_TYPE_MAX: u8 = 20;
 /// Page type of a work page of the server, which no database file holds.
 const WORK_PAGE_TYPE: u8 = 0x65;
 
-/// The extent that a page claims to lie in. `front`: first bytes of the page; `place`: 0 to 7, its
+/// The extent that a page claims to lie in. `front`: first bytes of the page; `index`: 0 to 7, its
 /// place in the extent.
-pub fn claimed_extent(front: &[u8], place: u32) -> Option<Extent> {
+pub fn claimed_extent(front: &[u8], index: u32) -> Option<Extent> {
     let front: &[u8; CLAIM_BYTES] = front.first_chunk()?;
     let [version, page_type, ..] = *front;
     if version != 1 || !(1..=PAGE_TYPE_MAX).contains(&page_type) {
         return None;
     }
     let id = PageId::from_bytes(*front.last_chunk()?);
-    (id.file.0 != 0 && id.page % PAGES_PER_EXTENT == place).then(|| id.extent())
+    (id.file.0 != 0 && id.page % PAGES_PER_EXTENT == index).then(|| id.extent())
 }
 
 /// The claim of the first page in `extent` that makes one.
@@ -46,7 +46,7 @@ pub fn claims(extent: &[u8]) -> impl Iterator<Item = Extent> {
     extent
         .chunks(PAGE_BYTES)
         .zip(0..PAGES_PER_EXTENT)
-        .filter_map(|(page, place)| claimed_extent(page, place))
+        .filter_map(|(page, index)| claimed_extent(page, index))
 }
 
 /// True for the front of an empty work page: it is no page of any file.
@@ -69,9 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn a_page_counts_only_when_header_type_and_place_fit() {
+    fn a_page_counts_only_when_header_type_and_index_fit() {
         let extent = PageId::new(1, 803).extent();
-        for (page, place, expected) in [
+        for (page, index, expected) in [
             (page(1, 1, PageId::new(1, 803)), 3, Some(extent)),
             (page(1, 20, PageId::new(1, 803)), 3, Some(extent)),
             (page(1, 1, PageId::new(1, 803)), 2, None),
@@ -81,7 +81,7 @@ mod tests {
             (page(1, 1, PageId::new(0, 803)), 3, None),
             (vec![1; CLAIM_BYTES - 1], 1, None),
         ] {
-            assert_eq!(claimed_extent(&page, place), expected);
+            assert_eq!(claimed_extent(&page, index), expected);
         }
     }
 
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_work_page_is_told_by_type_and_page_id() {
+    fn an_empty_work_page_is_recognized_by_type_and_page_id() {
         let work_page = page(1, WORK_PAGE_TYPE, PageId::new(0, 0));
         assert!(is_work_page(&work_page));
         assert!(!is_work_page(&page(1, WORK_PAGE_TYPE, PageId::new(1, 9))));

@@ -171,11 +171,11 @@ impl<'a> Filler<'a> {
 
     /// Adds a text; an empty one gets the empty span `(0, 0)`.
     pub(crate) fn text(&mut self, text: &str) -> Result<Span, NoRoom> {
-        if text.is_empty() { Ok(Span::default()) } else { self.text_in_place(text) }
+        if text.is_empty() { Ok(Span::default()) } else { self.text_at(text) }
     }
 
     /// Adds a text; an empty one gets a span that names its place.
-    pub(crate) fn text_in_place(&mut self, text: &str) -> Result<Span, NoRoom> {
+    pub(crate) fn text_at(&mut self, text: &str) -> Result<Span, NoRoom> {
         let bytes = self.kind.encode(text);
         let end = self.end + bytes.len();
         let too_far = NoRoom { needed: end, room: self.to.len().min(usize::from(u16::MAX)) };

@@ -92,15 +92,15 @@ pub const SET_LOG: u32 = 16;
 pub struct StartOfSet {
     /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: StartOfSetFields,
-    /// BackupSetGUID.
+    /// `BackupSetGUID` of RESTORE HEADERONLY.
     pub set_guid: Guid,
-    /// ExpirationDate.
+    /// `ExpirationDate` of RESTORE HEADERONLY.
     pub expires: MtfDate,
-    /// BackupName.
+    /// `BackupName` of RESTORE HEADERONLY.
     pub name: String,
-    /// BackupDescription.
+    /// `BackupDescription` of RESTORE HEADERONLY.
     pub description: String,
-    /// UserName.
+    /// `UserName` of RESTORE HEADERONLY.
     pub user: String,
 }
 
@@ -207,7 +207,7 @@ pub struct Volume {
     pub device: String,
     /// Name of the volume.
     pub volume: String,
-    /// MachineName.
+    /// `MachineName` of RESTORE HEADERONLY.
     pub machine: String,
 }
 
@@ -254,9 +254,9 @@ impl Volume {
         let mut fields = self.fields;
         let kind = TextKind::from_byte(fields.header.string_type);
         let mut filler = Filler::new(to, kind, size_of::<VolumeFields>())?;
-        fields.device = filler.text_in_place(&self.device)?;
-        fields.volume = filler.text_in_place(&self.volume)?;
-        fields.machine = filler.text_in_place(&self.machine)?;
+        fields.device = filler.text_at(&self.device)?;
+        fields.volume = filler.text_at(&self.volume)?;
+        fields.machine = filler.text_at(&self.machine)?;
         finish_block(filler, fields.header, fields.as_bytes())
     }
 }

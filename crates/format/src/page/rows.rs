@@ -150,10 +150,10 @@ impl PageMut<'_> {
         header.free_bytes.set(free.saturating_sub(taken) as u16);
     }
 
-    fn count_ghosts(&mut self, came: bool, went: bool) {
+    fn count_ghosts(&mut self, inserted: bool, removed: bool) {
         let header = self.header_mut();
         let ghosts = header.ghost_count.get();
-        header.ghost_count.set((ghosts + u16::from(came)).saturating_sub(u16::from(went)));
+        header.ghost_count.set((ghosts + u16::from(inserted)).saturating_sub(u16::from(removed)));
     }
 
     /// Puts a row after the last one and gives its place; the slot is the caller's.
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_grows_moves_behind_the_others() {
+    fn a_row_that_grows_moves_after_the_others() {
         let mut page = page_of(&[100, 100, 100]);
         let mut change = PageMut::new(&mut page);
         change.replace_row(1, &row(8, 150), Growth::Close).unwrap();

@@ -102,7 +102,7 @@ pub fn read_vardecimal(
         return Err(VarDecimalError::Length { found: bytes.len() });
     }
     let exponent = i32::from(first & !POSITIVE) - EXPONENT_BIAS;
-    let digits = place_digits(&digits_of(mantissa)?, exponent + i32::from(scale), precision)
+    let digits = scale_digits(&digits_of(mantissa)?, exponent + i32::from(scale), precision)
         .ok_or(VarDecimalError::OutOfRange { precision, scale })?;
     Ok(Magnitude { is_negative: first & POSITIVE == 0 && digits != 0, digits })
 }
@@ -110,13 +110,13 @@ pub fn read_vardecimal(
 /// The digits of all groups, missing bits read as 0.
 fn digits_of(mantissa: &[u8]) -> Result<[u8; GROUPS_MAX * GROUP_DIGITS], VarDecimalError> {
     let mut digits = [0; GROUPS_MAX * GROUP_DIGITS];
-    for (group, places) in digits.chunks_exact_mut(GROUP_DIGITS).enumerate() {
+    for (group, targets) in digits.chunks_exact_mut(GROUP_DIGITS).enumerate() {
         let value = bits_at(mantissa, group * GROUP_BITS);
         if value > 999 {
             return Err(VarDecimalError::Group { group, value });
         }
-        for (place, digit) in places.iter_mut().zip([value / 100, value / 10 % 10, value % 10]) {
-            *place = digit as u8;
+        for (target, digit) in targets.iter_mut().zip([value / 100, value / 10 % 10, value % 10]) {
+            *target = digit as u8;
         }
     }
     Ok(digits)
@@ -129,12 +129,12 @@ fn bits_at(bytes: &[u8], at: usize) -> u16 {
     (window >> (24 - GROUP_BITS - at % 8) & 0x3ff) as u16
 }
 
-/// The number whose first digit stands at 10^`first_place`. `None` when it has more than
+/// The number whose first digit stands at 10^`first_power`. `None` when it has more than
 /// `precision` digits or one after place 0.
-fn place_digits(digits: &[u8], first_place: i32, precision: u8) -> Option<u128> {
-    let count = usize::try_from(first_place + 1).unwrap_or(0);
-    let behind = digits.get(count.min(digits.len())..).unwrap_or_default();
-    if behind.iter().any(|digit| *digit != 0) {
+fn scale_digits(digits: &[u8], first_power: i32, precision: u8) -> Option<u128> {
+    let count = usize::try_from(first_power + 1).unwrap_or(0);
+    let fraction = digits.get(count.min(digits.len())..).unwrap_or_default();
+    if fraction.iter().any(|digit| *digit != 0) {
         return None;
     }
     // Leading zeros do not occur, but would not matter: only significant digits count.

@@ -38,9 +38,9 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 
 use self::bytes::Bytes;
 use self::file::MemFile;
-use self::room::Room;
+use self::room::DiskSpace;
 use super::{Disk, DiskFile};
-use crate::error::{Error, Op};
+use crate::error::{Error, FileOp};
 
 /// I/O calls left when no cut is planned.
 const UNLIMITED: u64 = u64::MAX;
@@ -50,7 +50,7 @@ const UNLIMITED: u64 = u64::MAX;
 pub struct MemDisk {
     files: Arc<Mutex<BTreeMap<PathBuf, Arc<Node>>>>,
     power: Arc<Power>,
-    room: Arc<Room>,
+    room: Arc<DiskSpace>,
 }
 
 /// I/O calls left before the power failure.
@@ -211,7 +211,7 @@ impl MemDisk {
         }
     }
 
-    fn refuse_without_power(&self, op: Op, path: &Path) -> Result<(), Error> {
+    fn refuse_without_power(&self, op: FileOp, path: &Path) -> Result<(), Error> {
         match self.power.draw() {
             Supply::On => Ok(()),
             Supply::Going | Supply::Off => Err(Error::PowerLost { op, path: path.to_path_buf() }),
@@ -234,11 +234,11 @@ impl MemDisk {
 
 impl Disk for MemDisk {
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        self.refuse_without_power(Op::Create, path)?;
+        self.refuse_without_power(FileOp::Create, path)?;
         let mut files = lock(&self.files);
         if files.contains_key(path) {
             let source = std::io::ErrorKind::AlreadyExists.into();
-            return Err(Error::File { op: Op::Create, path: path.to_path_buf(), source });
+            return Err(Error::File { op: FileOp::Create, path: path.to_path_buf(), source });
         }
         let node = Arc::<Node>::default();
         files.insert(path.to_path_buf(), Arc::clone(&node));
@@ -246,9 +246,9 @@ impl Disk for MemDisk {
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        self.refuse_without_power(Op::Open, path)?;
+        self.refuse_without_power(FileOp::Open, path)?;
         let node = lock(&self.files).get(path).cloned();
-        self.take(node.ok_or_else(|| not_found(Op::Open, path))?, path)
+        self.take(node.ok_or_else(|| not_found(FileOp::Open, path))?, path)
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -256,26 +256,27 @@ impl Disk for MemDisk {
     }
 
     fn remove(&self, path: &Path) -> Result<(), Error> {
-        self.refuse_without_power(Op::Remove, path)?;
-        let removed = lock(&self.files).remove(path).ok_or_else(|| not_found(Op::Remove, path))?;
+        self.refuse_without_power(FileOp::Remove, path)?;
+        let removed =
+            lock(&self.files).remove(path).ok_or_else(|| not_found(FileOp::Remove, path))?;
         self.room.give_back(lock(&removed.bytes).blocks.count());
         Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        self.refuse_without_power(Op::Rename, from)?;
+        self.refuse_without_power(FileOp::Rename, from)?;
         let mut files = lock(&self.files);
         if files.contains_key(to) {
             let source = std::io::ErrorKind::AlreadyExists.into();
-            return Err(Error::File { op: Op::Rename, path: from.to_path_buf(), source });
+            return Err(Error::File { op: FileOp::Rename, path: from.to_path_buf(), source });
         }
-        let node = files.remove(from).ok_or_else(|| not_found(Op::Rename, from))?;
+        let node = files.remove(from).ok_or_else(|| not_found(FileOp::Rename, from))?;
         files.insert(to.to_path_buf(), node);
         Ok(())
     }
 }
 
-fn not_found(op: Op, path: &Path) -> Error {
+fn not_found(op: FileOp, path: &Path) -> Error {
     Error::File {
         op,
         path: path.to_path_buf(),

@@ -51,7 +51,7 @@ use extentdb_base::sync::Arc;
 
 use self::file::RealFile;
 use super::{Disk, DiskFile};
-use crate::error::{Error, Op};
+use crate::error::{Error, FileOp};
 use crate::platform;
 
 /// How durable writes are done.
@@ -88,9 +88,9 @@ pub enum Backend {
 /// What was chosen for a file, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DurabilityReport {
-    /// The file.
+    /// File whose writes are described.
     pub path: PathBuf,
-    /// As requested.
+    /// Mode the caller asked for.
     pub asked: DurabilityMode,
     /// What is done; never [`DurabilityMode::Auto`].
     pub chosen: DurabilityMode,
@@ -129,7 +129,7 @@ impl RealDisk {
 
     /// What would be done for an existing file, and why.
     pub fn report(&self, path: &Path) -> Result<DurabilityReport, Error> {
-        let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Inspect, path: path.to_path_buf(), source };
         let handle = fs::File::open(path).map_err(failed)?;
         let direct = platform::open_direct_for_writes(path).is_some();
         let (backend, refusal) = lane::describe(self.backend);
@@ -141,7 +141,7 @@ impl RealDisk {
     }
 
     fn take(&self, handle: fs::File, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        let failed = |source| Error::File { op: Op::Lock, path: path.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Lock, path: path.to_path_buf(), source };
         match handle.try_lock() {
             Ok(()) => Ok(Arc::new(RealFile::new(handle, path, self.mode, self.backend)?)),
             Err(fs::TryLockError::WouldBlock) => Err(Error::InUse { path: path.to_path_buf() }),
@@ -152,7 +152,7 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        let failed = |source| Error::File { op: Op::Create, path: path.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Create, path: path.to_path_buf(), source };
         let handle = fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -171,7 +171,7 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        let failed = |source| Error::File { op: Op::Open, path: path.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Open, path: path.to_path_buf(), source };
         // Looked at before it is opened: opening a pipe would wait for a writer.
         let metadata = fs::metadata(path).map_err(failed)?;
         if let Some(kind) = platform::not_a_file(&metadata) {
@@ -186,13 +186,13 @@ impl Disk for RealDisk {
     }
 
     fn remove(&self, path: &Path) -> Result<(), Error> {
-        let failed = |source| Error::File { op: Op::Remove, path: path.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Remove, path: path.to_path_buf(), source };
         fs::remove_file(path).map_err(failed)?;
         platform::sync_folder_of(path).map_err(failed)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Error> {
-        let failed = |source| Error::File { op: Op::Rename, path: from.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Rename, path: from.to_path_buf(), source };
         if self.exists(to) {
             return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
         }

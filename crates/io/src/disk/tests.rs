@@ -88,18 +88,18 @@ fn what_is_written_is_read_whatever_its_alignment() {
 }
 
 /// Places that do not overlap, in any order, in units of `grain` bytes.
-fn places(rng: &mut SplitMix64, grain: u64, end: u64) -> Vec<(u64, usize)> {
-    let mut places = Vec::new();
+fn ranges(rng: &mut SplitMix64, grain: u64, end: u64) -> Vec<(u64, usize)> {
+    let mut ranges = Vec::new();
     let mut at = rng.below(4) * grain;
     while at < end {
         let bytes = (1 + rng.below(4)) * grain;
-        places.push((at, bytes.min(end - at) as usize));
+        ranges.push((at, bytes.min(end - at) as usize));
         at += bytes + rng.below(3) * grain;
     }
-    for number in (1..places.len()).rev() {
-        places.swap(number, rng.below(number as u64 + 1) as usize);
+    for number in (1..ranges.len()).rev() {
+        ranges.swap(number, rng.below(number as u64 + 1) as usize);
     }
-    places
+    ranges
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn batches_of_any_size_order_and_alignment_are_read_as_written() {
             let grain = [512, 4096, 8192, 700][usize::from(step) % 4];
             let mut memory = crate::AlignedBuf::zeroed(BYTES as usize);
             memory.iter_mut().zip(0_usize..).for_each(|(byte, at)| *byte = step ^ (at / 512) as u8);
-            let places = places(&mut rng, grain, BYTES / u64::from(1 + step % 5));
-            let writes: Vec<(u64, &[u8])> = places
+            let ranges = ranges(&mut rng, grain, BYTES / u64::from(1 + step % 5));
+            let writes: Vec<(u64, &[u8])> = ranges
                 .iter()
                 .map(|(offset, bytes)| {
                     (*offset, &memory[*offset as usize..*offset as usize + bytes])
@@ -168,11 +168,11 @@ fn contents_after(seed: u64, disk: &RealDisk, path: &Path) -> Vec<u8> {
             1 => file.extend(rng.below(2 << 20), Fill::Hole).unwrap(),
             2 => file.sync().unwrap(),
             3 | 4 => {
-                let places = places(&mut rng, grain.max(512), 1 << 18);
+                let ranges = ranges(&mut rng, grain.max(512), 1 << 18);
                 let part = |(offset, bytes): &(u64, usize)| {
                     (*offset, &memory[*offset as usize..][..*bytes])
                 };
-                file.write_many(&places.iter().map(part).collect::<Vec<_>>()).unwrap();
+                file.write_many(&ranges.iter().map(part).collect::<Vec<_>>()).unwrap();
             }
             5 => file.write_at(offset, &[&memory[..bytes as usize]], Durability::Deferred).unwrap(),
             _ => {
@@ -238,7 +238,7 @@ fn a_file_is_taken_by_one_at_a_time_and_created_once() {
         assert!(!disk.exists(path) && disk.open(path).is_err() && disk.remove(path).is_err());
         let file = disk.create(path).unwrap();
         assert!(matches!(disk.open(path), Err(Error::InUse { .. })));
-        assert!(matches!(disk.create(path), Err(Error::File { op: crate::Op::Create, .. })));
+        assert!(matches!(disk.create(path), Err(Error::File { op: crate::FileOp::Create, .. })));
         drop(file);
         drop(disk.open(path).unwrap());
         disk.remove(path).unwrap();
@@ -334,9 +334,9 @@ fn durable_writes_of_many_threads_are_all_there_and_share_flushes() {
                     let file = &file;
                     scope.spawn(move || {
                         for number in 0..WRITES {
-                            let place = number * THREADS + thread;
-                            let bytes = [place as u8 + 1; 4096];
-                            file.write_at(place * 4096, &[&bytes], Durability::Through).unwrap();
+                            let page = number * THREADS + thread;
+                            let bytes = [page as u8 + 1; 4096];
+                            file.write_at(page * 4096, &[&bytes], Durability::Through).unwrap();
                         }
                     });
                 }
@@ -346,7 +346,7 @@ fn durable_writes_of_many_threads_are_all_there_and_share_flushes() {
             assert!(after.syncs - before.syncs <= THREADS * WRITES);
             let contents = std::fs::read(path).unwrap();
             let is_right =
-                |(place, page): (usize, &[u8])| page.iter().all(|byte| *byte == place as u8 + 1);
+                |(number, page): (usize, &[u8])| page.iter().all(|byte| *byte == number as u8 + 1);
             assert!(contents.chunks(4096).enumerate().all(is_right));
         });
     }

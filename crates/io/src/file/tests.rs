@@ -11,7 +11,7 @@ fn scratch(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 #[test]
-fn reads_name_their_place_and_stop_at_the_end() {
+fn reads_name_their_offset_and_stop_at_the_end() {
     let (_dir, path) = scratch(b"pages and extents");
     let file = File::open_read(&path).unwrap();
     assert_eq!(file.len(), 17);
@@ -39,8 +39,8 @@ fn a_file_cut_short_while_open_is_noticed_where_bytes_are_missing() {
 fn an_input_file_cannot_be_written() {
     let (_dir, path) = scratch(b"evidence");
     let file = File::open_read(&path).unwrap();
-    assert!(matches!(file.write_all_at(0, b"x"), Err(Error::Transfer { op: Op::Write, .. })));
-    assert!(matches!(file.set_len(0), Err(Error::File { op: Op::Resize, .. })));
+    assert!(matches!(file.write_all_at(0, b"x"), Err(Error::Transfer { op: FileOp::Write, .. })));
+    assert!(matches!(file.set_len(0), Err(Error::File { op: FileOp::Resize, .. })));
     assert_eq!(fs::read(&path).unwrap(), b"evidence");
 }
 
@@ -61,7 +61,7 @@ fn directories_and_missing_files_are_named() {
 
     let error = File::open_read(dir.path().join("absent.mdf")).unwrap_err();
     assert!(
-        matches!(&error, Error::File { op: Op::Open, source, .. } if source.kind() == io::ErrorKind::NotFound)
+        matches!(&error, Error::File { op: FileOp::Open, source, .. } if source.kind() == io::ErrorKind::NotFound)
     );
     assert!(error.to_string().contains("absent.mdf"));
 }
@@ -90,7 +90,7 @@ fn a_new_file_grows_by_writing_and_never_replaces_another() {
     let mut buf = [9; 3];
     file.read_exact_at(8190, &mut buf).unwrap();
     assert_eq!(&buf, &[0, 0, b's']);
-    assert!(matches!(File::create_new(&path), Err(Error::File { op: Op::Create, .. })));
+    assert!(matches!(File::create_new(&path), Err(Error::File { op: FileOp::Create, .. })));
 }
 
 #[test]

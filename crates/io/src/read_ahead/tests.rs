@@ -7,7 +7,7 @@ use std::time::Duration;
 use extentdb_base::env::SystemClock;
 
 use super::*;
-use crate::error::Op;
+use crate::error::FileOp;
 use crate::file::File;
 
 const SMALL_BUFFERED: ReadMode = ReadMode::Buffered { piece_bytes: 8192 };
@@ -134,7 +134,7 @@ impl ReadAt for BadSector {
         if (offset..offset + buf.len() as u64).contains(&20_000) {
             let source = std::io::Error::from(std::io::ErrorKind::Other);
             return Err(Error::Transfer {
-                op: Op::Read,
+                op: FileOp::Read,
                 path: "disk".into(),
                 offset,
                 bytes: buf.len(),

@@ -28,7 +28,7 @@ pub enum Error {
     /// Intact records of another algorithm than XPRESS.
     #[error("{}: the records (first at {offset}) are {algorithm}; only MS_XPRESS can be read", path.display())]
     OtherAlgorithm { path: PathBuf, offset: u64, algorithm: &'static str },
-    /// Encrypted streams.
+    /// A stream of the backup is encrypted.
     #[error("{}: the backup is encrypted (stream {stream}); it can only be restored with its certificate or key", path.display())]
     Encrypted { path: PathBuf, stream: Tag },
     /// A media header without a backup set after it.
@@ -61,7 +61,7 @@ pub enum Error {
     #[error("there is no backup set {wanted}; the media holds {}", if *sets == 1 { "one".into() } else { sets.to_string() })]
     NoSuchSet { wanted: u32, sets: usize },
     /// The set does not hold a whole database.
-    #[error("backup set {position} is a {} backup of {database}: {}", Named(kind), Needs { kind, base, first_lsn })]
+    #[error("backup set {position} is a {} backup of {database}: {}", KindName(kind), Needs { kind, base, first_lsn })]
     NotAFullBackup {
         position: u32,
         kind: BackupKind,
@@ -201,9 +201,9 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-struct Named<'a>(&'a BackupKind);
+struct KindName<'a>(&'a BackupKind);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for KindName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             BackupKind::Other(letter) => write!(f, "type {:?}", char::from(*letter)),

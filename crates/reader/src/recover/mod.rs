@@ -41,7 +41,7 @@ use extentdb_format::log::{ChainItem, LogBlock, LogBytes, LogReader, LogTime, Op
 
 use crate::backup_pages::Backup;
 use crate::checked::check;
-use crate::open::{Opened, Origin};
+use crate::open::{OpenedFiles, Origin};
 use crate::overlay::OverlaySource;
 use crate::source::PageSource;
 use ahead::AllocatedAhead;
@@ -181,7 +181,7 @@ pub enum RecoverError {
 /// # Errors
 /// The log cannot be read, or changes more pages than may be held.
 pub fn recover<'s>(
-    opened: &'s Opened,
+    opened: &'s OpenedFiles,
     options: &RecoverOptions,
 ) -> Result<Recovery<'s>, RecoverError> {
     match opened.origin() {
@@ -214,7 +214,7 @@ fn recover_backup<'s>(
 }
 
 fn recover_files<'s>(
-    opened: &'s Opened,
+    opened: &'s OpenedFiles,
     options: &RecoverOptions,
 ) -> Result<Recovery<'s>, RecoverError> {
     let source = opened.source();
@@ -286,8 +286,8 @@ where
         PassError::Read(error) => RecoverError::Log(error.to_string()),
     })?;
     Ok(match outcome {
-        Outcome::Foreign(why) => Recovery::WithoutLog { why: Some(why) },
-        Outcome::Done(ends_early) => {
+        PassOutcome::Foreign(why) => Recovery::WithoutLog { why: Some(why) },
+        PassOutcome::Done(ends_early) => {
             let left = pass.undo(reader, options, ends_early.as_deref());
             pass.ahead.settle(&mut pass.redo);
             Recovery::Redone(Box::new(pass.into_recovered(source, ends_early, &left)))
@@ -318,7 +318,7 @@ enum PassError<E> {
     Read(E),
 }
 
-enum Outcome {
+enum PassOutcome {
     /// The log is not that of these pages.
     Foreign(String),
     /// Used to its end, or up to what is told.
@@ -326,7 +326,10 @@ enum Outcome {
 }
 
 impl<'s> Pass<'s> {
-    fn run<L: LogBytes>(&mut self, reader: &LogReader<L>) -> Result<Outcome, PassError<L::Error>> {
+    fn run<L: LogBytes>(
+        &mut self,
+        reader: &LogReader<L>,
+    ) -> Result<PassOutcome, PassError<L::Error>> {
         for item in reader.chain() {
             match item.map_err(PassError::Read)? {
                 ChainItem::Block(block) => {
@@ -335,7 +338,7 @@ impl<'s> Pass<'s> {
                     }
                 }
                 ChainItem::Gap(_) if self.has_begun => {
-                    return Ok(Outcome::Done(Some(format!(
+                    return Ok(PassOutcome::Done(Some(format!(
                         "the log has a gap after {}",
                         self.end
                     ))));
@@ -344,16 +347,16 @@ impl<'s> Pass<'s> {
                 ChainItem::Gap(_) => self.analysis = Analysis::new(),
                 ChainItem::End(end) => {
                     if !self.has_begun {
-                        return Ok(Outcome::Foreign(self.not_found()));
+                        return Ok(PassOutcome::Foreign(self.not_found()));
                     }
                     self.end = end.lsn;
-                    return Ok(Outcome::Done(
+                    return Ok(PassOutcome::Done(
                         self.ends_early(reader, &end).map_err(PassError::Read)?,
                     ));
                 }
             }
         }
-        Ok(Outcome::Foreign(self.not_found()))
+        Ok(PassOutcome::Foreign(self.not_found()))
     }
 
     /// What says that the log went on past its end. What lies there is judged only where blocks
@@ -386,15 +389,15 @@ impl<'s> Pass<'s> {
     }
 
     /// Takes the records of a block; an outcome when the log is not to be read further.
-    fn block(&mut self, block: &LogBlock) -> Result<Option<Outcome>, RecoverError> {
+    fn block(&mut self, block: &LogBlock) -> Result<Option<PassOutcome>, RecoverError> {
         let faults = block.buf.faults();
         let is_needed =
             (block.lsn.vlf, block.lsn.block) >= (self.checkpoint.vlf, self.checkpoint.block);
         if let (Some(fault), true) = (faults.first(), is_needed) {
             return Ok(Some(if self.has_begun {
-                Outcome::Done(Some(format!("log block {} is damaged: {fault}", block.lsn)))
+                PassOutcome::Done(Some(format!("log block {} is damaged: {fault}", block.lsn)))
             } else {
-                Outcome::Foreign(format!(
+                PassOutcome::Foreign(format!(
                     "log block {} with the last checkpoint is damaged",
                     block.lsn
                 ))
@@ -404,17 +407,17 @@ impl<'s> Pass<'s> {
         // one.
         let is_marked =
             block.buf.view().record(1).is_some_and(|first| first.header().op == Op::DURABLE_MARK);
-        let format = if is_marked { FormatPage::Anew } else { FormatPage::UnlessDone };
+        let format = if is_marked { FormatPage::Always } else { FormatPage::UnlessDone };
         for (lsn, record) in block.buf.view().records() {
             if self.until.is_some_and(|until| lsn >= until) {
-                return Ok(Some(Outcome::Done(None)));
+                return Ok(Some(PassOutcome::Done(None)));
             }
             self.analysis.add(lsn, &record);
             if lsn < self.checkpoint {
                 continue;
             }
             if !self.has_begun && (lsn != self.checkpoint || record.header().op != Op::BEGIN_CKPT) {
-                return Ok(Some(Outcome::Foreign(self.not_found())));
+                return Ok(Some(PassOutcome::Foreign(self.not_found())));
             }
             self.has_begun = true;
             if record.header().op == Op::DURABLE_MARK {

@@ -43,10 +43,11 @@ fn spoil(log: &mut [u8], rng: &mut SplitMix64) {
             return;
         }
         for _ in 0..rng.below(4) {
-            let place = at + 0x28 + rng.below(used as u64 - 0x28) as usize;
+            let offset = at + 0x28 + rng.below(used as u64 - 0x28) as usize;
             // The first byte of a sector is its stamp.
-            if !place.is_multiple_of(512) {
-                log[place] = if rng.below(2) == 0 { rng.next_u64() as u8 } else { log[place] ^ 1 };
+            if !offset.is_multiple_of(512) {
+                log[offset] =
+                    if rng.below(2) == 0 { rng.next_u64() as u8 } else { log[offset] ^ 1 };
             }
         }
         checksum::seal(&mut log[at..at + size]);

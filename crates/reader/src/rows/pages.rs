@@ -29,7 +29,7 @@ use crate::checked::CheckedPages;
 pub(super) struct BasePages<'d> {
     pages: &'d CheckedPages<'d>,
     unit: Option<&'d AllocUnit>,
-    walk: Walk<'d>,
+    walk: PageWalk<'d>,
     /// Pages that were returned or could not be read.
     seen: PageSet,
     shape: Shape,
@@ -46,7 +46,7 @@ enum Shape {
     Tree,
 }
 
-enum Walk<'d> {
+enum PageWalk<'d> {
     Tree(LeafPages<'d>),
     Allocation(AllocatedPages<'d>),
     Files(Box<UnitPages<'d>>),
@@ -58,9 +58,9 @@ impl<'d> BasePages<'d> {
         let unit = rowset.unit(AllocUnitKind::InRow);
         let shape = if rowset.index.0 == 0 { Shape::Heap } else { Shape::Tree };
         let walk = match unit {
-            None => Walk::End,
+            None => PageWalk::End,
             Some(unit) if shape == Shape::Tree && rowset.compression == Compression::None => {
-                Walk::Tree(LeafPages::new(pages, unit.id, unit.root, LeafKind::Clustered))
+                PageWalk::Tree(LeafPages::new(pages, unit.id, unit.root, LeafKind::Clustered))
             }
             // How the upper levels of a compressed index hold their child pages is not certain; the
             // leaves are found without them.
@@ -85,7 +85,7 @@ impl<'d> BasePages<'d> {
         match self.walk {
             // Maps among them: the number of pages they listed follows only from the catalog's
             // count.
-            Walk::Files(_) | Walk::End if self.is_cut => {
+            PageWalk::Files(_) | PageWalk::End if self.is_cut => {
                 let counted = u64::try_from(unit.pages_data).unwrap_or(0);
                 self.absent.max(counted.saturating_sub(self.given))
             }
@@ -116,17 +116,17 @@ impl<'d> BasePages<'d> {
     fn next_walk(&mut self) -> bool {
         let Some(unit) = self.unit else { return false };
         self.walk = match &self.walk {
-            Walk::Tree(_) if self.is_cut => {
+            PageWalk::Tree(_) if self.is_cut => {
                 self.is_cut = false;
                 allocation(self.pages, unit)
             }
-            Walk::Allocation(listed) if listed.is_cut() => {
+            PageWalk::Allocation(listed) if listed.is_cut() => {
                 self.is_cut = true;
-                Walk::Files(Box::new(UnitPages::new(self.pages, unit.id)))
+                PageWalk::Files(Box::new(UnitPages::new(self.pages, unit.id)))
             }
-            _ => Walk::End,
+            _ => PageWalk::End,
         };
-        !matches!(self.walk, Walk::End)
+        !matches!(self.walk, PageWalk::End)
     }
 
     /// A page that maps list or whose header has the unit id; `None` when it holds no rows or was
@@ -162,27 +162,27 @@ impl<'d> BasePages<'d> {
     }
 
     /// The next page, or its id where it must still be read.
-    fn next_found(&mut self) -> Option<Result<Found, Fault>> {
+    fn next_found(&mut self) -> Option<Result<BasePage, Fault>> {
         match &mut self.walk {
-            Walk::Tree(leaves) => {
+            PageWalk::Tree(leaves) => {
                 let leaf = leaves.next()?;
                 self.is_cut |= leaf.is_err();
-                Some(leaf.map(|(id, page)| Found::Read(id, page)))
+                Some(leaf.map(|(id, page)| BasePage::Read(id, page)))
             }
-            Walk::Allocation(listed) => Some(listed.next()?.map(Found::Listed)),
-            Walk::Files(files) => Some(files.next()?.map(Found::Listed)),
-            Walk::End => None,
+            PageWalk::Allocation(listed) => Some(listed.next()?.map(BasePage::Listed)),
+            PageWalk::Files(files) => Some(files.next()?.map(BasePage::Listed)),
+            PageWalk::End => None,
         }
     }
 }
 
-enum Found {
+enum BasePage {
     Read(PageId, PageBuf),
     Listed(PageId),
 }
 
-fn allocation<'d>(pages: &'d CheckedPages<'d>, unit: &AllocUnit) -> Walk<'d> {
-    Walk::Allocation(AllocatedPages::new(pages, unit.id, unit.first_iam).with_absent_files())
+fn allocation<'d>(pages: &'d CheckedPages<'d>, unit: &AllocUnit) -> PageWalk<'d> {
+    PageWalk::Allocation(AllocatedPages::new(pages, unit.id, unit.first_iam).with_absent_files())
 }
 
 impl Iterator for BasePages<'_> {
@@ -191,11 +191,11 @@ impl Iterator for BasePages<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let item = match self.next_found() {
-                Some(Ok(Found::Read(id, page))) => {
+                Some(Ok(BasePage::Read(id, page))) => {
                     self.seen.insert(id);
                     Some(Ok((id, page)))
                 }
-                Some(Ok(Found::Listed(id))) => self.load(id),
+                Some(Ok(BasePage::Listed(id))) => self.load(id),
                 Some(Err(fault)) => self.fault(fault).map(Err),
                 None if self.next_walk() => None,
                 None => return None,

@@ -23,15 +23,15 @@ use extentdb_buffer::PageReadGuard;
 use extentdb_catalog::layout::{Cell, Level};
 use extentdb_format::page::PageHeader;
 use extentdb_space::PageForm;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::Tree;
 use super::insert::LEAF_FLAG_BITS;
 use super::page::{SLOT_BYTES, room_on};
-use super::seek::{Step, Towards, write_spinning};
+use super::seek::{PathStep, Towards, write_spinning};
 use super::sorted::SortedRows;
-use super::split::{OLD, Want, refuse_held};
-use super::system::{Held, Outcome};
+use super::split::{OLD, PendingInsert, refuse_held};
+use super::system::{ChangeOutcome, LatchedPages};
 use crate::error::Error;
 
 /// Log bytes per page that freeing the unit may need.
@@ -206,7 +206,7 @@ impl Tree {
             held.clear();
             self.space.set_first(sys, &self.unit, page)?;
             self.space.log_root(sys, &self.unit, page)?;
-            Ok(Outcome::Done)
+            Ok(ChangeOutcome::Done)
         })?;
         self.publish_root(root);
         Ok(root.unwrap_or(PageId::NONE))
@@ -232,7 +232,7 @@ impl Tree {
             }
             self.format_leaf(sys, held, page, last, rows)?;
             self.link(sys, held, page, parent.slot + 1, &separator)?;
-            Ok(Outcome::Done)
+            Ok(ChangeOutcome::Done)
         })?;
         Ok(leaf.unwrap_or(PageId::NONE))
     }
@@ -244,7 +244,7 @@ impl Tree {
         last: PageId,
         separator: &[u8],
         fill: Fill,
-    ) -> Result<Step, Error> {
+    ) -> Result<PathStep, Error> {
         for _ in 0..STEPS_MAX {
             let steps = self.last_steps(last)?;
             let Some((parent, above)) = steps.split_last() else {
@@ -252,7 +252,7 @@ impl Tree {
                 continue;
             };
             let spare = if fill.pads { fill.free_bytes() } else { 0 };
-            let want = Want::Separator { slot: parent.slot + 1, record: separator, spare };
+            let want = PendingInsert::Separator { slot: parent.slot + 1, record: separator, spare };
             if self.has_room_on(parent.page, &want)? {
                 return Ok(*parent);
             }
@@ -265,8 +265,8 @@ impl Tree {
     }
 
     /// The pages above the last leaf.
-    fn last_steps(&self, last: PageId) -> Result<Vec<Step>, Error> {
-        let way = self.descend::<PageReadGuard, Vec<Step>>(Towards::Before(None))?;
+    fn last_steps(&self, last: PageId) -> Result<Vec<PathStep>, Error> {
+        let way = self.descend::<PageReadGuard, Vec<PathStep>>(Towards::Before(None))?;
         match way {
             Some((leaf, steps)) if leaf.id() == last => Ok(steps),
             // Another session has inserted rows after it.
@@ -278,7 +278,7 @@ impl Tree {
     fn format_leaf(
         &self,
         sys: &mut Transaction,
-        held: &mut Held,
+        held: &mut LatchedPages,
         page: PageId,
         prev: PageId,
         rows: &[Cow<'_, [u8]>],
@@ -296,7 +296,7 @@ impl Tree {
         let mut target = self.space.format_page(sys, &self.unit, page, &form)?;
         let images = rows.iter().map(|row| &**row).collect();
         let inserted =
-            self.log_insert(Link::Change(sys), &mut target, 0, images, self.leaf_context());
+            self.log_insert(RecordOwner::Change(sys), &mut target, 0, images, self.leaf_context());
         held.push(target);
         inserted
     }

@@ -11,7 +11,7 @@ use extentdb_base::size::PAGE_BODY_BYTES;
 
 use super::insert_pattern::InsertPattern;
 use super::page::{Node, SLOT_BYTES};
-use super::split::{Need, Place};
+use super::split::{PendingRecord, RecordSlot};
 use crate::error::Error;
 
 /// Bytes that stay free on the last leaf of a tree for late rows when it is split.
@@ -24,7 +24,7 @@ const LATE_BYTES: usize = PAGE_BODY_BYTES / 10;
 /// with what is `reserved` for its slot: the longest that an undo makes it.
 pub(super) fn cut_at(
     node: Node<'_>,
-    need: &Need<'_>,
+    need: &PendingRecord<'_>,
     reserved: &[usize],
     insert_pattern: InsertPattern,
 ) -> Result<u16, Error> {
@@ -32,17 +32,17 @@ pub(super) fn cut_at(
     let size_of = |slot| Ok(node.room_of(slot)? + SLOT_BYTES + reserved_of(slot));
     let sizes: Result<Vec<usize>, Error> = (0..node.slot_count()).map(size_of).collect();
     let sizes = sizes?;
-    let is_last = need.place == Place::New(node.slot_count()) && node.next().is_none();
+    let is_last = need.slot == RecordSlot::New(node.slot_count()) && node.next().is_none();
     let size = node.room(need.row.len()) + SLOT_BYTES;
     let corrupt = Error::Corrupt { page: node.id(), what: "is full and cannot be split" };
-    let cut = match need.place {
-        Place::New(slot) if node.is_leaf() => {
+    let cut = match need.slot {
+        RecordSlot::New(slot) if node.is_leaf() => {
             cut_for_new(&sizes, slot.into(), size, insert_pattern)
         }
         // A page above the leaves gives one record away, so that neither page is empty.
-        Place::New(_) if is_last => sizes.len().checked_sub(1),
-        Place::New(slot) => cut_for_new(&sizes, slot.into(), size, InsertPattern::Scattered),
-        Place::Grown(slot) => cut_for_grown(&sizes, slot.into(), size + reserved_of(slot)),
+        RecordSlot::New(_) if is_last => sizes.len().checked_sub(1),
+        RecordSlot::New(slot) => cut_for_new(&sizes, slot.into(), size, InsertPattern::Scattered),
+        RecordSlot::Grown(slot) => cut_for_grown(&sizes, slot.into(), size + reserved_of(slot)),
     };
     let is_sound = |cut: &usize| node.is_leaf() || (1..sizes.len()).contains(cut);
     cut.filter(is_sound).map(|cut| cut as u16).ok_or(corrupt)
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_leaves_behind_what_is_full() {
+    fn a_split_leaves_a_full_page() {
         let cut = |slot, insert_pattern| cut_for_new(&[100; 80], slot, 100, insert_pattern);
         assert_eq!(cut(80, InsertPattern::Appends), Some(80), "nothing moves");
         assert_eq!(cut(80, InsertPattern::AppendsLate), Some(73), "a tenth goes");

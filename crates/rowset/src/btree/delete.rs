@@ -12,7 +12,7 @@ use extentdb_change::change;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{DeleteRows, RowPart};
 use extentdb_format::log::{Context, Op};
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::page::Position;
 use super::{Row, Tree};
@@ -39,7 +39,7 @@ impl Tree {
         let Position::Live(slot) = node.position(key)? else { return Ok(None) };
         let bytes = node.row(slot)?.to_vec();
         let is_first = node.view.header().ghost_count.get() == 0;
-        let link = Link::Change(tx);
+        let link = RecordOwner::Change(tx);
         self.counted(-1, || {
             self.log_delete(link, &mut page, slot, &bytes, Context::MARK_AS_GHOST)
         })?;
@@ -54,13 +54,16 @@ impl Tree {
     /// DELETE_ROWS of one record.
     pub(super) fn log_delete(
         &self,
-        link: Link<'_>,
+        link: RecordOwner<'_>,
         page: &mut PageWriteGuard,
         slot: u16,
         row: &[u8],
         context: Context,
     ) -> Result<(), Error> {
-        let fixed = RowPart { offset_in_row: 1, ..self.row_part(slot) };
+        let fixed = RowPart {
+            offset_in_row: DeleteRows::OFFSET_IN_ROW,
+            ..self.row_part(slot)
+        };
         let delete = DeleteRows { fixed, rows: vec![row], lock_info: &[] };
         change(link, page, Op::DELETE_ROWS, context, Payload::DeleteRows(delete))?;
         Ok(())

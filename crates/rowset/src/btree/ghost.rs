@@ -18,7 +18,7 @@ use extentdb_format::log::Op;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::RowTouch;
 use extentdb_format::page::PageHeader;
-use extentdb_txn::{Link, Manager};
+use extentdb_txn::{Manager, RecordOwner};
 
 use super::Tree;
 use crate::error::Error;
@@ -84,7 +84,13 @@ impl Tree {
         for slot in &ghosts {
             let touch = RowTouch { fixed: self.row_part(*slot), more: Vec::new() };
             let payload = Payload::RowTouch(touch);
-            change(Link::Alone(manager), guard, Op::EXPUNGE_ROWS, self.leaf_context(), payload)?;
+            change(
+                RecordOwner::Alone(manager),
+                guard,
+                Op::EXPUNGE_ROWS,
+                self.leaf_context(),
+                payload,
+            )?;
         }
         if PageHeader::of(guard).ghost_count.get() == 0 {
             self.space.set_free_space(page, |state| state.with_ghosts(false))?;

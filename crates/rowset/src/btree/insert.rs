@@ -17,12 +17,12 @@ use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op};
 use extentdb_format::page::PageType;
 use extentdb_space::PageForm;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::Tree;
 use super::page::Position;
 use super::split::Attempt;
-use super::system::Outcome;
+use super::system::ChangeOutcome;
 use super::undo_room::RoomChange;
 use crate::error::Error;
 
@@ -72,14 +72,14 @@ impl Tree {
                 });
             }
             Position::Ghost(slot) if node.fits_instead(slot, row.len(), reserved)? => {
-                self.counted(1, || self.modify(Link::Change(tx), &mut page, slot, row))?;
+                self.counted(1, || self.modify(RecordOwner::Change(tx), &mut page, slot, row))?;
             }
             Position::Free(slot) if node.fits_new(row.len(), reserved)? => {
                 let xact = tx.id();
                 let context = self.leaf_context();
                 let change = RoomChange { before: 0, after: node.room(row.len()) };
                 self.insert_patterns.note(node.insert_slot(slot));
-                let link = Link::Change(tx);
+                let link = RecordOwner::Change(tx);
                 self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))?;
                 self.note_room(&mut page, key, xact, change);
             }
@@ -91,7 +91,7 @@ impl Tree {
     /// INSERT_ROWS of neighbouring rows from a slot on.
     pub(super) fn log_insert(
         &self,
-        link: Link<'_>,
+        link: RecordOwner<'_>,
         page: &mut PageWriteGuard,
         slot: u16,
         rows: Vec<&[u8]>,
@@ -133,7 +133,7 @@ impl Tree {
             drop(self.space.format_page(sys, &self.unit, page, &form)?);
             self.space.set_first(sys, &self.unit, page)?;
             self.space.log_root(sys, &self.unit, page)?;
-            Ok(Outcome::Done)
+            Ok(ChangeOutcome::Done)
         })?;
         self.publish_root(root);
         Ok(())

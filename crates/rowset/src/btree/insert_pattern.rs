@@ -37,7 +37,6 @@ pub(super) struct InsertPatterns {
 /// What is expected of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum InsertPattern {
-    /// No pattern.
     Scattered,
     /// Each insert is adjacent to the last one, in ascending or descending order.
     Run,
@@ -60,7 +59,7 @@ pub(super) struct InsertSlot {
 
 /// The last insert into a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Last {
+struct LastInsert {
     page: u32,
     slot: u16,
     up: u8,
@@ -87,12 +86,12 @@ impl InsertPatterns {
             self.late.store(now, Ordering::Relaxed);
         }
         let entry = self.entry(at.leaf);
-        entry.store(Last::of(entry).then(at.leaf, at.slot).packed(), Ordering::Relaxed);
+        entry.store(LastInsert::of(entry).then(at.leaf, at.slot).packed(), Ordering::Relaxed);
     }
 
     /// The pattern of a full leaf, for a row that is to be inserted.
     pub(super) fn of(&self, at: InsertSlot) -> InsertPattern {
-        let last = Last::of(self.entry(at.leaf)).then(at.leaf, at.slot);
+        let last = LastInsert::of(self.entry(at.leaf)).then(at.leaf, at.slot);
         let is_at_end = at.is_last_leaf && at.slot >= at.slots - at.slots / 4;
         if is_at_end && self.late.load(Ordering::Relaxed) > 0 {
             InsertPattern::AppendsLate
@@ -110,10 +109,10 @@ impl InsertPatterns {
     }
 }
 
-impl Last {
-    fn of(entry: &AtomicU64) -> Last {
+impl LastInsert {
+    fn of(entry: &AtomicU64) -> LastInsert {
         let [p0, p1, p2, p3, s0, s1, up, down] = entry.load(Ordering::Relaxed).to_le_bytes();
-        Last {
+        LastInsert {
             page: u32::from_le_bytes([p0, p1, p2, p3]),
             slot: u16::from_le_bytes([s0, s1]),
             up,
@@ -128,7 +127,7 @@ impl Last {
     }
 
     /// After one more row.
-    fn then(self, leaf: PageId, slot: u16) -> Last {
+    fn then(self, leaf: PageId, slot: u16) -> LastInsert {
         let mut up = 0;
         let mut down = 0;
         if self.page == leaf.page {
@@ -138,7 +137,7 @@ impl Last {
                 _ => {}
             }
         }
-        Last { page: leaf.page, slot, up, down }
+        LastInsert { page: leaf.page, slot, up, down }
     }
 }
 

@@ -196,7 +196,7 @@ impl<'p> Node<'p> {
         if self.slot_count() == 0 {
             return Err(Error::Corrupt { page: self.id(), what: "points to no page" });
         }
-        if self.slot_count() > 1 && self.is_behind_all(key)? {
+        if self.slot_count() > 1 && self.is_past_all(key)? {
             Ok(self.slot_count() - 1)
         } else {
             Ok(self.upper_bound(1, key)? - 1)
@@ -220,7 +220,7 @@ impl<'p> Node<'p> {
 
     /// The slot of a key on this leaf. A ghost may have the same key as a row.
     pub(super) fn position(self, key: &[u8]) -> Result<Position, Error> {
-        if self.is_behind_all(key)? {
+        if self.is_past_all(key)? {
             return Ok(Position::Free(self.slot_count()));
         }
         let first = self.lower_bound(0, key)?;
@@ -240,7 +240,7 @@ impl<'p> Node<'p> {
 
     /// Is a key greater than all of the last page of a level? Checked first, because
     /// ever-increasing keys go there.
-    fn is_behind_all(self, key: &[u8]) -> Result<bool, Error> {
+    fn is_past_all(self, key: &[u8]) -> Result<bool, Error> {
         match self.slot_count().checked_sub(1) {
             Some(last) if self.next().is_none() => {
                 Ok(self.compare(last, key, &mut Vec::new())?.is_lt())

@@ -15,7 +15,7 @@ use extentdb_change::change;
 use extentdb_format::log::Op;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::row::{ModifyRow, RowPart};
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::Tree;
 use super::page::Position;
@@ -50,7 +50,7 @@ impl Tree {
         if !node.fits_instead(slot, row.len(), reserved)? {
             return Ok(Attempt::NoRoomFor(row.into()));
         }
-        self.modify(Link::Change(tx), &mut page, slot, row)?;
+        self.modify(RecordOwner::Change(tx), &mut page, slot, row)?;
         Ok(Attempt::Done)
     }
 
@@ -58,7 +58,7 @@ impl Tree {
     /// bytes that it frees are reserved for its transaction.
     pub(super) fn modify(
         &self,
-        link: Link<'_>,
+        link: RecordOwner<'_>,
         page: &mut PageWriteGuard,
         slot: u16,
         row: &[u8],
@@ -71,7 +71,7 @@ impl Tree {
             .transpose()?;
         let key = self.shape.key_image(&self.shape.leaf(row))?;
         let xact = link.xact();
-        let Some(run) = changed_run(&old, row) else { return Ok(()) };
+        let Some(run) = changed_bytes(&old, row) else { return Ok(()) };
         let fixed = RowPart {
             offset_in_row: run.offset as u16,
             modify_size: run.before.len() as u16,
@@ -97,7 +97,7 @@ impl Tree {
 
 /// The bytes of a record that become others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run<'r> {
+pub(super) struct ChangedBytes<'r> {
     pub(super) offset: usize,
     pub(super) before: &'r [u8],
     pub(super) after: &'r [u8],
@@ -105,7 +105,7 @@ pub(super) struct Run<'r> {
 
 /// The shortest run that turns one record into the other and is empty on neither side; `None` when
 /// they are equal.
-pub(super) fn changed_run<'r>(old: &'r [u8], new: &'r [u8]) -> Option<Run<'r>> {
+pub(super) fn changed_bytes<'r>(old: &'r [u8], new: &'r [u8]) -> Option<ChangedBytes<'r>> {
     if old == new {
         return None;
     }
@@ -117,7 +117,7 @@ pub(super) fn changed_run<'r>(old: &'r [u8], new: &'r [u8]) -> Option<Run<'r>> {
         // One of the two would be empty.
         if start > 0 { start -= 1 } else { tail = tail.checked_sub(1)? }
     }
-    Some(Run {
+    Some(ChangedBytes {
         offset: start,
         before: old.get(start..old.len() - tail)?,
         after: new.get(start..new.len() - tail)?,
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_run_is_short_and_empty_on_neither_side() {
-        let run = |old, new| changed_run(old, new).map(|run| (run.offset, run.before, run.after));
+        let run = |old, new| changed_bytes(old, new).map(|run| (run.offset, run.before, run.after));
         assert_eq!(run(b"abcd", b"abcd"), None);
         assert_eq!(run(b"abcd", b"aXYd"), Some((1, &b"bc"[..], &b"XY"[..])));
         assert_eq!(run(b"abcd", b"abd"), Some((1, &b"bc"[..], &b"b"[..])), "a byte that goes");

@@ -6,6 +6,7 @@
 //! scan may be seen or not. The position is the end of the last leaf read.
 
 use std::collections::VecDeque;
+use std::ops::Bound;
 
 use extentdb_base::Lsn;
 use extentdb_buffer::PageReadGuard;
@@ -28,20 +29,24 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// All keys.
+    /// The range without bounds.
     pub fn all() -> KeyRange {
         KeyRange::default()
     }
 
     /// The keys that begin with a prefix.
     pub fn of(prefix: &[u8]) -> KeyRange {
-        KeyRange { from: prefix.to_vec(), until: behind(prefix) }
+        KeyRange { from: prefix.to_vec(), until: successor(prefix) }
     }
 
-    /// Those of them that are not less than a prefix, or, with `is_open`, greater than it.
+    /// Those of them from the prefix on, or greater than it.
     #[must_use]
-    pub fn not_before(mut self, prefix: &[u8], is_open: bool) -> KeyRange {
-        let from = if is_open { behind(prefix) } else { Some(prefix.to_vec()) };
+    pub fn with_lower(mut self, prefix: Bound<&[u8]>) -> KeyRange {
+        let from = match prefix {
+            Bound::Included(prefix) => Some(prefix.to_vec()),
+            Bound::Excluded(prefix) => successor(prefix),
+            Bound::Unbounded => return self,
+        };
         match from {
             Some(from) => self.from = from.max(self.from),
             // No key is greater.
@@ -50,10 +55,14 @@ impl KeyRange {
         self
     }
 
-    /// Those of them that are not greater than a prefix, or, with `is_open`, less than it.
+    /// Those of them up to the prefix, or less than it.
     #[must_use]
-    pub fn not_behind(mut self, prefix: &[u8], is_open: bool) -> KeyRange {
-        let until = if is_open { Some(prefix.to_vec()) } else { behind(prefix) };
+    pub fn with_upper(mut self, prefix: Bound<&[u8]>) -> KeyRange {
+        let until = match prefix {
+            Bound::Included(prefix) => successor(prefix),
+            Bound::Excluded(prefix) => Some(prefix.to_vec()),
+            Bound::Unbounded => return self,
+        };
         if let Some(until) = until {
             self.until = Some(self.until.map_or(until.clone(), |own| own.min(until)));
         }
@@ -71,14 +80,14 @@ impl KeyRange {
     }
 
     /// The keys greater than all of the range; `None` when there can be none.
-    pub fn behind(&self) -> Option<KeyRange> {
+    pub fn following(&self) -> Option<KeyRange> {
         let from = self.until.clone()?;
         Some(KeyRange { from, until: None })
     }
 }
 
 /// The least upper bound of all keys that begin with a prefix; `None` when there is none.
-pub(super) fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xff)?;
     let mut next = prefix[..=last].to_vec();
     next[last] += 1;
@@ -230,11 +239,11 @@ impl<'t> Leaves<'t> {
     /// The rest of the range after a leaf. Fence keys must grow from leaf to leaf, so that a scan
     /// terminates even where pages contradict each other.
     fn advance(&mut self, fence: Fence) {
-        let beside = if self.is_backward { fence.low } else { fence.high };
+        let fence_key = if self.is_backward { fence.low } else { fence.high };
         let is_left = |key: &Vec<u8>| {
             if self.is_backward { self.range.from < *key } else { !self.range.ends_before(key) }
         };
-        match beside.filter(is_left) {
+        match fence_key.filter(is_left) {
             None => self.is_done = true,
             Some(key) if self.is_backward => self.range.until = Some(key),
             Some(key) => self.range.from = key,
@@ -245,11 +254,11 @@ impl<'t> Leaves<'t> {
 /// A leaf has a neighbour where it has a fence key, and is not its own neighbour.
 fn verify_links(node: Node<'_>, fence: &Fence) -> Result<(), Error> {
     let corrupt = |what| Err(Error::Corrupt { page: node.id(), what });
-    for (link, beside) in [(node.previous(), &fence.low), (node.next(), &fence.high)] {
+    for (link, fence_key) in [(node.previous(), &fence.low), (node.next(), &fence.high)] {
         if link == node.id() {
             return corrupt("occurs twice in its chain");
         }
-        if link.is_none() != beside.is_none() {
+        if link.is_none() != fence_key.is_none() {
             return corrupt("is linked otherwise than its parent says");
         }
     }
@@ -295,18 +304,25 @@ mod tests {
     #[test]
     fn bounds_only_make_a_range_shorter() {
         let range = KeyRange::of(&[5]);
-        assert_eq!(range.clone().not_before(&[3], false).not_behind(&[8], false), range);
-        let inner = range.clone().not_before(&[5, 3], true).not_behind(&[5, 8], true);
+        assert_eq!(
+            range.clone().with_lower(Bound::Included(&[3])).with_upper(Bound::Included(&[8])),
+            range
+        );
+        let inner =
+            range.clone().with_lower(Bound::Excluded(&[5, 3])).with_upper(Bound::Excluded(&[5, 8]));
         assert_eq!(bounds(inner), (vec![5, 4], Some(vec![5, 8])));
-        let inner = range.not_before(&[5, 3], false).not_behind(&[5, 8], false);
+        let inner = range.with_lower(Bound::Included(&[5, 3])).with_upper(Bound::Included(&[5, 8]));
         assert_eq!(bounds(inner), (vec![5, 3], Some(vec![5, 9])));
-        assert_eq!(KeyRange::all().not_behind(&[0xff], false), KeyRange::all());
-        assert_eq!(bounds(KeyRange::all().not_behind(&[0xff], true)), (vec![], Some(vec![0xff])));
+        assert_eq!(KeyRange::all().with_upper(Bound::Included(&[0xff])), KeyRange::all());
+        assert_eq!(
+            bounds(KeyRange::all().with_upper(Bound::Excluded(&[0xff]))),
+            (vec![], Some(vec![0xff]))
+        );
     }
 
     #[test]
-    fn a_range_behind_all_keys_is_empty() {
-        let range = KeyRange::all().not_before(&[0xff], true);
+    fn a_range_greater_than_all_keys_is_empty() {
+        let range = KeyRange::all().with_lower(Bound::Excluded(&[0xff]));
         assert!(range.ends_before(&[]) && range.ends_before(&[0xff, 1]));
         assert!(!KeyRange::all().ends_before(&[0xff]));
         let range = KeyRange::of(&[5]);

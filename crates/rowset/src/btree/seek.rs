@@ -52,7 +52,7 @@ pub(super) trait Trail: Default {
 
 /// A page above the leaves on the path of a descent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Step {
+pub(super) struct PathStep {
     pub(super) page: PageId,
     /// The slot that points to the next page of the path.
     pub(super) slot: u16,
@@ -155,8 +155,8 @@ impl Tree {
         self.leaf(key)?.ok_or(Error::NotFound { unit: self.unit.id() })
     }
 
-    /// Latches a leaf; `None` in a tree without pages. Whoever holds the latch of a page of the
-    /// tree never calls this.
+    /// Latches a leaf; `None` in a tree without pages. Never called while a page of the tree is
+    /// latched.
     pub(super) fn descend<G: LeafGuard, T: Trail>(
         &self,
         towards: Towards<'_>,
@@ -268,9 +268,9 @@ impl Trail for () {
 }
 
 /// The root first.
-impl Trail for Vec<Step> {
+impl Trail for Vec<PathStep> {
     fn step(&mut self, node: Node<'_>, slot: u16) -> Result<(), Error> {
-        self.push(Step { page: node.id(), slot });
+        self.push(PathStep { page: node.id(), slot });
         Ok(())
     }
 }

@@ -42,15 +42,15 @@ use extentdb_format::log::{Context, Op};
 use extentdb_format::page::header::{LEVEL_AT, NEXT_AT, PREV_AT};
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_space::PageForm;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::Tree;
 use super::cut::cut_at;
 use super::insert::LEAF_FLAG_BITS;
 use super::insert_pattern::InsertPattern;
 use super::page::{Node, Position, SLOT_BYTES, is_ghost};
-use super::seek::{Step, Towards, write_spinning};
-use super::system::{Held, Outcome};
+use super::seek::{PathStep, Towards, write_spinning};
+use super::system::{ChangeOutcome, LatchedPages};
 use crate::error::Error;
 
 /// Object ids of system base tables are small, and their units have their index id as it is; those
@@ -65,7 +65,7 @@ const RIGHT: usize = 2;
 
 /// The slot of a record that does not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum RecordSlot {
     /// In a new slot.
     New(u16),
     /// Instead of the record of a slot.
@@ -74,8 +74,8 @@ pub(super) enum Place {
 
 /// A record that does not fit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Need<'r> {
-    pub(super) place: Place,
+pub(super) struct PendingRecord<'r> {
+    pub(super) slot: RecordSlot,
     pub(super) row: &'r [u8],
 }
 
@@ -89,7 +89,7 @@ struct Cut {
 
 /// What does not fit on a page.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Want<'r> {
+pub(super) enum PendingInsert<'r> {
     /// A row of a transaction on a leaf, in the slot of its key.
     Row { key: &'r [u8], row: &'r [u8], by: XactId },
     /// A separator on a page above, in this slot. `spare` bytes stay free in addition when the page
@@ -137,19 +137,19 @@ impl Tree {
     /// Takes one step towards room for a row: one split. The caller holds `structure`, and no
     /// latch.
     fn make_room(&self, tx: &Transaction, key: &[u8], row: &[u8]) -> Result<(), Error> {
-        let way = self.descend::<PageReadGuard, Vec<Step>>(Towards::Key(key))?;
+        let way = self.descend::<PageReadGuard, Vec<PathStep>>(Towards::Key(key))?;
         let (leaf, steps) = way.ok_or(Error::NotFound { unit: self.unit.id() })?;
         let page = leaf.id();
         drop(leaf);
-        self.make_room_on(tx, &steps, page, &Want::Row { key, row, by: tx.id() })
+        self.make_room_on(tx, &steps, page, &PendingInsert::Row { key, row, by: tx.id() })
     }
 
     pub(super) fn make_room_on(
         &self,
         tx: &Transaction,
-        steps: &[Step],
+        steps: &[PathStep],
         page: PageId,
-        want: &Want<'_>,
+        want: &PendingInsert<'_>,
     ) -> Result<(), Error> {
         let guard = self.read(page)?;
         let node = self.node(page, &guard)?;
@@ -162,7 +162,8 @@ impl Tree {
         let next = node.next();
         drop(guard);
         let spare = want.spare();
-        let separator = Want::Separator { slot: parent.slot + 1, record: &cut.separator, spare };
+        let separator =
+            PendingInsert::Separator { slot: parent.slot + 1, record: &cut.separator, spare };
         if self.has_room_on(parent.page, &separator)? {
             self.read_neighbour(page, next, parent.page)?;
             return self.split(tx, page, *parent, want);
@@ -171,12 +172,16 @@ impl Tree {
     }
 
     /// Does `want` fit on the page?
-    pub(super) fn has_room_on(&self, page: PageId, want: &Want<'_>) -> Result<bool, Error> {
+    pub(super) fn has_room_on(
+        &self,
+        page: PageId,
+        want: &PendingInsert<'_>,
+    ) -> Result<bool, Error> {
         let guard = self.read(page)?;
         Ok(self.need_of(self.node(page, &guard)?, want)?.is_none())
     }
 
-    fn cut(&self, node: Node<'_>, need: &Need<'_>) -> Result<Cut, Error> {
+    fn cut(&self, node: Node<'_>, need: &PendingRecord<'_>) -> Result<Cut, Error> {
         let at =
             cut_at(node, need, &self.reserved_of_slots(node)?, self.insert_pattern(node, need))?;
         let separator = match node.level {
@@ -190,10 +195,10 @@ impl Tree {
     }
 
     /// What to expect of a leaf that is to be split.
-    fn insert_pattern(&self, node: Node<'_>, need: &Need<'_>) -> InsertPattern {
-        match need.place {
-            Place::New(slot) => self.insert_patterns.of(node.insert_slot(slot)),
-            Place::Grown(_) => InsertPattern::Scattered,
+    fn insert_pattern(&self, node: Node<'_>, need: &PendingRecord<'_>) -> InsertPattern {
+        match need.slot {
+            RecordSlot::New(slot) => self.insert_patterns.of(node.insert_slot(slot)),
+            RecordSlot::Grown(_) => InsertPattern::Scattered,
         }
     }
 
@@ -215,7 +220,7 @@ impl Tree {
             let mut root = self.space.format_page(sys, &self.unit, page, &form)?;
             let first = self.shape.first_separator(old);
             self.log_insert(
-                Link::Change(sys),
+                RecordOwner::Change(sys),
                 &mut root,
                 0,
                 vec![&first],
@@ -223,14 +228,14 @@ impl Tree {
             )?;
             drop(root);
             self.space.log_root(sys, &self.unit, page)?;
-            Ok(Outcome::Done)
+            Ok(ChangeOutcome::Done)
         })?;
         self.publish_root(root);
         Ok(())
     }
 
-    /// The level of a root. Roots right above data pages may say 0 (`ondisk.md` 6.3); with a page
-    /// above them that would be wrong.
+    /// The level of a root. A root right above data pages may have level 0 in its header
+    /// (`docs/format/page.md`); with a page above it that would be wrong.
     fn true_level(&self, sys: &mut Transaction, root: PageId) -> Result<u8, Error> {
         let mut guard = self.space.pool().write(root)?;
         let node = self.node(root, &guard)?;
@@ -248,17 +253,17 @@ impl Tree {
         &self,
         tx: &Transaction,
         old: PageId,
-        parent: Step,
-        want: &Want<'_>,
+        parent: PathStep,
+        want: &PendingInsert<'_>,
     ) -> Result<(), Error> {
         let done = self.in_system(tx, "SplitPage", |sys, new, held| {
             let Some(cut) = self.latch_to_split(held, old, parent.page, want)? else {
-                return Ok(Outcome::NotNeeded);
+                return Ok(ChangeOutcome::NotNeeded);
             };
             self.move_rows(sys, held, new, cut.at)?;
             self.link(sys, held, new, parent.slot + 1, &cut.separator)?;
             self.move_room_within(held)?;
-            Ok(Outcome::Done)
+            Ok(ChangeOutcome::Done)
         });
         done.map(drop)
     }
@@ -267,7 +272,7 @@ impl Tree {
     pub(super) fn link(
         &self,
         sys: &mut Transaction,
-        held: &mut Held,
+        held: &mut LatchedPages,
         new: PageId,
         slot: u16,
         separator: &[u8],
@@ -279,7 +284,7 @@ impl Tree {
             self.log_header(sys, &mut held[RIGHT], PREV_AT, &old.to_bytes(), &new.to_bytes())?;
         }
         let separator = with_child(separator, new, self.shape.pminlen(Level::Interior));
-        let link = Link::Change(sys);
+        let link = RecordOwner::Change(sys);
         self.log_insert(link, &mut held[PARENT], slot, vec![&separator], Context::INDEX_INTERIOR)
     }
 
@@ -287,10 +292,10 @@ impl Tree {
     /// that is no longer needed, or the separator has become too long for the parent.
     fn latch_to_split(
         &self,
-        held: &mut Held,
+        held: &mut LatchedPages,
         old: PageId,
         parent: PageId,
-        want: &Want<'_>,
+        want: &PendingInsert<'_>,
     ) -> Result<Option<Cut>, Error> {
         let pool = self.space.pool();
         held.push(write_spinning(pool, parent)?);
@@ -325,7 +330,7 @@ impl Tree {
     fn move_rows(
         &self,
         sys: &mut Transaction,
-        held: &mut Held,
+        held: &mut LatchedPages,
         new: PageId,
         at: u16,
     ) -> Result<(), Error> {
@@ -333,85 +338,95 @@ impl Tree {
         let old = held[OLD].id();
         let node = self.node(old, &held[OLD])?;
         let level = node.level;
-        let rows: Result<Vec<Vec<u8>>, Error> =
-            (at..node.slot_count()).map(|slot| Ok(node.row(slot)?.to_vec())).collect();
-        let rows = rows?;
+        let rows = Tree::rows_from(node, at)?;
         let freed: usize = rows.iter().map(|row| node.room(row.len()) + SLOT_BYTES).sum();
-        let form = PageForm {
-            kind: self.kind_of(level),
-            level: node.view.header().level,
-            pminlen: node.view.header().fixed_len.get(),
-            context: self.context_of(level),
-            prev: old,
-            next: node.next(),
-            type_flag_bits: if level == Level::Leaf { LEAF_FLAG_BITS } else { 0 },
-            flag_bits: 0,
-        };
+        let form = self.form_of_neighbour(node);
         let mut target = self.space.format_page(sys, &self.unit, new, &form)?;
         if rows.is_empty() {
             held.push(target);
             return Ok(());
         }
         let images = rows.iter().map(Vec::as_slice).collect();
-        let inserted =
-            self.log_insert(Link::Change(sys), &mut target, 0, images, self.moving_context(level));
+        let inserted = self.log_insert(
+            RecordOwner::Change(sys),
+            &mut target,
+            0,
+            images,
+            self.moving_context(level),
+        );
         held.push(target);
         inserted?;
         if level == Level::Leaf && rows.iter().any(|row| is_ghost(row)) {
             self.note_ghosts(new);
         }
-        let page = PagePart { slot: at, ..PagePart::default() };
-        let rows_deleted = rows.len() as u16;
-        let bytes_freed = freed as u16;
-        let payload = DeleteSplit {
-            page,
+        let moved = DeleteSplit {
+            page: PagePart { slot: at, ..PagePart::default() },
             new_page: new,
-            rows_deleted,
-            bytes_freed,
+            rows_deleted: rows.len() as u16,
+            bytes_freed: freed as u16,
             ..DeleteSplit::default()
         };
-        let payload = Payload::DeleteSplit(payload);
-        change(
-            Link::Change(sys),
-            &mut held[OLD],
-            Op::DELETE_SPLIT,
-            self.context_of(level),
-            payload,
-        )?;
+        let context = self.context_of(level);
+        let payload = Payload::DeleteSplit(moved);
+        change(RecordOwner::Change(sys), &mut held[OLD], Op::DELETE_SPLIT, context, payload)?;
         Ok(())
+    }
+
+    /// Copies the rows of `old` from `at` on.
+    fn rows_from(old: Node<'_>, at: u16) -> Result<Vec<Vec<u8>>, Error> {
+        (at..old.slot_count()).map(|slot| Ok(old.row(slot)?.to_vec())).collect()
+    }
+
+    /// The form of a page to the right of `old`, on the same level.
+    fn form_of_neighbour(&self, old: Node<'_>) -> PageForm {
+        let header = old.view.header();
+        PageForm {
+            kind: self.kind_of(old.level),
+            level: header.level,
+            pminlen: header.fixed_len.get(),
+            context: self.context_of(old.level),
+            prev: old.id(),
+            next: old.next(),
+            type_flag_bits: if old.is_leaf() { LEAF_FLAG_BITS } else { 0 },
+            flag_bits: 0,
+        }
     }
 
     /// Undo room reserved for rows that have moved follows them. Only the commit of the split can
     /// fail after this, and then the tree is unusable.
-    fn move_room_within(&self, held: &mut Held) -> Result<(), Error> {
+    fn move_room_within(&self, held: &mut LatchedPages) -> Result<(), Error> {
         let Some((new, others)) = held.split_last_mut() else { return Ok(()) };
         self.move_room(&mut others[OLD], new)
     }
 
     /// The slot of what does not fit; `None` when there is room for it.
-    fn need_of<'r>(&self, node: Node<'_>, want: &Want<'r>) -> Result<Option<Need<'r>>, Error> {
-        let (place, row, reserved) = match *want {
-            Want::Separator { slot, record, .. } => (Place::New(slot), record, 0),
-            Want::Row { key, row, by } => {
-                let place = match node.position(key)? {
-                    Position::Free(slot) => Place::New(slot),
-                    Position::Live(slot) | Position::Ghost(slot) => Place::Grown(slot),
+    fn need_of<'r>(
+        &self,
+        node: Node<'_>,
+        want: &PendingInsert<'r>,
+    ) -> Result<Option<PendingRecord<'r>>, Error> {
+        let (slot, row, reserved) = match *want {
+            PendingInsert::Separator { slot, record, .. } => (RecordSlot::New(slot), record, 0),
+            PendingInsert::Row { key, row, by } => {
+                let slot = match node.position(key)? {
+                    Position::Free(slot) => RecordSlot::New(slot),
+                    Position::Live(slot) | Position::Ghost(slot) => RecordSlot::Grown(slot),
                 };
-                (place, row, self.reserved_for_others(node, by))
+                (slot, row, self.reserved_for_others(node, by))
             }
         };
-        let has_room = match place {
+        let has_room = match slot {
             // A page with three records gives one away when it is split, and keeps two.
-            Place::New(_) if node.slot_count() > 2 => {
+            RecordSlot::New(_) if node.slot_count() > 2 => {
                 node.fits_new(row.len() + want.spare(), reserved)?
             }
-            Place::New(_) => node.fits_new(row.len(), reserved)?,
-            Place::Grown(slot) => node.fits_instead(slot, row.len(), reserved)?,
+            RecordSlot::New(_) => node.fits_new(row.len(), reserved)?,
+            RecordSlot::Grown(slot) => node.fits_instead(slot, row.len(), reserved)?,
         };
-        Ok((!has_room).then_some(Need { place, row }))
+        Ok((!has_room).then_some(PendingRecord { slot, row }))
     }
 
-    /// MODIFY_HEADER.
+    /// Logs and applies a change of the page header.
     fn log_header(
         &self,
         sys: &mut Transaction,
@@ -436,7 +451,13 @@ impl Tree {
             header if header.level == 0 && !self.shape.is_base() => Context::INDEX_LEAF,
             _ => Context::INDEX_INTERIOR,
         };
-        change(Link::Change(sys), page, Op::MODIFY_HEADER, context, Payload::ModifyHeader(modify))?;
+        change(
+            RecordOwner::Change(sys),
+            page,
+            Op::MODIFY_HEADER,
+            context,
+            Payload::ModifyHeader(modify),
+        )?;
         Ok(())
     }
 
@@ -453,17 +474,17 @@ impl Tree {
     }
 }
 
-impl Want<'_> {
+impl PendingInsert<'_> {
     fn spare(&self) -> usize {
         match self {
-            Want::Row { .. } => 0,
-            Want::Separator { spare, .. } => *spare,
+            PendingInsert::Row { .. } => 0,
+            PendingInsert::Separator { spare, .. } => *spare,
         }
     }
 }
 
 /// Maps that contradict the tree may offer a page that it uses already.
-pub(super) fn refuse_held(held: &Held, new: PageId) -> Result<(), Error> {
+pub(super) fn refuse_held(held: &LatchedPages, new: PageId) -> Result<(), Error> {
     if held.iter().any(|page| page.id() == new) {
         Err(Error::Corrupt { page: new, what: "is a page of the tree and free" })
     } else {
@@ -475,8 +496,8 @@ pub(super) fn refuse_held(held: &Held, new: PageId) -> Result<(), Error> {
 fn with_child(separator: &[u8], child: PageId, pminlen: u16) -> Vec<u8> {
     let mut out = separator.to_vec();
     let end = usize::from(pminlen);
-    if let Some(place) = end.checked_sub(PageId::BYTES).and_then(|start| out.get_mut(start..end)) {
-        place.copy_from_slice(&child.to_bytes());
+    if let Some(target) = end.checked_sub(PageId::BYTES).and_then(|start| out.get_mut(start..end)) {
+        target.copy_from_slice(&child.to_bytes());
     }
     out
 }

@@ -22,30 +22,33 @@ use crate::error::Error;
 
 /// Outcome of a change of several pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
+pub(super) enum ChangeOutcome {
     Done,
     /// Another session was faster; nothing was changed, and the page is freed.
     NotNeeded,
 }
 
 /// Pages that stay latched until the end of the change is in the log.
-pub(super) type Held = Vec<PageWriteGuard>;
+pub(super) type LatchedPages = Vec<PageWriteGuard>;
 
 impl Tree {
     /// Runs a change of several pages, one of them new, in a system transaction, and returns the
     /// new page. A failure rolls it back. The caller holds `structure`.
-    pub(super) fn in_system(
+    pub(super) fn in_system<W>(
         &self,
         tx: &Transaction,
         name: &str,
-        work: impl FnOnce(&mut Transaction, PageId, &mut Held) -> Result<Outcome, Error>,
-    ) -> Result<Option<PageId>, Error> {
+        work: W,
+    ) -> Result<Option<PageId>, Error>
+    where
+        W: FnOnce(&mut Transaction, PageId, &mut LatchedPages) -> Result<ChangeOutcome, Error>,
+    {
         let pointers = self.unit.pointers();
         let mut sys = tx.begin_system(name);
-        let mut held = Held::new();
+        let mut held = LatchedPages::new();
         let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
         let outcome = page.and_then(|page| Ok((page, work(&mut sys, page, &mut held)?)));
-        if let Ok((page, Outcome::Done)) = outcome {
+        if let Ok((page, ChangeOutcome::Done)) = outcome {
             let ended = sys.commit().inspect_err(|_| self.mark_unusable());
             self.version.fetch_add(1, Ordering::Release);
             drop(held);

@@ -19,7 +19,7 @@ use extentdb_format::log::payload::row::ModifyRow;
 use extentdb_format::log::{Context, Op, RecordHeader};
 use extentdb_format::record::RecordKind;
 use extentdb_format::record::status::KIND_BITS;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::Tree;
 use super::page::{Position, is_ghost};
@@ -72,7 +72,7 @@ impl Tree {
         let is_only = node.slot_count() == 1;
         let room = RoomChange { before: node.room(row.len()), after: 0 };
         let xact = tx.id();
-        let link = Link::Compensation(tx, undo_next);
+        let link = RecordOwner::Compensation(tx, undo_next);
         if is_only {
             return self.counted(-1, || self.modify(link, &mut page, slot, &self.as_ghost(row)));
         }
@@ -99,7 +99,7 @@ impl Tree {
         if node.row(slot)?.get(1..) != row.get(1..) {
             return Err(lost("the ghost of the row has changed"));
         }
-        let link = Link::Compensation(tx, undo_next);
+        let link = RecordOwner::Compensation(tx, undo_next);
         let context = self.leaf_context();
         self.counted(1, || self.log_insert(link, &mut page, slot, vec![row], context))
     }
@@ -126,7 +126,7 @@ impl Tree {
             return Err(Error::NoUndoRoom { page: page.id(), bytes: row.len() });
         }
         let delta = i64::from(is_ghost(now)) - i64::from(is_ghost(&row));
-        let link = Link::Compensation(tx, undo_next);
+        let link = RecordOwner::Compensation(tx, undo_next);
         self.counted(delta, || self.modify(link, &mut page, slot, &row))
     }
 

@@ -33,7 +33,7 @@ pub(super) struct Appender {
     /// How full the last page became.
     pub(super) ends: Option<Fullness>,
     /// The fullness in PFS of the pages of the run.
-    pub(super) told: Option<Fullness>,
+    pub(super) noted: Option<Fullness>,
 }
 
 impl Heap {
@@ -48,9 +48,9 @@ impl Heap {
         let Some(page) = appender.page.take() else { return };
         let ends = Fullness::of_free_bytes(free_bytes);
         let mut free = self.room.free.lock();
-        let room = free_bytes.saturating_sub(free.kept(page));
+        let room = free_bytes.saturating_sub(free.reserved(page));
         free.file(page, room);
-        if appender.told != Some(ends) {
+        if appender.noted != Some(ends) {
             free.touch(page);
         }
         appender.ends = Some(ends);
@@ -95,7 +95,7 @@ impl Heap {
         let ends = appender.ends.unwrap_or(Fullness::UpTo100);
         let run = self.space.append_pages(tx, &self.unit, ends)?;
         appender.rest.extend(run);
-        appender.told = Some(ends);
+        appender.noted = Some(ends);
         Ok(None)
     }
 
@@ -121,7 +121,7 @@ impl Heap {
         }
         let next = next?;
         appender.page = Some(next);
-        appender.told = Some(Fullness::Empty);
+        appender.noted = Some(Fullness::Empty);
         Ok(self.space.pool().write(next)?)
     }
 

@@ -12,7 +12,7 @@ use extentdb_base::{Lsn, Rid};
 use extentdb_format::page::PageRef;
 
 use super::Heap;
-use super::scan::{Stored, stored};
+use super::scan::{StoredRow, stored};
 use crate::Error;
 
 /// Bytes assumed for a record before the first one is read.
@@ -42,12 +42,12 @@ impl Heap {
     /// A page cannot be read, or a record does not add up.
     pub fn settled_rows(
         &self,
-        places: &[Rid],
+        rids: &[Rid],
         oldest_open: &dyn Fn() -> Option<Lsn>,
     ) -> Result<Fetched, Error> {
-        let bytes = Vec::with_capacity(places.len() * USUAL_RECORD_BYTES);
-        let mut fetched = Fetched { bytes, rows: vec![None; places.len()] };
-        let mut order: Vec<(Rid, usize)> = places.iter().copied().zip(0..).collect();
+        let bytes = Vec::with_capacity(rids.len() * USUAL_RECORD_BYTES);
+        let mut fetched = Fetched { bytes, rows: vec![None; rids.len()] };
+        let mut order: Vec<(Rid, usize)> = rids.iter().copied().zip(0..).collect();
         if order.len() > 1 {
             order.sort_unstable();
         }
@@ -73,7 +73,7 @@ impl Heap {
         }
         for (at, number) in run {
             let is_used = view.slot_offset(at.slot.0).is_some_and(|offset| offset != 0);
-            if is_used && let Stored::Row(row) = stored(view, *at)? {
+            if is_used && let StoredRow::Row(row) = stored(view, *at)? {
                 let start = fetched.bytes.len();
                 fetched.bytes.extend_from_slice(row);
                 fetched.rows[*number] = Some(start..fetched.bytes.len());

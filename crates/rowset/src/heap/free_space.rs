@@ -23,9 +23,9 @@ use extentdb_base::sync::{Mutex, MutexGuard, lock};
 /// Room that a transaction made on a page; others may use it when the transaction has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReservedRoom {
-    /// The page.
+    /// Page whose room is reserved.
     pub page: PageId,
-    /// Bytes.
+    /// Reserved bytes; an undo may need all of them.
     pub bytes: u16,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct SharedFreeSpace {
     state: Mutex<FreeSpace>,
     /// The largest class with a page.
     largest: AtomicU16,
-    has_kept: AtomicBool,
+    has_reserved: AtomicBool,
     is_loaded: AtomicBool,
 }
 
@@ -60,8 +60,8 @@ impl SharedFreeSpace {
 
     /// Bytes reserved on a page whose latch the caller holds: reservations are made under the
     /// latch.
-    pub(super) fn kept(&self, page: PageId) -> u16 {
-        if self.has_kept.load(Ordering::Acquire) { self.lock().kept(page) } else { 0 }
+    pub(super) fn reserved(&self, page: PageId) -> u16 {
+        if self.has_reserved.load(Ordering::Acquire) { self.lock().reserved(page) } else { 0 }
     }
 
     pub(super) fn is_loaded(&self) -> bool {
@@ -87,7 +87,7 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         let largest = self.state.classes.last_key_value().map_or(0, |(class, _)| *class);
         self.shared.largest.store(largest, Ordering::Relaxed);
-        self.shared.has_kept.store(!self.state.kept.is_empty(), Ordering::Release);
+        self.shared.has_reserved.store(!self.state.reserved.is_empty(), Ordering::Release);
         self.shared.is_loaded.store(self.state.is_loaded, Ordering::Release);
     }
 }
@@ -99,7 +99,7 @@ pub(super) struct FreeSpace {
     filed: HashMap<PageId, u16>,
     /// More than a page has when statements that made rows shorter were undone: their reservations
     /// stay until the transaction ends.
-    kept: HashMap<PageId, u32>,
+    reserved: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
     pub(super) is_loaded: bool,
@@ -143,27 +143,27 @@ impl FreeSpace {
     }
 
     /// Bytes of a page that are reserved.
-    pub(super) fn kept(&self, page: PageId) -> u16 {
-        self.kept.get(&page).map_or(0, |bytes| u16::try_from(*bytes).unwrap_or(u16::MAX))
+    pub(super) fn reserved(&self, page: PageId) -> u16 {
+        self.reserved.get(&page).map_or(0, |bytes| u16::try_from(*bytes).unwrap_or(u16::MAX))
     }
 
     /// Keeps bytes of a page back for the transaction that made them free.
-    pub(super) fn keep(&mut self, kept: ReservedRoom) {
-        *self.kept.entry(kept.page).or_default() += u32::from(kept.bytes);
-        self.touched.insert(kept.page);
+    pub(super) fn keep(&mut self, reserved: ReservedRoom) {
+        *self.reserved.entry(reserved.page).or_default() += u32::from(reserved.bytes);
+        self.touched.insert(reserved.page);
     }
 
     /// The transaction has ended. The page is filed with the bytes released; an insert checks the
     /// real room.
-    pub(super) fn give_back(&mut self, kept: ReservedRoom) {
-        if let Some(bytes) = self.kept.get_mut(&kept.page) {
-            *bytes = bytes.saturating_sub(kept.bytes.into());
+    pub(super) fn give_back(&mut self, reserved: ReservedRoom) {
+        if let Some(bytes) = self.reserved.get_mut(&reserved.page) {
+            *bytes = bytes.saturating_sub(reserved.bytes.into());
             if *bytes == 0 {
-                self.kept.remove(&kept.page);
+                self.reserved.remove(&reserved.page);
             }
         }
-        let known = self.filed.get(&kept.page).map_or(0, |class| class * CLASS_BYTES);
-        self.file(kept.page, known.saturating_add(kept.bytes));
+        let known = self.filed.get(&reserved.page).map_or(0, |class| class * CLASS_BYTES);
+        self.file(reserved.page, known.saturating_add(reserved.bytes));
     }
 
     /// The class of the page in PFS may not be true any more.
@@ -207,9 +207,9 @@ mod tests {
         shared.lock().file(page, 500);
         assert!(shared.may_have(480) && !shared.may_have(500));
         shared.lock().keep(ReservedRoom { page, bytes: 200 });
-        assert_eq!(shared.kept(page), 200);
+        assert_eq!(shared.reserved(page), 200);
         shared.lock().give_back(ReservedRoom { page, bytes: 200 });
-        assert_eq!(shared.kept(page), 0);
+        assert_eq!(shared.reserved(page), 0);
         while shared.lock().take(1).is_some() {}
         shared.lock().is_loaded = true;
         assert!(!shared.may_have(1) && shared.is_loaded());
@@ -217,28 +217,28 @@ mod tests {
 
     /// A row that is shortened and rolled back to a savepoint, again and again, in one transaction.
     #[test]
-    fn more_can_be_kept_back_than_a_page_has() {
+    fn more_can_be_reserved_than_a_page_has() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
-        let kept = ReservedRoom { page, bytes: 7000 };
-        (0..20).for_each(|_| free.keep(kept));
-        assert_eq!(free.kept(page), u16::MAX);
-        (0..19).for_each(|_| free.give_back(kept));
-        assert_eq!(free.kept(page), 7000);
-        free.give_back(kept);
-        assert_eq!(free.kept(page), 0);
+        let reserved = ReservedRoom { page, bytes: 7000 };
+        (0..20).for_each(|_| free.keep(reserved));
+        assert_eq!(free.reserved(page), u16::MAX);
+        (0..19).for_each(|_| free.give_back(reserved));
+        assert_eq!(free.reserved(page), 7000);
+        free.give_back(reserved);
+        assert_eq!(free.reserved(page), 0);
     }
 
     #[test]
-    fn room_that_is_kept_back_is_filed_when_it_is_given_back() {
+    fn reserved_room_is_filed_when_it_is_released() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
-        let kept = ReservedRoom { page, bytes: 200 };
-        free.keep(kept);
-        free.keep(kept);
-        assert_eq!((free.kept(page), free.take(100)), (400, None));
-        free.give_back(kept);
-        assert_eq!((free.kept(page), free.take(100)), (200, Some(page)));
+        let reserved = ReservedRoom { page, bytes: 200 };
+        free.keep(reserved);
+        free.keep(reserved);
+        assert_eq!((free.reserved(page), free.take(100)), (400, None));
+        free.give_back(reserved);
+        assert_eq!((free.reserved(page), free.take(100)), (200, Some(page)));
         assert_eq!(free.take_touched().len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Inserting a row: onto a page known to have room, or after the last row.
 
-use extentdb_base::size::PAGE_BODY_BYTES;
+use extentdb_base::size::{PAGE_BODY_BYTES, ROW_BYTES_MAX};
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_change::change;
@@ -9,7 +9,7 @@ use extentdb_format::log::payload::row::{InsertRows, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageRef, PageType, edit};
 use extentdb_format::record::RecordKind;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::append::free_bytes;
 use super::row_locks::RowLocks;
@@ -40,14 +40,14 @@ impl Heap {
         // Counted before it is logged: a checkpoint in between counts a row too many, which is in
         // the log after it, and never one too few.
         self.unit.count_rows(i64::from(is_row));
-        let placed = self.place_somewhere(tx, session, record, locks);
+        let placed = self.insert_anywhere(tx, session, record, locks);
         if placed.is_err() {
             self.unit.count_rows(-i64::from(is_row));
         }
         placed
     }
 
-    fn place_somewhere(
+    fn insert_anywhere(
         &self,
         tx: &mut Transaction,
         session: usize,
@@ -78,9 +78,9 @@ impl Heap {
             }
             let Some(id) = self.room.free.lock().take(room as u16) else { return Ok(None) };
             let Some(mut page) = self.space.pool().try_write(id)? else { continue };
-            let placed = self.place(tx, &mut page, record, locks)?;
+            let placed = self.insert_on(tx, &mut page, record, locks)?;
             let mut free = self.room.free.lock();
-            let left = free_bytes(&page).saturating_sub(free.kept(id));
+            let left = free_bytes(&page).saturating_sub(free.reserved(id));
             free.file(id, left);
             if placed.is_some() {
                 free.touch(id);
@@ -101,9 +101,9 @@ impl Heap {
         let mut appender = self.appender(session);
         if let Some(id) = appender.page {
             let mut page = self.space.pool().write(id)?;
-            if let Some(placed) = self.place(tx, &mut page, record, locks)? {
+            if let Some(placed) = self.insert_on(tx, &mut page, record, locks)? {
                 drop(page);
-                self.tell_first(placed, appender.told)?;
+                self.note_first_row(placed, appender.noted)?;
                 return Ok(placed);
             }
             let left = free_bytes(&page);
@@ -111,19 +111,19 @@ impl Heap {
             self.retire(&mut appender, left);
         }
         let mut page = self.next_page(tx, &mut appender)?;
-        let placed = self.place(tx, &mut page, record, locks)?;
+        let placed = self.insert_on(tx, &mut page, record, locks)?;
         drop(page);
-        let placed = placed
-            .ok_or(Error::RowTooLong { bytes: record.len(), most: super::RECORD_BYTES_MAX })?;
-        self.tell_first(placed, appender.told)?;
+        let placed =
+            placed.ok_or(Error::RowTooLong { bytes: record.len(), most: ROW_BYTES_MAX })?;
+        self.note_first_row(placed, appender.noted)?;
         Ok(placed)
     }
 
     /// The first row of a page that PFS calls empty updates PFS at once; in compatible placement,
     /// every change of class does.
-    fn tell_first(&self, placed: Rid, told: Option<Fullness>) -> Result<(), Error> {
+    fn note_first_row(&self, placed: Rid, noted: Option<Fullness>) -> Result<(), Error> {
         let is_due = self.placement == Placement::ByPfs
-            || told == Some(Fullness::Empty) && placed.slot.0 == 0;
+            || noted == Some(Fullness::Empty) && placed.slot.0 == 0;
         if is_due {
             let page = self.space.pool().read(placed.page)?;
             let fullness = Fullness::of_free_bytes(PageRef::new(&page).header().free_bytes.get());
@@ -134,7 +134,7 @@ impl Heap {
     }
 
     /// Puts a record on this page, when it has room.
-    fn place(
+    fn insert_on(
         &self,
         tx: &mut Transaction,
         page: &mut PageWriteGuard,
@@ -147,7 +147,7 @@ impl Heap {
         fixed.page.slot = slot;
         let insert = InsertRows { fixed, rows: vec![record], ..InsertRows::default() };
         change(
-            Link::Change(tx),
+            RecordOwner::Change(tx),
             page,
             Op::INSERT_ROWS,
             Context::HEAP,
@@ -165,8 +165,8 @@ impl Heap {
         locks: &mut dyn RowLocks,
     ) -> Result<Option<u16>, Error> {
         let view = PageRef::new(page);
-        let kept = usize::from(self.room.free.kept(page.id()));
-        let free = usize::from(view.header().free_bytes.get()).saturating_sub(kept);
+        let reserved = usize::from(self.room.free.reserved(page.id()));
+        let free = usize::from(view.header().free_bytes.get()).saturating_sub(reserved);
         if footprint(len) > free || !self.promises(page, len) {
             return Ok(None);
         }
@@ -174,7 +174,7 @@ impl Heap {
         // Slots of deleted rows are reused, unless the delete may still be undone. The slot of a
         // forwarded record has no lock of its own: while bytes of the page are reserved, none of
         // its empty slots is used.
-        let slots = if kept == 0 && view.has_empty_slot() { used_slots as u16 } else { 0 };
+        let slots = if reserved == 0 && view.has_empty_slot() { used_slots as u16 } else { 0 };
         let empty = (0..slots).zip(view.slot_offsets()).filter(|(_, offset)| *offset == 0);
         for (slot, _) in empty {
             if locks.try_new(rid(page.id(), slot))? {
@@ -194,7 +194,7 @@ impl Heap {
             return true;
         }
         let fullness = Fullness::of_free_bytes(view.header().free_bytes.get());
-        len <= super::RECORD_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
+        len <= ROW_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
     }
 
     /// Loads the free space of existing pages from PFS, once: the least room of each class.

@@ -20,7 +20,7 @@ impl Heap {
         for appender in &self.room.appenders {
             let mut appender = lock(appender);
             let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
-            appender.told = None;
+            appender.noted = None;
             if let Some(page) = appender.page {
                 self.room.free.lock().touch(page);
             }

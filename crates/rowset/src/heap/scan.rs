@@ -11,7 +11,7 @@ use super::{Heap, rid};
 use crate::Error;
 
 /// What is stored at an address.
-pub(super) enum Stored<R> {
+pub(super) enum StoredRow<R> {
     /// The row itself.
     Row(R),
     /// A stub: the row is elsewhere.
@@ -58,17 +58,17 @@ impl Heap {
         let view = PageRef::new(&page);
         let used =
             (0..view.slot_count()).zip(view.slot_offsets()).filter(|(_, offset)| *offset != 0);
-        let places: Vec<Rid> = used.map(|(slot, _)| rid(id, slot)).collect();
+        let rids: Vec<Rid> = used.map(|(slot, _)| rid(id, slot)).collect();
         if oldest_open().is_some_and(|open| view.header().lsn() >= open) {
-            return Ok(PageRows::Unsure(places));
+            return Ok(PageRows::Unsure(rids));
         }
-        let mut rows = Vec::with_capacity(places.len());
-        for at in &places {
+        let mut rows = Vec::with_capacity(rids.len());
+        for at in &rids {
             match stored(view, *at)? {
-                Stored::Row(row) => rows.push((*at, row.to_vec())),
-                Stored::Forwarded(_) | Stored::Ghost => {}
+                StoredRow::Row(row) => rows.push((*at, row.to_vec())),
+                StoredRow::Forwarded(_) | StoredRow::Ghost => {}
                 // The row is on another page, which others may be changing.
-                Stored::Stub(_) => return Ok(PageRows::Unsure(places)),
+                StoredRow::Stub(_) => return Ok(PageRows::Unsure(rids)),
             }
         }
         Ok(PageRows::Committed(rows))
@@ -77,9 +77,9 @@ impl Heap {
     /// The record of a row, forwarded or not; `None` when there is none at this address.
     pub fn get(&self, at: Rid) -> Result<Option<Vec<u8>>, Error> {
         match self.stored_at(at)? {
-            Some(Stored::Row(row)) => Ok(Some(row)),
-            Some(Stored::Stub(target)) => self.forwarded(at, target).map(Some),
-            Some(Stored::Forwarded(_) | Stored::Ghost) | None => Ok(None),
+            Some(StoredRow::Row(row)) => Ok(Some(row)),
+            Some(StoredRow::Stub(target)) => self.forwarded(at, target).map(Some),
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost) | None => Ok(None),
         }
     }
 
@@ -98,12 +98,12 @@ impl Heap {
             return Ok(None);
         }
         match stored(view, at)? {
-            Stored::Row(row) => Ok(Some(row.to_vec())),
-            Stored::Stub(_) | Stored::Forwarded(_) | Stored::Ghost => Ok(None),
+            StoredRow::Row(row) => Ok(Some(row.to_vec())),
+            StoredRow::Stub(_) | StoredRow::Forwarded(_) | StoredRow::Ghost => Ok(None),
         }
     }
 
-    pub(super) fn stored_at(&self, at: Rid) -> Result<Option<Stored<Vec<u8>>>, Error> {
+    pub(super) fn stored_at(&self, at: Rid) -> Result<Option<StoredRow<Vec<u8>>>, Error> {
         let page = self.space.pool().read(at.page)?;
         let view = PageRef::new(&page);
         let is_used = view.slot_offset(at.slot.0).is_some_and(|offset| offset != 0);
@@ -111,17 +111,17 @@ impl Heap {
             return Ok(None);
         }
         Ok(Some(match stored(view, at)? {
-            Stored::Row(row) => Stored::Row(row.to_vec()),
-            Stored::Forwarded(row) => Stored::Forwarded(row.to_vec()),
-            Stored::Stub(target) => Stored::Stub(target),
-            Stored::Ghost => Stored::Ghost,
+            StoredRow::Row(row) => StoredRow::Row(row.to_vec()),
+            StoredRow::Forwarded(row) => StoredRow::Forwarded(row.to_vec()),
+            StoredRow::Stub(target) => StoredRow::Stub(target),
+            StoredRow::Ghost => StoredRow::Ghost,
         }))
     }
 
     /// The row that a stub points to.
     pub(super) fn forwarded(&self, home: Rid, target: Rid) -> Result<Vec<u8>, Error> {
         match self.stored_at(target)? {
-            Some(Stored::Forwarded(row))
+            Some(StoredRow::Forwarded(row))
                 if Record::parse_data(&row).back_pointer() == Some(home) =>
             {
                 Ok(row)
@@ -132,16 +132,16 @@ impl Heap {
 }
 
 /// What is stored in a slot in use.
-pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<Stored<&[u8]>, Error> {
+pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<StoredRow<&[u8]>, Error> {
     let bytes = view.row(at.slot.0).map_err(|_| Error::BadRow(at))?;
     let record = Record::parse_data(bytes);
     match record.kind() {
-        RecordKind::Primary => Ok(Stored::Row(bytes)),
-        RecordKind::Forwarded => Ok(Stored::Forwarded(bytes)),
+        RecordKind::Primary => Ok(StoredRow::Row(bytes)),
+        RecordKind::Forwarded => Ok(StoredRow::Forwarded(bytes)),
         RecordKind::ForwardingStub => {
-            record.stub_target().map(Stored::Stub).ok_or(Error::BadRow(at))
+            record.stub_target().map(StoredRow::Stub).ok_or(Error::BadRow(at))
         }
-        RecordKind::GhostData | RecordKind::GhostVersion => Ok(Stored::Ghost),
+        RecordKind::GhostData | RecordKind::GhostVersion => Ok(StoredRow::Ghost),
         _ => Err(Error::BadRow(at)),
     }
 }

@@ -7,17 +7,17 @@ use extentdb_format::log::payload::row::{DeleteRows, ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::build::forwarding_stub;
-use extentdb_txn::{Link, Transaction};
+use extentdb_txn::{RecordOwner, Transaction};
 
 use super::insert::footprint;
 use super::row_locks::RowLocks;
-use super::scan::Stored;
+use super::scan::StoredRow;
 use super::{Heap, ReservedRoom, as_forwarded, too_long};
 use crate::Error;
 
 impl Heap {
     /// Replaces the record of the row at this address. The bytes that this frees on its page are
-    /// reserved until the transaction ends: they are added to `kept`, also when the update then
+    /// reserved until the transaction ends: they are added to `reserved`, also when the update then
     /// fails and has to be undone.
     ///
     /// # Errors
@@ -29,33 +29,36 @@ impl Heap {
         at: Rid,
         record: &[u8],
         locks: &mut dyn RowLocks,
-        kept: &mut Vec<ReservedRoom>,
+        reserved: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
         too_long(record.len())?;
         match self.stored_at(at)? {
-            Some(Stored::Row(_)) => {
-                if !self.replace(tx, at, record, kept)? {
+            Some(StoredRow::Row(_)) => {
+                if !self.replace(tx, at, record, reserved)? {
                     let moved = as_forwarded(record, self.shape, at);
                     let target = self.insert(tx, session, &moved, locks)?;
-                    self.replace_or_fail(tx, at, &forwarding_stub(target), kept)?;
+                    self.replace_or_fail(tx, at, &forwarding_stub(target), reserved)?;
                 }
             }
-            Some(Stored::Stub(target)) => {
+            Some(StoredRow::Stub(target)) => {
                 let moved = as_forwarded(record, self.shape, at);
-                if !self.replace(tx, target, &moved, kept)? {
+                if !self.replace(tx, target, &moved, reserved)? {
                     // An undo needs the slot that the record leaves: it stays locked until then.
                     locks.vacate(target)?;
                     let next = self.insert(tx, session, &moved, locks)?;
-                    self.replace_or_fail(tx, at, &forwarding_stub(next), kept)?;
-                    self.remove(tx, target, kept)?;
+                    self.replace_or_fail(tx, at, &forwarding_stub(next), reserved)?;
+                    self.remove(tx, target, reserved)?;
                 }
             }
-            Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost) | None => {
+                return Err(Error::NoRow(at));
+            }
         }
         Ok(())
     }
 
-    /// Deletes the row at this address. The bytes reserved are added to `kept`, as by an update.
+    /// Deletes the row at this address. The bytes reserved are added to `reserved`, as by an
+    /// update.
     ///
     /// # Errors
     /// [`Error::NoRow`]: there is none.
@@ -64,21 +67,23 @@ impl Heap {
         tx: &mut Transaction,
         at: Rid,
         locks: &mut dyn RowLocks,
-        kept: &mut Vec<ReservedRoom>,
+        reserved: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
-        let places = match self.stored_at(at)? {
-            Some(Stored::Row(_)) => vec![at],
-            Some(Stored::Stub(target)) => {
+        let rids = match self.stored_at(at)? {
+            Some(StoredRow::Row(_)) => vec![at],
+            Some(StoredRow::Stub(target)) => {
                 locks.vacate(target)?;
                 vec![target, at]
             }
-            Some(Stored::Forwarded(_) | Stored::Ghost) | None => return Err(Error::NoRow(at)),
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost) | None => {
+                return Err(Error::NoRow(at));
+            }
         };
-        for place in places {
+        for rid in rids {
             // The home slot is the last one, and the one that is counted.
-            let is_home = place == at;
+            let is_home = rid == at;
             self.unit.count_rows(-i64::from(is_home));
-            let done = self.remove(tx, place, kept);
+            let done = self.remove(tx, rid, reserved);
             if done.is_err() {
                 self.unit.count_rows(i64::from(is_home));
             }
@@ -93,7 +98,7 @@ impl Heap {
         tx: &mut Transaction,
         at: Rid,
         new: &[u8],
-        kept: &mut Vec<ReservedRoom>,
+        reserved: &mut Vec<ReservedRoom>,
     ) -> Result<bool, Error> {
         let mut page = self.space.pool().write(at.page)?;
         let view = PageRef::new(&page);
@@ -101,12 +106,12 @@ impl Heap {
         let before = footprint(old.len());
         let after = footprint(new.len());
         let free = usize::from(view.header().free_bytes.get());
-        let mine = usize::from(self.room.free.kept(at.page));
+        let mine = usize::from(self.room.free.reserved(at.page));
         if after > before && after - before > free.saturating_sub(mine) {
             return Ok(false);
         }
         self.modify(tx, &mut page, at, &old, new)?;
-        self.reserve_room(at, before.saturating_sub(after), kept);
+        self.reserve_room(at, before.saturating_sub(after), reserved);
         Ok(true)
     }
 
@@ -115,10 +120,10 @@ impl Heap {
         tx: &mut Transaction,
         at: Rid,
         new: &[u8],
-        kept: &mut Vec<ReservedRoom>,
+        reserved: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
         // A stub is never longer than what any record counts.
-        if self.replace(tx, at, new, kept)? { Ok(()) } else { Err(Error::BadRow(at)) }
+        if self.replace(tx, at, new, reserved)? { Ok(()) } else { Err(Error::BadRow(at)) }
     }
 
     fn modify(
@@ -129,7 +134,7 @@ impl Heap {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Error> {
-        let Some(run) = changed_run(old, new) else { return Ok(()) };
+        let Some(run) = changed_bytes(old, new) else { return Ok(()) };
         let mut fixed = RowPart {
             partition_id: self.unit.hobt(),
             offset_in_row: run.start as u16,
@@ -148,7 +153,13 @@ impl Heap {
             lock_info: Some(&[]),
             more: Vec::new(),
         };
-        change(Link::Change(tx), page, Op::MODIFY_ROW, Context::HEAP, Payload::ModifyRow(modify))?;
+        change(
+            RecordOwner::Change(tx),
+            page,
+            Op::MODIFY_ROW,
+            Context::HEAP,
+            Payload::ModifyRow(modify),
+        )?;
         Ok(())
     }
 
@@ -157,41 +168,41 @@ impl Heap {
         &self,
         tx: &mut Transaction,
         at: Rid,
-        kept: &mut Vec<ReservedRoom>,
+        reserved: &mut Vec<ReservedRoom>,
     ) -> Result<(), Error> {
         let mut page = self.space.pool().write(at.page)?;
         let old = PageRef::new(&page).row(at.slot.0).map_err(|_| Error::NoRow(at))?.to_vec();
         let mut fixed = RowPart {
             partition_id: self.unit.hobt(),
-            offset_in_row: 1,
+            offset_in_row: DeleteRows::OFFSET_IN_ROW,
             ..RowPart::default()
         };
         fixed.page.slot = at.slot.0;
         let delete = DeleteRows { fixed, rows: vec![&old], lock_info: &[] };
         change(
-            Link::Change(tx),
+            RecordOwner::Change(tx),
             &mut page,
             Op::DELETE_ROWS,
             Context::HEAP,
             Payload::DeleteRows(delete),
         )?;
-        self.reserve_room(at, footprint(old.len()), kept);
+        self.reserve_room(at, footprint(old.len()), reserved);
         Ok(())
     }
 
-    fn reserve_room(&self, at: Rid, bytes: usize, kept: &mut Vec<ReservedRoom>) {
+    fn reserve_room(&self, at: Rid, bytes: usize, reserved: &mut Vec<ReservedRoom>) {
         let mut free = self.room.free.lock();
         free.touch(at.page);
         if bytes > 0 {
             let room = ReservedRoom { page: at.page, bytes: bytes as u16 };
             free.keep(room);
-            kept.push(room);
+            reserved.push(room);
         }
     }
 }
 
 /// The bytes in which two records differ.
-struct Run<'a> {
+struct ChangedBytes<'a> {
     start: usize,
     before: &'a [u8],
     after: &'a [u8],
@@ -199,7 +210,7 @@ struct Run<'a> {
 
 /// The shortest run of bytes that makes one record of the other; `None` when they are equal.
 /// Neither side is ever empty, so that redo and undo both have bytes to replace.
-fn changed_run<'a>(old: &'a [u8], new: &'a [u8]) -> Option<Run<'a>> {
+fn changed_bytes<'a>(old: &'a [u8], new: &'a [u8]) -> Option<ChangedBytes<'a>> {
     if old == new {
         return None;
     }
@@ -208,7 +219,7 @@ fn changed_run<'a>(old: &'a [u8], new: &'a [u8]) -> Option<Run<'a>> {
     let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let start = prefix.min(shorter.saturating_sub(1));
     let suffix = suffix.min(shorter - start - 1);
-    Some(Run {
+    Some(ChangedBytes {
         start,
         before: &old[start..old.len() - suffix],
         after: &new[start..new.len() - suffix],
@@ -222,7 +233,7 @@ mod tests {
     #[test]
     fn the_changed_run_is_short_and_never_empty_on_either_side() {
         let run = |old: &'static [u8], new: &'static [u8]| {
-            changed_run(old, new).map(|r| (r.start, r.before, r.after))
+            changed_bytes(old, new).map(|r| (r.start, r.before, r.after))
         };
         assert_eq!(run(b"abcdef", b"abXdef"), Some((2, &b"c"[..], &b"X"[..])));
         assert_eq!(run(b"abc", b"abc"), None);
@@ -233,7 +244,7 @@ mod tests {
             (b"b", b"ab"),
             (b"aa", b"aaaa"),
         ] {
-            let found = changed_run(old, new).unwrap();
+            let found = changed_bytes(old, new).unwrap();
             assert!(!found.before.is_empty() && !found.after.is_empty());
             let mut made = old[..found.start].to_vec();
             made.extend_from_slice(found.after);

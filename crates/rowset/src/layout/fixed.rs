@@ -15,14 +15,11 @@
 use std::cmp::Ordering;
 
 use extentdb_catalog::layout::{Level, PhysicalColumn, RowLayout};
-use extentdb_format::record::RecordKind;
-use extentdb_format::record::status::HAS_NULL_BITMAP;
+use extentdb_format::record::FixedPart;
 use extentdb_types::key_order::{FixedForm, fixed_form};
 
-use super::{Form, RowShape, place};
+use super::{LevelShape, RowShape, column_offset};
 
-/// Status bit of records of compressed pages.
-const COMPRESSED_FORM: u8 = 0x01;
 /// What a sort key of a value begins with.
 const IS_VALUE: u8 = 1;
 
@@ -30,7 +27,7 @@ const IS_VALUE: u8 = 1;
 /// sort keys of fixed length.
 #[derive(Clone, Debug)]
 pub(super) struct FixedKey {
-    parts: Vec<Part>,
+    parts: Vec<KeyField>,
     /// Where the last of them ends.
     end: usize,
     /// Bytes of the null bitmap with bits of theirs, and those bits.
@@ -43,7 +40,7 @@ pub(super) struct FixedKey {
 
 /// A column of the key.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct KeyField {
     offset: usize,
     bytes: usize,
     form: FixedForm,
@@ -56,16 +53,17 @@ impl FixedKey {
         layout: &RowLayout,
         key: &[usize],
         level: Level,
-        form: &Form,
+        form: &LevelShape,
     ) -> Option<FixedKey> {
         if key.is_empty() {
             return None;
         }
         let columns: Vec<&PhysicalColumn> = key.iter().map(|at| &layout.columns[*at]).collect();
-        let parts: Vec<Part> =
-            columns.iter().map(|column| Part::of(column, level)).collect::<Option<_>>()?;
+        let parts: Vec<KeyField> =
+            columns.iter().map(|column| KeyField::of(column, level)).collect::<Option<_>>()?;
         let mut nulls: Vec<(usize, u8)> = Vec::new();
-        for bit in columns.iter().filter_map(|column| place(column, level).null_bit.checked_sub(1))
+        for bit in
+            columns.iter().filter_map(|column| column_offset(column, level).null_bit.checked_sub(1))
         {
             let byte = usize::from(bit / 8);
             let mask = 1 << (bit % 8);
@@ -75,7 +73,7 @@ impl FixedKey {
             }
         }
         let null_bits =
-            columns.iter().map(|column| place(column, level).null_bit).max().unwrap_or(0);
+            columns.iter().map(|column| column_offset(column, level).null_bit).max().unwrap_or(0);
         let end = parts.iter().map(|part| part.offset + part.bytes).max().unwrap_or(0);
         let fixed_end = form.is_index.then_some(form.fixed_end);
         Some(FixedKey { parts, end, nulls, null_bits, fixed_end })
@@ -114,15 +112,17 @@ impl FixedKey {
         let mut rest = key;
         for part in &self.parts {
             let value = fixed.get(part.offset..part.offset + part.bytes)?;
-            let Some((first, behind)) = rest.split_first() else { return Some(Ordering::Greater) };
+            let Some((first, rest_after)) = rest.split_first() else {
+                return Some(Ordering::Greater);
+            };
             match (IS_VALUE ^ part.flip()).cmp(first) {
                 Ordering::Equal => {}
                 other => return Some(other),
             }
             // A key that ends within a column is a bound, made to be greater than others.
-            let (sought, behind) = behind.split_at_checked(part.bytes)?;
+            let (sought, rest_after) = rest_after.split_at_checked(part.bytes)?;
             match part.compare(value, sought) {
-                Ordering::Equal => rest = behind,
+                Ordering::Equal => rest = rest_after,
                 other => return Some(other),
             }
         }
@@ -131,21 +131,11 @@ impl FixedKey {
 
     /// The fixed part of a record all of whose key columns are there and not NULL.
     fn fixed_part<'r>(&self, bytes: &'r [u8]) -> Option<&'r [u8]> {
-        let status = *bytes.first()?;
-        if status & COMPRESSED_FORM != 0 {
-            return None;
-        }
-        let fixed_end = match self.fixed_end {
-            Some(fixed_end) => fixed_end,
-            None if RecordKind::of(status) == RecordKind::ForwardingStub => return None,
-            None => u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]),
-        };
-        let (fixed, behind) = bytes.split_at_checked(usize::from(fixed_end))?;
-        if status & HAS_NULL_BITMAP != 0 && self.null_bits > 0 {
-            let (count, bitmap) = behind.split_first_chunk::<2>()?;
+        let FixedPart { fixed, nulls } = FixedPart::of(bytes, self.fixed_end)?;
+        if let Some((count, bitmap)) = nulls.filter(|_| self.null_bits > 0) {
             let is_set =
                 |(byte, mask): &(usize, u8)| bitmap.get(*byte).is_none_or(|own| own & mask != 0);
-            if u16::from_le_bytes(*count) < self.null_bits || self.nulls.iter().any(is_set) {
+            if count < self.null_bits || self.nulls.iter().any(is_set) {
                 return None;
             }
         }
@@ -153,16 +143,16 @@ impl FixedKey {
     }
 }
 
-impl Part {
-    fn of(column: &PhysicalColumn, level: Level) -> Option<Part> {
+impl KeyField {
+    fn of(column: &PhysicalColumn, level: Level) -> Option<KeyField> {
         let ty = column.ty?;
-        let offset = place(column, level).offset;
+        let offset = column_offset(column, level).offset;
         let form = fixed_form(&ty)?;
         let bytes = ty
             .fixed_bytes()
             .filter(|bytes| form != FixedForm::Signed || *bytes <= size_of::<u64>())?;
         let offset = usize::try_from(offset).ok().filter(|offset| *offset > 0)?;
-        Some(Part { offset, bytes, form, is_descending: column.is_descending() })
+        Some(KeyField { offset, bytes, form, is_descending: column.is_descending() })
     }
 
     /// What the bytes of its sort key are combined with.

@@ -1,10 +1,11 @@
 //! Values to records.
 
 use extentdb_base::PageId;
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_catalog::layout::{Cell, ColumnOffset, Level, PhysicalColumn};
 use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
-use super::{ROW_BYTES_MAX, RowShape, place};
+use super::{RowShape, column_offset};
 use crate::error::Error;
 
 /// Bytes of a usual record besides its fixed part and null bitmap.
@@ -109,7 +110,7 @@ impl RowShape {
             builder.columns(null_bits);
         }
         for (column, cell) in self.layout.columns.iter().zip(cells) {
-            fill_fixed(builder, column, cell, place(column, level))?;
+            fill_fixed(builder, column, cell, column_offset(column, level))?;
         }
         for at in &self.form(level).variable {
             let cell = cells.get(*at).unwrap_or(&Cell::Null);
@@ -128,30 +129,34 @@ fn fill_fixed(
     builder: &mut RecordBuilder,
     column: &PhysicalColumn,
     cell: &Cell<'_>,
-    place: ColumnOffset,
+    column_offset: ColumnOffset,
 ) -> Result<(), Error> {
     let wrong = |bytes| Err(Error::Value { column_id: column.column_id, bytes });
-    if place.offset == 0 {
+    if column_offset.offset == 0 {
         return Ok(());
     }
     let is_bit = column.ty.is_some_and(|ty| ty.is_bit());
     match cell {
-        Cell::Null | Cell::Missing if place.null_bit == 0 => wrong(None),
+        Cell::Null | Cell::Missing if column_offset.null_bit == 0 => wrong(None),
         Cell::Null | Cell::Missing => {
-            builder.null(place.null_bit);
+            builder.null(column_offset.null_bit);
             Ok(())
         }
         Cell::Bit(value) if is_bit => {
-            builder.fixed_bit(place.offset.unsigned_abs().into(), place.bit, *value);
+            builder.fixed_bit(
+                column_offset.offset.unsigned_abs().into(),
+                column_offset.bit,
+                *value,
+            );
             Ok(())
         }
-        Cell::Bytes(bytes) if !is_bit && fits(column, place.offset, bytes.len()) => {
-            if place.offset > 0 {
-                builder.fixed(place.offset.unsigned_abs().into(), bytes);
+        Cell::Bytes(bytes) if !is_bit && fits(column, column_offset.offset, bytes.len()) => {
+            if column_offset.offset > 0 {
+                builder.fixed(column_offset.offset.unsigned_abs().into(), bytes);
             }
             Ok(())
         }
-        Cell::Complex(_) if place.offset < 0 => Ok(()),
+        Cell::Complex(_) if column_offset.offset < 0 => Ok(()),
         Cell::Bit(_) => wrong(None),
         Cell::Bytes(bytes) | Cell::Complex(bytes) => wrong(Some(bytes.len())),
     }

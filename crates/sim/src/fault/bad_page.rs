@@ -23,10 +23,10 @@ const FIRST_USER_INDEX_ID: u16 = 256;
 
 /// The role of a page in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum PageRole {
     /// Without it the catalog cannot be read: base tables, boot page, file header.
     Catalog,
-    /// Allocation maps.
+    /// GAM, SGAM, PFS, DIFF, ML or IAM page.
     Map,
     /// Rows or entries of one table.
     Table,
@@ -38,7 +38,7 @@ pub struct BadPage {
     /// Id of the damaged page.
     pub page: PageId,
     /// What depends on the page.
-    pub role: Role,
+    pub role: PageRole,
     /// What was done to it.
     pub what: &'static str,
 }
@@ -80,14 +80,14 @@ fn page_of(bytes: &[u8]) -> PageBuf {
     page
 }
 
-fn role_of(id: PageId, page: &PageBytes) -> Role {
+fn role_of(id: PageId, page: &PageBytes) -> PageRole {
     let unit = PageHeader::of(page).alloc_unit();
     match fixed_page_type(id) {
-        Some(_) if id.page == 0 || id == PageId::BOOT => Role::Catalog,
-        Some(_) => Role::Map,
-        None if unit == AllocUnitId::SYSTEM_PAGES => Role::Map,
-        None if unit.header_index_id() < FIRST_USER_INDEX_ID => Role::Catalog,
-        None => Role::Table,
+        Some(_) if id.page == 0 || id == PageId::BOOT => PageRole::Catalog,
+        Some(_) => PageRole::Map,
+        None if unit == AllocUnitId::SYSTEM_PAGES => PageRole::Map,
+        None if unit.header_index_id() < FIRST_USER_INDEX_ID => PageRole::Catalog,
+        None => PageRole::Table,
     }
 }
 

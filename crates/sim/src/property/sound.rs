@@ -10,15 +10,15 @@ use extentdb_io::MemDisk;
 use extentdb_reader::{PageSource, ReadError, SourceFile};
 
 /// The data files of a disk in memory.
-pub(crate) struct Image {
+pub(crate) struct DiskFiles {
     files: Vec<SourceFile>,
     bytes: Vec<Vec<u8>>,
 }
 
-impl Image {
+impl DiskFiles {
     /// The index in the list gives the file id: 1, then 3 and up; 2 is the log.
-    pub(crate) fn of(memory: &MemDisk, paths: &Paths) -> Image {
-        let mut image = Image { files: Vec::new(), bytes: Vec::new() };
+    pub(crate) fn of(memory: &MemDisk, paths: &Paths) -> DiskFiles {
+        let mut image = DiskFiles { files: Vec::new(), bytes: Vec::new() };
         for (number, path) in paths.data.iter().enumerate() {
             let bytes = memory.contents(path).unwrap_or_default();
             let id = FileId(if number == 0 { 1 } else { number as u16 + 2 });
@@ -38,7 +38,7 @@ impl Image {
     }
 }
 
-impl PageSource for Image {
+impl PageSource for DiskFiles {
     fn files(&self) -> &[SourceFile] {
         &self.files
     }
@@ -61,7 +61,7 @@ impl PageSource for Image {
 
 /// The findings of the check as text; `None` when the files are sound.
 pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
-    let report = Image::of(memory, paths).check();
+    let report = DiskFiles::of(memory, paths).check();
     // Free pages of mixed extents that SGAM does not mark: no damage, but a bug of the engine.
     if let Some(note) = report.notes.iter().find(|note| note.error == 59031) {
         return Some(note.message.clone());

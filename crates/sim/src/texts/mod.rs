@@ -70,7 +70,7 @@ pub struct TextReport {
 /// A text in the order of its collation.
 #[derive(Clone, Debug)]
 struct TextKey {
-    form: Form,
+    form: TableForm,
     bytes: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ impl Eq for TextKey {}
 
 /// How a table and its index are made.
 #[derive(Clone, Copy, Debug)]
-struct Form {
+struct TableForm {
     number: usize,
     collation: Collation,
     is_wide: bool,
@@ -110,15 +110,15 @@ struct Form {
 
 /// A row: where it is, and its text.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownRow {
     at: Address,
     text: Vec<u8>,
 }
 
 /// Rows of a table by key and id.
-type Rows = BTreeMap<TextKey, BTreeMap<i32, Known>>;
+type Rows = BTreeMap<TextKey, BTreeMap<i32, KnownRow>>;
 
-impl Form {
+impl TableForm {
     fn table(self) -> String {
         format!("t{}", self.number)
     }
@@ -192,7 +192,7 @@ pub fn run_texts(seed: u64, operations: u64, crashes: u64) -> Result<TextReport,
         let collation = Collation::from_name(name).ok_or_else(|| format!("no collation {name}"))?;
         let is_clustered = rng.below(2) == 0;
         let is_unique = rng.below(2) == 0;
-        let form = Form { number, collation, is_wide, is_clustered, is_unique };
+        let form = TableForm { number, collation, is_wide, is_clustered, is_unique };
         form.create(&db).map_err(shown)?;
         run.forms.push(form);
         run.rows.push(Rows::new());
@@ -230,7 +230,7 @@ fn shown(error: Error) -> String {
 
 struct TextRun {
     rng: SplitMix64,
-    forms: Vec<Form>,
+    forms: Vec<TableForm>,
     rows: Vec<Rows>,
     report: TextReport,
     /// The next id.
@@ -260,11 +260,11 @@ impl TextRun {
         Ok(())
     }
 
-    fn any_form(&mut self) -> Form {
+    fn any_form(&mut self) -> TableForm {
         self.forms[self.rng.below(self.forms.len() as u64) as usize]
     }
 
-    fn transaction(&mut self, session: &mut Session<'_>, form: Form) -> Result<(), String> {
+    fn transaction(&mut self, session: &mut Session<'_>, form: TableForm) -> Result<(), String> {
         let table = session.table(&form.table()).map_err(shown)?;
         session.begin();
         for _ in 0..STATEMENTS {
@@ -282,7 +282,7 @@ impl TextRun {
     }
 
     /// A new text, or one that may be equal to a text of the table.
-    fn any_text(&mut self, form: Form) -> Vec<u8> {
+    fn any_text(&mut self, form: TableForm) -> Vec<u8> {
         match self.any_row(form) {
             Some((_, known)) if self.rng.below(4) == 0 => {
                 varied(&mut self.rng, &known.text, form.is_wide)
@@ -291,7 +291,7 @@ impl TextRun {
         }
     }
 
-    fn any_row(&mut self, form: Form) -> Option<(i32, Known)> {
+    fn any_row(&mut self, form: TableForm) -> Option<(i32, KnownRow)> {
         let rows = &self.rows[form.number];
         let at = self.rng.below(rows.len().max(1) as u64) as usize;
         let same = rows.values().nth(at)?;
@@ -299,7 +299,7 @@ impl TextRun {
         same.iter().nth(at).map(|(id, known)| (*id, known.clone()))
     }
 
-    fn row(&self, form: Form, id: i32, text: &[u8]) -> Result<Row, String> {
+    fn row(&self, form: TableForm, id: i32, text: &[u8]) -> Result<Row, String> {
         Ok(vec![Datum::Int(id), form.value(text)?, Datum::Null])
     }
 
@@ -307,7 +307,7 @@ impl TextRun {
         &mut self,
         session: &mut Session<'_>,
         table: &Table,
-        form: Form,
+        form: TableForm,
     ) -> Result<(), String> {
         let id = self.next;
         let text = self.any_text(form);
@@ -317,7 +317,7 @@ impl TextRun {
         let Some(at) = self.done_unless_duplicate(form, is_there, done, &text)? else {
             return Ok(());
         };
-        self.add(form, id, Known { at, text });
+        self.add(form, id, KnownRow { at, text });
         Ok(())
     }
 
@@ -325,7 +325,7 @@ impl TextRun {
         &mut self,
         session: &mut Session<'_>,
         table: &Table,
-        form: Form,
+        form: TableForm,
     ) -> Result<(), String> {
         let Some((id, old)) = self.any_row(form) else { return Ok(()) };
         let text = match self.rng.below(3) {
@@ -339,7 +339,7 @@ impl TextRun {
             return Ok(());
         };
         self.remove(form, id, &old);
-        self.add(form, id, Known { at, text });
+        self.add(form, id, KnownRow { at, text });
         Ok(())
     }
 
@@ -347,7 +347,7 @@ impl TextRun {
         &mut self,
         session: &mut Session<'_>,
         table: &Table,
-        form: Form,
+        form: TableForm,
     ) -> Result<(), String> {
         let Some((id, old)) = self.any_row(form) else { return Ok(()) };
         session.delete(table, &old.at).map_err(shown)?;
@@ -355,7 +355,12 @@ impl TextRun {
         Ok(())
     }
 
-    fn seek(&mut self, session: &mut Session<'_>, table: &Table, form: Form) -> Result<(), String> {
+    fn seek(
+        &mut self,
+        session: &mut Session<'_>,
+        table: &Table,
+        form: TableForm,
+    ) -> Result<(), String> {
         let text = self.any_text(form);
         let value = [form.value(&text)?];
         let mut found: Vec<i32> = read(session, table, &Range::of("by_name", &value))?
@@ -375,7 +380,7 @@ impl TextRun {
     /// The result of a statement, `None` for a duplicate that the model expects.
     fn done_unless_duplicate<T>(
         &mut self,
-        form: Form,
+        form: TableForm,
         is_there: bool,
         done: Result<T, Error>,
         text: &[u8],
@@ -393,11 +398,11 @@ impl TextRun {
         }
     }
 
-    fn add(&mut self, form: Form, id: i32, known: Known) {
+    fn add(&mut self, form: TableForm, id: i32, known: KnownRow) {
         self.rows[form.number].entry(form.key(&known.text)).or_default().insert(id, known);
     }
 
-    fn remove(&mut self, form: Form, id: i32, old: &Known) {
+    fn remove(&mut self, form: TableForm, id: i32, old: &KnownRow) {
         let key = form.key(&old.text);
         let rows = &mut self.rows[form.number];
         if let Some(same) = rows.get_mut(&key) {
@@ -419,7 +424,7 @@ impl TextRun {
             for (id, text) in found {
                 by_key.entry(form.key(&text)).or_default().insert(id, text);
             }
-            let texts = |same: &BTreeMap<i32, Known>| -> BTreeMap<i32, Vec<u8>> {
+            let texts = |same: &BTreeMap<i32, KnownRow>| -> BTreeMap<i32, Vec<u8>> {
                 same.iter().map(|(id, known)| (*id, known.text.clone())).collect()
             };
             let is_same = by_key.values().cloned().eq(self.rows[form.number].values().map(texts));

@@ -127,9 +127,9 @@ fn change(
         }
         Statement::Update { table, id, values } => {
             let opened = session.table(table)?;
-            let place = (table.clone(), *id);
-            let at = session.update(&opened, &addresses[&place], &row(*id, *values))?;
-            addresses.insert(place, at);
+            let key = (table.clone(), *id);
+            let at = session.update(&opened, &addresses[&key], &row(*id, *values))?;
+            addresses.insert(key, at);
         }
         Statement::Delete { table, id } => {
             let opened = session.table(table)?;

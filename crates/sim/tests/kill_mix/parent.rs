@@ -12,7 +12,7 @@ use extentdb_base::sync::mpsc;
 use extentdb_check::{Control, Options as CheckOptions, Verdict};
 use extentdb_engine::Database;
 use extentdb_io::{DurabilityMode, RealDisk};
-use extentdb_reader::{OpenOptions, Opened};
+use extentdb_reader::{OpenOptions, OpenedFiles};
 use tempfile::TempDir;
 
 use crate::child::{FIRST, FOLDER, MIX};
@@ -271,7 +271,7 @@ fn difference(expected: &Parts, found: &Parts) -> String {
 }
 
 fn assert_sound(files: &[PathBuf], round: u64) {
-    let opened = Opened::open(files, &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(files, &OpenOptions::default()).unwrap();
     let clock = SystemClock::new();
     let cancel = AtomicBool::new(false);
     let report = extentdb_check::run(

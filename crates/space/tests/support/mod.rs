@@ -17,9 +17,9 @@ use extentdb_format::allocation::file_header::{
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_io::{Disk, Fill, MemDisk};
 use extentdb_space::{
-    Counts, FileDescription, Options, Space, Unit, UnitDescription, write_new_file,
+    FileDescription, Options, Space, Unit, UnitCounts, UnitDescription, write_new_file,
 };
-use extentdb_txn::{Kind, Manager, Owners, Transaction};
+use extentdb_txn::{Manager, Owners, Transaction, TransactionKind};
 use extentdb_wal::{Log, LogSpec};
 
 const LOG_FILE: FileId = FileId(2);
@@ -120,17 +120,17 @@ pub(crate) fn unit(number: i64) -> Unit {
         first: PageId::NONE,
         root: PageId::NONE,
         first_iam: PageId::NONE,
-        counts: Counts::default(),
+        counts: UnitCounts::default(),
     })
 }
 
 impl Bench {
     pub(crate) fn begin(&self) -> Transaction {
-        self.space.transactions().begin(Kind::User, "test")
+        self.space.transactions().begin(TransactionKind::User, "test")
     }
 
     pub(crate) fn begin_system(&self) -> Transaction {
-        self.space.transactions().begin(Kind::System, "test")
+        self.space.transactions().begin(TransactionKind::System, "test")
     }
 
     /// Pages for a unit, by a transaction that commits.

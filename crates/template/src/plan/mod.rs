@@ -156,8 +156,8 @@ fn plan_table(
     }
     for (column_id, column) in (1..).zip(&spec.columns) {
         let mut planned = plan_column(column, spec.rows.count())?;
-        if let Some(dropped) = &column.takes_place_of {
-            planned.history.takes_place_of = Some(dropped_column_id(spec, dropped)?);
+        if let Some(dropped) = &column.replaces {
+            planned.history.replaces = Some(dropped_column_id(spec, dropped)?);
         }
         if let Some((name, expression)) = &column.default {
             planned.default_object = ids.object();
@@ -203,7 +203,7 @@ fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> 
             dropped: spec.dropped_at.is_some(),
             gone: false,
             has_stored_default: spec.added.as_ref().is_some_and(|added| added.value.is_some()),
-            takes_place_of: None,
+            replaces: None,
         },
     })
 }

@@ -119,7 +119,7 @@ impl ColumnSpec {
     /// the new one's no longer, and the other was dropped before this one was added.
     #[must_use]
     pub fn in_place_of(mut self, dropped: &str) -> Self {
-        self.takes_place_of = Some(dropped.to_owned());
+        self.replaces = Some(dropped.to_owned());
         self
     }
 }

@@ -91,15 +91,14 @@ impl TableSpec {
     /// In a filegroup of its own.
     #[must_use]
     pub fn on(mut self, filegroup: &str) -> Self {
-        self.placement = Some(Placement::Filegroup(filegroup.to_owned()));
+        self.placement = Some(Placement::filegroup(filegroup));
         self
     }
 
     /// In the partitions of a scheme.
     #[must_use]
     pub fn partitioned(mut self, scheme: &str, column: &str) -> Self {
-        let [scheme, column] = [scheme, column].map(str::to_owned);
-        self.placement = Some(Placement::Scheme { scheme, column });
+        self.placement = Some(Placement::scheme(scheme, column));
         self
     }
 
@@ -144,7 +143,7 @@ pub struct ColumnSpec {
     /// those of rows before are in the records.
     pub dropped_at: Option<u64>,
     /// The dropped column whose bytes it reuses.
-    pub takes_place_of: Option<String>,
+    pub replaces: Option<String>,
 }
 
 impl ColumnSpec {
@@ -159,7 +158,7 @@ impl ColumnSpec {
             computed: None,
             added: None,
             dropped_at: None,
-            takes_place_of: None,
+            replaces: None,
         }
     }
 
@@ -311,15 +310,14 @@ impl IndexSpec {
     /// In a filegroup.
     #[must_use]
     pub fn on(mut self, filegroup: &str) -> Self {
-        self.placement = Some(Placement::Filegroup(filegroup.to_owned()));
+        self.placement = Some(Placement::filegroup(filegroup));
         self
     }
 
     /// In the partitions of a scheme.
     #[must_use]
     pub fn partitioned(mut self, scheme: &str, column: &str) -> Self {
-        let [scheme, column] = [scheme, column].map(str::to_owned);
-        self.placement = Some(Placement::Scheme { scheme, column });
+        self.placement = Some(Placement::scheme(scheme, column));
         self
     }
 

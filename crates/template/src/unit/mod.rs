@@ -53,7 +53,7 @@ pub(crate) struct UnitPages {
 }
 
 /// What the catalog keeps of a unit.
-pub(crate) use extentdb_catalog::table::describe::UnitPlace as UnitResult;
+pub(crate) use extentdb_catalog::table::describe::UnitAnchor as UnitResult;
 
 impl UnitPages {
     pub(crate) fn new(id: AllocUnitId) -> UnitPages {

@@ -61,7 +61,7 @@ use deadlock::Frozen;
 use escalate::{Held, OwnerLocks};
 use key::{FastHash, LockKey};
 use report::{Blocker, DeadlockObserver};
-use table::{Answer, Grant, Shard, Waiting};
+use table::{Answer, Grant, Release, Shard, Waiting};
 use wait::{WaitSlot, WaitState};
 
 /// Shards of the table and of the owners' lists.
@@ -99,11 +99,11 @@ pub struct LockOwner {
 /// A request for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LockRequest {
-    /// Who asks.
+    /// Owner that requests the lock.
     pub owner: LockOwner,
-    /// For what.
+    /// What is to be locked.
     pub resource: Resource,
-    /// How strongly.
+    /// Mode requested, before conversion.
     pub mode: LockMode,
     /// How long it may wait.
     pub timeout: Timeout,
@@ -126,7 +126,7 @@ pub enum LockError {
     Timeout {
         /// What was asked for.
         resource: Resource,
-        /// How strongly.
+        /// Mode requested.
         mode: LockMode,
     },
     /// It was cancelled while it waited, or before it would have waited. The owner keeps what it
@@ -135,7 +135,7 @@ pub enum LockError {
     Cancelled {
         /// What was asked for.
         resource: Resource,
-        /// How strongly.
+        /// Mode requested.
         mode: LockMode,
     },
     /// The owner is the victim of a deadlock: it has to roll back. Message 1205 at the API
@@ -144,7 +144,7 @@ pub enum LockError {
     Deadlock {
         /// What was asked for.
         resource: Resource,
-        /// How strongly.
+        /// Mode requested.
         mode: LockMode,
         /// The members of the cycle, each waiting for the next.
         cycle: Vec<OwnerId>,
@@ -196,11 +196,11 @@ pub struct DatabaseHasWaiters {
 /// Held, or waited for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockStatus {
-    /// Held.
+    /// The mode is held.
     Grant,
     /// Held in another mode; this one is waited for.
     Convert,
-    /// Waited for.
+    /// Nothing is held; the mode is waited for.
     Wait,
 }
 
@@ -268,7 +268,7 @@ impl LockRequest {
 }
 
 impl LockManager {
-    /// No locks.
+    /// An empty lock manager.
     pub fn new(waits: Arc<Waits>, clock: Arc<dyn Clock>) -> Self {
         LockManager {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -326,7 +326,7 @@ impl LockManager {
         let key = LockKey::new(database, resource);
         // The list first: between the two steps the lock is held and not listed, which only its
         // owner could observe.
-        if self.is_listed(owner, key) && self.shard(&key).release(owner, key, false, now) {
+        if self.is_listed(owner, key) && self.shard(&key).release(owner, key, Release::One, now) {
             self.forget(owner, key);
         }
     }
@@ -356,7 +356,7 @@ impl LockManager {
     fn release_held(&self, owner: OwnerId, held: &Held) {
         let now = self.clock.monotonic();
         for key in held.resources.keys() {
-            self.shard(key).release(owner, *key, true, now);
+            self.shard(key).release(owner, *key, Release::All, now);
         }
     }
 
@@ -410,7 +410,7 @@ impl LockManager {
         };
         for key in fine {
             let now = self.clock.monotonic();
-            self.shard(&key).release(owner.id, key, true, now);
+            self.shard(&key).release(owner.id, key, Release::All, now);
         }
         self.escalations.fetch_add(1, Ordering::Relaxed);
         true

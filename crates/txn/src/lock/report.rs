@@ -6,9 +6,9 @@
 //! node n   Z waits for a lock ── that A …                                  victim: one of A … Z
 //! ```
 //!
-//! A report has the facts that the lock manager knows; names and sessions come from [`Names`]. The
-//! texts leave out addresses and counters that only SQL Server has. Where it prints the address of
-//! a structure to identify a transaction across lines, the id of the transaction is printed.
+//! A report has the facts that the lock manager knows; names and sessions come from [`LockNames`].
+//! The texts leave out addresses and counters that only SQL Server has. Where it prints the address
+//! of a structure to identify a transaction across lines, the id of the transaction is printed.
 
 mod graph;
 mod list;
@@ -28,7 +28,7 @@ pub struct DeadlockReport {
     /// What each member of the cycle waited for. The blocker of a node is who waits in the next
     /// one, that of the last node who waits in the first: the owner whose wait closed the cycle.
     pub nodes: Vec<DeadlockNode>,
-    /// The victim.
+    /// Owner that has to roll back.
     pub victim: LockOwner,
 }
 
@@ -69,7 +69,7 @@ pub trait DeadlockObserver: Send + Sync + fmt::Debug {
 }
 
 /// Names of owners and resources, which the lock manager does not know.
-pub trait Names {
+pub trait LockNames {
     /// The session of an owner.
     fn session(&self, _owner: LockOwner) -> Option<u16> {
         None
@@ -96,20 +96,20 @@ pub trait Names {
     }
 }
 
-/// Knows nothing.
+/// No names: reports show numbers only.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoNames;
 
-impl Names for NoNames {}
+impl LockNames for NoNames {}
 
 impl DeadlockReport {
     /// What trace flag 1204 writes to the error log, line by line: the cycle node by node.
-    pub fn graph(&self, names: &dyn Names) -> Vec<String> {
+    pub fn graph(&self, names: &dyn LockNames) -> Vec<String> {
         graph::lines(self, names)
     }
 
     /// What trace flag 1222 writes to the error log, line by line: processes, then resources.
-    pub fn list(&self, names: &dyn Names) -> Vec<String> {
+    pub fn list(&self, names: &dyn LockNames) -> Vec<String> {
         list::lines(self, names)
     }
 

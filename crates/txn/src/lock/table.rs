@@ -80,6 +80,13 @@ pub(crate) struct Request {
     pub(crate) slot: WaitSlot,
 }
 
+/// How many grants of a lock are released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Release {
+    One,
+    All,
+}
+
 impl Request {
     pub(crate) fn owner(&self) -> OwnerId {
         self.asked.owner.id
@@ -153,13 +160,12 @@ impl Shard {
         Answer::Queued { slot, blocker }
     }
 
-    /// Gives back one count of a lock, or all of them. Returns true when the owner holds nothing
-    /// there any more.
+    /// Releases a lock. Returns true when the owner holds nothing there any more.
     pub(crate) fn release(
         &mut self,
         owner: OwnerId,
         key: LockKey,
-        all: bool,
+        release: Release,
         now: Duration,
     ) -> bool {
         let Entry::Occupied(mut entry) = self.heads.entry(key) else { return true };
@@ -167,7 +173,7 @@ impl Shard {
         let Some(at) = head.granted.iter().position(|grant| grant.owner.id == owner) else {
             return true;
         };
-        if !all && head.granted[at].count > 1 {
+        if release == Release::One && head.granted[at].count > 1 {
             head.granted[at].count -= 1;
             return false;
         }

@@ -285,12 +285,12 @@ impl<'w, U: Units> Texts<'w, U> {
                     *met = of_x.max(of_y).max(*met);
                     continue;
                 }
-                (Some((x, of_x)), Some((y, of_y))) => (x.cmp(&y), of_x.max(of_y) < Doubt::Place),
+                (Some((x, of_x)), Some((y, of_y))) => (x.cmp(&y), of_x.max(of_y) < Doubt::Position),
                 // That a letter follows is all that counts, wherever it belongs.
                 (None, of_y) => (Ordering::Less, of_y.is_none_or(|(_, doubt)| doubt < Doubt::All)),
                 (Some((_, of_x)), None) => (Ordering::Greater, of_x < Doubt::All),
             };
-            return Some(Comparison { ordering, certain: is_known && *met < Doubt::Place });
+            return Some(Comparison { ordering, certain: is_known && *met < Doubt::Position });
         }
     }
 

@@ -139,7 +139,7 @@ impl Weights {
         }
         let is_doubted_letter = unit < 0x80 && self.language.doubted_letters >> unit & 1 != 0;
         let by_language = match self.language.knowledge {
-            _ if is_doubted_letter => Doubt::Place,
+            _ if is_doubted_letter => Doubt::Position,
             Knowledge::Tables => Doubt::None,
             Knowledge::Ascii if unit >= 0x80 => Doubt::All,
             Knowledge::Nothing if unit >= 0x80 || (unit as u8).is_ascii_alphabetic() => Doubt::All,
@@ -159,7 +159,7 @@ impl Weights {
     }
 
     fn doubt_of_han(&self, is_old: bool) -> Doubt {
-        if is_old { Doubt::Place } else { Doubt::None }
+        if is_old { Doubt::Position } else { Doubt::None }
     }
 
     /// How far an entry of the language itself is known: old orders of other scripts are inferred.
@@ -169,7 +169,7 @@ impl Weights {
         match self.language.knowledge {
             _ if self.is_foreign => Doubt::All,
             Knowledge::Tables if !is_old || is_alphabet => Doubt::None,
-            _ => Doubt::Place,
+            _ => Doubt::Position,
         }
     }
 }
@@ -252,15 +252,15 @@ impl<'w, U: Units> Elements<'w, U> {
         let text = self.text;
         let at = self.at;
         let doubled = self.weights.language.doubles_sequences && text.get(at + 1) == Some(unit);
-        if doubled && let Some((entry, len)) = tailoring.sequence(|place| text.get(at + 1 + place))
+        if doubled && let Some((entry, len)) = tailoring.sequence(|index| text.get(at + 1 + index))
         {
             self.source = (at, at + 1 + len);
             self.at = self.source.1;
-            let element = self.element(self.weights.weight(unit, &entry), Doubt::Place);
+            let element = self.element(self.weights.weight(unit, &entry), Doubt::Position);
             self.again = Some(element);
             return Some(element);
         }
-        let (entry, len) = tailoring.sequence(|place| text.get(at + place))?;
+        let (entry, len) = tailoring.sequence(|index| text.get(at + index))?;
         self.source = (at, at + len);
         self.at = self.source.1;
         Some(self.element(self.weights.weight(unit, &entry), self.weights.doubt_of_own(unit)))

@@ -31,7 +31,7 @@ impl SortKey {
         SortKey { bytes }
     }
 
-    /// The key.
+    /// Bytes that compare as the texts do.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -77,7 +77,7 @@ impl Collation {
     fn sort_key_of_units(self, text: impl Units) -> SortKey {
         let weights = Weights::of(self).without_doubts();
         let levels = Levels::of(self, &weights);
-        SortKey::new(Parts::of(&weights, levels, text).key(levels))
+        SortKey::new(KeyLevels::of(&weights, levels, text).key(levels))
     }
 
     /// The key of a text of plain ASCII characters, whose primary weights have two bytes; `None` of
@@ -119,7 +119,7 @@ fn push_upper(upper: u8, text: impl Units, key: &mut Vec<u8>) {
 }
 
 /// The levels of a key, gathered in one walk over the text.
-struct Parts {
+struct KeyLevels {
     primary: Vec<u8>,
     accents: Vec<u8>,
     cases: Vec<u8>,
@@ -127,11 +127,11 @@ struct Parts {
     specials: Vec<(u32, u8)>,
 }
 
-impl Parts {
+impl KeyLevels {
     /// Lists of weights are filled up to the last one that is not plain only.
-    fn of(weights: &Weights, levels: Levels, text: impl Units) -> Parts {
+    fn of(weights: &Weights, levels: Levels, text: impl Units) -> KeyLevels {
         let primary = Vec::with_capacity(3 * text.len() + 4);
-        let mut parts = Parts {
+        let mut parts = KeyLevels {
             primary,
             accents: Vec::new(),
             cases: Vec::new(),

@@ -187,7 +187,7 @@ impl SqlOrder {
         let doubt = match byte {
             _ if is_sure => Doubt::None,
             b' ' if self.table == Table::Common => Doubt::None,
-            _ => Doubt::Place,
+            _ => Doubt::Position,
         };
         let own = language.tailoring.and_then(|tailoring| tailoring.single(unit));
         let entry = own.unwrap_or_else(|| data::entry(Generation::Win2000, unit));
@@ -244,7 +244,7 @@ fn letter(entry: &Entry, symbol: Item) -> Option<Item> {
 fn latin1_items(byte: u8) -> [Option<Item>; 2] {
     let of = |byte: u8| {
         let [class, accent, case, mark] = data::sql_order(byte);
-        let doubt = if mark == INFERRED { Doubt::Place } else { Doubt::None };
+        let doubt = if mark == INFERRED { Doubt::Position } else { Doubt::None };
         Item {
             class: u16::from(class),
             accent,
@@ -272,7 +272,6 @@ enum Level {
     Ligature,
 }
 
-/// One comparison.
 struct Pass {
     order: SqlOrder,
     /// Bytes that both texts begin with.

@@ -83,16 +83,6 @@ impl CodePage {
         matches!(self, CodePage::Cp932 | CodePage::Cp936 | CodePage::Cp949 | CodePage::Cp950)
     }
 
-    /// True for bytes that begin a character of two bytes.
-    #[must_use]
-    pub fn is_lead_byte(self, byte: u8) -> bool {
-        match self {
-            CodePage::Cp932 => matches!(byte, 0x81..=0x9f | 0xe0..=0xfc),
-            CodePage::Cp936 | CodePage::Cp949 | CodePage::Cp950 => matches!(byte, 0x81..=0xfe),
-            _ => false,
-        }
-    }
-
     pub(super) fn scheme(self) -> Scheme {
         match self {
             CodePage::Unknown => Scheme::Ascii,
@@ -213,8 +203,8 @@ fn table_byte(high: &[char; 128], character: char) -> Option<u8> {
 
 /// Four bytes without a character that Windows maps to the private use area.
 fn cp932_reserved(byte: u8) -> Option<char> {
-    let place = if byte == 0xA0 { 0 } else { u32::from(byte - 0xFC) };
-    char::from_u32(0xF8F0 + place)
+    let private_use = if byte == 0xA0 { 0 } else { u32::from(byte - 0xFC) };
+    char::from_u32(0xF8F0 + private_use)
 }
 
 /// User-defined characters: Windows maps their ranges to the private use area, one after the other.
@@ -222,22 +212,22 @@ fn user_defined(code_page: CodePage, lead: u8, trail: u8) -> Option<char> {
     let lead = u32::from(lead);
     let trail = u32::from(trail);
     // Place of the trail byte among the trails of its page, and how many there are.
-    let place = |first_row: u32, first: u32, per_row: u32, trail_place: u32| {
-        char::from_u32(first + (lead - first_row) * per_row + trail_place)
+    let private_use = |first_row: u32, first: u32, per_row: u32, trail_index: u32| {
+        char::from_u32(first + (lead - first_row) * per_row + trail_index)
     };
     match code_page {
         CodePage::Cp949 if matches!(lead, 0xC9 | 0xFE) && trail >= 0xA1 => {
-            place(lead, if lead == 0xC9 { 0xE000 } else { 0xE05E }, 94, trail - 0xA1)
+            private_use(lead, if lead == 0xC9 { 0xE000 } else { 0xE05E }, 94, trail - 0xA1)
         }
         CodePage::Cp950 => {
-            let trail_place = if trail >= 0xA1 { trail - 0xA1 + 63 } else { trail - 0x40 };
+            let trail_index = if trail >= 0xA1 { trail - 0xA1 + 63 } else { trail - 0x40 };
             match lead {
-                0xFA..=0xFE => place(0xFA, 0xE000, 157, trail_place),
-                0x8E..=0xA0 => place(0x8E, 0xE311, 157, trail_place),
-                0x81..=0x8D => place(0x81, 0xEEB8, 157, trail_place),
+                0xFA..=0xFE => private_use(0xFA, 0xE000, 157, trail_index),
+                0x8E..=0xA0 => private_use(0x8E, 0xE311, 157, trail_index),
+                0x81..=0x8D => private_use(0x81, 0xEEB8, 157, trail_index),
                 // Row C6 is half user-defined: it starts at its 64th trail byte.
-                0xC6 if trail >= 0xA1 => place(0xC6, 0xF6B1, 157, trail_place - 63),
-                0xC7..=0xC8 => place(0xC7, 0xF6B1 + 94, 157, trail_place),
+                0xC6 if trail >= 0xA1 => private_use(0xC6, 0xF6B1, 157, trail_index - 63),
+                0xC7..=0xC8 => private_use(0xC7, 0xF6B1 + 94, 157, trail_index),
                 _ => None,
             }
         }

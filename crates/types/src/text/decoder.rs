@@ -9,8 +9,8 @@ use super::oem;
 
 /// A piece of decoded UTF-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// Whole characters.
+pub enum TextPiece<'a> {
+    /// Decoded text, of whole characters.
     Text(&'a str),
     /// A surrogate without its partner; no `str` can hold it.
     Unpaired(u16),
@@ -196,7 +196,7 @@ impl NCharDecoder {
     }
 
     /// Hands the text of the next chunk to `sink`.
-    pub fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(Piece<'_>)) {
+    pub fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(TextPiece<'_>)) {
         let mut gathered = Gathered { bytes: [0; GATHER], len: 0, sink };
         let mut rest = chunk;
         if let (Some(low), Some((&high, after))) = (self.half, rest.split_first()) {
@@ -216,14 +216,14 @@ impl NCharDecoder {
 
     /// Ends the text: a waiting high surrogate is handed out. Gives the dangling byte of an odd
     /// length, a fault.
-    pub fn finish(&mut self, sink: &mut impl FnMut(Piece<'_>)) -> Option<u8> {
+    pub fn finish(&mut self, sink: &mut impl FnMut(TextPiece<'_>)) -> Option<u8> {
         if let Some(high) = self.high.take() {
-            sink(Piece::Unpaired(high));
+            sink(TextPiece::Unpaired(high));
         }
         self.half.take()
     }
 
-    fn unit<F: FnMut(Piece<'_>)>(&mut self, unit: u16, gathered: &mut Gathered<'_, F>) {
+    fn unit<F: FnMut(TextPiece<'_>)>(&mut self, unit: u16, gathered: &mut Gathered<'_, F>) {
         match (self.high.take(), unit) {
             (Some(high), 0xDC00..=0xDFFF) => {
                 let code = 0x1_0000 + (u32::from(high - 0xD800) << 10) + u32::from(unit - 0xDC00);
@@ -250,7 +250,7 @@ struct Gathered<'s, F> {
     sink: &'s mut F,
 }
 
-impl<F: FnMut(Piece<'_>)> Gathered<'_, F> {
+impl<F: FnMut(TextPiece<'_>)> Gathered<'_, F> {
     /// `code` is no surrogate.
     fn character(&mut self, code: u32) {
         if self.len + 4 > GATHER {
@@ -262,7 +262,7 @@ impl<F: FnMut(Piece<'_>)> Gathered<'_, F> {
 
     fn unpaired(&mut self, unit: u16) {
         self.flush();
-        (self.sink)(Piece::Unpaired(unit));
+        (self.sink)(TextPiece::Unpaired(unit));
     }
 
     fn flush(&mut self) {
@@ -270,7 +270,7 @@ impl<F: FnMut(Piece<'_>)> Gathered<'_, F> {
         if let Ok(text) = std::str::from_utf8(&self.bytes[..self.len])
             && !text.is_empty()
         {
-            (self.sink)(Piece::Text(text));
+            (self.sink)(TextPiece::Text(text));
         }
         self.len = 0;
     }

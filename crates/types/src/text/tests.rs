@@ -92,7 +92,7 @@ fn unpaired_surrogates_are_kept_apart_from_text() {
     assert_eq!(text.decode(), ("A😀\u{FFFD}\u{FFFD}B".to_owned(), 2));
     let mut unpaired = Vec::new();
     text.for_each_piece(|piece| {
-        if let Piece::Unpaired(unit) = piece {
+        if let TextPiece::Unpaired(unit) = piece {
             unpaired.push(unit);
         }
     });
@@ -143,9 +143,9 @@ mod properties {
                 prop_assert_eq!((text, replaced), decoded(code_page, &bytes), "{:?}", code_page);
             }
             let mut pieces = Vec::new();
-            let mut keep = |piece: Piece<'_>| match piece {
-                Piece::Text(text) => pieces.extend(text.chars().map(u32::from)),
-                Piece::Unpaired(unit) => pieces.push(u32::from(unit)),
+            let mut keep = |piece: TextPiece<'_>| match piece {
+                TextPiece::Text(text) => pieces.extend(text.chars().map(u32::from)),
+                TextPiece::Unpaired(unit) => pieces.push(u32::from(unit)),
             };
             let mut decoder = NCharDecoder::new();
             for pair in cuts.windows(2) {

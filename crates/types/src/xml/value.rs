@@ -10,7 +10,7 @@ use super::{XmlError, write_number};
 use crate::decimal::Decimal;
 use crate::json::write_hex;
 use crate::sql_type::SqlType;
-use crate::text::{CharDecoder, CodePage, NCharDecoder, Piece};
+use crate::text::{CharDecoder, CodePage, NCharDecoder, TextPiece};
 
 /// Where a value stands: it decides which characters are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,11 +159,11 @@ fn for_each_text(
     mut write: impl FnMut(&str) -> Result<(), XmlError>,
 ) -> Result<(), XmlError> {
     let mut result = Ok(());
-    let mut sink = |piece: Piece<'_>| {
+    let mut sink = |piece: TextPiece<'_>| {
         if result.is_ok() {
             result = match piece {
-                Piece::Text(text) => write(text),
-                Piece::Unpaired(_) => Err(XmlError::Value { at }),
+                TextPiece::Text(text) => write(text),
+                TextPiece::Unpaired(_) => Err(XmlError::Value { at }),
             };
         }
     };

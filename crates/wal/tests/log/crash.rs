@@ -32,9 +32,9 @@ fn a_torn_tail_ends_the_log_wherever_it_is_torn() {
         .filter(|sector| before[sector * 512..][..512] != after[sector * 512..][..512])
         .collect();
     assert!(changed.len() > 10, "the write has sectors to tear: {changed:?}");
-    let check = |kept: &dyn Fn(usize) -> bool, whole: bool| {
+    let check = |survivors: &dyn Fn(usize) -> bool, whole: bool| {
         let mut torn = before.clone();
-        for (index, sector) in changed.iter().enumerate().filter(|(index, _)| kept(*index)) {
+        for (index, sector) in changed.iter().enumerate().filter(|(index, _)| survivors(*index)) {
             assert!(index < changed.len());
             torn[sector * 512..][..512].copy_from_slice(&after[sector * 512..][..512]);
         }
@@ -206,7 +206,7 @@ fn an_interrupted_growth_is_done_again_and_leaves_no_rubbish() {
 }
 
 #[test]
-fn damage_in_the_middle_is_refused_with_its_place() {
+fn damage_in_the_middle_is_refused_with_its_offset() {
     let disk = MemDisk::new();
     let log = create(&disk, &spec(SMALL, Growth::Pages(32)));
     let lsns: Vec<Lsn> = (0..30)
@@ -217,7 +217,7 @@ fn damage_in_the_middle_is_refused_with_its_place() {
         })
         .collect();
     let sound = contents(&disk);
-    let place = |lsn: &Lsn| {
+    let position = |lsn: &Lsn| {
         let map = extentdb_format::log::VlfMap::read(&sound).unwrap();
         let vlf = map
             .by_sequence()
@@ -233,20 +233,20 @@ fn damage_in_the_middle_is_refused_with_its_place() {
         open(&disk_with(bytes), lsns[3]).map(|log| records(&log, lsns[3]).len())
     };
     assert_eq!(
-        damaged(place(&lsns[1]) + 700).unwrap(),
+        damaged(position(&lsns[1]) + 700).unwrap(),
         27,
         "what lies before the minimum does not matter"
     );
-    let error = damaged(place(&lsns[5]) + 700).unwrap_err();
+    let error = damaged(position(&lsns[5]) + 700).unwrap_err();
     assert!(
         matches!(error, Error::Corrupt { offset, what: Damage::Block { lsn, .. } }
-            if offset == place(&lsns[5]) as u64 && lsn == Lsn { slot: 1, ..lsns[5] }),
+            if offset == position(&lsns[5]) as u64 && lsn == Lsn { slot: 1, ..lsns[5] }),
         "{error}"
     );
     // A lost stamp in a VLF that is not the newest breaks the chain.
     assert!(lsns[5].vlf < lsns[29].vlf);
     let mut bytes = sound.clone();
-    bytes[place(&lsns[5])] = 0;
+    bytes[position(&lsns[5])] = 0;
     let error = open(&disk_with(bytes), lsns[3]).unwrap_err();
     assert!(
         matches!(error, Error::Corrupt { what: Damage::NoBlock { lsn, .. }, .. }

@@ -18,7 +18,7 @@ const VLFS: u64 = 4;
 
 /// How a sector is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TransactionKind {
     /// One bit.
     Flip,
     /// The bits of one byte, as chance has it.
@@ -29,7 +29,13 @@ enum Kind {
     Old,
 }
 
-const KINDS: [Kind; 5] = [Kind::Flip, Kind::Byte, Kind::Random, Kind::Zeros, Kind::Old];
+const KINDS: [TransactionKind; 5] = [
+    TransactionKind::Flip,
+    TransactionKind::Byte,
+    TransactionKind::Random,
+    TransactionKind::Zeros,
+    TransactionKind::Old,
+];
 
 /// A log after some work, and what lay in its sectors before.
 struct Story {
@@ -130,7 +136,7 @@ fn sectors_in_use(story: &Story) -> Vec<usize> {
     sectors
 }
 
-fn damage(story: &Story, sector: usize, kind: Kind, rng: &mut SplitMix64) -> Vec<u8> {
+fn damage(story: &Story, sector: usize, kind: TransactionKind, rng: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = story.log.clone();
     let range = sector * SECTOR..(sector + 1) * SECTOR;
     let old = &story.old[range.clone()];
@@ -139,11 +145,11 @@ fn damage(story: &Story, sector: usize, kind: Kind, rng: &mut SplitMix64) -> Vec
     let zone = if rng.below(2) == 0 { 48 } else { SECTOR as u64 };
     let at = rng.below(zone) as usize;
     match kind {
-        Kind::Flip => target[at] ^= 1 << rng.below(8),
-        Kind::Byte => target[at] = rng.next_u64() as u8,
-        Kind::Random => target.fill_with(|| rng.next_u64() as u8),
-        Kind::Zeros => target.fill(0),
-        Kind::Old => target.copy_from_slice(old),
+        TransactionKind::Flip => target[at] ^= 1 << rng.below(8),
+        TransactionKind::Byte => target[at] = rng.next_u64() as u8,
+        TransactionKind::Random => target.fill_with(|| rng.next_u64() as u8),
+        TransactionKind::Zeros => target.fill(0),
+        TransactionKind::Old => target.copy_from_slice(old),
     }
     bytes
 }
@@ -162,7 +168,7 @@ fn looks_old(bytes: &[u8], sector: usize, parity_now: u8) -> bool {
 }
 
 /// Opens a damaged log. True when it was refused.
-fn assert_contract(story: &Story, bytes: Vec<u8>, sector: usize, kind: Kind) -> bool {
+fn assert_contract(story: &Story, bytes: Vec<u8>, sector: usize, kind: TransactionKind) -> bool {
     let what = format!("sector {sector:#x}, {kind:?}");
     let is_last = story.last_write.contains(&sector);
     let parity = story.log[*story.last_write.first().unwrap() * SECTOR] & 0xc0;
@@ -234,9 +240,14 @@ fn changed_units(before: &[u8], after: &[u8], unit: usize) -> Vec<usize> {
 }
 
 /// The image after a power cut that kept these units of the last write.
-fn torn(before: &[u8], after: &[u8], unit: usize, kept: impl Iterator<Item = usize>) -> Vec<u8> {
+fn torn(
+    before: &[u8],
+    after: &[u8],
+    unit: usize,
+    survivors: impl Iterator<Item = usize>,
+) -> Vec<u8> {
     let mut image = before.to_vec();
-    for at in kept {
+    for at in survivors {
         image[at * unit..(at + 1) * unit].copy_from_slice(&after[at * unit..(at + 1) * unit]);
     }
     image
@@ -253,9 +264,9 @@ fn any_sectors_of_the_last_write_may_survive() {
             let mut rng = SplitMix64::new(rows.len() as u64);
             for round in 0..150 {
                 let share = rng.below(11);
-                let kept = units.iter().copied().filter(|_| rng.below(10) < share);
+                let survivors = units.iter().copied().filter(|_| rng.below(10) < share);
                 let mut image =
-                    torn(&story.log, &after, unit, kept.collect::<Vec<_>>().into_iter());
+                    torn(&story.log, &after, unit, survivors.collect::<Vec<_>>().into_iter());
                 // Clearing it was interrupted, too.
                 if round % 3 == 0 {
                     for at in units.iter().filter(|_| rng.below(3) == 0) {
@@ -285,11 +296,11 @@ fn a_torn_last_write_still_proves_the_ones_before_it() {
         story.records
     );
     for sector in &story.last_write {
-        for fill in [Kind::Zeros, Kind::Old] {
+        for fill in [TransactionKind::Zeros, TransactionKind::Old] {
             let mut damaged = image.clone();
             let range = sector * SECTOR..(sector + 1) * SECTOR;
             match fill {
-                Kind::Zeros => damaged[range].fill(0),
+                TransactionKind::Zeros => damaged[range].fill(0),
                 _ => damaged[range.clone()].copy_from_slice(&story.old[range]),
             }
             let error = open(&disk_with(damaged), story.from).unwrap_err();
@@ -316,8 +327,8 @@ fn the_first_write_of_a_log_may_be_torn_like_any_other() {
     let units = changed_units(&before, &after, SECTOR);
     let mut rng = SplitMix64::new(1);
     for _ in 0..100 {
-        let kept: Vec<usize> = units.iter().copied().filter(|_| rng.below(2) == 0).collect();
-        let disk = disk_with(torn(&before, &after, SECTOR, kept.into_iter()));
+        let survivors: Vec<usize> = units.iter().copied().filter(|_| rng.below(2) == 0).collect();
+        let disk = disk_with(torn(&before, &after, SECTOR, survivors.into_iter()));
         let log = open(&disk, Lsn::ZERO).unwrap();
         assert!(log.last().is_zero());
         first_write(&log);

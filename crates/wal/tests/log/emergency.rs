@@ -9,7 +9,7 @@ use extentdb_format::log::{Op, VlfMap};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_types::Guid;
 use extentdb_wal::{
-    Damage, Error, Examined, Growth, Log, LogSpec, Lost, OnDamage, OpenOptions, Opened,
+    Damage, Error, Examined, Growth, Log, LogSpec, Lost, OnDamage, OpenOptions, OpenedLog,
 };
 
 use crate::harness::*;
@@ -45,7 +45,7 @@ fn disk_with(bytes: Vec<u8>) -> MemDisk {
     disk
 }
 
-fn open_with(disk: &MemDisk, options: &OpenOptions) -> Result<Opened, Error> {
+fn open_with(disk: &MemDisk, options: &OpenOptions) -> Result<OpenedLog, Error> {
     Log::open_with(disk.open(Path::new(PATH)).unwrap(), options, clock())
 }
 
@@ -87,7 +87,7 @@ fn cut(bytes: Vec<u8>, sample: &Sample) -> (Lost, usize) {
         ..OpenOptions::default()
     };
     let (examined, before_end) = examine(&disk, &options);
-    let Opened { log, lost } = open_with(&disk, &options).unwrap();
+    let OpenedLog { log, lost } = open_with(&disk, &options).unwrap();
     let lost = lost.unwrap();
     assert_eq!((lost.offset, lost.what), (offset, what));
     assert_eq!(lost.from, log.next());

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use extentdb_io::{Disk, DiskFile, Durability, Error as IoError, Fill, MemDisk, Op};
+use extentdb_io::{Disk, DiskFile, Durability, Error as IoError, FileOp, Fill, MemDisk};
 use extentdb_wal::{Error, Growth, Log};
 
 use crate::harness::*;
@@ -29,7 +29,7 @@ impl Refusing {
         })
     }
 
-    fn refusal(&self, op: Op) -> IoError {
+    fn refusal(&self, op: FileOp) -> IoError {
         IoError::File {
             op,
             path: self.path().to_path_buf(),
@@ -59,14 +59,14 @@ impl DiskFile for Refusing {
     ) -> Result<(), IoError> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         if durability == Durability::Through && self.refuses_writes.load(Ordering::Relaxed) {
-            return Err(self.refusal(Op::Write));
+            return Err(self.refusal(FileOp::Write));
         }
         self.file.write_at(offset, parts, durability)
     }
 
     fn sync(&self) -> Result<(), IoError> {
         if self.refuses_writes.load(Ordering::Relaxed) {
-            Err(self.refusal(Op::Sync))
+            Err(self.refusal(FileOp::Sync))
         } else {
             self.file.sync()
         }
@@ -74,7 +74,7 @@ impl DiskFile for Refusing {
 
     fn extend(&self, bytes: u64, fill: Fill) -> Result<(), IoError> {
         if self.refuses_growth.load(Ordering::Relaxed) {
-            return Err(self.refusal(Op::Resize));
+            return Err(self.refusal(FileOp::Resize));
         }
         self.file.extend(bytes, fill)
     }

@@ -2,7 +2,7 @@
 //! meets all.
 
 use anyhow::Result;
-use bench::engine::{BackendFile, Form, Lab};
+use bench::engine::{BackendFile, DatabaseForm, Lab};
 use bench::target::{Limit, Target};
 use bench::workload::InsertWork;
 use extentdb_io::{Backend, DurabilityMode, Fill, RealDisk};
@@ -62,7 +62,10 @@ fn engine_commits(
     durability: DurabilityMode,
 ) -> Result<Line> {
     let lab = |backend| {
-        Lab::create(&setting.folder, &Form { durability, backend, ..Form::of([64 << 20]) })
+        Lab::create(
+            &setting.folder,
+            &DatabaseForm { durability, backend, ..DatabaseForm::of([64 << 20]) },
+        )
     };
     let labs: Vec<Lab> = BACKENDS.map(lab).into_iter().collect::<Result<_>>()?;
     let tables: Vec<_> = labs.iter().map(|lab| lab.table("t", ROW_BYTES)).collect::<Result<_>>()?;

@@ -1,7 +1,7 @@
 //! One transaction of 10,001 rows, and the checkpoint after it.
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, ideal_pages};
+use bench::engine::{DatabaseForm, Lab, ideal_pages};
 use bench::report::timed;
 use bench::target::{Limit, Target};
 use bench::workload::InsertWork;
@@ -13,7 +13,7 @@ const ROW_BYTES: u16 = 2000;
 const FILE_BYTES: u64 = 64 << 20;
 
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
-    let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
+    let lab = Lab::create(&setting.folder, &DatabaseForm::of([FILE_BYTES]))?;
     head(
         "One transaction of 10,001 rows of 2,000 bytes, then a checkpoint",
         &[

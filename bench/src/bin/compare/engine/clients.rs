@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Form, Lab};
+use bench::engine::{DatabaseForm, Lab};
 use bench::report::median;
 use bench::target::{Limit, Target};
 use bench::workload::InsertWork;
@@ -98,8 +98,8 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
-    let one = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
-    let four = Lab::create(&setting.folder, &Form::of([FILE_BYTES / 4; 4]))?;
+    let one = Lab::create(&setting.folder, &DatabaseForm::of([FILE_BYTES]))?;
+    let four = Lab::create(&setting.folder, &DatabaseForm::of([FILE_BYTES / 4; 4]))?;
     let columns = [
         "clients",
         "1 file",

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Device, Form, Lab};
+use bench::engine::{DatabaseForm, Device, Lab};
 use bench::target::{Limit, Target};
 use bench::workload::InsertWork;
 use extentdb_io::DurabilityMode;
@@ -58,7 +58,10 @@ fn measure(
     clients: u32,
     device: &mut Device,
 ) -> Result<Committers> {
-    let lab = Lab::create(&setting.folder, &Form { durability, ..Form::of([FILE_BYTES]) })?;
+    let lab = Lab::create(
+        &setting.folder,
+        &DatabaseForm { durability, ..DatabaseForm::of([FILE_BYTES]) },
+    )?;
     let work = work(clients);
     let table = lab.table("t", ROW_BYTES)?;
     lab.insert(&table, work)?;
@@ -159,7 +162,7 @@ fn targets_of(clients: u32, mode: &str, done: &Committers) -> Vec<Target> {
 
 /// The trace of the seed: single inserts of one client.
 fn traced(setting: &Setting) -> Result<Vec<Target>> {
-    let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
+    let lab = Lab::create(&setting.folder, &DatabaseForm::of([FILE_BYTES]))?;
     let table = lab.table("t", ROW_BYTES)?;
     let work = InsertWork {
         clients: 1,

@@ -1,7 +1,7 @@
 //! Create, insert and drop: the cost of a table by the number of tables.
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, add_tables, table_cycle};
+use bench::engine::{DatabaseForm, Lab, add_tables, table_cycle};
 use bench::target::{Limit, Target};
 use extentdb_io::DurabilityMode;
 
@@ -13,9 +13,9 @@ const FILE_BYTES: u64 = 256 << 20;
 
 pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     head("Create a table, insert a row, drop it; nobody waits for the device", &["tables", "ms"]);
-    let form = Form {
+    let form = DatabaseForm {
         durability: DurabilityMode::DirectOnly,
-        ..Form::of([FILE_BYTES])
+        ..DatabaseForm::of([FILE_BYTES])
     };
     let lab = Lab::create(&setting.folder, &form)?;
     let mut made = 0;

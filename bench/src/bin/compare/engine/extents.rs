@@ -1,7 +1,7 @@
 //! Extents per second: one, four and eight files, of equal size and not; one thread and two.
 
 use anyhow::Result;
-use bench::engine::{Form, Lab, extents_per_second};
+use bench::engine::{DatabaseForm, Lab, extents_per_second};
 use bench::target::{Limit, Target};
 
 use super::{Setting, head};
@@ -27,7 +27,7 @@ const TURNS: usize = 15;
 /// Rates over equal and unequal files, in turns, each the median; and that of their ratios.
 fn measure(setting: &Setting, count: u64, threads: usize) -> Result<[f64; 3]> {
     let rate = |is_equal| {
-        let lab = Lab::create(&setting.folder, &Form::of(files(count, is_equal)))?;
+        let lab = Lab::create(&setting.folder, &DatabaseForm::of(files(count, is_equal)))?;
         extents_per_second(&lab, threads, EXTENTS)
     };
     let mut turns: [Vec<f64>; 3] = Default::default();

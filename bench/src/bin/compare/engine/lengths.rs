@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use bench::engine::{Form, HeapFacts, Lab, ideal_pages, mixed_work};
+use bench::engine::{DatabaseForm, HeapFacts, Lab, ideal_pages, mixed_work};
 use bench::target::{Limit, Target};
 use bench::workload::InsertWork;
 use extentdb_engine::Placement;
@@ -30,7 +30,7 @@ const FILE_BYTES: u64 = 256 << 20;
 /// Rows of the work of mixed kinds.
 const MIXED_ROWS: usize = 20_000;
 
-struct Measured {
+struct LengthResult {
     facts: HeapFacts,
     pfs: u64,
     records: u64,
@@ -48,9 +48,12 @@ pub(super) fn works() -> Vec<InsertWork> {
 
 /// The best time of several runs, each into a table of its own; its pages and records after a
 /// checkpoint.
-fn measure(setting: &Setting, placement: Placement, work: InsertWork) -> Result<Measured> {
-    let lab = Lab::create(&setting.folder, &Form { placement, ..Form::of([FILE_BYTES]) })?;
-    let mut best: Option<Measured> = None;
+fn measure(setting: &Setting, placement: Placement, work: InsertWork) -> Result<LengthResult> {
+    let lab = Lab::create(
+        &setting.folder,
+        &DatabaseForm { placement, ..DatabaseForm::of([FILE_BYTES]) },
+    )?;
+    let mut best: Option<LengthResult> = None;
     let runs = if work.is_autocommit() { 1 } else { setting.runs };
     for run in 0..runs {
         let table = lab.table(&format!("t{run}"), work.row_bytes)?;
@@ -58,7 +61,7 @@ fn measure(setting: &Setting, placement: Placement, work: InsertWork) -> Result<
         let from = lab.db.log().last();
         let load = lab.insert(&table, work)?;
         let (pfs, records) = lab.pfs_records(from)?;
-        let measured = Measured {
+        let measured = LengthResult {
             facts: lab.heap_facts(&table)?,
             pfs,
             records,
@@ -109,7 +112,7 @@ pub(super) fn run(setting: &Setting) -> Result<Vec<Target>> {
     Ok(targets)
 }
 
-fn targets_of(bytes: u16, measured: &Measured, ideal: u64, seed_ms: f64) -> [Target; 3] {
+fn targets_of(bytes: u16, measured: &LengthResult, ideal: u64, seed_ms: f64) -> [Target; 3] {
     let line = |what: &str, unit, value: f64| {
         Target::new(format!("{bytes} bytes: {what}"), unit, Ok(value))
     };
@@ -154,13 +157,13 @@ fn autocommit(setting: &Setting) -> Result<Vec<Target>> {
     );
     for (bytes, rows) in [(SHORT_ROW, ROWS), (100, FEW), (1000, FEW), (4000, FEW)] {
         let done = measure(setting, Placement::Packed, InsertWork { rows, ..work(bytes, 1) })?;
-        let Measured { facts, pfs, records, time } = done;
+        let LengthResult { facts, pfs, records, time } = done;
         println!("| {bytes} | {rows} | {} | {pfs} | {records} | {:.0} |", facts.pages, ms(time));
         if bytes == SHORT_ROW {
             short = Some(pfs as f64);
         }
     }
-    let lab = Lab::create(&setting.folder, &Form::of([FILE_BYTES]))?;
+    let lab = Lab::create(&setting.folder, &DatabaseForm::of([FILE_BYTES]))?;
     let mixed = mixed_work(&lab, MIXED_ROWS, 1)?;
     println!(
         "\n{MIXED_ROWS} rows of 15 to 1,015 bytes, then as many random inserts, updates and deletes: \

@@ -38,7 +38,7 @@ use clap::{Args, ValueEnum};
 pub(crate) struct EngineArgs {
     /// Only these parts
     #[arg(long, value_enum, value_delimiter = ',')]
-    only: Vec<Part>,
+    only: Vec<Section>,
     /// Leave the peers out
     #[arg(long)]
     alone: bool,
@@ -55,7 +55,7 @@ pub(crate) struct EngineArgs {
 
 /// A part of the run.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum Section {
     Lengths,
     Clients,
     Commits,
@@ -96,18 +96,19 @@ type Run = fn(&Setting) -> Result<Vec<Target>>;
 
 pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     let folder = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let is_wanted = |part: Part| args.only.is_empty() || args.only.contains(&part);
+    let is_wanted = |part: Section| args.only.is_empty() || args.only.contains(&part);
     let mut works = Vec::new();
-    if is_wanted(Part::Lengths) {
+    if is_wanted(Section::Lengths) {
         works.extend(lengths::works());
     }
-    if is_wanted(Part::Clients) {
+    if is_wanted(Section::Clients) {
         works.extend(clients::works());
     }
-    if is_wanted(Part::Commits) {
+    if is_wanted(Section::Commits) {
         works.extend(commits::works());
     }
-    let tree_parts = [Part::TreesInsert, Part::TreesSelect, Part::TreesRange, Part::TreesUpdate];
+    let tree_parts =
+        [Section::TreesInsert, Section::TreesSelect, Section::TreesRange, Section::TreesUpdate];
     let tree_parts = tree_parts.into_iter().filter(|part| is_wanted(*part));
     let tree_works: Vec<_> = tree_parts.flat_map(|part| trees::works(part, args.scale)).collect();
     let (peers, trees) = if args.alone {
@@ -120,20 +121,20 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };
-    let parts: [(Part, Run); 13] = [
-        (Part::Lengths, lengths::run),
-        (Part::Clients, clients::run),
-        (Part::Commits, commits::run),
-        (Part::Bulk, bulk::run),
-        (Part::Extents, extents::run),
-        (Part::Backends, backends::run),
-        (Part::Ddl, ddl::run),
-        (Part::TornPages, torn_pages::run),
-        (Part::TreesInsert, |setting| trees::run(setting, Part::TreesInsert)),
-        (Part::TreesSelect, |setting| trees::run(setting, Part::TreesSelect)),
-        (Part::TreesRange, |setting| trees::run(setting, Part::TreesRange)),
-        (Part::TreesUpdate, |setting| trees::run(setting, Part::TreesUpdate)),
-        (Part::TreesBuild, trees::build),
+    let parts: [(Section, Run); 13] = [
+        (Section::Lengths, lengths::run),
+        (Section::Clients, clients::run),
+        (Section::Commits, commits::run),
+        (Section::Bulk, bulk::run),
+        (Section::Extents, extents::run),
+        (Section::Backends, backends::run),
+        (Section::Ddl, ddl::run),
+        (Section::TornPages, torn_pages::run),
+        (Section::TreesInsert, |setting| trees::run(setting, Section::TreesInsert)),
+        (Section::TreesSelect, |setting| trees::run(setting, Section::TreesSelect)),
+        (Section::TreesRange, |setting| trees::run(setting, Section::TreesRange)),
+        (Section::TreesUpdate, |setting| trees::run(setting, Section::TreesUpdate)),
+        (Section::TreesBuild, trees::build),
     ];
     let mut targets = Vec::new();
     for (_, run) in parts.iter().filter(|(part, _)| is_wanted(*part)) {

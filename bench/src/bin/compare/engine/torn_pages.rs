@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::Result;
-use bench::engine::{Form, Lab};
+use bench::engine::{DatabaseForm, Lab};
 use bench::report::timed;
 use bench::target::{Limit, Target};
 use bench::workload::InsertWork;
@@ -43,7 +43,7 @@ type Times = [Vec<f64>; 2];
 
 impl Bench {
     fn new(setting: &Setting, torn_pages: TornPages, frames: usize) -> Result<Bench> {
-        let form = Form { torn_pages, frames, ..Form::of([FILE_BYTES]) };
+        let form = DatabaseForm { torn_pages, frames, ..DatabaseForm::of([FILE_BYTES]) };
         let lab = Lab::create(&setting.folder, &form)?;
         let table = lab.table("t", ROW_BYTES)?;
         lab.insert(

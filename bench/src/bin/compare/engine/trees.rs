@@ -12,7 +12,7 @@ use bench::workload::{Action, GROUP, KeyOrder, TableKind, TreeWork};
 use extentdb_reader::{Database, OpenOptions};
 use extentdb_template::{MakeOptions, Size, make};
 
-use super::{Part, Setting, head, ms};
+use super::{Section, Setting, head, ms};
 
 /// Many numbers of clients where throughput may fall; few elsewhere.
 const MANY: [u32; 5] = [1, 2, 4, 16, 64];
@@ -40,9 +40,9 @@ fn amount_of(action: Action) -> Amount {
 const SALES: u32 = 100_000;
 
 /// What a part is about: what is done, in words for its tables, and by how many.
-fn actions(part: Part) -> Vec<(Action, &'static str, &'static [u32])> {
+fn actions(part: Section) -> Vec<(Action, &'static str, &'static [u32])> {
     match part {
-        Part::TreesInsert => vec![
+        Section::TreesInsert => vec![
             (
                 Action::Insert(KeyOrder::Ascending),
                 "Inserts in ascending order of the key, rows/s",
@@ -50,15 +50,17 @@ fn actions(part: Part) -> Vec<(Action, &'static str, &'static [u32])> {
             ),
             (Action::Insert(KeyOrder::Random), "Inserts in random order of the key, rows/s", &MANY),
         ],
-        Part::TreesSelect => vec![(Action::Select, "Rows found by their key, rows/s", &SOME)],
-        Part::TreesRange => {
+        Section::TreesSelect => vec![(Action::Select, "Rows found by their key, rows/s", &SOME)],
+        Section::TreesRange => {
             vec![(
                 Action::Range,
                 "Groups of 100 rows by the first column of the key, groups/s",
                 &SOME,
             )]
         }
-        Part::TreesUpdate => vec![(Action::Update, "Updates of an indexed column, rows/s", &SOME)],
+        Section::TreesUpdate => {
+            vec![(Action::Update, "Updates of an indexed column, rows/s", &SOME)]
+        }
         _ => Vec::new(),
     }
 }
@@ -74,7 +76,7 @@ fn work(kind: TableKind, action: Action, clients: u32, scale: f64) -> TreeWork {
 }
 
 /// The work of peers.
-pub(super) fn works(part: Part, scale: f64) -> Vec<TreeWork> {
+pub(super) fn works(part: Section, scale: f64) -> Vec<TreeWork> {
     let mut works = Vec::new();
     for (action, _, clients) in actions(part) {
         for kind in TreeLab::KINDS {
@@ -127,7 +129,7 @@ fn measure(
     Ok((best, fill))
 }
 
-pub(super) fn run(setting: &Setting, part: Part) -> Result<Vec<Target>> {
+pub(super) fn run(setting: &Setting, part: Section) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for (action, title, clients) in actions(part) {
         for kind in TreeLab::KINDS {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use extentdb_base::IndexId;
 use extentdb_catalog::model::AllocUnit;
-use extentdb_reader::{CheckedPages, OpenOptions, Opened};
+use extentdb_reader::{CheckedPages, OpenOptions, OpenedFiles};
 use extentdb_template::{MakeOptions, Size, make};
 
 use super::*;
@@ -12,7 +12,7 @@ use super::*;
 /// The demo database and its catalog.
 struct Demo {
     _folder: tempfile::TempDir,
-    opened: Opened,
+    opened: OpenedFiles,
     catalog: Catalog,
 }
 
@@ -22,7 +22,7 @@ impl Demo {
         let path = folder.path().join("demo.mdf");
         let options = MakeOptions { shape: "demo".to_owned(), size: Size::Rows(2_000), seed: 3 };
         make(&options, &[Path::new(&path)], &mut |_| {}).unwrap();
-        let opened = Opened::open(&[path], &OpenOptions::default()).unwrap();
+        let opened = OpenedFiles::open(&[path], &OpenOptions::default()).unwrap();
         let catalog = Catalog::load(&CheckedPages::new(opened.source())).unwrap();
         Demo { _folder: folder, opened, catalog }
     }
@@ -56,7 +56,7 @@ impl Demo {
         Units::new(units, Some(&self.catalog), false)
     }
 
-    fn choose(&self, choice: &ScopeChoice) -> (Units, Result<Choice, u32>) {
+    fn choose(&self, choice: &ScopeChoice) -> (Units, Result<ScopePlan, u32>) {
         let mut units = self.units();
         let choice = choose(choice, Some(&self.catalog), self.opened.source(), &mut units);
         (units, choice.map_err(|finding| finding.error))

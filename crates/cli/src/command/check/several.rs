@@ -171,8 +171,8 @@ fn names(files: &[PathBuf]) -> String {
 fn end(all: &[Checked], output: Output, context: &Context) -> anyhow::Result<Exit> {
     if let Some(stop) = context.interrupt.stopped() {
         let kept = output.finish_incomplete()?;
-        let place = kept.map_or_else(String::new, |path| format!(": {}", path.display()));
-        context.warn(&format!("interrupted, the result is incomplete{place}"));
+        let saved = kept.map_or_else(String::new, |path| format!(": {}", path.display()));
+        context.warn(&format!("interrupted, the result is incomplete{saved}"));
         return Ok(stop);
     }
     output.finish()?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use extentdb_check::{Options, Report, resume};
-use extentdb_reader::Opened;
+use extentdb_reader::OpenedFiles;
 
 use super::{watched, with_recovered};
 use crate::context::Context;
@@ -16,27 +16,27 @@ use crate::output::partial_name;
 /// when it is complete.
 pub(super) fn check(
     path: &Path,
-    opened: &Opened,
+    opened: &OpenedFiles,
     options: &Options,
     context: &Context,
 ) -> anyhow::Result<Report> {
-    let place = || path.display().to_string();
+    let path_text = || path.display().to_string();
     let state = match fs::read(path) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(place),
+        Err(error) => return Err(error).with_context(path_text),
     };
     let outcome = with_recovered(opened, options, |source, options| {
         watched(context, |control| resume(source, options, control, state.as_deref()))
     });
-    let (report, rest) = outcome.with_context(place)?;
+    let (report, rest) = outcome.with_context(path_text)?;
     match rest {
         Some(bytes) => {
             // Beside the old state first: a crash in between must not lose both.
             let new = partial_name(path);
-            fs::write(&new, bytes).and_then(|()| fs::rename(&new, path)).with_context(place)?;
+            fs::write(&new, bytes).and_then(|()| fs::rename(&new, path)).with_context(path_text)?;
         }
-        None if state.is_some() => fs::remove_file(path).with_context(place)?,
+        None if state.is_some() => fs::remove_file(path).with_context(path_text)?,
         None => {}
     }
     Ok(report)

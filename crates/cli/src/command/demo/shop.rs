@@ -22,7 +22,6 @@ use crate::scratch::Running;
 /// The files of the database, and how large they begin.
 pub(super) const FILES: [(&str, u64); 3] =
     [("shop.mdf", 4 << 20), ("shop_2.ndf", 8 << 20), ("shop_3.ndf", 32 << 20)];
-/// The table.
 pub(super) const TABLE: &str = "orders";
 /// Orders that one transaction brings.
 const BATCH: u32 = 1000;
@@ -235,16 +234,16 @@ fn first_rows(
     table: &Table,
     count: usize,
 ) -> anyhow::Result<Vec<Address>> {
-    let mut places = Vec::new();
+    let mut rids = Vec::new();
     session.scan(table, &mut |at, _| {
-        places.push(at);
-        if places.len() < count {
+        rids.push(at);
+        if rids.len() < count {
             std::ops::ControlFlow::Continue(())
         } else {
             std::ops::ControlFlow::Break(())
         }
     })?;
-    Ok(places)
+    Ok(rids)
 }
 
 /// Opens the database as it was left, which recovers it, and closes it. What that had to do, and

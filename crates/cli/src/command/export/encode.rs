@@ -17,7 +17,7 @@ use super::csv::push_field;
 use super::format::RowFormat;
 use super::outcome::Loss;
 use super::select::OutputRow;
-use super::sink::{Sink, Stop};
+use super::sink::{RowStop, Sink};
 use super::style::Style;
 use super::surrogate::settle;
 use crate::interrupt::Interrupt;
@@ -147,7 +147,7 @@ impl<'a> Encoder<'a> {
         row: &OutputRow<'_, '_>,
         number: u64,
         sink: &mut Sink<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RowStop> {
         self.row_losses.clear();
         if self.columns.is_empty() {
             self.write_empty(sink.text());
@@ -201,7 +201,7 @@ impl<'a> Encoder<'a> {
         row: &OutputRow<'_, '_>,
         columns: &[EncodedColumn],
         sink: &mut Sink<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RowStop> {
         for column in columns {
             sink.text().push_str(&column.before);
             match row.value(column.position)? {
@@ -221,7 +221,7 @@ impl<'a> Encoder<'a> {
         datum: &Datum<'_>,
         column: &EncodedColumn,
         out: &mut String,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RowStop> {
         let settled = settle(datum, self.style)?;
         let datum = &*settled.datum;
         // Writing into a String does not fail.

@@ -15,14 +15,14 @@ use extentdb_reader::{Row, Value, stored_columns};
 use extentdb_types::{Collation, Datum, SqlType};
 
 use super::encode::WHOLE_BYTES_MAX;
-use super::sink::Stop;
+use super::sink::RowStop;
 use crate::suggest::did_you_mean;
 
 /// Characters of an expression that an error shows.
 const SHOWN_CHARS: usize = 40;
 
 /// The columns of a table as expressions name them.
-pub(super) struct Names<'c> {
+pub(super) struct ColumnNames<'c> {
     /// In the order of [`Environment::columns`].
     columns: Vec<NamedColumn<'c>>,
     collation: Collation,
@@ -44,8 +44,8 @@ enum Scope {
     All,
 }
 
-impl<'c> Names<'c> {
-    pub(super) fn of(table: &'c Table, catalog: &Catalog) -> Names<'c> {
+impl<'c> ColumnNames<'c> {
+    pub(super) fn of(table: &'c Table, catalog: &Catalog) -> ColumnNames<'c> {
         let stored = stored_columns(table);
         let named = |column: &'c Column| {
             let position = stored.iter().position(|stored| stored.id == column.id);
@@ -53,7 +53,7 @@ impl<'c> Names<'c> {
         };
         let is_named = |column: &&Column| !column.column_set;
         let columns = table.columns.iter().filter(is_named).filter_map(named).collect();
-        Names { columns, collation: Collation(catalog.boot.collation_id) }
+        ColumnNames { columns, collation: Collation(catalog.boot.collation_id) }
     }
 
     fn environment(&self, scope: Scope) -> Environment {
@@ -69,11 +69,11 @@ impl<'c> Names<'c> {
     }
 
     /// Where the values of a program's inputs come from.
-    fn inputs(&self, places: &[usize]) -> anyhow::Result<Vec<Input>> {
-        let input = |place: &usize| {
+    fn inputs(&self, columns: &[usize]) -> anyhow::Result<Vec<Input>> {
+        let input = |position: &usize| {
             let named = self
                 .columns
-                .get(*place)
+                .get(*position)
                 .ok_or_else(|| anyhow!("a column of the expression is lost"))?;
             let source = match named.position {
                 Some(position) => Source::Row(position),
@@ -81,7 +81,7 @@ impl<'c> Names<'c> {
             };
             Ok(Input { ty: named.ty, source })
         };
-        places.iter().map(input).collect()
+        columns.iter().map(input).collect()
     }
 }
 
@@ -100,14 +100,14 @@ enum Source {
 /// Why an expression has no result for a row.
 pub(super) enum NoResult {
     /// The row cannot be read.
-    Stop(Stop),
+    Stop(RowStop),
     /// It cannot be evaluated.
     Undecided(EvalError),
 }
 
 impl From<Fault> for NoResult {
     fn from(fault: Fault) -> NoResult {
-        NoResult::Stop(Stop::Fault(fault))
+        NoResult::Stop(RowStop::Fault(fault))
     }
 }
 
@@ -152,7 +152,7 @@ pub(super) struct Computed {
 }
 
 impl Computed {
-    pub(super) fn compile(column: &Column, names: &Names<'_>) -> anyhow::Result<Computed> {
+    pub(super) fn compile(column: &Column, names: &ColumnNames<'_>) -> anyhow::Result<Computed> {
         let refused =
             |why: String| anyhow!("column {} is computed and not stored: {why}", column.name);
         let text = column.computed.as_deref().filter(|text| !text.is_empty());
@@ -193,7 +193,7 @@ impl Filter {
     ///
     /// # Errors
     /// What is wrong and where in the text.
-    pub(super) fn compile(text: &str, names: &Names<'_>) -> anyhow::Result<Filter> {
+    pub(super) fn compile(text: &str, names: &ColumnNames<'_>) -> anyhow::Result<Filter> {
         let environment = names.environment(Scope::All);
         let predicate = match Predicate::compile(text, &environment) {
             Ok(predicate) => predicate,
@@ -213,22 +213,24 @@ impl Filter {
 }
 
 /// What is wrong with an expression, with the place in words that its author can follow.
-fn explain(error: &CompileError, text: &str, names: &Names<'_>) -> String {
+fn explain(error: &CompileError, text: &str, names: &ColumnNames<'_>) -> String {
     match error {
         CompileError::UnknownColumn { name, at } => {
             let known = names.columns.iter().map(|named| named.column.name.as_str());
-            format!("no column {name} {}{}", place(text, *at), did_you_mean(name, known))
+            format!("no column {name} {}{}", position_text(text, *at), did_you_mean(name, known))
         }
-        CompileError::Syntax { what, at } => format!("syntax error {}: {what}", place(text, *at)),
+        CompileError::Syntax { what, at } => {
+            format!("syntax error {}: {what}", position_text(text, *at))
+        }
         CompileError::Unsupported { what, at } => {
-            format!("not supported {}: {what}", place(text, *at))
+            format!("not supported {}: {what}", position_text(text, *at))
         }
         other => other.to_string(),
     }
 }
 
 /// ``at character 9 (before `> 5 AND`)``, counted from 1.
-fn place(text: &str, at: usize) -> String {
+fn position_text(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or(text);
     let character = before.chars().count() + 1;
     let rest = text.get(at..).unwrap_or_default().trim_end();
@@ -245,11 +247,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_an_error_is_counted_in_characters() {
-        assert_eq!(place("[Größe] > x", 12), "at character 11, `x`");
-        assert_eq!(place("a >", 3), "at character 4, the end");
-        assert_eq!(place("a >", 99), "at character 4, the end");
+    fn the_position_of_an_error_is_counted_in_characters() {
+        assert_eq!(position_text("[Größe] > x", 12), "at character 11, `x`");
+        assert_eq!(position_text("a >", 3), "at character 4, the end");
+        assert_eq!(position_text("a >", 99), "at character 4, the end");
         let long = "x".repeat(SHOWN_CHARS + 1);
-        assert!(place(&long, 0).ends_with("…`"));
+        assert!(position_text(&long, 0).ends_with("…`"));
     }
 }

@@ -4,7 +4,7 @@ use extentdb_catalog::Fault;
 use extentdb_reader::LobValue;
 use extentdb_types::json::{write_escaped, write_hex, write_piece};
 use extentdb_types::literal::{TextLiteral, close_udt, open_udt};
-use extentdb_types::text::{CharDecoder, NCharDecoder, Piece};
+use extentdb_types::text::{CharDecoder, NCharDecoder, TextPiece};
 use extentdb_types::{CodePage, Datum, SqlType};
 
 use super::csv::push_quoted;
@@ -12,7 +12,7 @@ use super::encode::{EncodedColumn, Encoder, WHOLE_BYTES_MAX};
 use super::format::RowFormat;
 use super::outcome::Loss;
 use super::select::OutputRow;
-use super::sink::{Sink, Stop};
+use super::sink::{RowStop, Sink};
 use super::style::Style;
 use super::surrogate::Unpaired;
 
@@ -49,10 +49,10 @@ impl<'a> LongText<'a> {
         };
     }
 
-    fn push_piece(&mut self, piece: Piece<'_>, out: &mut String) {
+    fn push_piece(&mut self, piece: TextPiece<'_>, out: &mut String) {
         let unit = match piece {
-            Piece::Text(text) => return self.push(text, out),
-            Piece::Unpaired(unit) => unit,
+            TextPiece::Text(text) => return self.push(text, out),
+            TextPiece::Unpaired(unit) => unit,
         };
         if !self.style.keeps_surrogates() {
             let mut text = String::new();
@@ -74,7 +74,7 @@ impl Encoder<'_> {
         column: &EncodedColumn,
         row: &OutputRow<'_, '_>,
         sink: &mut Sink<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RowStop> {
         match value.ty {
             SqlType::Text { collation } | SqlType::VarChar { collation, .. } => {
                 let code_page = collation.code_page().unwrap_or(CodePage::Unknown);
@@ -98,7 +98,7 @@ impl Encoder<'_> {
         mut decoder: CharDecoder,
         column: &EncodedColumn,
         sink: &mut Sink<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RowStop> {
         let mut long = LongText::new(self.style);
         sink.text().push_str(long.quotes().0);
         let mut bytes = Vec::new();
@@ -122,7 +122,7 @@ impl Encoder<'_> {
         column: &EncodedColumn,
         row: &OutputRow<'_, '_>,
         sink: &mut Sink<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), RowStop> {
         let mut long = LongText::new(self.style);
         sink.text().push_str(long.quotes().0);
         let mut bytes = Vec::new();
@@ -144,7 +144,11 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn write_binary(&mut self, mut value: LobValue<'_>, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    fn write_binary(
+        &mut self,
+        mut value: LobValue<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), RowStop> {
         let (open, close) = match (self.style.format, value.ty) {
             (RowFormat::Jsonl, _) => ("\"0x", "\""),
             (RowFormat::Sql, SqlType::Udt { kind, .. }) => (open_udt(kind), close_udt(kind)),
@@ -160,9 +164,9 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn next_piece(&self, value: &mut LobValue<'_>, bytes: &mut Vec<u8>) -> Result<bool, Stop> {
+    fn next_piece(&self, value: &mut LobValue<'_>, bytes: &mut Vec<u8>) -> Result<bool, RowStop> {
         if self.interrupt.stopped().is_some() {
-            return Err(Stop::Interrupted);
+            return Err(RowStop::Interrupted);
         }
         bytes.clear();
         Ok(value.reader.read_chunk(bytes)?)
@@ -179,8 +183,8 @@ mod tests {
         let style = Style { format, surrogates, csv, timestamps: Timestamps::Text };
         let mut long = LongText::new(&style);
         let mut out = String::new();
-        long.push_piece(Piece::Text("a\"'"), &mut out);
-        long.push_piece(Piece::Unpaired(0xD800), &mut out);
+        long.push_piece(TextPiece::Text("a\"'"), &mut out);
+        long.push_piece(TextPiece::Unpaired(0xD800), &mut out);
         (out, long.unpaired.count)
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use extentdb_reader::Database;
 use serde_json::{Value, json};
 
-use super::outcome::{Loss, Outcome};
+use super::outcome::{ExportOutcome, Loss};
 use super::select::SelectArgs;
 use super::table::{Exported, Report};
 
@@ -18,21 +18,12 @@ pub(super) enum Entry {
     Exported {
         /// How it went.
         report: Report,
-        /// Its file.
         file: String,
     },
     /// It cannot be exported.
-    Skipped {
-        /// The table.
-        name: String,
-        /// Why.
-        why: String,
-    },
+    Skipped { name: String, why: String },
     /// The user stopped before its turn.
-    NotReached {
-        /// The table.
-        name: String,
-    },
+    NotReached { name: String },
 }
 
 impl Entry {
@@ -48,7 +39,7 @@ pub(super) struct Export<'a> {
     pub(super) format: &'static str,
     pub(super) select: &'a SelectArgs,
     /// Reasons that hold for all tables.
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a ExportOutcome,
     pub(super) entries: &'a [Entry],
 }
 

@@ -69,7 +69,7 @@ pub(super) enum Reason {
     /// The user stopped the export.
     Interrupted { exit: Exit, rows: u64 },
     /// Damage: rows, or pages with the rows on them.
-    Unreadable { places: u64 },
+    Unreadable { records: u64 },
     /// Pages and off-row values that are not in the files or the backup.
     Absent { pages: u64, rows: u64 },
     /// Rows left out because of `--surrogates error`.
@@ -125,8 +125,8 @@ impl fmt::Display for Reason {
             Reason::Interrupted { rows, .. } => {
                 write!(f, "interrupted after {rows} rows: incomplete")
             }
-            Reason::Unreadable { places } => {
-                write!(f, "{places} places could not be read; their rows are missing")
+            Reason::Unreadable { records } => {
+                write!(f, "{records} places could not be read; their rows are missing")
             }
             Reason::Absent { pages, rows: 0 } => {
                 write!(
@@ -168,11 +168,11 @@ impl fmt::Display for Reason {
 
 /// All reasons, of a table or of the whole export.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Outcome {
+pub(super) struct ExportOutcome {
     pub(super) reasons: Vec<Reason>,
 }
 
-impl Outcome {
+impl ExportOutcome {
     pub(super) fn add(&mut self, reason: Reason) {
         self.reasons.push(reason);
     }
@@ -200,14 +200,14 @@ mod tests {
 
     #[test]
     fn a_changed_value_is_incomplete_and_damage_outranks_it() {
-        let mut outcome = Outcome::default();
+        let mut outcome = ExportOutcome::default();
         assert_eq!((outcome.is_complete(), outcome.exit()), (true, Exit::Done));
         let loss = Loss { characters: 2, values: 1, ..Loss::default() };
         outcome.add(Reason::Changed { column: "a".to_owned(), loss });
         assert_eq!((outcome.is_complete(), outcome.exit()), (false, Exit::Incomplete));
         let text = "column a: 2 characters replaced, 1 values written as NULL";
         assert_eq!(outcome.json(), json!([{ "reason": "changed", "text": text }]));
-        outcome.add(Reason::Unreadable { places: 1 });
+        outcome.add(Reason::Unreadable { records: 1 });
         assert_eq!(outcome.exit(), Exit::Found);
     }
 }

@@ -44,10 +44,10 @@ use super::counted::Counted;
 use super::encode::WHOLE_BYTES_MAX;
 use super::outcome::Loss;
 use super::select::OutputRow;
-use super::sink::Stop;
+use super::sink::RowStop;
 use super::style::Style;
 use super::surrogate::{Settled, settle};
-use super::table::{RowWriter, Written};
+use super::table::{RowWriter, WrittenTable};
 use crate::interrupt::Interrupt;
 use column::ColumnBuilder;
 
@@ -102,11 +102,11 @@ impl<'a> ParquetRows<'a> {
     }
 
     /// All values of a row, or none.
-    fn values<'r>(&self, row: &'r OutputRow<'_, '_>) -> Result<Vec<Datum<'r>>, Stop> {
+    fn values<'r>(&self, row: &'r OutputRow<'_, '_>) -> Result<Vec<Datum<'r>>, RowStop> {
         let mut values = Vec::with_capacity(self.columns.len());
         for position in 0..self.columns.len() {
             if self.interrupt.stopped().is_some() {
-                return Err(Stop::Interrupted);
+                return Err(RowStop::Interrupted);
             }
             values.push(match row.value(position)? {
                 Value::Datum(datum) => datum,
@@ -134,11 +134,11 @@ impl<'a> ParquetRows<'a> {
 }
 
 impl RowWriter for ParquetRows<'_> {
-    fn write_row(&mut self, row: &OutputRow<'_, '_>, _number: u64) -> Result<(), Stop> {
+    fn write_row(&mut self, row: &OutputRow<'_, '_>, _number: u64) -> Result<(), RowStop> {
         let values = self.values(row)?;
         // All values of the row before any of them: a refused one leaves no trace.
         let settled: Vec<Settled<'_>> =
-            values.iter().map(|value| settle(value, self.style)).collect::<Result<_, Stop>>()?;
+            values.iter().map(|value| settle(value, self.style)).collect::<Result<_, RowStop>>()?;
         for (column, value) in self.columns.iter_mut().zip(&settled) {
             let appended = column.builder.append(&value.datum);
             self.bytes += appended.bytes;
@@ -152,13 +152,13 @@ impl RowWriter for ParquetRows<'_> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _rows: u64, _is_complete: bool) -> io::Result<Written> {
+    fn finish(mut self: Box<Self>, _rows: u64, _is_complete: bool) -> io::Result<WrittenTable> {
         if self.rows > 0 {
             self.flush()?;
         }
         let losses = self.columns.iter().map(|column| column.loss).collect();
         let (bytes, sha256) = self.writer.into_inner().map_err(io_error)?.finish()?;
-        Ok(Written { bytes, sha256, losses })
+        Ok(WrittenTable { bytes, sha256, losses })
     }
 }
 

@@ -6,7 +6,7 @@ use extentdb_expr::Batch;
 use extentdb_reader::{Row, Value, stored_columns};
 use extentdb_types::{Collation, Datum};
 
-use super::formula::{Computed, Filter, Names, NoResult};
+use super::formula::{ColumnNames, Computed, Filter, NoResult};
 use crate::suggest::did_you_mean;
 
 /// What was asked for, as typed.
@@ -70,7 +70,7 @@ impl<'c> Selection<'c> {
         table: &'c Table,
         catalog: &Catalog,
     ) -> anyhow::Result<Selection<'c>> {
-        let names = Names::of(table, catalog);
+        let names = ColumnNames::of(table, catalog);
         let typed = names_of(&args.columns)?;
         let columns = if args.columns.is_empty() {
             let stored = stored_columns(table).into_iter().enumerate();
@@ -133,15 +133,15 @@ impl OutputRow<'_, '_> {
 
     fn computed(&self, position: usize) -> Datum<'static> {
         let before = self.columns.iter().take(position);
-        let place = before.filter(|selected| matches!(selected.from, From::Computed(_))).count();
-        self.computed.get(place).cloned().unwrap_or(Datum::Null)
+        let index = before.filter(|selected| matches!(selected.from, From::Computed(_))).count();
+        self.computed.get(index).cloned().unwrap_or(Datum::Null)
     }
 }
 
 fn selected<'c>(
     name: &str,
     table: &'c Table,
-    names: &Names<'_>,
+    names: &ColumnNames<'_>,
     ignores_case: bool,
 ) -> anyhow::Result<Selected<'c>> {
     let fold = |name: &str| name.chars().flat_map(char::to_lowercase).collect::<String>();

@@ -27,7 +27,7 @@ pub(super) enum Mode {
 }
 
 /// Why a row did not come to its end.
-pub(super) enum Stop {
+pub(super) enum RowStop {
     /// It cannot be read.
     Fault(Fault),
     /// It is too long to be held back.
@@ -43,15 +43,15 @@ pub(super) enum Stop {
     Io(io::Error),
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Stop {
-        Stop::Fault(fault)
+impl From<Fault> for RowStop {
+    fn from(fault: Fault) -> RowStop {
+        RowStop::Fault(fault)
     }
 }
 
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::Io(error)
+impl From<io::Error> for RowStop {
+    fn from(error: io::Error) -> RowStop {
+        RowStop::Io(error)
     }
 }
 
@@ -86,9 +86,9 @@ impl<'o> Sink<'o> {
     }
 
     /// Called between the pieces of a long value.
-    pub(super) fn piece(&mut self) -> Result<(), Stop> {
+    pub(super) fn piece(&mut self) -> Result<(), RowStop> {
         match self.mode {
-            Mode::Hold if self.text.len() - self.row > HELD_BYTES_MAX => Err(Stop::TooLong),
+            Mode::Hold if self.text.len() - self.row > HELD_BYTES_MAX => Err(RowStop::TooLong),
             Mode::Hold => Ok(()),
             Mode::Discard => {
                 self.text.truncate(self.row);
@@ -161,7 +161,7 @@ mod tests {
         sink.text().push_str(&piece);
         assert!(sink.piece().is_ok());
         sink.text().push_str(&piece);
-        assert!(matches!(sink.piece(), Err(Stop::TooLong)));
+        assert!(matches!(sink.piece(), Err(RowStop::TooLong)));
         sink.drop_row();
         for mode in [Mode::Discard, Mode::Flow] {
             sink.begin_row(mode);

@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use extentdb_types::text::{NText, Piece};
+use extentdb_types::text::{NText, TextPiece};
 use extentdb_types::{Datum, Variant};
 
-use super::sink::Stop;
+use super::sink::RowStop;
 use super::style::{Style, Surrogates};
 
 /// A value that can be written, and the number of characters that differ from the stored ones.
@@ -19,8 +19,8 @@ pub(super) struct Settled<'d> {
 /// Makes a value one without unpaired surrogates, unless the format keeps them.
 ///
 /// # Errors
-/// [`Stop::Refused`] where the options say so.
-pub(super) fn settle<'d>(datum: &'d Datum<'d>, style: &Style) -> Result<Settled<'d>, Stop> {
+/// [`RowStop::Refused`] where the options say so.
+pub(super) fn settle<'d>(datum: &'d Datum<'d>, style: &Style) -> Result<Settled<'d>, RowStop> {
     let as_it_is = Settled { datum: Cow::Borrowed(datum), changed: 0 };
     if style.keeps_surrogates() {
         return Ok(as_it_is);
@@ -68,10 +68,10 @@ pub(super) struct Unpaired {
 
 impl Unpaired {
     /// Appends a piece, an unpaired surrogate as the options say.
-    pub(super) fn push(&mut self, piece: Piece<'_>, style: &Style, out: &mut String) {
+    pub(super) fn push(&mut self, piece: TextPiece<'_>, style: &Style, out: &mut String) {
         match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Unpaired(unit) => self.replace(unit, style, out),
+            TextPiece::Text(text) => out.push_str(text),
+            TextPiece::Unpaired(unit) => self.replace(unit, style, out),
         }
     }
 
@@ -90,10 +90,10 @@ impl Unpaired {
     }
 
     /// The value cannot be written when there are any and the options refuse them.
-    pub(super) fn refuse(&self, style: &Style) -> Result<(), Stop> {
+    pub(super) fn refuse(&self, style: &Style) -> Result<(), RowStop> {
         if self.count == 0 || style.surrogates != Surrogates::Error {
             return Ok(());
         }
-        Err(Stop::Refused { unit: self.first })
+        Err(RowStop::Refused { unit: self.first })
     }
 }

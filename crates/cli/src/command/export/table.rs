@@ -11,9 +11,9 @@ use extentdb_reader::{CheckedPages, Database, Row, ScanError, TableScan};
 use super::counted::Counted;
 use super::encode::why_left_out;
 use super::formula::NoResult;
-use super::outcome::{Loss, Outcome, Reason};
+use super::outcome::{ExportOutcome, Loss, Reason};
 use super::select::{OutputRow, SelectArgs, Selection};
-use super::sink::Stop;
+use super::sink::RowStop;
 use super::source::WatchedSource;
 use super::style::Style;
 use crate::context::Context;
@@ -72,7 +72,6 @@ pub(super) struct Omitted {
 pub(super) struct Report {
     pub(super) schema: String,
     pub(super) table: String,
-    /// Rows written.
     pub(super) rows: u64,
     /// Rows by the catalog's count.
     pub(super) catalog_rows: i64,
@@ -82,20 +81,20 @@ pub(super) struct Report {
     pub(super) bytes: u64,
     pub(super) sha256: Option<String>,
     /// Why it is not all that was asked for.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ExportOutcome,
 }
 
 /// Takes the rows of one table in one format.
 pub(super) trait RowWriter {
     /// Writes a row, the `number`th from 1, or leaves no trace of it.
-    fn write_row(&mut self, row: &OutputRow<'_, '_>, number: u64) -> Result<(), Stop>;
+    fn write_row(&mut self, row: &OutputRow<'_, '_>, number: u64) -> Result<(), RowStop>;
 
     /// Ends the output. Of a table that was not read to its end, what is there is kept.
-    fn finish(self: Box<Self>, rows: u64, is_complete: bool) -> io::Result<Written>;
+    fn finish(self: Box<Self>, rows: u64, is_complete: bool) -> io::Result<WrittenTable>;
 }
 
 /// What a [`RowWriter`] wrote.
-pub(super) struct Written {
+pub(super) struct WrittenTable {
     pub(super) bytes: u64,
     /// When it was asked for.
     pub(super) sha256: Option<String>,
@@ -122,12 +121,12 @@ pub(super) struct Counts {
 
 /// Why a row was not written.
 enum Left {
-    Stop(Stop),
+    Stop(RowStop),
     Undecided(extentdb_expr::EvalError),
 }
 
-impl From<Stop> for Left {
-    fn from(stop: Stop) -> Left {
+impl From<RowStop> for Left {
+    fn from(stop: RowStop) -> Left {
         Left::Stop(stop)
     }
 }
@@ -194,7 +193,7 @@ impl TableExport<'_> {
                 Err(_) => Ok(false),
             };
             let result = match row {
-                Err(fault) => Err((Left::Stop(Stop::Fault(fault)), None)),
+                Err(fault) => Err((Left::Stop(RowStop::Fault(fault)), None)),
                 Ok(_) => result,
             };
             counts.interrupted = self.context.interrupt.stopped().is_some();
@@ -203,7 +202,7 @@ impl TableExport<'_> {
                     counts.rows += u64::from(is_written);
                     self.progress.add(1, 0);
                 }
-                Err((Left::Stop(Stop::Io(error)), _)) => return Err(error),
+                Err((Left::Stop(RowStop::Io(error)), _)) => return Err(error),
                 // Once the user wants to stop, pages are withheld: faults mean nothing any more.
                 Err(_) if counts.interrupted => {}
                 Err((left, rid)) => self.left_out(wanted.table, left, rid, &mut counts),
@@ -220,7 +219,7 @@ impl TableExport<'_> {
     /// Counts a row that is not written, or a page that cannot be read, and names the first ones.
     fn left_out(&self, table: &Table, left: Left, rid: Option<Rid>, counts: &mut Counts) {
         let (counter, what) = match left {
-            Left::Stop(Stop::Fault(fault)) => {
+            Left::Stop(RowStop::Fault(fault)) => {
                 let what = format!("cannot be read: {}", chain(&fault));
                 match (fault.is_damage() || matches!(fault, Fault::Catalog(_)), rid) {
                     (true, _) => (&mut counts.unreadable, what),
@@ -229,7 +228,7 @@ impl TableExport<'_> {
                     (false, None) => (&mut counts.absent_pages, what),
                 }
             }
-            Left::Stop(Stop::Refused { unit }) => (
+            Left::Stop(RowStop::Refused { unit }) => (
                 &mut counts.refused,
                 format!("left out: it holds the unpaired surrogate U+{unit:04X}"),
             ),
@@ -237,7 +236,7 @@ impl TableExport<'_> {
                 &mut counts.undecided,
                 format!("left out: an expression cannot be evaluated: {error}"),
             ),
-            Left::Stop(Stop::TooLong | Stop::Interrupted | Stop::Io(_)) => {
+            Left::Stop(RowStop::TooLong | RowStop::Interrupted | RowStop::Io(_)) => {
                 counts.interrupted = true;
                 return;
             }
@@ -285,14 +284,14 @@ impl TableExport<'_> {
         omitted.map(|(column, why)| Omitted { column: column.name.clone(), why }).collect()
     }
 
-    fn outcome(&self, counts: &Counts, columns: &[Exported], catalog_rows: i64) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn outcome(&self, counts: &Counts, columns: &[Exported], catalog_rows: i64) -> ExportOutcome {
+        let mut outcome = ExportOutcome::default();
         if counts.interrupted {
             let exit = self.context.interrupt.stopped().unwrap_or(Exit::Incomplete);
             outcome.add(Reason::Interrupted { exit, rows: counts.rows });
         }
         if counts.unreadable > 0 {
-            outcome.add(Reason::Unreadable { places: counts.unreadable });
+            outcome.add(Reason::Unreadable { records: counts.unreadable });
         }
         if counts.absent_pages > 0 || counts.absent_rows > 0 {
             outcome.add(Reason::Absent { pages: counts.absent_pages, rows: counts.absent_rows });

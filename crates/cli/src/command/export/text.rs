@@ -7,9 +7,9 @@ use extentdb_catalog::{Column, Table};
 use super::counted::Counted;
 use super::encode::Encoder;
 use super::select::OutputRow;
-use super::sink::{Mode, Sink, Stop};
+use super::sink::{Mode, RowStop, Sink};
 use super::style::Style;
-use super::table::{RowWriter, Written};
+use super::table::{RowWriter, WrittenTable};
 use crate::interrupt::Interrupt;
 
 /// Writes the rows of one table as JSON lines, CSV or SQL.
@@ -35,13 +35,13 @@ impl<'a> TextRows<'a> {
 
 impl RowWriter for TextRows<'_> {
     /// A row that is too long to be held back is first read to its end for nothing.
-    fn write_row(&mut self, row: &OutputRow<'_, '_>, number: u64) -> Result<(), Stop> {
+    fn write_row(&mut self, row: &OutputRow<'_, '_>, number: u64) -> Result<(), RowStop> {
         let mut result = Ok(());
         for mode in [Mode::Hold, Mode::Discard, Mode::Flow] {
             self.sink.begin_row(mode);
             result = self.encoder.write_row(row, number, &mut self.sink);
             match (mode, &result) {
-                (Mode::Hold, Err(Stop::TooLong)) => self.sink.drop_row(),
+                (Mode::Hold, Err(RowStop::TooLong)) => self.sink.drop_row(),
                 (Mode::Discard, Ok(())) => self.sink.end_row()?,
                 _ => break,
             }
@@ -52,8 +52,8 @@ impl RowWriter for TextRows<'_> {
                 Ok(self.sink.end_row()?)
             }
             // It could be read a moment ago, and part of it is written.
-            Err(Stop::Fault(fault)) if self.sink.is_flowing() => {
-                Err(Stop::Io(io::Error::other(fault)))
+            Err(RowStop::Fault(fault)) if self.sink.is_flowing() => {
+                Err(RowStop::Io(io::Error::other(fault)))
             }
             Err(stop) => {
                 self.sink.drop_row();
@@ -62,11 +62,11 @@ impl RowWriter for TextRows<'_> {
         }
     }
 
-    fn finish(mut self: Box<Self>, rows: u64, is_complete: bool) -> io::Result<Written> {
+    fn finish(mut self: Box<Self>, rows: u64, is_complete: bool) -> io::Result<WrittenTable> {
         if is_complete {
             self.encoder.write_foot(rows, self.sink.text());
         }
         let (bytes, sha256) = self.sink.finish()?;
-        Ok(Written { bytes, sha256, losses: self.encoder.into_losses() })
+        Ok(WrittenTable { bytes, sha256, losses: self.encoder.into_losses() })
     }
 }

@@ -7,7 +7,7 @@ use extentdb_format::PageBuf;
 use extentdb_format::allocation::boot::{BootRecord, DatabaseStatus};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_format::allocation::file_header::{FileHeaderView, Growth};
-use extentdb_reader::{CheckedPages, Opened, SourceFile};
+use extentdb_reader::{CheckedPages, OpenedFiles, SourceFile};
 use extentdb_types::Collation;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const ROWS: u8 = 0;
 
 /// Adds everything that is known without counting pages. A catalog that cannot be read leaves the
 /// file headers.
-pub(super) fn add(opened: &Opened, context: &Context, facts: &mut Facts) {
+pub(super) fn add(opened: &OpenedFiles, context: &Context, facts: &mut Facts) {
     let pages = CheckedPages::new(opened.source());
     match Catalog::load(&pages) {
         Ok(catalog) => add_catalog(opened, &catalog, context, facts),
@@ -38,12 +38,12 @@ pub(super) fn add(opened: &Opened, context: &Context, facts: &mut Facts) {
     }
 }
 
-fn add_headers(opened: &Opened, pages: &CheckedPages<'_>, facts: &mut Facts) {
+fn add_headers(opened: &OpenedFiles, pages: &CheckedPages<'_>, facts: &mut Facts) {
     let files = opened.source().files().iter();
     facts.add("files", files.map(|file| file_by_header(pages, file)).collect());
 }
 
-fn add_catalog(opened: &Opened, catalog: &Catalog, context: &Context, facts: &mut Facts) {
+fn add_catalog(opened: &OpenedFiles, catalog: &Catalog, context: &Context, facts: &mut Facts) {
     let boot = &catalog.boot;
     if boot.database_version().is_unknown_newer() {
         let version = boot.database_version();

@@ -30,7 +30,7 @@ impl Filter {
     }
 
     /// True for a block whose records all come after the last one wanted.
-    pub(super) fn is_behind(&self, block: Lsn) -> bool {
+    pub(super) fn is_past(&self, block: Lsn) -> bool {
         block > self.to
     }
 

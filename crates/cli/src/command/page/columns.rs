@@ -31,13 +31,11 @@ pub(super) struct ColumnShown {
     pub(super) offset: Option<usize>,
     /// Bytes in the record.
     pub(super) physical_len: usize,
-    /// Its value.
-    pub(super) value: Shown,
+    pub(super) value: ShownValue,
 }
 
 /// What there is of a value.
-pub(super) enum Shown {
-    /// NULL.
+pub(super) enum ShownValue {
     Null,
     /// The row was written before the column was added; it reads as this.
     Added(Value, String),
@@ -120,10 +118,10 @@ fn decode_one(
     }
 }
 
-fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, String>) -> Shown {
+fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, String>) -> ShownValue {
     match cell {
-        Err(why) => Shown::Broken(why, Vec::new()),
-        Ok(Cell::Null) => Shown::Null,
+        Err(why) => ShownValue::Broken(why, Vec::new()),
+        Ok(Cell::Null) => ShownValue::Null,
         Ok(Cell::Missing) => added(owner, column),
         Ok(Cell::Bit(bit)) => here(&Datum::Bit(bit)),
         Ok(Cell::Complex(bytes)) => {
@@ -132,9 +130,9 @@ fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, Stri
         Ok(Cell::Bytes(bytes)) if owner.is_heap_rid(column) => match <[u8; 8]>::try_from(&*bytes) {
             Ok(rid) => {
                 let text = Rid::from_bytes(rid).to_string();
-                Shown::Here(json!(text), text)
+                ShownValue::Here(json!(text), text)
             }
-            Err(_) => Shown::Broken("not a row id".to_owned(), bytes.into_owned()),
+            Err(_) => ShownValue::Broken("not a row id".to_owned(), bytes.into_owned()),
         },
         // An int of variable length is a uniquifier, in the table or in an index: 0 takes no bytes.
         Ok(Cell::Bytes(bytes)) if bytes.is_empty() && column.ty == Some(SqlType::Int) => {
@@ -144,17 +142,17 @@ fn shown(owner: &Owner<'_>, column: &PhysicalColumn, cell: Result<Cell<'_>, Stri
     }
 }
 
-fn value(ty: Option<SqlType>, bytes: &[u8]) -> Shown {
+fn value(ty: Option<SqlType>, bytes: &[u8]) -> ShownValue {
     let Some(ty) = ty else {
-        return Shown::Broken("a value of unknown type".to_owned(), bytes.to_vec());
+        return ShownValue::Broken("a value of unknown type".to_owned(), bytes.to_vec());
     };
     match Datum::decode(&ty, bytes) {
         Ok(datum) => here(&datum),
-        Err(error) => Shown::Broken(error.to_string(), bytes.to_vec()),
+        Err(error) => ShownValue::Broken(error.to_string(), bytes.to_vec()),
     }
 }
 
-fn here(datum: &Datum<'_>) -> Shown {
+fn here(datum: &Datum<'_>) -> ShownValue {
     let mut json = String::new();
     let mut text = String::new();
     // Writing to a string does not fail, and what could not be kept shows as U+FFFD.
@@ -162,22 +160,22 @@ fn here(datum: &Datum<'_>) -> Shown {
     let _ = write_plain(datum, &mut text);
     // An unpaired surrogate is no JSON string for every reader; the text has a replacement for it.
     let json = serde_json::from_str(&json).unwrap_or_else(|_| json!(text));
-    Shown::Here(json, text)
+    ShownValue::Here(json, text)
 }
 
 /// The value that a column has in rows that were written before it.
-fn added(owner: &Owner<'_>, column: &PhysicalColumn) -> Shown {
+fn added(owner: &Owner<'_>, column: &PhysicalColumn) -> ShownValue {
     let shown = match owner.catalog.added_default(owner.rowset.id, column) {
-        None => return Shown::Added(Value::Null, "NULL".to_owned()),
+        None => return ShownValue::Added(Value::Null, "NULL".to_owned()),
         Some(AddedDefault::Bytes(bytes)) => value(column.ty, bytes),
         Some(AddedDefault::Variant(bytes)) => match Datum::decode(&SqlType::SqlVariant, bytes) {
             Ok(Datum::Variant(variant)) => here(&variant.value),
             Ok(other) => here(&other),
-            Err(error) => return Shown::Broken(error.to_string(), bytes.clone()),
+            Err(error) => return ShownValue::Broken(error.to_string(), bytes.clone()),
         },
     };
     match shown {
-        Shown::Here(json, text) => Shown::Added(json, text),
+        ShownValue::Here(json, text) => ShownValue::Added(json, text),
         other => other,
     }
 }
@@ -231,11 +229,11 @@ fn compressed_cell<'a>(
     })
 }
 
-fn pointer(bytes: &[u8], is_text: bool) -> Shown {
+fn pointer(bytes: &[u8], is_text: bool) -> ShownValue {
     match LobPointer::parse(bytes, is_text) {
         LobPointer::Text { blob_id, root } => {
             let json = json!({"pointer": "text", "blob_id": blob_id, "root": root.to_string()});
-            Shown::Elsewhere(
+            ShownValue::Elsewhere(
                 json,
                 vec![format!("[Textpointer] Blob Id = {blob_id} RowId = {root}")],
             )
@@ -243,19 +241,19 @@ fn pointer(bytes: &[u8], is_text: bool) -> Shown {
         LobPointer::Inline(root) => inline(root),
         LobPointer::BackPointer(rid) => {
             let json = json!({"pointer": "forwarded from", "rid": rid.to_string()});
-            Shown::Elsewhere(json, vec![format!("[Back pointer] Forwarded from = {rid}")])
+            ShownValue::Elsewhere(json, vec![format!("[Back pointer] Forwarded from = {rid}")])
         }
         LobPointer::SparseVector(bytes) => {
             let json = json!({"pointer": "sparse vector", "bytes": hex::word(bytes)});
-            Shown::Elsewhere(json, vec![format!("[Sparse vector] {} bytes", bytes.len())])
+            ShownValue::Elsewhere(json, vec![format!("[Sparse vector] {} bytes", bytes.len())])
         }
         LobPointer::Unknown(bytes) => {
-            Shown::Broken("not a pointer that is known".to_owned(), bytes.to_vec())
+            ShownValue::Broken("not a pointer that is known".to_owned(), bytes.to_vec())
         }
     }
 }
 
-fn inline(root: InlineRoot<'_>) -> Shown {
+fn inline(root: InlineRoot<'_>) -> ShownValue {
     let (name, kind) = if root.is_overflow() {
         ("Row-overflow", "row-overflow")
     } else {
@@ -272,7 +270,7 @@ fn inline(root: InlineRoot<'_>) -> Shown {
         links.push(json!({"end": link.end, "rid": link.target.to_string()}));
     }
     let json = json!({"pointer": kind, "level": level, "update_sequence": sequence, "blob_id": blob_id, "links": links});
-    Shown::Elsewhere(json, lines)
+    ShownValue::Elsewhere(json, lines)
 }
 
 /// Where `inner`, a part of `outer`, begins in it.

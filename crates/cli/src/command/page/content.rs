@@ -13,7 +13,7 @@ use super::fields::Fields;
 use super::lob::LobShown;
 use super::names::Owner;
 use super::rows::{RecordShown, faults};
-use super::system::{Run, boot_fields, extent_runs, file_header_fields, iam_fields, pfs_runs};
+use super::system::{PageRun, boot_fields, extent_runs, file_header_fields, iam_fields, pfs_runs};
 use super::{lob, rows};
 
 /// The content of a page.
@@ -22,7 +22,6 @@ pub(super) enum Content {
     None,
     /// Style 1: the slots of any page.
     Slots(Vec<RecordShown>),
-    /// Rows.
     Rows(Vec<RecordShown>),
     /// Index entries, shown as a table.
     Entries(Vec<RecordShown>),
@@ -35,7 +34,7 @@ pub(super) enum Content {
         /// The head of an IAM page.
         head: Fields,
         /// Pages or extents.
-        runs: Vec<Run>,
+        runs: Vec<PageRun>,
     },
     /// The boot page or a file header.
     Fields(&'static str, Fields),

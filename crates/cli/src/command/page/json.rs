@@ -13,14 +13,14 @@ use extentdb_format::page::checksum::Protection;
 use extentdb_format::page::{PageHeader, PageRef};
 use serde_json::{Map, Value, json};
 
-use super::columns::{ColumnShown, Shown as ValueShown};
+use super::columns::{ColumnShown, ShownValue};
 use super::content::Content;
 use super::fields::Fields;
 use super::rows::RecordShown;
-use super::{Shown, hex};
+use super::{ShownPage, hex};
 
 /// The whole document.
-pub(super) fn document(shown: &Shown<'_>) -> Value {
+pub(super) fn document(shown: &ShownPage<'_>) -> Value {
     let mut document = json!({
         "file": shown.path.display().to_string(),
         "page": shown.id.to_string(),
@@ -129,14 +129,14 @@ fn column(column: &ColumnShown) -> Value {
     set("offset", json!(column.offset));
     set("length", json!(column.physical_len));
     match &column.value {
-        ValueShown::Null => set("value", Value::Null),
-        ValueShown::Here(value, _) => set("value", value.clone()),
-        ValueShown::Added(value, _) => {
+        ShownValue::Null => set("value", Value::Null),
+        ShownValue::Here(value, _) => set("value", value.clone()),
+        ShownValue::Added(value, _) => {
             set("in_row", json!(false));
             set("value", value.clone())
         }
-        ValueShown::Elsewhere(pointer, _) => set("off_row", pointer.clone()),
-        ValueShown::Broken(why, bytes) => {
+        ShownValue::Elsewhere(pointer, _) => set("off_row", pointer.clone()),
+        ShownValue::Broken(why, bytes) => {
             set("fault", json!(why));
             set("hex", json!(hex::word(bytes)))
         }

@@ -12,7 +12,6 @@ pub(super) struct Owner<'c> {
     pub(super) catalog: &'c Catalog,
     /// The allocation unit.
     pub(super) unit: &'c AllocUnit,
-    /// The partition.
     pub(super) rowset: &'c Rowset,
     /// The table, when it is listed.
     pub(super) table: Option<&'c Table>,
@@ -62,8 +61,8 @@ impl<'c> Owner<'c> {
     /// the row: the RID, or those columns of the clustering key that the index does not have.
     fn index_column(&self, column: &PhysicalColumn) -> Option<String> {
         let own = &self.index?.columns;
-        let place = usize::try_from(column.column_id).ok()?.checked_sub(1)?;
-        if let Some(own) = own.get(place) {
+        let index = usize::try_from(column.column_id).ok()?.checked_sub(1)?;
+        if let Some(own) = own.get(index) {
             return self.table_column(own.column_id);
         }
         let base = self.table?.base()?;
@@ -73,7 +72,7 @@ impl<'c> Owner<'c> {
         let missing = base.columns.iter().filter(|key| key.key_ordinal > 0);
         let mut missing =
             missing.filter(|key| !own.iter().any(|own| own.column_id == key.column_id));
-        match missing.nth(place - own.len()) {
+        match missing.nth(index - own.len()) {
             Some(key) => self.table_column(key.column_id),
             // After the key of a clustered index that is not unique comes what makes it so.
             None if !base.unique => Some("UNIQUIFIER".to_owned()),

@@ -9,13 +9,12 @@ use extentdb_format::record::lob::LobRecord;
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 use extentdb_format::record::{Record, RecordKind};
 
-use super::columns::{AnyRecord, ColumnShown, Shown, decode};
+use super::columns::{AnyRecord, ColumnShown, ShownValue, decode};
 use super::faults::PageFault;
 use super::names::Owner;
 
 /// A record of a page.
 pub(super) struct RecordShown {
-    /// Its slot.
     pub(super) slot: u16,
     /// Its first byte on the page; 0 for an empty slot.
     pub(super) offset: usize,
@@ -49,7 +48,7 @@ pub(super) fn faults(records: &[RecordShown]) -> Vec<PageFault> {
     let mut faults = Vec::new();
     for record in records {
         for column in record.columns.iter().flatten() {
-            if let Shown::Broken(why, _) = &column.value {
+            if let ShownValue::Broken(why, _) = &column.value {
                 let at = column.offset.map(|offset| record.offset + offset);
                 faults.push(PageFault::of_slot(
                     record.slot,
@@ -121,7 +120,7 @@ fn plain(
     // The first entry of an upper level stands for everything before the second: what lies in its
     // key means nothing.
     if shown.slot == 0 && level == Level::Interior && header.prev().is_none() {
-        shown.columns.iter_mut().flatten().for_each(|column| column.value = Shown::Null);
+        shown.columns.iter_mut().flatten().for_each(|column| column.value = ShownValue::Null);
     }
     shown
 }

@@ -18,8 +18,7 @@ use super::fields::{Fields, lsn, page};
 
 /// Pages or extents in a row of which a map says the same.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Run {
-    /// First page.
+pub(super) struct PageRun {
     pub(super) first: PageId,
     /// Last page; for extents, the first page of the last one, as DBCC prints it.
     pub(super) last: PageId,
@@ -29,15 +28,15 @@ pub(super) struct Run {
 
 /// The pages of a PFS page that the file has. `first` is the place of the page, not what its header
 /// says.
-pub(super) fn pfs_runs(bytes: &PageBytes, at: PageId, file_pages: u32) -> Vec<Run> {
+pub(super) fn pfs_runs(bytes: &PageBytes, at: PageId, file_pages: u32) -> Vec<PageRun> {
     let first = if at.page == 1 { 0 } else { at.page };
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<PageRun> = Vec::new();
     let mut before = None;
     for (number, byte) in (first..file_pages).zip(PfsView::new(bytes).entries()) {
         let here = PageId { page: number, ..at };
         match runs.last_mut() {
             Some(run) if before == Some(byte) => run.last = here,
-            _ => runs.push(Run { first: here, last: here, status: pfs_words(byte) }),
+            _ => runs.push(PageRun { first: here, last: here, status: pfs_words(byte) }),
         }
         before = Some(byte);
     }
@@ -66,14 +65,14 @@ pub(super) fn extent_runs(
     interval: PageId,
     file_pages: u32,
     words: [&str; 2],
-) -> Vec<Run> {
+) -> Vec<PageRun> {
     let extents =
         file_pages.saturating_sub(interval.page).div_ceil(PAGES_PER_EXTENT).min(EXTENTS_PER_GAM);
     let page_of = |extent: u32| PageId {
         page: interval.page.saturating_add(extent * PAGES_PER_EXTENT),
         ..interval
     };
-    let run = |(extents, bit): (std::ops::Range<u32>, bool)| Run {
+    let run = |(extents, bit): (std::ops::Range<u32>, bool)| PageRun {
         first: page_of(extents.start),
         last: page_of(extents.end - 1),
         status: words[usize::from(bit)].to_owned(),

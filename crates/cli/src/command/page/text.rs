@@ -5,16 +5,16 @@ use std::fmt::Write;
 use extentdb_format::page::checksum::Protection;
 use extentdb_format::page::{PageHeader, PageRef};
 
-use super::columns::{ColumnShown, Shown as ValueShown};
+use super::columns::{ColumnShown, ShownValue};
 use super::content::Content;
 use super::faults::PageFault;
 use super::fields::{in_columns, lines, plain};
 use super::rows::RecordShown;
-use super::system::Run;
-use super::{Shown, hex};
+use super::system::PageRun;
+use super::{ShownPage, hex};
 
 /// The whole text.
-pub(super) fn document(shown: &Shown<'_>) -> String {
+pub(super) fn document(shown: &ShownPage<'_>) -> String {
     let mut out = head(shown);
     match &shown.content {
         Content::None => {}
@@ -45,7 +45,7 @@ pub(super) fn document(shown: &Shown<'_>) -> String {
 }
 
 /// Header, owner, allocation status, faults.
-fn head(shown: &Shown<'_>) -> String {
+fn head(shown: &ShownPage<'_>) -> String {
     let kind = PageHeader::of(shown.page).kind();
     let mut out = format!(
         "PAGE: {}  {} page of {}\n\nPAGE HEADER:\n\n",
@@ -167,18 +167,18 @@ fn column_lines(out: &mut String, slot: u16, column: &ColumnShown) {
     };
     let name = &column.name;
     let _ = match &column.value {
-        ValueShown::Null => writeln!(out, "{name} = [NULL]"),
-        ValueShown::Added(_, text) => {
+        ShownValue::Null => writeln!(out, "{name} = [NULL]"),
+        ShownValue::Added(_, text) => {
             writeln!(out, "{name} = {} (not in the row: added later)", printable(text))
         }
-        ValueShown::Here(_, text) => writeln!(out, "{name} = {}", printable(text)),
-        ValueShown::Elsewhere(_, lines) => writeln!(out, "{name} = {}", lines.join("\n  ")),
-        ValueShown::Broken(why, bytes) => writeln!(out, "{name} = ? {why} {}", hex::word(bytes)),
+        ShownValue::Here(_, text) => writeln!(out, "{name} = {}", printable(text)),
+        ShownValue::Elsewhere(_, lines) => writeln!(out, "{name} = {}", lines.join("\n  ")),
+        ShownValue::Broken(why, bytes) => writeln!(out, "{name} = ? {why} {}", hex::word(bytes)),
     };
 }
 
 /// Index entries as a table: one line per slot.
-fn entries(out: &mut String, shown: &Shown<'_>, records: &[RecordShown]) {
+fn entries(out: &mut String, shown: &ShownPage<'_>, records: &[RecordShown]) {
     if records.iter().all(|record| record.columns.is_none()) {
         return rows(out, records);
     }
@@ -225,10 +225,10 @@ fn table_head(records: &[RecordShown], has_children: bool) -> Vec<String> {
 
 fn entry_value(column: &ColumnShown) -> String {
     match &column.value {
-        ValueShown::Null => "NULL".to_owned(),
-        ValueShown::Added(_, text) | ValueShown::Here(_, text) => printable(text),
-        ValueShown::Elsewhere(_, lines) => lines.join("; "),
-        ValueShown::Broken(why, bytes) => format!("? {why} {}", hex::word(bytes)),
+        ShownValue::Null => "NULL".to_owned(),
+        ShownValue::Added(_, text) | ShownValue::Here(_, text) => printable(text),
+        ShownValue::Elsewhere(_, lines) => lines.join("; "),
+        ShownValue::Broken(why, bytes) => format!("? {why} {}", hex::word(bytes)),
     }
 }
 
@@ -254,7 +254,7 @@ fn aligned(table: &[Vec<String>]) -> String {
     out
 }
 
-fn map(out: &mut String, name: &str, head: &[(String, serde_json::Value)], runs: &[Run]) {
+fn map(out: &mut String, name: &str, head: &[(String, serde_json::Value)], runs: &[PageRun]) {
     if !head.is_empty() {
         *out += &format!("\nIAM: Header\n\n{}", lines(head, ""));
     }

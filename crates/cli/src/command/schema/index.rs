@@ -52,7 +52,7 @@ fn create(catalog: &Catalog, table: &Table, index: &Index) -> String {
     let name = Quoted(index.name.as_deref().unwrap_or_default());
     let on = quoted(&table.schema, &table.name);
     let unique = if index.unique { "UNIQUE " } else { "" };
-    let place = filegroup(catalog, index).unwrap_or_default();
+    let filegroup_clause = filegroup(catalog, index).unwrap_or_default();
     let columns = match index.kind {
         IndexKind::Clustered | IndexKind::Nonclustered => format!(" ({})", key_list(table, index)),
         IndexKind::ClusteredColumnstore => String::new(),
@@ -69,7 +69,7 @@ fn create(catalog: &Catalog, table: &Table, index: &Index) -> String {
     if let Some(filter) = &index.filter {
         sql += &format!(" WHERE {filter}");
     }
-    format!("{sql}{}{place};", options(catalog, index))
+    format!("{sql}{}{filegroup_clause};", options(catalog, index))
 }
 
 /// The key columns with their order.

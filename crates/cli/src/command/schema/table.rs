@@ -147,8 +147,8 @@ fn key(catalog: &Catalog, table: &Table, index: &Index) -> String {
     let kind = if index.kind == IndexKind::Clustered { "CLUSTERED" } else { "NONCLUSTERED" };
     let columns = key_list(table, index);
     let options = options(catalog, index);
-    let place = filegroup(catalog, index).unwrap_or_default();
-    format!("CONSTRAINT {name} {what} {kind} ({columns}){options}{place}")
+    let filegroup_clause = filegroup(catalog, index).unwrap_or_default();
+    format!("CONSTRAINT {name} {what} {kind} ({columns}){options}{filegroup_clause}")
 }
 
 fn heap_options(catalog: &Catalog, base: &Index) -> String {

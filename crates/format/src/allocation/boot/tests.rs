@@ -1,3 +1,5 @@
+use extentdb_base::size::SECTOR_BYTES;
+
 use super::*;
 
 fn record(len: u16) -> BootRecord {
@@ -18,8 +20,8 @@ fn a_written_boot_page_reads_back() {
         let mut boot = record(len);
         boot.alloc_unit_next = (len >= 744).then_some(0x100_0000_001f);
         boot.residue = vec![
-            Residue { place: 10, bytes: vec![1, 2] },
-            Residue { place: len - 1, bytes: vec![3] },
+            Residue { index: 10, bytes: vec![1, 2] },
+            Residue { index: len - 1, bytes: vec![3] },
         ];
         let mut page = [0xee; 8192];
         write_boot(&mut page, PageId::BOOT, &boot, &PageStamp::default());
@@ -94,4 +96,16 @@ fn a_broken_boot_page_is_read_as_far_as_it_goes() {
     );
     assert_eq!(view.record().unwrap().name.to_string(), "pubs");
     assert_eq!(BootRecord::parse(&[0; 731]), None);
+}
+
+#[test]
+fn what_a_checkpoint_writes_lies_in_the_sector_of_the_page_header() {
+    let end_of = |name: &str| {
+        let field = BootRecord::FIELDS.iter().find(|field| field.name == name);
+        field.map(|field| PAGE_HEADER_BYTES + field.offset + field.bytes).expect(name)
+    };
+    for name in ["status", "checkpoint_lsn", "checkpoint_lsn_copy", "unknown_384"] {
+        assert!(end_of(name) <= SECTOR_BYTES, "{name}");
+    }
+    assert!(end_of("alloc_unit_next") > SECTOR_BYTES);
 }

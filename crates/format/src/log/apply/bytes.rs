@@ -3,7 +3,7 @@
 use extentdb_base::size::{PAGE_HEADER_BYTES, PAGES_PER_GAM};
 use extentdb_base::{AllocUnitId, PageId};
 
-use super::Stop;
+use super::ApplyError;
 use crate::PageBytes;
 use crate::allocation::PageStamp;
 use crate::allocation::iam::{IamHead, write_iam};
@@ -22,15 +22,17 @@ pub(super) fn part_of(
     slot: u16,
     offset: usize,
     len: usize,
-) -> Result<&mut [u8], Stop> {
+) -> Result<&mut [u8], ApplyError> {
     let view = PageRef::new(page);
     let count = view.slot_count();
     let end = view.slot_array_start();
-    let missing = Stop::Edit(EditError::Slot { slot, count });
+    let missing = ApplyError::Edit(EditError::Slot { slot, count });
     let start = view.slot_offset(slot).map(usize::from).filter(|start| *start >= PAGE_HEADER_BYTES);
     let start = start.ok_or(missing)? + offset;
     let record = page.get_mut(..end).unwrap_or_default();
-    record.get_mut(start..start.saturating_add(len)).ok_or(Stop::Edit(EditError::Record { slot }))
+    record
+        .get_mut(start..start.saturating_add(len))
+        .ok_or(ApplyError::Edit(EditError::Record { slot }))
 }
 
 /// Replaces bytes by others, as many, when they are what they should be.
@@ -40,17 +42,16 @@ pub(super) fn exchange(
     offset: u16,
     before: &[u8],
     after: &[u8],
-) -> Result<(), Stop> {
-    let place = part_of(page, slot, offset.into(), after.len())?;
-    if place != before {
-        return Err(Stop::Before { slot, offset });
+) -> Result<(), ApplyError> {
+    let target = part_of(page, slot, offset.into(), after.len())?;
+    if target != before {
+        return Err(ApplyError::Before { slot, offset });
     }
-    place.copy_from_slice(after);
+    target.copy_from_slice(after);
     Ok(())
 }
 
-/// Applies FORMAT_PAGE.
-pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(), ApplyError> {
     let kind = PageType::from_byte(format.page_type);
     let unit = format.page.alloc_unit();
     match kind {
@@ -58,7 +59,7 @@ pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(
             PageMut::format(page, format.page.page, kind, unit);
         }
         PageType::Iam => format_iam(format, unit, page)?,
-        other => return Err(Stop::PageType(other)),
+        other => return Err(ApplyError::PageType(other)),
     }
     let header = PageHeader::of_mut(page);
     header.type_flag_bits = format.type_flag_bits;
@@ -72,39 +73,45 @@ pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(
 
 /// An IAM page has its two records from the beginning. Its place in the chain is not known to be
 /// logged: only the first page of a chain was seen.
-fn format_iam(format: &FormatPage, unit: AllocUnitId, page: &mut PageBytes) -> Result<(), Stop> {
+fn format_iam(
+    format: &FormatPage,
+    unit: AllocUnitId,
+    page: &mut PageBytes,
+) -> Result<(), ApplyError> {
     let is_sound =
         |interval: &PageId| interval.page.is_multiple_of(PAGES_PER_GAM) && interval.file.0 != 0;
     let interval = format.iam_interval.filter(is_sound).filter(|_| format.residue.nonzero() == 0);
-    let interval = interval.ok_or(Stop::Shape(Op::FORMAT_PAGE))?;
+    let interval = interval.ok_or(ApplyError::Shape(Op::FORMAT_PAGE))?;
     page.fill(0);
     write_iam(page, &IamHead::new(format.page.page, unit, interval), &PageStamp::default());
     Ok(())
 }
 
-/// Applies MODIFY_HEADER.
-pub(super) fn modify_header(modify: &ModifyHeader<'_>, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn modify_header(
+    modify: &ModifyHeader<'_>,
+    page: &mut PageBytes,
+) -> Result<(), ApplyError> {
     let slot = modify.fixed.page.slot;
     let offset = modify.fixed.offset_in_row;
     let at = usize::from(offset);
     let header = page.get_mut(..PAGE_HEADER_BYTES).unwrap_or_default();
-    let place =
-        header.get_mut(at..at + modify.after.len()).ok_or(Stop::Shape(Op::MODIFY_HEADER))?;
-    if place != modify.before {
-        return Err(Stop::Before { slot, offset });
+    let target =
+        header.get_mut(at..at + modify.after.len()).ok_or(ApplyError::Shape(Op::MODIFY_HEADER))?;
+    if target != modify.before {
+        return Err(ApplyError::Before { slot, offset });
     }
-    place.copy_from_slice(modify.after);
+    target.copy_from_slice(modify.after);
     Ok(())
 }
 
 /// SET_BITS. Bits count from the record's start, its header included.
-pub(super) fn set_bits(set: &SetBits<'_>, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn set_bits(set: &SetBits<'_>, page: &mut PageBytes) -> Result<(), ApplyError> {
     let bits = &set.fixed;
     let first = usize::from(bits.first_bit);
     let end = first + usize::from(bits.bit_count);
-    let place = part_of(page, bits.page.slot, 0, end.div_ceil(8))?;
+    let target = part_of(page, bits.page.slot, 0, end.div_ceil(8))?;
     for bit in first..end {
-        if let Some(byte) = place.get_mut(bit / 8) {
+        if let Some(byte) = target.get_mut(bit / 8) {
             let mask = 1 << (bit % 8);
             *byte = if bits.value == 0 { *byte & !mask } else { *byte | mask };
         }
@@ -113,10 +120,10 @@ pub(super) fn set_bits(set: &SetBits<'_>, page: &mut PageBytes) -> Result<(), St
 }
 
 /// SET_FREE_SPACE. In format 3 it does not say where.
-pub(super) fn set_free_space(set: &SetFreeSpace, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn set_free_space(set: &SetFreeSpace, page: &mut PageBytes) -> Result<(), ApplyError> {
     let (Some(offset), Some(new), Some(old)) = (set.byte_offset, set.new_value, set.old_value)
     else {
-        return Err(Stop::Shape(Op::SET_FREE_SPACE));
+        return Err(ApplyError::Shape(Op::SET_FREE_SPACE));
     };
     // The record of a PFS page is its only one, whatever the slot says.
     exchange(page, 0, offset, &[old], &[new])
@@ -126,25 +133,29 @@ pub(super) fn set_free_space(set: &SetFreeSpace, page: &mut PageBytes) -> Result
 pub(super) fn modify_file_header(
     modify: &FileHeaderModify<'_>,
     page: &mut PageBytes,
-) -> Result<(), Stop> {
+) -> Result<(), ApplyError> {
     if PageHeader::of(page).kind() != PageType::FileHeader {
-        return Err(Stop::Structure(Op::FILE_HDR_MODIFY, PageHeader::of(page).kind()));
+        return Err(ApplyError::Structure(Op::FILE_HDR_MODIFY, PageHeader::of(page).kind()));
     }
     exchange(page, modify.fixed.page.slot, 0, modify.before, modify.after)
 }
 
 /// COUNT_DELTA: counters get new values. The record does not tell the old ones.
-pub(super) fn set_counts(slot: u16, cells: &[CountCell], page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn set_counts(
+    slot: u16,
+    cells: &[CountCell],
+    page: &mut PageBytes,
+) -> Result<(), ApplyError> {
     let row_len = PageRef::new(page).row(slot)?.len();
     for cell in cells.iter().filter(|cell| cell.row_offset != 0) {
         let bytes = match cell.bytes {
             0 => COUNTER_BYTES,
             1..=8 => cell.bytes as usize,
-            _ => return Err(Stop::Shape(Op::COUNT_DELTA)),
+            _ => return Err(ApplyError::Shape(Op::COUNT_DELTA)),
         };
         let offset = cell.row_offset as usize;
         if offset.saturating_add(bytes) > row_len {
-            return Err(Stop::Shape(Op::COUNT_DELTA));
+            return Err(ApplyError::Shape(Op::COUNT_DELTA));
         }
         let value = cell.value.to_le_bytes();
         part_of(page, slot, offset, bytes)?.copy_from_slice(value.get(..bytes).unwrap_or_default());
@@ -152,8 +163,7 @@ pub(super) fn set_counts(slot: u16, cells: &[CountCell], page: &mut PageBytes) -
     Ok(())
 }
 
-/// Applies ROOT_CHANGE.
-pub(super) fn change_root(root: &RootChange, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn change_root(root: &RootChange, page: &mut PageBytes) -> Result<(), ApplyError> {
     PageRef::new(page).row(root.page.slot)?;
     exchange(
         page,

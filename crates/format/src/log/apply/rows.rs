@@ -1,7 +1,7 @@
 //! Row operations: insert, delete, modify.
 
 use super::bytes::{exchange, part_of};
-use super::{EditError, Stop};
+use super::{ApplyError, EditError};
 use crate::PageBytes;
 use crate::log::context::Context;
 use crate::log::op::Op;
@@ -15,28 +15,27 @@ const TEXT_LEN_AT: usize = 2;
 
 /// What becomes of slots on this page. The leaf of a clustered index and a heap have the same type
 /// of page, so that the record's context decides.
-fn slot_rule(op: Op, context: Context, page: &PageBytes) -> Result<SlotRule, Stop> {
+fn slot_rule(op: Op, context: Context, page: &PageBytes) -> Result<SlotRule, ApplyError> {
     let kind = PageHeader::of(page).kind();
     match (kind, context) {
         (PageType::TextMix | PageType::TextTree, _) => Ok(SlotRule::Fixed),
         (PageType::Index, _) => Ok(SlotRule::Dense),
         (PageType::Data, Context::HEAP) => Ok(SlotRule::Fixed),
         (PageType::Data, Context::CLUSTERED | Context::NONSYS_SPLIT) => Ok(SlotRule::Dense),
-        _ => Err(Stop::Structure(op, kind)),
+        _ => Err(ApplyError::Structure(op, kind)),
     }
 }
 
-/// Applies INSERT_ROWS.
 pub(super) fn insert(
     insert: &InsertRows<'_>,
     context: Context,
     is_compensation: bool,
     page: &mut PageBytes,
-) -> Result<(), Stop> {
+) -> Result<(), ApplyError> {
     let rule = slot_rule(Op::INSERT_ROWS, context, page)?;
     let first = insert.fixed.page.slot;
     if insert.rows.is_empty() {
-        return Err(Stop::Shape(Op::INSERT_ROWS));
+        return Err(ApplyError::Shape(Op::INSERT_ROWS));
     }
     if is_compensation && rule == SlotRule::Dense && revive(first, &insert.rows, page)? {
         return Ok(());
@@ -49,13 +48,13 @@ pub(super) fn insert(
 }
 
 /// A row as it is to lie on the page: it must add up there, and be all that the element holds.
-fn whole_row(slot: u16, row: &[u8], page: &PageBytes) -> Result<(), Stop> {
+fn whole_row(slot: u16, row: &[u8], page: &PageBytes) -> Result<(), ApplyError> {
     let read = PageRef::new(page).row_in(slot, row)?;
-    if read.len() == row.len() { Ok(()) } else { Err(Stop::Edit(EditError::Record { slot })) }
+    if read.len() == row.len() { Ok(()) } else { Err(ApplyError::Edit(EditError::Record { slot })) }
 }
 
 /// Undoing the deletion of an index row takes its mark away when it is still there.
-fn revive(slot: u16, rows: &[&[u8]], page: &mut PageBytes) -> Result<bool, Stop> {
+fn revive(slot: u16, rows: &[&[u8]], page: &mut PageBytes) -> Result<bool, ApplyError> {
     let Ok(found) = PageRef::new(page).row(slot) else { return Ok(false) };
     let is_ghost =
         |row: &[u8]| row.first().is_some_and(|status| RecordKind::of(*status).is_ghost());
@@ -67,26 +66,25 @@ fn revive(slot: u16, rows: &[&[u8]], page: &mut PageBytes) -> Result<bool, Stop>
             PageMut::new(page).replace_row(slot, row, Growth::Close)?;
             Ok(true)
         }
-        _ => Err(Stop::Compensation(Op::INSERT_ROWS)),
+        _ => Err(ApplyError::Compensation(Op::INSERT_ROWS)),
     }
 }
 
-/// Applies DELETE_ROWS.
 pub(super) fn delete(
     delete: &DeleteRows<'_>,
     context: Context,
     is_compensation: bool,
     page: &mut PageBytes,
-) -> Result<(), Stop> {
+) -> Result<(), ApplyError> {
     let slot = delete.fixed.page.slot;
-    let [row] = delete.rows.as_slice() else { return Err(Stop::Shape(Op::DELETE_ROWS)) };
+    let [row] = delete.rows.as_slice() else { return Err(ApplyError::Shape(Op::DELETE_ROWS)) };
     // A compensation record does not repeat the row.
     if !(row.is_empty() && is_compensation) && PageRef::new(page).row(slot)? != *row {
-        return Err(Stop::Before { slot, offset: 0 });
+        return Err(ApplyError::Before { slot, offset: 0 });
     }
     if context == Context::MARK_AS_GHOST {
         if is_compensation {
-            return Err(Stop::Compensation(Op::DELETE_ROWS));
+            return Err(ApplyError::Compensation(Op::DELETE_ROWS));
         }
         PageMut::new(page).mark_ghost(slot)?;
         return Ok(());
@@ -97,18 +95,18 @@ pub(super) fn delete(
 }
 
 /// EXPUNGE_ROWS: a ghost goes for good.
-pub(super) fn expunge(slot: u16, context: Context, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn expunge(slot: u16, context: Context, page: &mut PageBytes) -> Result<(), ApplyError> {
     let rule = slot_rule(Op::EXPUNGE_ROWS, context, page)?;
     let status = PageRef::new(page).row(slot)?.first().copied().unwrap_or(0);
     if !RecordKind::of(status).is_ghost() {
-        return Err(Stop::Before { slot, offset: 0 });
+        return Err(ApplyError::Before { slot, offset: 0 });
     }
     PageMut::new(page).remove_row(slot, rule)?;
     Ok(())
 }
 
 /// DELETE_SPLIT: rows have gone to another page.
-pub(super) fn delete_split(split: &DeleteSplit, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn delete_split(split: &DeleteSplit, page: &mut PageBytes) -> Result<(), ApplyError> {
     let slot = split.page.slot;
     let mut freed = 0;
     for _ in 0..split.rows_deleted {
@@ -117,7 +115,7 @@ pub(super) fn delete_split(split: &DeleteSplit, page: &mut PageBytes) -> Result<
     if freed == usize::from(split.bytes_freed) {
         Ok(())
     } else {
-        Err(Stop::Before { slot, offset: 0 })
+        Err(ApplyError::Before { slot, offset: 0 })
     }
 }
 
@@ -127,16 +125,16 @@ pub(super) fn modify(
     modify: &ModifyRow<'_>,
     is_compensation: bool,
     page: &mut PageBytes,
-) -> Result<(), Stop> {
+) -> Result<(), ApplyError> {
     let slot = modify.fixed.page.slot;
     let offset = modify.fixed.offset_in_row;
     let before = modify.before;
     let after = modify.after;
     if usize::from(modify.fixed.modify_size) != before.len() {
-        return Err(Stop::Shape(Op::MODIFY_ROW));
+        return Err(ApplyError::Shape(Op::MODIFY_ROW));
     }
     if is_compensation && before.is_empty() {
-        return Err(Stop::Compensation(Op::MODIFY_ROW));
+        return Err(ApplyError::Compensation(Op::MODIFY_ROW));
     }
     match PageHeader::of(page).kind() {
         PageType::Boot => return overwrite(page, slot, offset, before, after),
@@ -157,17 +155,20 @@ fn overwrite(
     offset: u16,
     before: &[u8],
     after: &[u8],
-) -> Result<(), Stop> {
-    let place = part_of(page, slot, offset.into(), after.len())?;
+) -> Result<(), ApplyError> {
+    let target = part_of(page, slot, offset.into(), after.len())?;
     if before.len() != after.len() {
-        return Err(Stop::Before { slot, offset });
+        return Err(ApplyError::Before { slot, offset });
     }
-    place.copy_from_slice(after);
+    target.copy_from_slice(after);
     Ok(())
 }
 
 /// MODIFY_COLUMNS: several runs of bytes of a row.
-pub(super) fn modify_columns(modify: &ModifyColumns<'_>, page: &mut PageBytes) -> Result<(), Stop> {
+pub(super) fn modify_columns(
+    modify: &ModifyColumns<'_>,
+    page: &mut PageBytes,
+) -> Result<(), ApplyError> {
     let slot = modify.fixed.page.slot;
     let changes = modify.chunks.iter().map(|chunk| Change {
         old_offset: chunk.old_offset,
@@ -176,7 +177,7 @@ pub(super) fn modify_columns(modify: &ModifyColumns<'_>, page: &mut PageBytes) -
     });
     let changes: Vec<Change<'_>> = changes.collect();
     if modify.chunks.iter().any(|chunk| usize::from(chunk.old_len) != chunk.before.len()) {
-        return Err(Stop::Shape(Op::MODIFY_COLUMNS));
+        return Err(ApplyError::Shape(Op::MODIFY_COLUMNS));
     }
     let row = changed_row(Op::MODIFY_COLUMNS, slot, &changes, page)?;
     PageMut::new(page).replace_row(slot, &row, Growth::Close)?;
@@ -196,8 +197,8 @@ fn changed_row(
     slot: u16,
     changes: &[Change<'_>],
     page: &PageBytes,
-) -> Result<Vec<u8>, Stop> {
-    let shape = Stop::Shape(op);
+) -> Result<Vec<u8>, ApplyError> {
+    let shape = ApplyError::Shape(op);
     let old = PageRef::new(page).row(slot)?;
     let mut row = Vec::with_capacity(old.len());
     let mut from = 0;
@@ -206,14 +207,14 @@ fn changed_row(
         row.extend_from_slice(old.get(from..at).ok_or(shape)?);
         let end = at + change.before.len();
         if old.get(at..end) != Some(change.before) {
-            return Err(Stop::Before { slot, offset: change.old_offset });
+            return Err(ApplyError::Before { slot, offset: change.old_offset });
         }
         row.extend_from_slice(change.after);
         from = end;
     }
     row.extend_from_slice(old.get(from..).ok_or(shape)?);
     if row.len() > page.len() {
-        return Err(Stop::Edit(EditError::Full { needed: row.len() }));
+        return Err(ApplyError::Edit(EditError::Full { needed: row.len() }));
     }
     let is_text = matches!(PageHeader::of(page).kind(), PageType::TextMix | PageType::TextTree);
     if is_text && row.len() != old.len() {

@@ -21,19 +21,16 @@
 use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
 
-use super::sectors;
+use super::{BlockHeader, sectors};
 use crate::log::fault::BlockFault;
 use crate::log::field::Field;
-
-/// Offset in a block of the LSN of its first record.
-const LSN_AT: usize = 0xc;
 
 /// Parity of a VLF in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parity {
     /// 40 hex: first use, third use …
     Odd,
-    /// 80 hex.
+    /// Bit 80 of the stamp.
     Even,
 }
 
@@ -59,7 +56,7 @@ impl Parity {
     /// record; `None` when no such block begins there.
     pub fn of_block(sector: &[u8], lsn: Lsn) -> Option<Self> {
         let stamp = Stamp(*sector.first()?);
-        let names_itself = Lsn::read(sector, LSN_AT) == Some(lsn);
+        let names_itself = Lsn::read(sector, BlockHeader::LSN_AT) == Some(lsn);
         stamp.parity().filter(|_| names_itself && stamp.is_possible() && stamp.is_first())
     }
 
@@ -145,8 +142,8 @@ pub fn unstamp(block: &mut [u8]) {
         else {
             return;
         };
-        if let Some(place) = block.get_mut(sector * SECTOR_BYTES) {
-            *place = displaced;
+        if let Some(target) = block.get_mut(sector * SECTOR_BYTES) {
+            *target = displaced;
         }
     }
 }
@@ -158,8 +155,8 @@ pub fn stamp(block: &mut [u8], parity: Parity) {
         let stamp = Stamp::of(parity, sector, count);
         let Some(first) = block.get_mut(sector * SECTOR_BYTES) else { return };
         let displaced = std::mem::replace(first, stamp.0);
-        if let Some(place) = block.len().checked_sub(1 + sector).and_then(|at| block.get_mut(at)) {
-            *place = displaced;
+        if let Some(target) = block.len().checked_sub(1 + sector).and_then(|at| block.get_mut(at)) {
+            *target = displaced;
         }
     }
 }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::checksum::{self, BlockChecksum, CHECKSUM_OFFSET};
 use super::stamp::{Parity, Stamp, unstamp, verify_stamps};
 use super::{BlockFormat, BlockHeader, mark, sectors};
-use crate::log::fault::{BlockFault, RecordFault};
+use crate::log::fault::{BlockFault, NoBlock, RecordFault};
 use crate::log::field::{Field, FixedPart};
 use crate::log::record::RecordRef;
 
@@ -42,6 +42,28 @@ impl BlockBuf {
             _ => BlockChecksum::Absent,
         };
         BlockBuf { bytes: disk, first_stamp, checksum, stamp_fault }
+    }
+
+    /// The block at the start of disk bytes, when `first` is its first LSN and it has at most
+    /// `room` bytes.
+    ///
+    /// # Errors
+    /// Why no such block is there.
+    pub fn at_start(disk: &[u8], first: Lsn, room: u64) -> Result<Self, NoBlock> {
+        let sector: &[u8; SECTOR_BYTES] = disk.first_chunk().ok_or(NoBlock::VlfFull)?;
+        if Stamp(sector[0]).is_unwritten() {
+            return Err(NoBlock::NeverWritten);
+        }
+        let size = u16::read(sector, BlockHeader::SIZE_AT).unwrap_or(0);
+        let is_size = |bytes: &&[u8]| {
+            !bytes.is_empty()
+                && bytes.len().is_multiple_of(SECTOR_BYTES)
+                && bytes.len() as u64 <= room
+        };
+        let whole = disk.get(..size.into()).filter(is_size).ok_or(NoBlock::Size { size })?;
+        let block = BlockBuf::from_disk(whole.to_vec());
+        let found = block.view().header().first_lsn;
+        if found == first { Ok(block) } else { Err(NoBlock::Lsn { found }) }
     }
 
     /// The stamp of the first sector.
@@ -280,8 +302,8 @@ impl<'a> BlockView<'a> {
     fn add_displaced(&self, ranges: &mut Vec<Range<usize>>) {
         let size = self.bytes.len();
         let is_undefined = |at: usize| {
-            let behind = ranges.partition_point(|range| range.end <= at);
-            ranges.get(behind).is_some_and(|range| range.contains(&at))
+            let next = ranges.partition_point(|range| range.end <= at);
+            ranges.get(next).is_some_and(|range| range.contains(&at))
         };
         let copies: Vec<usize> = (0..sectors(size))
             .rev()

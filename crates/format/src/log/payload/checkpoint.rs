@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 
 use super::{Body, body_without_elements, xact::NoPart};
 use crate::log::block::BlockFormat;
-use crate::log::field::{FixedPart, Residue, fixed_part};
+use crate::log::field::{FixedPart, ResidueBytes, fixed_part};
 use crate::log::record::{ElementList, RecordRef, Slices, Tail};
 use crate::log::time::LogTime;
 
@@ -183,7 +183,8 @@ impl<'a> Body<'a> for XactCheckpoint<'a> {
     }
 
     fn unknown_elements(&self) -> usize {
-        let of_entries: usize = self.active.iter().map(|xact| Residue::len(&xact.residue)).sum();
+        let of_entries: usize =
+            self.active.iter().map(|xact| ResidueBytes::len(&xact.residue)).sum();
         of_entries + self.undecoded.iter().map(|element| element.len()).sum::<usize>()
     }
 }

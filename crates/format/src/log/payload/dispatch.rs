@@ -16,7 +16,7 @@ use super::space::{
 use super::xact::{BeginXact, BeginXact2005, EndXact, LockXact, PrepareXact, Savepoint};
 use super::{Body, Opaque, page::PagePart};
 use crate::log::block::BlockFormat;
-use crate::log::field::{FixedPart, Residue};
+use crate::log::field::{FixedPart, ResidueBytes};
 use crate::log::op::Op;
 use crate::log::record::{ElementList, RECORD_HEADER_BYTES, RecordRef};
 
@@ -74,7 +74,7 @@ macro_rules! payloads {
             }
 
             /// Bytes of unknown meaning in the fixed part.
-            pub fn residue(&self) -> &Residue {
+            pub fn residue(&self) -> &ResidueBytes {
                 match self {
                     $(Payload::$variant(payload) => payload.fixed().residue(),)*
                     Payload::Opaque(payload) => &payload.residue,

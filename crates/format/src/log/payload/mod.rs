@@ -21,7 +21,7 @@ pub mod xact;
 
 pub use dispatch::Payload;
 
-use super::field::{FixedPart, Residue};
+use super::field::{FixedPart, ResidueBytes};
 use super::record::{ElementList, RECORD_HEADER_BYTES, RecordRef, Slices, Tail};
 
 /// A payload type: a fixed part joined with elements.
@@ -89,7 +89,7 @@ fn lone_element<'a>(elements: &Slices<'a>) -> Option<Option<&'a [u8]>> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opaque<'a> {
     /// The fixed part after the header.
-    pub residue: Residue,
+    pub residue: ResidueBytes,
     /// The elements, when there are such.
     pub elements: Option<Slices<'a>>,
     /// What follows the fixed part when that is not elements.
@@ -99,7 +99,7 @@ pub struct Opaque<'a> {
 impl<'a> Opaque<'a> {
     /// Keeps everything of a record after its header.
     fn read(record: &RecordRef<'a>) -> Self {
-        let residue = Residue::all(record.fixed(), RECORD_HEADER_BYTES);
+        let residue = ResidueBytes::all(record.fixed(), RECORD_HEADER_BYTES);
         match record.tail() {
             Tail::Absent => Opaque { residue, elements: None, tail: &[] },
             Tail::Elements(slices) => Opaque { residue, elements: Some(slices.clone()), tail: &[] },

@@ -93,6 +93,11 @@ pub struct DeleteRows<'a> {
     pub lock_info: &'a [u8],
 }
 
+impl DeleteRows<'_> {
+    /// `offset_in_row` of every record seen.
+    pub const OFFSET_IN_ROW: u16 = 1;
+}
+
 impl<'a> Body<'a> for DeleteRows<'a> {
     type Fixed = RowPart;
 

@@ -10,7 +10,7 @@ use super::space::{
 };
 use super::xact::{BeginPart, BeginPart2005, EndXact, LogText, NoPart, PreparePart, SavepointPart};
 use super::*;
-use crate::log::apply::Stop;
+use crate::log::apply::ApplyError;
 use crate::log::block::{BlockFormat, BlockHeader};
 use crate::log::fault::RecordFault;
 use crate::log::field::FieldRange;
@@ -59,9 +59,9 @@ fn tables() -> Vec<(usize, &'static [FieldRange])> {
 fn fields_ascend_and_do_not_overlap() {
     for (start, fields) in tables() {
         let mut next = start;
-        for place in fields {
-            assert!(place.at >= next, "{place:x?} in {fields:x?}");
-            next = place.end();
+        for field in fields {
+            assert!(field.at >= next, "{field:x?} in {fields:x?}");
+            next = field.end();
         }
     }
 }
@@ -297,7 +297,7 @@ fn a_format_page_record_with_more_than_the_format_is_read_and_not_replayed() {
         assert_eq!(record.payload().page_part().unwrap().page, PageId::new(1, 99));
         let mut page = Box::new([0; PAGE_BYTES]);
         let stop = redo(Lsn::new(1, 16, 1), &record, &mut page).unwrap_err();
-        assert_eq!(stop, Stop::Shape(Op::FORMAT_PAGE));
+        assert_eq!(stop, ApplyError::Shape(Op::FORMAT_PAGE));
     }
 }
 

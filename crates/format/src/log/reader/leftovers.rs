@@ -87,8 +87,8 @@ pub(super) fn find<S: LogBytes>(
         let mut first_stamp = Stamp(0);
         let probe = window.probe_for(source, vlf, position, |stamp, lsn| {
             first_stamp = stamp;
-            let names_this_place = lsn.slot == 1 && u64::from(lsn.block) * STEP == position;
-            if names_this_place { Ok(()) } else { Err(NoBlock::Lsn { found: lsn }) }
+            let names_this_block = lsn.slot == 1 && u64::from(lsn.block) * STEP == position;
+            if names_this_block { Ok(()) } else { Err(NoBlock::Lsn { found: lsn }) }
         })?;
         position = match probe {
             Probe::Block { disk, lsn } => {

@@ -4,7 +4,7 @@ use extentdb_base::Lsn;
 use extentdb_base::size::SECTOR_BYTES;
 
 use super::STEP;
-use crate::log::block::{MAX_BLOCK_BYTES, Parity, Stamp, stamp};
+use crate::log::block::{BlockHeader, MAX_BLOCK_BYTES, Parity, Stamp, stamp};
 use crate::log::fault::NoBlock;
 use crate::log::field::Field;
 use crate::log::source::LogBytes;
@@ -151,8 +151,8 @@ fn read_first_sector(
     let (true, Some(parity)) = (stamp.is_first(), stamp.parity()) else {
         return Err(NoBlock::NotFirstSector { found: stamp.0 });
     };
-    let size = u16::read(sector, 6).unwrap_or(0);
-    let lsn = Lsn::read(sector, 0xc).unwrap_or_default();
+    let size = u16::read(sector, BlockHeader::SIZE_AT).unwrap_or(0);
+    let lsn = Lsn::read(sector, BlockHeader::LSN_AT).unwrap_or_default();
     accept(stamp, lsn)?;
     let bytes = usize::from(size);
     if bytes == 0 || bytes % SECTOR_BYTES != 0 || bytes > MAX_BLOCK_BYTES || u64::from(size) > room

@@ -45,8 +45,8 @@ pub(super) fn find<S: LogBytes>(source: &S, map: &VlfMap) -> Result<Vec<StrayUse
 fn newer_use(vlf: &Vlf, sector: &[u8; SECTOR_BYTES]) -> Option<Lsn> {
     let stamp = Stamp(sector[0]);
     let lsn = Lsn::read(sector, 0xc)?;
-    let names_this_place = lsn.block == block_number(VLF_HEADER_AREA) && lsn.slot == 1;
-    if !stamp.is_possible() || !stamp.is_first() || !names_this_place {
+    let names_this_block = lsn.block == block_number(VLF_HEADER_AREA) && lsn.slot == 1;
+    if !stamp.is_possible() || !stamp.is_first() || !names_this_block {
         return None;
     }
     let header = &vlf.header;

@@ -30,7 +30,9 @@ use extentdb_base::size::SECTOR_BYTES;
 
 use super::probe::{Window, block_number, skip_hole};
 use super::{LogEnd, STEP};
-use crate::log::block::{BlockBuf, BlockChecksum, MAX_BLOCK_BYTES, Parity, Stamp, mark};
+use crate::log::block::{
+    BlockBuf, BlockChecksum, BlockHeader, MAX_BLOCK_BYTES, Parity, Stamp, mark,
+};
 use crate::log::fault::{BlockFault, NoBlock, TailFault};
 use crate::log::field::Field;
 use crate::log::source::LogBytes;
@@ -284,14 +286,14 @@ fn classify(bytes: &[u8], vlf: &Vlf, position: u64, before: Before) -> Sector {
     if !stamp.is_possible() {
         return Sector::Foreign(TailFault::Foreign { found: stamp.0 });
     }
-    let lsn = Lsn::read(bytes, 0xc).unwrap_or_default();
+    let lsn = Lsn::read(bytes, BlockHeader::LSN_AT).unwrap_or_default();
     if stamp.parity() != vlf.header.block_parity() {
         return classify_earlier(stamp, lsn, vlf, position, before);
     }
     if !stamp.is_first() {
         return Sector::Other(stamp);
     }
-    let size = u16::read(bytes, 6).unwrap_or(0);
+    let size = u16::read(bytes, BlockHeader::SIZE_AT).unwrap_or(0);
     Sector::First(First { stamp, size, lsn, mark: mark::read(bytes) })
 }
 
@@ -300,8 +302,8 @@ fn classify_earlier(stamp: Stamp, lsn: Lsn, vlf: &Vlf, position: u64, before: Be
     if before == Before::Fresh {
         return Sector::Foreign(TailFault::FirstUse { found: stamp.0 });
     }
-    let is_of_this_place = lsn.block == block_number(position) && lsn.slot == 1;
-    if stamp.is_first() && (lsn.vlf == vlf.header.sequence || !is_of_this_place) {
+    let names_this_block = lsn.block == block_number(position) && lsn.slot == 1;
+    if stamp.is_first() && (lsn.vlf == vlf.header.sequence || !names_this_block) {
         return Sector::Foreign(TailFault::Lsn { found: lsn });
     }
     Sector::Earlier

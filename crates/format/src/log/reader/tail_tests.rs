@@ -192,10 +192,10 @@ fn what_a_power_cut_leaves_of_one_write_is_torn() {
                 image.block(size, 3)
             });
         let sectors: Vec<usize> = (before.sectors..after.sectors).collect();
-        for kept in 0..1u32 << sectors.len() {
+        for written in 0..1u32 << sectors.len() {
             let mut torn = Image { bytes: after.bytes.clone(), ..after };
             for (bit, sector) in
-                sectors.iter().enumerate().filter(|(bit, _)| kept & (1 << bit) == 0)
+                sectors.iter().enumerate().filter(|(bit, _)| written & (1 << bit) == 0)
             {
                 let old = before.bytes[BODY + 512 * sector..][..512].to_vec();
                 torn.sector_mut(*sector).copy_from_slice(&old);
@@ -204,7 +204,7 @@ fn what_a_power_cut_leaves_of_one_write_is_torn() {
                 }
             }
             let (_, tail) = torn.tail();
-            assert_eq!((tail.damage, tail.proof), (None, None), "{kept:b}");
+            assert_eq!((tail.damage, tail.proof), (None, None), "{written:b}");
         }
     }
 }
@@ -286,7 +286,7 @@ fn a_whole_block_with_a_wrong_checksum_is_damage() {
 }
 
 #[test]
-fn sectors_of_an_earlier_use_name_their_place_in_an_earlier_use() {
+fn sectors_of_an_earlier_use_name_their_position_in_an_earlier_use() {
     let log = || Image::new(Parity::Even, 2).earlier().block(512, 0);
     log().assert_torn(1);
     let fault = |found| TailFault::Lsn { found };

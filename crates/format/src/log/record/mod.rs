@@ -82,7 +82,7 @@ impl fmt::Display for RecordFlags {
 /// The common header of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Always 0.
+    /// 0 in every record seen.
     pub tag_bits: u16,
     /// Where the variable part starts; in format 2 the length of the whole record.
     pub fixed_len: u16,
@@ -101,7 +101,7 @@ pub struct RecordHeader {
 impl RecordHeader {
     /// Reads the header; `None` when there are fewer than 24 bytes.
     pub fn read(format: BlockFormat, bytes: &[u8]) -> Option<Self> {
-        let [op, context, flags] = Self::places(format);
+        let [op, context, flags] = Self::flag_offsets(format);
         Some(RecordHeader {
             tag_bits: u16::read(bytes, 0)?,
             fixed_len: u16::read(bytes, 2)?,
@@ -115,7 +115,7 @@ impl RecordHeader {
 
     /// Writes the 24 bytes of the header.
     pub fn write(&self, format: BlockFormat, bytes: &mut [u8]) {
-        let [op, context, flags] = Self::places(format);
+        let [op, context, flags] = Self::flag_offsets(format);
         self.tag_bits.write(bytes, 0);
         self.fixed_len.write(bytes, 2);
         self.previous.write(bytes, 4);
@@ -126,7 +126,7 @@ impl RecordHeader {
     }
 
     /// Offsets of operation, context and flags, the three fields that moved after format 2.
-    fn places(format: BlockFormat) -> [usize; 3] {
+    fn flag_offsets(format: BlockFormat) -> [usize; 3] {
         if format == BlockFormat::V2 { [14, 15, 22] } else { [22, 23, 14] }
     }
 }

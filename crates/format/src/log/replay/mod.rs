@@ -28,7 +28,7 @@ mod tests;
 
 use extentdb_base::Lsn;
 
-pub use super::apply::Stop;
+pub use super::apply::ApplyError;
 use super::apply::apply;
 use super::block::BlockFormat;
 use super::field::Field;
@@ -69,9 +69,9 @@ pub fn page_of(record: &RecordRef<'_>) -> Option<PagePart> {
 ///
 /// # Errors
 /// The record cannot be replayed on this page; the page is as it was.
-pub fn redo(lsn: Lsn, record: &RecordRef<'_>, page: &mut PageBytes) -> Result<Applied, Stop> {
+pub fn redo(lsn: Lsn, record: &RecordRef<'_>, page: &mut PageBytes) -> Result<Applied, ApplyError> {
     let op = record.header().op;
-    let part = page_of(record).ok_or(Stop::Operation(op))?;
+    let part = page_of(record).ok_or(ApplyError::Operation(op))?;
     let header = PageHeader::of(page);
     if !begins_a_page(op) || header.page_id() == part.page {
         if header.lsn() >= lsn {
@@ -84,7 +84,7 @@ pub fn redo(lsn: Lsn, record: &RecordRef<'_>, page: &mut PageBytes) -> Result<Ap
     let mut image = *page;
     let payload = record.payload();
     if !has_known_shape(record, &payload) {
-        return Err(Stop::Shape(op));
+        return Err(ApplyError::Shape(op));
     }
     apply(lsn, record.header(), &payload, &mut image)?;
     *page = image;
@@ -104,11 +104,11 @@ fn has_known_shape(record: &RecordRef<'_>, payload: &Payload<'_>) -> bool {
 }
 
 /// The page is the one named, in the state that the record follows on.
-fn follows(header: &PageHeader, part: &PagePart) -> Result<(), Stop> {
+fn follows(header: &PageHeader, part: &PagePart) -> Result<(), ApplyError> {
     if header.page_id() != part.page {
-        return Err(Stop::OtherPage { found: header.page_id() });
+        return Err(ApplyError::OtherPage { found: header.page_id() });
     }
     let found = header.lsn();
     let expected = part.previous_page_lsn;
-    if found == expected { Ok(()) } else { Err(Stop::PageLsn { found, expected }) }
+    if found == expected { Ok(()) } else { Err(ApplyError::PageLsn { found, expected }) }
 }

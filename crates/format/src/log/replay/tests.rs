@@ -75,7 +75,7 @@ fn insert(slot: u16, previous: Lsn, row: &[u8]) -> Payload<'_> {
 }
 
 /// The outcome of each record on one page.
-fn replay(log: Log, page: &mut PageBytes) -> Vec<Result<Applied, Stop>> {
+fn replay(log: Log, page: &mut PageBytes) -> Vec<Result<Applied, ApplyError>> {
     let mut outcomes = Vec::new();
     log.each(|lsn, record| outcomes.push(redo(lsn, record, page)));
     outcomes
@@ -122,14 +122,17 @@ fn a_page_in_another_state_stops_and_stays_as_it_was() {
     change_log.add(Op::INSERT_ROWS, Context::CLUSTERED, 5, &insert(0, lsn(3), &rows[0]));
     let before = page;
     let outcomes = replay(change_log, &mut page);
-    assert_eq!(outcomes[4], Err(Stop::PageLsn { found: lsn(4), expected: lsn(3) }));
+    assert_eq!(outcomes[4], Err(ApplyError::PageLsn { found: lsn(4), expected: lsn(3) }));
     assert!(page == before);
     let mut other = page;
     PageHeader::of_mut(&mut other).page_id_bytes = PageId::new(1, 201).to_bytes();
     PageHeader::of_mut(&mut other).lsn_bytes = Lsn::ZERO.to_bytes();
     let mut log = Log::new();
     log.add(Op::INSERT_ROWS, Context::CLUSTERED, 5, &insert(0, Lsn::ZERO, &rows[0]));
-    assert_eq!(replay(log, &mut other), [Err(Stop::OtherPage { found: PageId::new(1, 201) })]);
+    assert_eq!(
+        replay(log, &mut other),
+        [Err(ApplyError::OtherPage { found: PageId::new(1, 201) })]
+    );
 }
 
 /// One more record on the page of three rows.
@@ -138,7 +141,7 @@ fn fifth(
     context: Context,
     flags: RecordFlags,
     payload: &Payload<'_>,
-) -> (PageBytes, Result<Applied, Stop>) {
+) -> (PageBytes, Result<Applied, ApplyError>) {
     let mut page = [0; 8192];
     replay(three_rows(), &mut page);
     let mut log = three_rows();
@@ -155,7 +158,7 @@ fn what_was_there_before_must_be_what_the_record_says() {
     let wrong = row(7);
     let right = row(2);
     for (image, expected) in
-        [(&wrong, Err(Stop::Before { slot: 1, offset: 0 })), (&right, Ok(Applied::Changed))]
+        [(&wrong, Err(ApplyError::Before { slot: 1, offset: 0 })), (&right, Ok(Applied::Changed))]
     {
         let delete = DeleteRows {
             fixed: row_part(1, lsn(4)),
@@ -184,9 +187,9 @@ fn what_was_there_before_must_be_what_the_record_says() {
     let (page, outcome) = modify(&[2, 2], &[8, 9]);
     assert_eq!(outcome, Ok(Applied::Changed));
     assert_eq!(PageRef::new(&page).row(1).unwrap()[4..8], [2, 8, 9, 2]);
-    assert_eq!(modify(&[2, 3], &[8, 9]).1, Err(Stop::Before { slot: 1, offset: 5 }));
+    assert_eq!(modify(&[2, 3], &[8, 9]).1, Err(ApplyError::Before { slot: 1, offset: 5 }));
     // The row would end two bytes earlier than its columns say.
-    assert_eq!(modify(&[2, 2], &[]).1, Err(Stop::Edit(EditError::Record { slot: 1 })));
+    assert_eq!(modify(&[2, 2], &[]).1, Err(ApplyError::Edit(EditError::Record { slot: 1 })));
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn a_deleted_index_row_is_marked_and_undoing_takes_the_mark_away() {
     };
     assert_eq!(undo(&image), (vec![1, 2, 3], 0, Ok(Applied::Changed)));
     let other = row(6);
-    assert_eq!(undo(&other), (vec![1, 2, 3], 1, Err(Stop::Compensation(Op::INSERT_ROWS))));
+    assert_eq!(undo(&other), (vec![1, 2, 3], 1, Err(ApplyError::Compensation(Op::INSERT_ROWS))));
 }
 
 #[test]
@@ -239,7 +242,7 @@ fn records_of_other_kinds_stop_with_their_name() {
     assert_eq!(page_of(&parsed).map(|part| part.page), Some(PAGE));
     let mut page = [0; 8192];
     PageHeader::of_mut(&mut page).page_id_bytes = PAGE.to_bytes();
-    assert_eq!(redo(lsn(9), &parsed, &mut page), Err(Stop::Operation(Op::INSYSXACT)));
+    assert_eq!(redo(lsn(9), &parsed, &mut page), Err(ApplyError::Operation(Op::INSYSXACT)));
     // Not a page operation at all.
     let mut begin = vec![0; 0x40];
     RecordHeader {
@@ -250,7 +253,7 @@ fn records_of_other_kinds_stop_with_their_name() {
     .write(BlockFormat::V4, &mut begin);
     let parsed = RecordRef::parse(BlockFormat::V4, &begin).unwrap();
     assert_eq!(page_of(&parsed), None);
-    assert_eq!(redo(lsn(9), &parsed, &mut page), Err(Stop::Operation(Op::BEGIN_XACT)));
+    assert_eq!(redo(lsn(9), &parsed, &mut page), Err(ApplyError::Operation(Op::BEGIN_XACT)));
     assert!(page[96..].iter().all(|byte| *byte == 0));
 }
 
@@ -263,7 +266,7 @@ fn rows_of_compressed_pages_are_not_touched() {
         RecordFlags::default(),
         &insert(0, lsn(4), &compressed),
     );
-    assert_eq!(outcome, Err(Stop::Edit(EditError::Compressed)));
+    assert_eq!(outcome, Err(ApplyError::Edit(EditError::Compressed)));
     assert_eq!(keys(&page), [1, 2, 3]);
 }
 
@@ -283,7 +286,7 @@ fn a_pfs_byte_changes_when_it_was_what_the_record_says() {
         log.add(Op::SET_FREE_SPACE, Context::PFS, 0, &Payload::SetFreeSpace(set.clone()));
         replay(log, page).pop().unwrap()
     };
-    assert_eq!(run(&mut page), Err(Stop::Before { slot: 0, offset: 21 }));
+    assert_eq!(run(&mut page), Err(ApplyError::Before { slot: 0, offset: 21 }));
     page[96 + 4 + 17] = 0x60;
     assert_eq!(run(&mut page), Ok(Applied::Changed));
     assert_eq!(page[96 + 4 + 17], 0x61);

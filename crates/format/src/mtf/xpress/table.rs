@@ -73,7 +73,7 @@ impl CodeTable {
 
     fn sort_symbols(&mut self, packed: &[u8; TABLE_BYTES]) {
         let mut next = self.ranges.map(|range| range.symbols_at);
-        let mut place = |length: u8, symbol: u16| {
+        let mut assign = |length: u8, symbol: u16| {
             if length > 0
                 && let Some(next) = next.get_mut(usize::from(length))
                 && let Some(to) = self.by_code.get_mut(*next as usize)
@@ -83,8 +83,8 @@ impl CodeTable {
             }
         };
         for (pair, byte) in (0u16..).zip(packed) {
-            place(byte & 15, 2 * pair);
-            place(byte >> 4, 2 * pair + 1);
+            assign(byte & 15, 2 * pair);
+            assign(byte >> 4, 2 * pair + 1);
         }
     }
 
@@ -95,9 +95,9 @@ impl CodeTable {
             let count = (range.end - range.start) >> (CODE_BITS - length);
             let symbols = self.by_code.iter().skip(range.symbols_at as usize).take(count as usize);
             for symbol in symbols {
-                let (entries, behind) = rest.split_at_mut_checked(run).unwrap_or_default();
+                let (entries, after_run) = rest.split_at_mut_checked(run).unwrap_or_default();
                 entries.fill(symbol << 4 | length as u16);
-                rest = behind;
+                rest = after_run;
             }
         }
         rest.fill(0);

@@ -172,15 +172,18 @@ impl<'a> CiView<'a> {
         end: Option<u16>,
     ) -> Result<usize, CiFault> {
         let Some(found) = end else { return Ok(start) };
-        let place = part(bytes, start, found)?;
-        let anchor = CdRecord::parse(place);
+        let anchor_bytes = part(bytes, start, found)?;
+        let anchor = CdRecord::parse(anchor_bytes);
         self.anchor = Some(anchor);
         self.size = usize::from(found);
         if let Some(fault) = anchor.fault() {
             return Err(CiFault::Anchor(fault));
         }
-        if anchor.len() != place.len() {
-            return Err(CiFault::AnchorLength { found: anchor.len(), expected: place.len() });
+        if anchor.len() != anchor_bytes.len() {
+            return Err(CiFault::AnchorLength {
+                found: anchor.len(),
+                expected: anchor_bytes.len(),
+            });
         }
         Ok(self.size)
     }

@@ -170,8 +170,8 @@ impl Decoder<'_> {
     }
 
     fn select(&mut self, number: u8, window: u32) {
-        if let Some(place) = self.windows.get_mut(usize::from(number & 7)) {
-            *place = window;
+        if let Some(target) = self.windows.get_mut(usize::from(number & 7)) {
+            *target = window;
         }
         self.active = number & 7;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use extentdb_base::env::Rng;
 use extentdb_base::size::SECTOR_BYTES;
 
-use super::death::{Death, Piece};
+use super::death::{Death, InFlightWrite};
 use super::room::Blocks;
 
 /// What a sector was given, by the number of the write.
@@ -63,7 +63,7 @@ impl Bytes {
 
     /// Undoes the part of a write after its first `keep` bytes, as if that had never reached the
     /// file.
-    pub(super) fn undo_write_after(&mut self, keep: usize, piece: &Piece) {
+    pub(super) fn undo_write_after(&mut self, keep: usize, piece: &InFlightWrite) {
         let start = piece.offset + keep;
         let end = piece.offset + piece.after.len();
         for sector in sectors_of(start, end - start) {

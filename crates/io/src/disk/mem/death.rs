@@ -14,11 +14,11 @@ const CACHE_PAGE_BYTES: usize = 4096;
 
 /// The writes in flight.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Death(Vec<Piece>);
+pub(super) struct Death(Vec<InFlightWrite>);
 
 /// A write in flight.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct InFlightWrite {
     pub(super) offset: usize,
     /// What was there before, as far as the file reached.
     pub(super) before: Vec<u8>,
@@ -52,7 +52,7 @@ impl Death {
         let old_len = bytes.live.len();
         let end = (offset + after.len()).min(old_len);
         let before = bytes.live.get(offset..end).unwrap_or(&[]).to_vec();
-        bytes.death.0.push(Piece { offset, before, after, old_len, unit, number: None });
+        bytes.death.0.push(InFlightWrite { offset, before, after, old_len, unit, number: None });
     }
 
     /// Is a write at this offset noted, and not made?

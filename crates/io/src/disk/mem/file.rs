@@ -7,28 +7,28 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 
 use super::bytes::Bytes;
 use super::death::{Death, Grain};
-use super::room::{BLOCK_BYTES, Room};
+use super::room::{BLOCK_BYTES, DiskSpace};
 use super::{Node, Power, Supply};
 use crate::disk::{DiskCounters, DiskFile, Durability, Fill};
-use crate::error::{Error, Op};
+use crate::error::{Error, FileOp};
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct MemFile {
     pub(super) node: Arc<Node>,
     pub(super) power: Arc<Power>,
-    pub(super) room: Arc<Room>,
+    pub(super) room: Arc<DiskSpace>,
     pub(super) path: PathBuf,
     pub(super) counters: Mutex<DiskCounters>,
 }
 
 impl MemFile {
-    fn dark(&self, op: Op) -> Error {
+    fn dark(&self, op: FileOp) -> Error {
         Error::PowerLost { op, path: self.path.clone() }
     }
 
     /// Offsets and lengths as indexes; a file that does not fit in memory is a full disk.
-    fn end_of(&self, op: Op, offset: u64, len: usize) -> Result<usize, Error> {
+    fn end_of(&self, op: FileOp, offset: u64, len: usize) -> Result<usize, Error> {
         let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(len));
         end.filter(|end| *end <= isize::MAX as usize).ok_or_else(|| Error::Transfer {
             op,
@@ -39,7 +39,7 @@ impl MemFile {
         })
     }
 
-    fn full(&self, op: Op, offset: u64, bytes: usize) -> Error {
+    fn full(&self, op: FileOp, offset: u64, bytes: usize) -> Error {
         let source = std::io::ErrorKind::StorageFull.into();
         Error::Transfer { op, path: self.path.clone(), offset, bytes, source }
     }
@@ -114,7 +114,7 @@ impl DiskFile for MemFile {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Error> {
         if self.power.draw() != Supply::On {
-            return Err(self.dark(Op::Read));
+            return Err(self.dark(FileOp::Read));
         }
         let bytes = lock(&self.node.bytes);
         let stored =
@@ -130,10 +130,10 @@ impl DiskFile for MemFile {
 
     fn write_at(&self, offset: u64, parts: &[&[u8]], durability: Durability) -> Result<(), Error> {
         let len: usize = parts.iter().map(|part| part.len()).sum();
-        let start = self.end_of(Op::Write, offset, len)? - len;
+        let start = self.end_of(FileOp::Write, offset, len)? - len;
         let supply = self.power.draw();
         if supply == Supply::Off {
-            return Err(self.dark(Op::Write));
+            return Err(self.dark(FileOp::Write));
         }
         let mut bytes = lock(&self.node.bytes);
         if supply == Supply::Going && !bytes.death.expects(start) {
@@ -148,10 +148,10 @@ impl DiskFile for MemFile {
         };
         bytes.death.made(start, number);
         if supply == Supply::Going {
-            return Err(self.dark(Op::Write));
+            return Err(self.dark(FileOp::Write));
         }
         if has_room < len {
-            return Err(self.full(Op::Write, offset, len));
+            return Err(self.full(FileOp::Write, offset, len));
         }
         let mut counters = lock(&self.counters);
         counters.writes += 1;
@@ -170,7 +170,7 @@ impl DiskFile for MemFile {
         if is_last && self.power.draws() {
             let mut bytes = lock(&self.node.bytes);
             for (offset, content) in writes {
-                let start = self.end_of(Op::Write, *offset, 0)?;
+                let start = self.end_of(FileOp::Write, *offset, 0)?;
                 Death::note(&mut bytes, start, content.to_vec(), Grain::Of(Durability::Deferred));
             }
         }
@@ -187,7 +187,7 @@ impl DiskFile for MemFile {
     fn sync(&self) -> Result<(), Error> {
         // An interrupted sync guarantees nothing: its writes stay uncertain.
         if self.power.draw() != Supply::On {
-            return Err(self.dark(Op::Sync));
+            return Err(self.dark(FileOp::Sync));
         }
         lock(&self.node.bytes).sync();
         let mut counters = lock(&self.counters);
@@ -197,10 +197,10 @@ impl DiskFile for MemFile {
     }
 
     fn extend(&self, bytes: u64, fill: Fill) -> Result<(), Error> {
-        let end = self.end_of(Op::Resize, bytes, 0)?;
+        let end = self.end_of(FileOp::Resize, bytes, 0)?;
         let supply = self.power.draw();
         if supply == Supply::Off {
-            return Err(self.dark(Op::Resize));
+            return Err(self.dark(FileOp::Resize));
         }
         let mut stored = lock(&self.node.bytes);
         let old = stored.live.len();
@@ -213,12 +213,12 @@ impl DiskFile for MemFile {
             Fill::Allocated => (0, old),
         };
         if !self.take_all_room(&mut stored, from, to - from) {
-            return Err(self.full(Op::Resize, bytes, to - from));
+            return Err(self.full(FileOp::Resize, bytes, to - from));
         }
         if end > old {
             self.lengthen(&mut stored, end, fill, supply);
         }
-        if supply == Supply::Going { Err(self.dark(Op::Resize)) } else { Ok(()) }
+        if supply == Supply::Going { Err(self.dark(FileOp::Resize)) } else { Ok(()) }
     }
 
     fn counters(&self) -> DiskCounters {

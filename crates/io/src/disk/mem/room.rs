@@ -54,20 +54,20 @@ impl Blocks {
 
 /// The blocks of a disk.
 #[derive(Debug, Default)]
-pub(super) struct Room(Mutex<Account>);
+pub(super) struct DiskSpace(Mutex<SpaceUse>);
 
-/// In blocks.
+/// Room taken, in blocks of [`BLOCK_BYTES`].
 #[derive(Clone, Copy, Debug, Default)]
-struct Account {
+struct SpaceUse {
     used: u64,
     /// `None`: no limit.
     capacity: Option<u64>,
 }
 
-impl Room {
+impl DiskSpace {
     /// The same limit, with `used` blocks in use.
-    pub(super) fn with_used(&self, used: u64) -> Room {
-        Room(Mutex::new(Account { used, ..*lock(&self.0) }))
+    pub(super) fn with_used(&self, used: u64) -> DiskSpace {
+        DiskSpace(Mutex::new(SpaceUse { used, ..*lock(&self.0) }))
     }
 
     pub(super) fn set_capacity(&self, bytes: Option<u64>) {

@@ -12,7 +12,7 @@ use super::probe;
 use super::{Backend, DurabilityMode};
 use crate::buf::AlignedBuf;
 use crate::disk::{DiskCounters, DiskFile, Durability, Fill};
-use crate::error::{Error, Op};
+use crate::error::{Error, FileOp};
 use crate::platform;
 
 /// Zeros of a fill are written in pieces of this size.
@@ -58,7 +58,7 @@ pub(super) struct Counters {
 
 /// How a write was made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum WritePath {
     PageCache,
     Direct,
 }
@@ -79,7 +79,7 @@ impl RealFile {
         mode: DurabilityMode,
         backend: Backend,
     ) -> Result<RealFile, Error> {
-        let failed = |source| Error::File { op: Op::Inspect, path: path.to_path_buf(), source };
+        let failed = |source| Error::File { op: FileOp::Inspect, path: path.to_path_buf(), source };
         let len = platform::len(&handle).map_err(failed)?;
         let twin = platform::open_direct_for_writes(path).filter(|(twin, _)| {
             // The path may name another file by now.
@@ -115,19 +115,21 @@ impl RealFile {
     }
 
     /// The handle for a write, and whether it bypasses the page cache: where alignment allows.
-    pub(super) fn door(&self, offset: u64, bytes: usize) -> (&fs::File, Way) {
+    pub(super) fn door(&self, offset: u64, bytes: usize) -> (&fs::File, WritePath) {
         match &self.direct {
-            Some(_) if self.is_cached.load(Ordering::Acquire) => (&self.handle, Way::PageCache),
-            Some((twin, align)) if is_aligned(offset, bytes, *align) => (twin, Way::Direct),
+            Some(_) if self.is_cached.load(Ordering::Acquire) => {
+                (&self.handle, WritePath::PageCache)
+            }
+            Some((twin, align)) if is_aligned(offset, bytes, *align) => (twin, WritePath::Direct),
             _ => {
                 self.is_cached.store(true, Ordering::Release);
-                (&self.handle, Way::PageCache)
+                (&self.handle, WritePath::PageCache)
             }
         }
     }
 
     /// Writes everything. Returns how, because the caller may have to flush.
-    fn put(&self, offset: u64, parts: &[&[u8]], haste: Haste) -> Result<Way, Error> {
+    fn put(&self, offset: u64, parts: &[&[u8]], haste: Haste) -> Result<WritePath, Error> {
         let bytes = total(parts);
         let (handle, way) = self.door(offset, bytes);
         let through = haste == Haste::Through;
@@ -145,13 +147,17 @@ impl RealFile {
     }
 
     /// A write has ended. Returns how it counts for the decision to flush.
-    pub(super) fn note_write(&self, offset: u64, bytes: usize, way: Way) -> Way {
+    pub(super) fn note_write(&self, offset: u64, bytes: usize, way: WritePath) -> WritePath {
         let end = offset + bytes as u64;
         let old_end = self.len.fetch_max(end, Ordering::AcqRel);
         self.counters.writes.fetch_add(1, Ordering::Relaxed);
         self.counters.bytes_written.fetch_add(bytes as u64, Ordering::Relaxed);
         // A write that makes the file longer or fills a hole is in the file system's journal first.
-        if end > old_end || self.has_holes.load(Ordering::Acquire) { Way::PageCache } else { way }
+        if end > old_end || self.has_holes.load(Ordering::Acquire) {
+            WritePath::PageCache
+        } else {
+            way
+        }
     }
 
     pub(super) fn count_call(&self) {
@@ -160,7 +166,7 @@ impl RealFile {
 
     pub(super) fn write_failed(&self, offset: u64, bytes: usize, source: io::Error) -> Error {
         Error::Transfer {
-            op: Op::Write,
+            op: FileOp::Write,
             path: self.path.clone(),
             offset,
             bytes,
@@ -171,7 +177,7 @@ impl RealFile {
     /// A flush has failed: nothing is promised any more.
     pub(super) fn flush_failed(&self, source: io::Error) -> Error {
         self.poisoned.store(true, Ordering::Release);
-        Error::File { op: Op::Sync, path: self.path.clone(), source }
+        Error::File { op: FileOp::Sync, path: self.path.clone(), source }
     }
 
     fn put_durable(&self, offset: u64, parts: &[&[u8]]) -> Result<(), Error> {
@@ -187,7 +193,7 @@ impl RealFile {
             return result;
         }
         let way = self.put(offset, parts, Haste::Deferred)?;
-        if way == Way::Direct && self.mode == DurabilityMode::DirectOnly {
+        if way == WritePath::Direct && self.mode == DurabilityMode::DirectOnly {
             return Ok(());
         }
         self.written.fetch_add(1, Ordering::AcqRel);
@@ -196,8 +202,8 @@ impl RealFile {
 
     /// Deferred writes have ended, well or not: even one that failed may have left something to
     /// flush.
-    pub(super) fn note_deferred(&self, way: Option<Way>) {
-        if way != Some(Way::Direct) || self.mode != DurabilityMode::DirectOnly {
+    pub(super) fn note_deferred(&self, way: Option<WritePath>) {
+        if way != Some(WritePath::Direct) || self.mode != DurabilityMode::DirectOnly {
             self.written.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -221,14 +227,14 @@ impl RealFile {
     /// Makes the file longer by a hole.
     fn lengthen(&self, bytes: u64) -> Result<(), Error> {
         self.has_holes.store(true, Ordering::Release);
-        let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
+        let failed = |source| Error::File { op: FileOp::Resize, path: self.path.clone(), source };
         self.handle.set_len(bytes).map_err(failed)
     }
 
     /// Extends the file by room that is allocated and never written; by zeros where that is not
     /// supported.
     fn allocate(&self, from: u64, to: u64) -> Result<(), Error> {
-        let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
+        let failed = |source| Error::File { op: FileOp::Resize, path: self.path.clone(), source };
         match platform::allocate(&self.handle, from, to - from) {
             Ok(true) => {
                 self.has_holes.store(true, Ordering::Release);
@@ -247,7 +253,7 @@ impl RealFile {
         {
             return Ok(());
         }
-        let failed = |source| Error::File { op: Op::Resize, path: self.path.clone(), source };
+        let failed = |source| Error::File { op: FileOp::Resize, path: self.path.clone(), source };
         self.has_holes.store(true, Ordering::Release);
         platform::allocate(&self.handle, 0, end).map(drop).map_err(failed)
     }
@@ -288,7 +294,7 @@ impl DiskFile for RealFile {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
                     return Err(Error::Transfer {
-                        op: Op::Read,
+                        op: FileOp::Read,
                         path: self.path.clone(),
                         offset,
                         bytes,
@@ -384,15 +390,19 @@ fn is_aligned(offset: u64, bytes: usize, align: usize) -> bool {
 }
 
 /// May this memory be written past the page cache?
-pub(super) fn lies_well(part: &[u8]) -> bool {
+pub(super) fn is_part_aligned(part: &[u8]) -> bool {
     part.as_ptr().addr().is_multiple_of(crate::BLOCK_BYTES)
         && part.len().is_multiple_of(crate::BLOCK_BYTES)
 }
 
 /// Runs `write` with the parts, or with a copy of them where they are to bypass the page cache and
 /// their memory is not aligned: a few microseconds compared with a device's hundreds.
-pub(super) fn with_aligned<T>(parts: &[&[u8]], way: Way, write: impl FnOnce(&[&[u8]]) -> T) -> T {
-    if way == Way::PageCache || parts.iter().all(|part| lies_well(part)) {
+pub(super) fn with_aligned<T>(
+    parts: &[&[u8]],
+    way: WritePath,
+    write: impl FnOnce(&[&[u8]]) -> T,
+) -> T {
+    if way == WritePath::PageCache || parts.iter().all(|part| is_part_aligned(part)) {
         return write(parts);
     }
     let bytes = total(parts);

@@ -15,59 +15,59 @@ use super::ring::{self, Completion, Request, Ring};
 #[derive(Debug)]
 pub(super) struct Lane {
     backend: Backend,
-    state: Mutex<State>,
+    state: Mutex<LaneState>,
 }
 
 #[derive(Debug)]
-enum State {
+enum LaneState {
     Untried,
     Ready(Box<dyn Ring>),
     Absent,
 }
 
 /// The right to use the ring.
-pub(super) struct Turn<'a>(MutexGuard<'a, State>);
+pub(super) struct RingGuard<'a>(MutexGuard<'a, LaneState>);
 
 impl Lane {
     pub(super) fn new(backend: Backend) -> Lane {
-        Lane { backend, state: Mutex::new(State::Untried) }
+        Lane { backend, state: Mutex::new(LaneState::Untried) }
     }
 
     /// A lane with this ring.
     #[cfg(test)]
     pub(super) fn with_ring(backend: Backend, ring: Box<dyn Ring>) -> Lane {
-        Lane { backend, state: Mutex::new(State::Ready(ring)) }
+        Lane { backend, state: Mutex::new(LaneState::Ready(ring)) }
     }
 
     /// The ring for a batch of writes, when there is one and it is free.
-    pub(super) fn for_batch(&self) -> Option<Turn<'_>> {
+    pub(super) fn for_batch(&self) -> Option<RingGuard<'_>> {
         if self.backend == Backend::Plain { None } else { self.take() }
     }
 
     /// The ring for a single durable write, when it is to be used for such, there is one and it is
     /// free.
-    pub(super) fn for_one(&self) -> Option<Turn<'_>> {
+    pub(super) fn for_one(&self) -> Option<RingGuard<'_>> {
         if self.backend == Backend::Uring { self.take() } else { None }
     }
 
-    fn take(&self) -> Option<Turn<'_>> {
+    fn take(&self) -> Option<RingGuard<'_>> {
         let mut state = try_lock(&self.state)?;
-        if matches!(*state, State::Untried) {
-            *state = ring::open().map_or(State::Absent, State::Ready);
+        if matches!(*state, LaneState::Untried) {
+            *state = ring::open().map_or(LaneState::Absent, LaneState::Ready);
         }
-        matches!(*state, State::Ready(_)).then_some(Turn(state))
+        matches!(*state, LaneState::Ready(_)).then_some(RingGuard(state))
     }
 }
 
-impl Turn<'_> {
+impl RingGuard<'_> {
     /// As [`Ring::run`]; a ring that has failed runs nothing.
     pub(super) fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion> {
-        let State::Ready(ring) = &mut *self.0 else {
+        let LaneState::Ready(ring) = &mut *self.0 else {
             return requests.iter().map(|_| Completion::NotRun).collect();
         };
         let completions = ring.run(requests);
         if ring.is_dead() {
-            *self.0 = State::Absent;
+            *self.0 = LaneState::Absent;
         }
         completions
     }

@@ -28,7 +28,6 @@ pub(super) const DEPTH: usize = 128;
 /// Parts of one write, at most: what the system takes in one transfer.
 pub(super) const MAX_PARTS: usize = 1024;
 
-/// A request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request<'a> {
     /// All parts at `offset`, concatenated.
@@ -80,7 +79,7 @@ pub(super) fn open() -> io::Result<Box<dyn Ring>> {
 
 /// Outcome of a write in a ring.
 #[derive(Debug)]
-pub(super) enum Written {
+pub(super) enum RingWrite {
     All,
     /// Bytes written; the rest is to be written by plain calls.
     Part(usize),
@@ -88,13 +87,13 @@ pub(super) enum Written {
 }
 
 /// Judges a write of `wanted` bytes.
-pub(super) fn judge_write(wanted: usize, write: Completion) -> Written {
+pub(super) fn judge_write(wanted: usize, write: Completion) -> RingWrite {
     match write {
-        Completion::Done(bytes) if bytes >= wanted => Written::All,
-        Completion::Done(0) => Written::Failed(io::ErrorKind::WriteZero.into()),
-        Completion::Done(bytes) => Written::Part(bytes),
-        Completion::Failed(error) => Written::Failed(error),
-        Completion::NotRun => Written::Part(0),
+        Completion::Done(bytes) if bytes >= wanted => RingWrite::All,
+        Completion::Done(0) => RingWrite::Failed(io::ErrorKind::WriteZero.into()),
+        Completion::Done(bytes) => RingWrite::Part(bytes),
+        Completion::Failed(error) => RingWrite::Failed(error),
+        Completion::NotRun => RingWrite::Part(0),
     }
 }
 
@@ -113,11 +112,11 @@ pub(super) enum Chained {
 /// write.
 pub(super) fn judge_chain(wanted: usize, write: Completion, flush: Completion) -> Chained {
     match (judge_write(wanted, write), flush) {
-        (Written::Failed(error), _) => Chained::WriteFailed(error),
+        (RingWrite::Failed(error), _) => Chained::WriteFailed(error),
         (_, Completion::Failed(error)) => Chained::FlushFailed(error),
-        (Written::All, Completion::Done(_)) => Chained::Durable,
-        (Written::All, Completion::NotRun) => Chained::Unfinished(wanted),
-        (Written::Part(bytes), _) => Chained::Unfinished(bytes),
+        (RingWrite::All, Completion::Done(_)) => Chained::Durable,
+        (RingWrite::All, Completion::NotRun) => Chained::Unfinished(wanted),
+        (RingWrite::Part(bytes), _) => Chained::Unfinished(bytes),
     }
 }
 

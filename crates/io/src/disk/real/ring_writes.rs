@@ -19,10 +19,10 @@ use std::io;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::lock;
 
-use super::file::{RealFile, Way, lies_well, total, with_aligned};
-use super::lane::Turn;
+use super::file::{RealFile, WritePath, is_part_aligned, total, with_aligned};
+use super::lane::RingGuard;
 use super::ring::{
-    Chained, Completion, DEPTH, MAX_PARTS, Request, Written, judge_chain, judge_write,
+    Chained, Completion, DEPTH, MAX_PARTS, Request, RingWrite, judge_chain, judge_write,
 };
 use crate::error::Error;
 use crate::platform;
@@ -44,9 +44,9 @@ impl RealFile {
         self.count_call();
         let write = Request::Write { handle, parts, offset, through: true, linked: false };
         match judge_write(bytes, only(turn.run(&[write]))) {
-            Written::All => Ok(bytes),
-            Written::Part(done) => Ok(done),
-            Written::Failed(error) => Err(error),
+            RingWrite::All => Ok(bytes),
+            RingWrite::Part(done) => Ok(done),
+            RingWrite::Failed(error) => Err(error),
         }
     }
 
@@ -73,7 +73,7 @@ impl RealFile {
     /// Writes everything; true when it was flushed, too.
     fn chain(
         &self,
-        turn: &mut Turn<'_>,
+        turn: &mut RingGuard<'_>,
         handle: &fs::File,
         offset: u64,
         parts: &[&[u8]],
@@ -131,7 +131,7 @@ impl RealFile {
     pub(super) fn put_batch(&self, writes: &[(u64, &[u8])]) -> Option<Result<(), Error>> {
         let goes_direct = |(offset, bytes): &(u64, &[u8])| {
             let (_, way) = self.door(*offset, bytes.len());
-            way == Way::Direct && lies_well(bytes) && fits(*offset, &[bytes])
+            way == WritePath::Direct && is_part_aligned(bytes) && fits(*offset, &[bytes])
         };
         let (twin, _) = self.direct.as_ref()?;
         if writes.len() < 2 || !writes.iter().all(goes_direct) {
@@ -143,7 +143,7 @@ impl RealFile {
 
     fn put_at_once(
         &self,
-        turn: &mut Turn<'_>,
+        turn: &mut RingGuard<'_>,
         twin: &fs::File,
         writes: &[(u64, &[u8])],
     ) -> Result<(), Error> {
@@ -178,13 +178,15 @@ impl RealFile {
         offset: u64,
         bytes: &[u8],
         completion: Completion,
-    ) -> Result<Way, Error> {
+    ) -> Result<WritePath, Error> {
         match judge_write(bytes.len(), completion) {
-            Written::All => {}
-            Written::Part(done) => self.finish(twin, offset, &[bytes], done)?,
-            Written::Failed(source) => return Err(self.write_failed(offset, bytes.len(), source)),
+            RingWrite::All => {}
+            RingWrite::Part(done) => self.finish(twin, offset, &[bytes], done)?,
+            RingWrite::Failed(source) => {
+                return Err(self.write_failed(offset, bytes.len(), source));
+            }
         }
-        Ok(self.note_write(offset, bytes.len(), Way::Direct))
+        Ok(self.note_write(offset, bytes.len(), WritePath::Direct))
     }
 }
 

@@ -192,8 +192,10 @@ fn a_refused_durable_write_in_a_ring_poisons_the_file() {
         for injected in [Injected::Refused, Injected::Short(0)] {
             let scene = Scene::new(mode, &[injected]);
             let error = scene.write_through(&[7; 4096]).unwrap_err();
-            let is_that_write =
-                matches!(error, Error::Transfer { op: Op::Write, offset: 4096, bytes: 4096, .. });
+            let is_that_write = matches!(
+                error,
+                Error::Transfer { op: FileOp::Write, offset: 4096, bytes: 4096, .. }
+            );
             assert!(is_that_write, "{error:?}");
             assert!(scene.is_poisoned());
             assert_eq!(scene.calls().len(), 1, "nothing is tried again");
@@ -205,7 +207,7 @@ fn a_refused_durable_write_in_a_ring_poisons_the_file() {
 fn a_refused_flush_in_a_chain_poisons_the_file() {
     let scene = Scene::new(DurabilityMode::ForcedFlush, &[Injected::Done, Injected::Refused]);
     let error = scene.write_through(&[7; 4096]).unwrap_err();
-    assert!(matches!(error, Error::File { op: Op::Sync, .. }), "{error:?}");
+    assert!(matches!(error, Error::File { op: FileOp::Sync, .. }), "{error:?}");
     assert!(scene.is_poisoned());
     assert_eq!(scene.calls().len(), 1, "nothing is tried again");
 }
@@ -226,7 +228,7 @@ fn a_refusal_in_a_batch_names_its_write_and_leaves_the_others_to_be_flushed() {
     let before = scene.file.counters();
     let error = scene.file.write_many(&writes).unwrap_err();
     assert!(
-        matches!(error, Error::Transfer { op: Op::Write, offset: 16_384, bytes: 8192, .. }),
+        matches!(error, Error::Transfer { op: FileOp::Write, offset: 16_384, bytes: 8192, .. }),
         "{error:?}"
     );
     scene.file.sync().unwrap();
@@ -300,7 +302,7 @@ fn after_a_failed_durable_write_nothing_is_promised_any_more() {
         file.sync().unwrap();
         let error = file.write_at(0, &[b"x"], Durability::Through).unwrap_err();
         assert!(
-            matches!(error, Error::Transfer { op: Op::Write, offset: 0, bytes: 1, .. }),
+            matches!(error, Error::Transfer { op: FileOp::Write, offset: 0, bytes: 1, .. }),
             "{error:?}"
         );
         assert!(matches!(file.sync(), Err(Error::Poisoned { .. })));
@@ -328,7 +330,7 @@ fn a_full_device_is_the_same_error_with_every_backend() {
             return;
         };
         let error = file.write_at(0, &[b"x"], Durability::Through).unwrap_err();
-        let Error::Transfer { op: Op::Write, source, .. } = error else { panic!("{error:?}") };
+        let Error::Transfer { op: FileOp::Write, source, .. } = error else { panic!("{error:?}") };
         assert_eq!(source.kind(), io::ErrorKind::StorageFull, "{backend:?}");
         assert!(matches!(file.sync(), Err(Error::Poisoned { .. })));
     }

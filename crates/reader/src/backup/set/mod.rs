@@ -19,7 +19,7 @@ use crate::backup::media::scan::{DataRun, SetScan};
 use crate::backup::read_error::{ReadError, Undecoded};
 use crate::backup::set::cache::ExtentCache;
 use crate::backup::set::page_map::{Layout, PageMap};
-use crate::backup::set::placement::{Placement, StoredExtents, place};
+use crate::backup::set::placement::{Placement, StoredExtents, place_extents};
 use crate::backup::stream::{BlockStream, Scratch};
 
 /// The bytes of an extent.
@@ -72,7 +72,7 @@ impl BackupSet {
             files.iter().filter(|file| file.kind == FileKind::Data).cloned().collect();
         let stored = what_is_stored(header.kind, family);
         let Placement { map, repeats, fillers } =
-            place(&layout, &data_files, stored, jobs(options), &mut findings)?;
+            place_extents(&layout, &data_files, stored, jobs(options), &mut findings)?;
         if map.is_empty() && is_a_database(header.kind) {
             refuse_missing_stripes(family, &SetOptions::default())?;
             return Err(why_no_pages(&layout, &header));
@@ -239,8 +239,8 @@ impl BackupSet {
         while bytes < wanted {
             next.index = next.index.saturating_add(1);
             match self.locate(next) {
-                Some((other, place))
-                    if std::ptr::eq(other, stream) && place == at + bytes as u64 =>
+                Some((other, end_before))
+                    if std::ptr::eq(other, stream) && end_before == at + bytes as u64 =>
                 {
                     bytes += EXTENT_BYTES;
                 }

@@ -14,7 +14,7 @@ use crate::backup::media::scan::DataRun;
 use crate::backup::stream::BlockStream;
 
 /// Extents of a set that follow each other in one stream.
-struct Run {
+struct ExtentRun {
     /// Number of the first.
     first: u32,
     stream: usize,
@@ -24,7 +24,7 @@ struct Run {
 /// The streams of a set, and the runs of extents in them.
 pub(crate) struct Layout {
     streams: Vec<Arc<BlockStream>>,
-    runs: Vec<Run>,
+    runs: Vec<ExtentRun>,
     extents: u32,
 }
 
@@ -42,7 +42,7 @@ impl Layout {
         let mut layout = Layout { streams: Vec::new(), runs: Vec::new(), extents: 0 };
         for (stream, runs) in parts {
             for data in runs {
-                layout.runs.push(Run {
+                layout.runs.push(ExtentRun {
                     first: layout.extents,
                     stream: layout.streams.len(),
                     data: *data,
@@ -76,9 +76,9 @@ impl Layout {
         self.run_of(number).is_none_or(|run| run.first == number)
     }
 
-    fn run_of(&self, number: u32) -> Option<&Run> {
-        let behind = self.runs.partition_point(|run| run.first <= number);
-        self.runs.get(behind.checked_sub(1)?)
+    fn run_of(&self, number: u32) -> Option<&ExtentRun> {
+        let next = self.runs.partition_point(|run| run.first <= number);
+        self.runs.get(next.checked_sub(1)?)
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) enum StoredExtents {
 }
 
 /// Places all extents of a set.
-pub(crate) fn place(
+pub(crate) fn place_extents(
     layout: &Layout,
     files: &[BackupFile],
     stored: StoredExtents,
@@ -176,13 +176,13 @@ fn claim(
             .then(|| first_claim(&extent))
             .flatten());
     }
-    for place in 1..PAGES_PER_EXTENT {
+    for page in 1..PAGES_PER_EXTENT {
         let is_there = is_read(stream.read_front(
-            at + u64::from(place) * PAGE_BYTES as u64,
+            at + u64::from(page) * PAGE_BYTES as u64,
             &mut front,
             scratch,
         ))?;
-        if let Some(claim) = is_there.then(|| claimed_extent(&front, place)).flatten() {
+        if let Some(claim) = is_there.then(|| claimed_extent(&front, page)).flatten() {
             return Ok(Some(claim));
         }
     }
@@ -413,9 +413,9 @@ impl Placer<'_> {
                 vec![(before.file, before.index.saturating_add(1)..after.index)]
             }
             (before, after) => {
-                let behind = before
+                let next = before
                     .map(|before| (before.file, before.index.saturating_add(1)..end(before.file)));
-                behind.into_iter().chain(after.map(|after| (after.file, 0..after.index))).collect()
+                next.into_iter().chain(after.map(|after| (after.file, 0..after.index))).collect()
             }
         }
     }

@@ -20,7 +20,7 @@ use extentdb_io::ReadAt;
 use crate::backup::error::Error;
 use crate::backup::finding::Findings;
 use crate::backup::read_error::{ReadError, Undecoded};
-use crate::backup::stream::pieces::{Piece, PieceKind, Pieces};
+use crate::backup::stream::pieces::{PieceKind, StreamPiece, StreamPieces};
 use crate::backup::stream::records::Records;
 use crate::backup::stream::window::Window;
 
@@ -38,7 +38,7 @@ pub(crate) struct BlockStream {
 
 enum StreamFormat {
     Plain,
-    Packed { pieces: Pieces, seek_indexes: usize, version: ContainerVersion },
+    Packed { pieces: StreamPieces, seek_indexes: usize, version: ContainerVersion },
 }
 
 /// Buffers of a thread for expanding records.
@@ -215,7 +215,7 @@ impl BlockStream {
         })
     }
 
-    fn damaged(&self, piece: &Piece, what: Undecoded) -> ReadError {
+    fn damaged(&self, piece: &StreamPiece, what: Undecoded) -> ReadError {
         ReadError::Damaged {
             path: self.path.to_path_buf(),
             offset: piece.file_offset,
@@ -227,7 +227,7 @@ impl BlockStream {
     fn read_piece(
         &self,
         number: usize,
-        piece: &Piece,
+        piece: &StreamPiece,
         skip: usize,
         buf: &mut [u8],
         scratch: &mut Scratch,
@@ -251,7 +251,7 @@ impl BlockStream {
     fn read_held(
         &self,
         number: usize,
-        piece: &Piece,
+        piece: &StreamPiece,
         skip: usize,
         buf: &mut [u8],
         scratch: &mut Scratch,
@@ -275,9 +275,9 @@ impl BlockStream {
     /// its end.
     fn record<'s>(
         &self,
-        pieces: &Pieces,
+        pieces: &StreamPieces,
         number: usize,
-        piece: &Piece,
+        piece: &StreamPiece,
         bytes_max: usize,
         record: &'s mut Vec<u8>,
     ) -> Result<&'s [u8], ReadError> {
@@ -294,7 +294,7 @@ impl BlockStream {
     /// Verifies and expands a record to exactly fill `out`.
     fn expand(
         &self,
-        piece: &Piece,
+        piece: &StreamPiece,
         record: &[u8],
         version: ContainerVersion,
         out: &mut [u8],

@@ -27,7 +27,7 @@ impl PieceKind {
 
 /// A piece of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StreamPiece {
     pub(crate) kind: PieceKind,
     /// Offset in the file of the record, header included.
     pub(crate) file_offset: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Piece {
     pub(crate) bytes: usize,
 }
 
-impl Piece {
+impl StreamPiece {
     /// Where its bytes end in the stream.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes as u64
@@ -46,6 +46,9 @@ impl Piece {
 
 /// Offsets are kept in this many bits.
 const OFFSET_BITS: u32 = 48;
+/// The length lies in the byte after it, the kind in the last.
+const KIND_SHIFT: u32 = OFFSET_BITS + u8::BITS;
+const _: () = assert!(KIND_SHIFT + u8::BITS == u64::BITS, "offset, length and kind fill the word");
 /// Longest file whose records can be indexed.
 pub(crate) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
 /// Unit of lengths in the stream.
@@ -55,27 +58,28 @@ const STRIDE: usize = 256;
 
 /// All pieces of a file, in order.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct StreamPieces {
     packed: Vec<u64>,
     /// Start in the stream of pieces 0, 256, 512 …
     starts: Vec<u64>,
     end: u64,
 }
 
-impl Pieces {
+impl StreamPieces {
     /// Appends a piece. `units`: its length in the stream, in units of [`UNIT_BYTES`].
     pub(crate) fn push(&mut self, kind: PieceKind, file_offset: u64, units: u8) {
         if self.packed.len().is_multiple_of(STRIDE) {
             self.starts.push(self.end);
         }
-        self.packed.push((kind as u64) << 56 | u64::from(units) << OFFSET_BITS | file_offset);
+        self.packed
+            .push((kind as u64) << KIND_SHIFT | u64::from(units) << OFFSET_BITS | file_offset);
         self.end += u64::from(units) * UNIT_BYTES as u64;
     }
 
     /// Marks the last piece as lost: its record turned out to be damaged.
     pub(crate) fn lose_last(&mut self) {
         if let Some(last) = self.packed.last_mut() {
-            *last = *last & (u64::MAX >> 8) | (PieceKind::Lost as u64) << 56;
+            *last = *last & (u64::MAX >> u8::BITS) | (PieceKind::Lost as u64) << KIND_SHIFT;
         }
     }
 
@@ -90,7 +94,7 @@ impl Pieces {
     }
 
     /// The piece that holds a byte of the stream, and its number.
-    pub(crate) fn find(&self, offset: u64) -> Option<(usize, Piece)> {
+    pub(crate) fn find(&self, offset: u64) -> Option<(usize, StreamPiece)> {
         if offset >= self.end {
             return None;
         }
@@ -113,9 +117,9 @@ impl Pieces {
     }
 }
 
-fn unpack(packed: u64, start: u64) -> Piece {
+fn unpack(packed: u64, start: u64) -> StreamPiece {
     let [kind, units, ..] = packed.to_be_bytes();
-    Piece {
+    StreamPiece {
         kind: PieceKind::ALL.get(usize::from(kind)).copied().unwrap_or(PieceKind::Lost),
         file_offset: packed & (FILE_BYTES_MAX - 1),
         start,
@@ -129,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_byte_of_the_stream_maps_to_its_piece() {
-        let mut pieces = Pieces::default();
+        let mut pieces = StreamPieces::default();
         let mut expected = Vec::new();
         for n in 0..2000u64 {
             let units = (n % 128 + 1) as u8;
@@ -153,6 +157,6 @@ mod tests {
         pieces.lose_last();
         let (_, last) = pieces.find(pieces.stream_bytes() - 1).expect("inside");
         assert_eq!((last.kind, last.bytes), (PieceKind::Lost, pieces.last_bytes()));
-        assert_eq!(Pieces::default().find(0), None);
+        assert_eq!(StreamPieces::default().find(0), None);
     }
 }

@@ -17,7 +17,7 @@ use extentdb_io::ReadAt;
 
 use crate::backup::error::Error;
 use crate::backup::finding::{FindingKind, Findings};
-use crate::backup::stream::pieces::{FILE_BYTES_MAX, PieceKind, Pieces, UNIT_BYTES};
+use crate::backup::stream::pieces::{FILE_BYTES_MAX, PieceKind, StreamPieces, UNIT_BYTES};
 use crate::backup::stream::window::Window;
 
 /// Bytes that identify a record: a header, or the front of a filemark.
@@ -35,7 +35,7 @@ const UNITS_USUAL_MAX: u8 = 128;
 
 /// The pieces of a compressed file.
 pub(crate) struct Records {
-    pub(crate) pieces: Pieces,
+    pub(crate) pieces: StreamPieces,
     pub(crate) seek_indexes: usize,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn walk(
         last_data: None,
         filemark_bytes: UNIT_BYTES as u64,
         losses: 0,
-        found: Records { pieces: Pieces::default(), seek_indexes: 0 },
+        found: Records { pieces: StreamPieces::default(), seek_indexes: 0 },
     };
     let end = source.len().min(FILE_BYTES_MAX);
     while walk.at < end && walk.step()? {}
@@ -146,8 +146,8 @@ impl RecordWalk<'_> {
         if end >= self.source.len() {
             return Ok(end.is_multiple_of(self.filemark_bytes));
         }
-        let behind = self.window.at(end, LOOK_BYTES)?;
-        Ok(BlockHeader::parse(behind).kind == BlockKind::Sfmb.tag().0)
+        let next = self.window.at(end, LOOK_BYTES)?;
+        Ok(BlockHeader::parse(next).kind == BlockKind::Sfmb.tag().0)
     }
 
     fn data(&mut self, header: RecordHeader) -> Result<bool, Error> {

@@ -128,7 +128,7 @@ pub(super) fn page(id: PageId, seed: u64) -> Box<PageBytes> {
 
 /// An extent whose eight pages have their own ids.
 pub(super) fn formatted(file: u16, index: u32, seed: u64) -> Vec<u8> {
-    (0..8).flat_map(|place| page(PageId::new(file, 8 * index + place), seed).to_vec()).collect()
+    (0..8).flat_map(|number| page(PageId::new(file, 8 * index + number), seed).to_vec()).collect()
 }
 
 struct Builder<'a> {

@@ -9,7 +9,7 @@ use extentdb_template::{MakeOptions, Size, make};
 use super::builder::{LogSpec, MediaSpec, SetSpec};
 use super::*;
 use crate::recover::{RecoverOptions, recover};
-use crate::{OpenOptions, Opened, PageSource, Recovered, Recovery};
+use crate::{OpenOptions, OpenedFiles, PageSource, Recovered, Recovery};
 
 /// Where the blocks of a log with one VLF begin.
 const BLOCKS_AT: u64 = 0x4000;
@@ -48,7 +48,7 @@ fn a_backup_taken_under_load_is_completed_by_the_log_it_carries() {
     for bytes in [media.build(), media.clone().packed().build()] {
         let path = folder.path().join("load.bak");
         std::fs::write(&path, bytes).unwrap();
-        let opened = Opened::open(&[path], &OpenOptions::default()).unwrap();
+        let opened = OpenedFiles::open(&[path], &OpenOptions::default()).unwrap();
         let Ok(Recovery::Redone(recovered)) = recover(&opened, &RecoverOptions::default()) else {
             panic!("the backup carries its log")
         };
@@ -79,7 +79,7 @@ fn a_backup_without_its_log_reports_it() {
     let extents = [0, 1].map(|index| builder::formatted(1, index, 3)).to_vec();
     let path = folder.path().join("nolog.bak");
     std::fs::write(&path, MediaSpec::of(vec![SetSpec::full(1, 2, extents)]).build()).unwrap();
-    let opened = Opened::open(&[path], &OpenOptions::default()).unwrap();
+    let opened = OpenedFiles::open(&[path], &OpenOptions::default()).unwrap();
     let recovery = recover(&opened, &RecoverOptions::default());
     let Ok(Recovery::WithoutLog { why: Some(why) }) = recovery else { panic!("no log") };
     assert_eq!(why, "the backup carries no log");

@@ -24,9 +24,11 @@ use extentdb_format::log::replay::page_of;
 use extentdb_format::log::{BlockFormat, Context, Op, RecordHeader, RecordRef};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_io::{Disk, MemDisk};
-use extentdb_space::{Counts, FileDescription, Options, Space, Unit, UnitDescription, UnitRows};
+use extentdb_space::{
+    FileDescription, Options, Space, Unit, UnitCounts, UnitDescription, UnitRows,
+};
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
-use extentdb_txn::{Kind, Manager, Owners, Transaction};
+use extentdb_txn::{Manager, Owners, Transaction, TransactionKind};
 use extentdb_types::{Guid, SqlType};
 use extentdb_wal::{Growth, Log, LogSpec};
 
@@ -82,18 +84,18 @@ pub(super) struct Bench {
 }
 
 /// A log record that can be kept.
-pub(super) struct Kept {
+pub(super) struct LoggedRecord {
     pub(super) lsn: Lsn,
     bytes: Vec<u8>,
 }
 
-impl Kept {
-    fn of(lsn: Lsn, record: &RecordRef<'_>) -> Kept {
-        Kept { lsn, bytes: record.bytes().to_vec() }
+impl LoggedRecord {
+    fn of(lsn: Lsn, record: &RecordRef<'_>) -> LoggedRecord {
+        LoggedRecord { lsn, bytes: record.bytes().to_vec() }
     }
 
-    pub(super) fn copy(&self) -> Kept {
-        Kept { lsn: self.lsn, bytes: self.bytes.clone() }
+    pub(super) fn copy(&self) -> LoggedRecord {
+        LoggedRecord { lsn: self.lsn, bytes: self.bytes.clone() }
     }
 
     pub(super) fn record(&self) -> RecordRef<'_> {
@@ -289,10 +291,10 @@ impl Bench {
     }
 
     pub(super) fn begin(&self) -> Transaction {
-        self.manager.begin(Kind::User, "test")
+        self.manager.begin(TransactionKind::User, "test")
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> UnitCounts {
         self.tree.unit().counts().0
     }
 
@@ -301,13 +303,13 @@ impl Bench {
         self.space.pages_of(self.tree.unit()).expect("sound maps").into_iter().collect()
     }
 
-    pub(super) fn records(&self) -> Vec<Kept> {
+    pub(super) fn records(&self) -> Vec<LoggedRecord> {
         let mut out = Vec::new();
         if self.log.last().is_zero() {
             return out;
         }
         let keep = &mut |lsn, record: &RecordRef<'_>| {
-            out.push(Kept::of(lsn, record));
+            out.push(LoggedRecord::of(lsn, record));
             ControlFlow::Continue(())
         };
         self.log.scan(self.log.minimum(), keep).expect("a sound log");
@@ -317,8 +319,8 @@ impl Bench {
     /// Operations and contexts of the records about pages of the tree that follow on the first
     /// `from` records.
     pub(super) fn changes_from(&self, from: usize) -> Vec<(Op, Context)> {
-        let is_own = |kept: &&Kept| {
-            let record = kept.record();
+        let is_own = |logged: &&LoggedRecord| {
+            let record = logged.record();
             let part = page_of(&record);
             part.is_some_and(|part| {
                 // Formatting a page is the first that it says of itself.
@@ -328,11 +330,13 @@ impl Bench {
         };
         let records = self.records();
         let own = records[from..].iter().filter(is_own);
-        own.map(|kept| (kept.record().header().op, kept.record().header().context)).collect()
+        own.map(|logged| (logged.record().header().op, logged.record().header().context)).collect()
     }
 
-    pub(super) fn record(&self, lsn: Lsn) -> Kept {
-        self.log.with_record(lsn, |record| Kept::of(lsn, record)).expect("a record there is")
+    pub(super) fn record(&self, lsn: Lsn) -> LoggedRecord {
+        self.log
+            .with_record(lsn, |record| LoggedRecord::of(lsn, record))
+            .expect("a record there is")
     }
 
     /// Takes everything back that a transaction did after `to`, newest first.
@@ -404,24 +408,29 @@ fn description_of(image: &Image, at: Rid, rowset: &Rowset, id: AllocUnitId) -> U
         first,
         root,
         first_iam,
-        counts: Counts::default(),
+        counts: UnitCounts::default(),
     }
 }
 
 /// Undoes records of a transaction, the newest first, down to `to`.
-pub(super) fn undo_with(tree: &Tree, tx: &mut Transaction, to: Lsn, fetch: &dyn Fn(Lsn) -> Kept) {
+pub(super) fn undo_with(
+    tree: &Tree,
+    tx: &mut Transaction,
+    to: Lsn,
+    fetch: &dyn Fn(Lsn) -> LoggedRecord,
+) {
     while tx.undo_next() > to {
-        let kept = fetch(tx.undo_next());
-        if kept.record().header().op == Op::BEGIN_XACT {
+        let logged = fetch(tx.undo_next());
+        if logged.record().header().op == Op::BEGIN_XACT {
             return;
         }
-        undo_one_with(tree, tx, &kept);
+        undo_one_with(tree, tx, &logged);
     }
 }
 
 /// Undoes the next record of a transaction.
-pub(super) fn undo_one_with(tree: &Tree, tx: &mut Transaction, kept: &Kept) {
-    let record = kept.record();
+pub(super) fn undo_one_with(tree: &Tree, tx: &mut Transaction, logged: &LoggedRecord) {
+    let record = logged.record();
     let header: RecordHeader = *record.header();
     match record.payload() {
         _ if header.flags.is_compensation() => tx.skip_to(header.previous),

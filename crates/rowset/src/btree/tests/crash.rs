@@ -18,7 +18,7 @@ use extentdb_format::log::undo::{Inverse, inverse};
 use extentdb_format::log::{Context, Op, RecordHeader};
 use extentdb_format::page::{PageHeader, PageRef, checksum};
 
-use super::bench::{Bench, Image, Kept, Setup, fresh, key, undo_with};
+use super::bench::{Bench, Image, LoggedRecord, Setup, fresh, key, undo_with};
 use super::walk::walk;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -81,9 +81,9 @@ fn note(open: &mut BTreeMap<XactId, Open>, lsn: Lsn, header: &RecordHeader, payl
 }
 
 /// Takes system transactions back, page by page, the newest record first.
-fn undo_pages(records: &[Kept], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
-    for kept in records.iter().rev() {
-        let record = kept.record();
+fn undo_pages(records: &[LoggedRecord], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
+    for logged in records.iter().rev() {
+        let record = logged.record();
         let header = record.header();
         let payload = record.payload();
         let Some(part) = page_of(&record).filter(|_| xacts.contains(&header.xact)) else {
@@ -138,19 +138,23 @@ fn page_on_disk(id: PageId) -> Box<PageBytes> {
 
 /// Looks at a tree as a restart finds it after a record, and at the transactions that are open
 /// there.
-type Look<'l> = dyn FnMut(&Kept, &Bench, &BTreeMap<XactId, Open>) + 'l;
+type Look<'l> = dyn FnMut(&LoggedRecord, &Bench, &BTreeMap<XactId, Open>) + 'l;
 
 /// Restarts after every record of a log, with interrupted system transactions undone, and shows the
 /// result; returns how many were interrupted.
-pub(super) fn after_every_record(records: &[Kept], is_base: bool, look: &mut Look<'_>) -> usize {
+pub(super) fn after_every_record(
+    records: &[LoggedRecord],
+    is_base: bool,
+    look: &mut Look<'_>,
+) -> usize {
     let (mut pages, mut open): (Pages, BTreeMap<XactId, Open>) = Default::default();
     let mut cut_off = 0;
-    for (at, kept) in records.iter().enumerate() {
-        let record = kept.record();
-        note(&mut open, kept.lsn, record.header(), &record.payload());
+    for (at, logged) in records.iter().enumerate() {
+        let record = logged.record();
+        note(&mut open, logged.lsn, record.header(), &record.payload());
         if let Some(part) = page_of(&record) {
             redo(
-                kept.lsn,
+                logged.lsn,
                 &record,
                 pages.entry(part.page).or_insert_with(|| page_on_disk(part.page)),
             )
@@ -162,7 +166,7 @@ pub(super) fn after_every_record(records: &[Kept], is_base: bool, look: &mut Loo
         undo_pages(&records[..=at], &systems, &mut left);
         cut_off += usize::from(!systems.is_empty());
         let restarted = Bench::on(&image_of(&left), &Setup { frames: 100, ..Setup::of(is_base) });
-        look(kept, &restarted, &open);
+        look(logged, &restarted, &open);
     }
     cut_off
 }
@@ -172,21 +176,22 @@ fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
     let states = history(&bench, &mut SplitMix64::new(seed), rounds);
     assert!(walk(&bench.tree).levels > 2);
     let records = bench.records();
-    let cut_off = after_every_record(&records, is_base, &mut |kept, restarted, open| {
+    let cut_off = after_every_record(&records, is_base, &mut |logged, restarted, open| {
         for (xact, open) in open.iter().filter(|(_, open)| !open.is_system) {
             let mut tx = restarted.manager.resume(*xact, open.begin, open.last);
             let fetch = |lsn: Lsn| {
-                let found = records.iter().find(|kept| kept.lsn == lsn).expect("a record there is");
+                let found =
+                    records.iter().find(|logged| logged.lsn == lsn).expect("a record there is");
                 found.copy()
             };
             undo_with(&restarted.tree, &mut tx, open.begin, &fetch);
         }
         let (_, expected) =
-            states.iter().rev().find(|(lsn, _)| *lsn <= kept.lsn).expect("the first is empty");
+            states.iter().rev().find(|(lsn, _)| *lsn <= logged.lsn).expect("the first is empty");
         let seen = walk(&restarted.tree);
-        let op = kept.record().header().op;
-        assert!(seen.rows == *expected, "after {} {op}", kept.lsn);
-        assert_eq!(seen.pages, restarted.pages(), "after {} {op}", kept.lsn);
+        let op = logged.record().header().op;
+        assert!(seen.rows == *expected, "after {} {op}", logged.lsn);
+        assert_eq!(seen.pages, restarted.pages(), "after {} {op}", logged.lsn);
     });
     assert!(cut_off > 200, "{cut_off} splits were cut off");
 }

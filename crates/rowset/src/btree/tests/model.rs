@@ -97,10 +97,10 @@ fn run(plan: Plan) {
 
 /// Takes the ghosts away; one per page may stay.
 fn expunge(bench: &Bench, leaves: &[PageId], ghosts: usize) {
-    let gone: usize =
+    let expunged: usize =
         leaves.iter().map(|page| bench.tree.expunge_ghosts(&bench.manager, *page).unwrap()).sum();
     let left = walk(&bench.tree).ghosts;
-    assert_eq!(gone + left, ghosts);
+    assert_eq!(expunged + left, ghosts);
     assert!(left <= leaves.len());
 }
 
@@ -128,11 +128,11 @@ fn verify_redo(bench: &Bench) {
         page
     };
     let mut changes = 0;
-    for kept in bench.records() {
-        let record = kept.record();
+    for logged in bench.records() {
+        let record = logged.record();
         let Some(part) = page_of(&record) else { continue };
         let page = pages.entry(part.page).or_insert_with(|| on_disk(part.page));
-        assert_eq!(redo(kept.lsn, &record, page), Ok(Applied::Changed), "{}", kept.lsn);
+        assert_eq!(redo(logged.lsn, &record, page), Ok(Applied::Changed), "{}", logged.lsn);
         changes += 1;
     }
     assert!(changes > 500, "{changes}");

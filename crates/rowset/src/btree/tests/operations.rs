@@ -150,8 +150,18 @@ impl Run {
         let [low, high] =
             [low, low + 1 + self.rng.below(40)].map(|number| key(number, self.plan.is_wide));
         let sort_key = |key: &[u8]| self.bench.tree.shape().prefix(&[bytes(key)]).unwrap();
-        let range = KeyRange::all().not_before(&sort_key(&low), is_open);
-        let leaves = self.bench.tree.leaves(range.not_behind(&sort_key(&high), !is_open));
+        let low_key = sort_key(&low);
+        let high_key = sort_key(&high);
+        let range = if is_open {
+            KeyRange::all()
+                .with_lower(Bound::Excluded(&low_key))
+                .with_upper(Bound::Included(&high_key))
+        } else {
+            KeyRange::all()
+                .with_lower(Bound::Included(&low_key))
+                .with_upper(Bound::Excluded(&high_key))
+        };
+        let leaves = self.bench.tree.leaves(range);
         let is_backward = self.rng.below(2) == 0;
         let oldest = [None, Some(Lsn::new(1, 1, 1))][self.rng.below(2) as usize];
         let mut leaves = if is_backward { leaves.backward() } else { leaves };

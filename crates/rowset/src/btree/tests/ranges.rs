@@ -23,16 +23,11 @@ fn sort_key(bench: &Bench, key: &[u8]) -> Vec<u8> {
 
 /// A range by its bounds, the way statements make them.
 fn range_of(bench: &Bench, (low, high): &Bounds) -> KeyRange {
-    let range = match low {
-        Bound::Unbounded => KeyRange::all(),
-        Bound::Included(key) => KeyRange::all().not_before(&sort_key(bench, key), false),
-        Bound::Excluded(key) => KeyRange::all().not_before(&sort_key(bench, key), true),
-    };
-    match high {
-        Bound::Unbounded => range,
-        Bound::Included(key) => range.not_behind(&sort_key(bench, key), false),
-        Bound::Excluded(key) => range.not_behind(&sort_key(bench, key), true),
-    }
+    let sought = |bound: &Bound<Vec<u8>>| bound.as_ref().map(|key| sort_key(bench, key));
+    let low = sought(low);
+    let high = sought(high);
+    let range = KeyRange::all().with_lower(low.as_ref().map(Vec::as_slice));
+    range.with_upper(high.as_ref().map(Vec::as_slice))
 }
 
 fn random_bounds(rng: &mut SplitMix64, is_wide: bool) -> Bounds {
@@ -137,16 +132,16 @@ fn a_prefix_of_a_key_stands_for_all_keys_that_begin_with_it() {
     assert_eq!(keys(KeyRange::all()), 300);
     assert_eq!(keys(KeyRange::of(&whole)), 1);
     assert_eq!(
-        keys(KeyRange::all().not_before(&whole, true)),
+        keys(KeyRange::all().with_lower(Bound::Excluded(&whole))),
         292,
         "7 and those before it are left out"
     );
     // A byte says that there is a value, then come its own.
     let first = &sort_key(&bench, &[0, 0, 1])[..4];
     assert_eq!(keys(KeyRange::of(first)), 44, "256 to 299");
-    assert_eq!(keys(KeyRange::all().not_behind(first, true)), 256);
-    assert_eq!(keys(KeyRange::all().not_behind(first, false)), 300);
-    assert_eq!(keys(KeyRange::all().not_before(first, true)), 0);
+    assert_eq!(keys(KeyRange::all().with_upper(Bound::Excluded(first))), 256);
+    assert_eq!(keys(KeyRange::all().with_upper(Bound::Included(first))), 300);
+    assert_eq!(keys(KeyRange::all().with_lower(Bound::Excluded(first))), 0);
     tx.commit().unwrap();
 }
 

@@ -19,7 +19,7 @@ static DEEP: AtomicUsize = AtomicUsize::new(0);
 
 /// One schedule: three threads change the tree, a fourth one takes ghosts away; the tree is sound
 /// and has their rows.
-fn life() {
+fn schedule() {
     let mut rng = SplitMix64::new(shuttle::rand::thread_rng().r#gen());
     let levels = run(Plan {
         is_base: rng.below(2) == 0,
@@ -37,7 +37,7 @@ fn life() {
 fn explore(scheduler: impl Scheduler + 'static) {
     let mut config = Config::new();
     (config.stack_size, config.max_steps) = (4 << 20, MaxSteps::None);
-    Runner::new(scheduler, config).run(life);
+    Runner::new(scheduler, config).run(schedule);
 }
 
 /// How many schedules: more with EXTENTDB_SCHEDULES.

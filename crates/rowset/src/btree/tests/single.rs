@@ -75,7 +75,7 @@ fn a_split_logs_what_real_ones_log() {
 }
 
 #[test]
-fn rows_that_come_in_order_leave_full_pages_behind() {
+fn inserts_in_key_order_leave_full_pages() {
     let bench = Bench::new(true);
     let mut tx = bench.begin();
     for number in 0..800 {
@@ -86,8 +86,11 @@ fn rows_that_come_in_order_leave_full_pages_behind() {
     // A row takes 9 bytes around its two values, and a slot.
     let per_page = 8096 / (4 + 80 + 13 + 2);
     assert_eq!(seen.leaves.len(), 800usize.div_ceil(per_page));
-    let moved =
-        bench.records().iter().filter(|kept| kept.record().header().op == Op::DELETE_SPLIT).count();
+    let moved = bench
+        .records()
+        .iter()
+        .filter(|logged| logged.record().header().op == Op::DELETE_SPLIT)
+        .count();
     assert_eq!(moved, 0, "no row has moved");
 }
 
@@ -235,8 +238,8 @@ fn an_undo_whose_ghost_was_expunged_too_early_is_refused() {
         "it does as it is told"
     );
     let from = bench.records().len();
-    let kept = bench.record(tx.undo_next());
-    let record = kept.record();
+    let logged = bench.record(tx.undo_next());
+    let record = logged.record();
     let header = record.header();
     let refused = bench.tree.undo(&mut tx, header.previous, header, &record.payload());
     assert!(matches!(refused, Err(Error::NotUndone { op: Op::DELETE_ROWS, .. })), "{refused:?}");

@@ -2,6 +2,7 @@
 //! pages.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
@@ -98,8 +99,9 @@ impl Owner<'_> {
         let (low, high) = (low.clone().min(high.clone()), low.max(high));
         let sort_key =
             |key: &[u8]| self.bench.tree.shape().prefix(&[super::bench::bytes(key)]).unwrap();
-        let range =
-            KeyRange::all().not_before(&sort_key(&low), false).not_behind(&sort_key(&high), false);
+        let range = KeyRange::all()
+            .with_lower(Bound::Included(&sort_key(&low)))
+            .with_upper(Bound::Included(&sort_key(&high)));
         let leaves = self.bench.tree.leaves(range);
         let is_backward = self.rng.below(2) == 0;
         let mut leaves = if is_backward { leaves.backward() } else { leaves };

@@ -9,7 +9,7 @@ use extentdb_format::log::Op;
 use extentdb_format::page::PageHeader;
 use extentdb_txn::Transaction;
 
-use super::bench::{Bench, Kept, Setup, fresh, key, undo_one_with};
+use super::bench::{Bench, LoggedRecord, Setup, fresh, key, undo_one_with};
 use super::crash::{Open, after_every_record};
 use super::walk::walk;
 use crate::Error;
@@ -417,7 +417,7 @@ fn rollbacks_in_a_full_file_succeed_and_take_no_page() {
 }
 
 /// Undoes the losers of a restart, the newest record of all of them first.
-fn undo_losers(restarted: &Bench, records: &[Kept], open: &BTreeMap<XactId, Open>) {
+fn undo_losers(restarted: &Bench, records: &[LoggedRecord], open: &BTreeMap<XactId, Open>) {
     let losers = open.iter().filter(|(_, open)| !open.is_system);
     let mut losers: Vec<Transaction> =
         losers.map(|(xact, open)| restarted.manager.resume(*xact, open.begin, open.last)).collect();
@@ -429,8 +429,8 @@ fn undo_losers(restarted: &Bench, records: &[Kept], open: &BTreeMap<XactId, Open
             continue;
         }
         let next = loser.undo_next();
-        let kept = records.iter().find(|kept| kept.lsn == next).expect("a record there is");
-        undo_one_with(&restarted.tree, loser, kept);
+        let logged = records.iter().find(|logged| logged.lsn == next).expect("a record there is");
+        undo_one_with(&restarted.tree, loser, logged);
     }
 }
 
@@ -445,14 +445,14 @@ fn crash_everywhere(is_base: bool, seed: u64, steps: usize) {
     }
     assert!(crowd.grown_back > 0 && walk(&bench.tree).leaves.len() > 3);
     let records = bench.records();
-    after_every_record(&records, is_base, &mut |kept, restarted, open| {
+    after_every_record(&records, is_base, &mut |logged, restarted, open| {
         let pages = restarted.pages();
         undo_losers(restarted, &records, open);
         let (_, expected) =
-            states.iter().rev().find(|(lsn, _)| *lsn <= kept.lsn).expect("the first");
+            states.iter().rev().find(|(lsn, _)| *lsn <= logged.lsn).expect("the first");
         let seen = walk(&restarted.tree);
-        assert!(seen.rows == *expected, "after {} {}", kept.lsn, kept.record().header().op);
-        assert_eq!(restarted.pages(), pages, "after {}", kept.lsn);
+        assert!(seen.rows == *expected, "after {} {}", logged.lsn, logged.record().header().op);
+        assert_eq!(restarted.pages(), pages, "after {}", logged.lsn);
     });
 }
 

@@ -12,8 +12,7 @@ use crate::Tree;
 
 /// What a walk has seen.
 #[derive(Default)]
-pub(super) struct Walk {
-    /// Live rows.
+pub(super) struct TreePages {
     pub(super) rows: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) pages: BTreeSet<PageId>,
     /// Leaves, left to right.
@@ -25,8 +24,8 @@ pub(super) struct Walk {
 }
 
 /// Walks a tree from its root and asserts that its pages are sound.
-pub(super) fn walk(tree: &Tree) -> Walk {
-    let mut walk = Walk::default();
+pub(super) fn walk(tree: &Tree) -> TreePages {
+    let mut walk = TreePages::default();
     let root = tree.unit().root();
     if root.is_none() {
         return walk;
@@ -46,11 +45,11 @@ pub(super) fn walk(tree: &Tree) -> Walk {
     walk
 }
 
-fn ids_of(walk: &Walk, level: u8) -> Vec<PageId> {
+fn ids_of(walk: &TreePages, level: u8) -> Vec<PageId> {
     walk.chains[&level].iter().map(|(_, id, _)| *id).collect()
 }
 
-impl Walk {
+impl TreePages {
     /// Asserts that a tree holds these rows and no page is lost.
     pub(super) fn matches(&self, bench: &Bench, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
         assert_eq!(self.rows.len(), model.len());

@@ -10,9 +10,9 @@
 //!    ResType:LockOwner Stype:'OR'Xdes:0000:000003f2 Mode: U SPID:55 Cost:(0/380)
 //! ```
 
-use super::{Blocker, DeadlockNode, DeadlockReport, Line, LockStatus, Names};
+use super::{Blocker, DeadlockNode, DeadlockReport, Line, LockNames, LockStatus};
 
-pub(super) fn lines(report: &DeadlockReport, names: &dyn Names) -> Vec<String> {
+pub(super) fn lines(report: &DeadlockReport, names: &dyn LockNames) -> Vec<String> {
     let head = ["Deadlock encountered .... Printing deadlock information", "Wait-for graph"];
     let mut lines: Vec<String> = head.map(str::to_owned).into();
     for (at, node) in report.nodes.iter().enumerate() {
@@ -48,12 +48,12 @@ fn list_name(blocker: &Blocker) -> &'static str {
     }
 }
 
-fn owner_line(blocker: &Blocker, names: &dyn Names) -> String {
+fn owner_line(blocker: &Blocker, names: &dyn LockNames) -> String {
     let line = Line::new(format!("   Owner:{}", blocker.owner.xact)).with("Mode: ", blocker.mode);
     line.with_some("SPID:", names.session(blocker.owner)).0
 }
 
-fn request_line(node: &DeadlockNode, names: &dyn Names) -> String {
+fn request_line(node: &DeadlockNode, names: &dyn LockNames) -> String {
     let request = &node.request;
     let line = Line::new(format!("ResType:LockOwner Stype:'OR'Xdes:{}", request.owner.xact));
     let line = line.with("Mode: ", request.mode).with_some("SPID:", names.session(request.owner));

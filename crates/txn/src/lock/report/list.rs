@@ -21,11 +21,12 @@
 use extentdb_base::{DatabaseId, HobtId, PageId};
 
 use super::{
-    DeadlockNode, DeadlockReport, Line, LockOwner, LockStatus, Names, ObjectId, Resource, number,
+    DeadlockNode, DeadlockReport, Line, LockNames, LockOwner, LockStatus, ObjectId, Resource,
+    number,
 };
 use crate::lock::Timeout;
 
-pub(super) fn lines(report: &DeadlockReport, names: &dyn Names) -> Vec<String> {
+pub(super) fn lines(report: &DeadlockReport, names: &dyn LockNames) -> Vec<String> {
     let mut lines = vec![
         "deadlock-list".to_owned(),
         format!(" deadlock victim={}", process(report.victim)),
@@ -66,7 +67,7 @@ fn kind(status: LockStatus) -> Option<&'static str> {
     }
 }
 
-fn process_line(node: &DeadlockNode, names: &dyn Names) -> String {
+fn process_line(node: &DeadlockNode, names: &dyn LockNames) -> String {
     let request = &node.request;
     let owner = request.owner;
     let database = node.database;
@@ -99,7 +100,7 @@ fn timeout_ms(timeout: Timeout) -> u32 {
     }
 }
 
-fn resource_line(node: &DeadlockNode, at: usize, names: &dyn Names) -> String {
+fn resource_line(node: &DeadlockNode, at: usize, names: &dyn LockNames) -> String {
     let resource = node.request.resource;
     let table = node.request.table;
     let database = node.database;
@@ -140,11 +141,11 @@ fn resource_line(node: &DeadlockNode, at: usize, names: &dyn Names) -> String {
 struct Element<'n> {
     line: Line,
     database: DatabaseId,
-    names: &'n dyn Names,
+    names: &'n dyn LockNames,
 }
 
 impl<'n> Element<'n> {
-    fn new(name: &str, database: DatabaseId, names: &'n dyn Names) -> Element<'n> {
+    fn new(name: &str, database: DatabaseId, names: &'n dyn LockNames) -> Element<'n> {
         Element { line: Line::new(format!("   {name}")), database, names }
     }
 

@@ -78,7 +78,7 @@ fn ranges() -> DeadlockReport {
 
 struct Known;
 
-impl Names for Known {
+impl LockNames for Known {
     fn session(&self, owner: LockOwner) -> Option<u16> {
         Some(owner.id.0 as u16 - 0x54 + 54)
     }
@@ -165,7 +165,7 @@ associatedObjectId=72057594057457664
 }
 
 #[test]
-fn what_is_not_known_is_left_out_and_who_waits_ahead_is_told_from_who_holds() {
+fn unknown_names_are_left_out_and_waiters_differ_from_holders() {
     check(
         &ranges().graph(&NoNames),
         "

@@ -43,7 +43,7 @@ impl KernelRing {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "a kernel before 5.5"));
         }
         let mut ring = KernelRing { ring, death: None };
-        let mut outcome = Outcome::of(1);
+        let mut outcome = Completions::of(1);
         // SAFETY: the entry names no memory and no file.
         unsafe { ring.hand_over(&[opcode::Nop::new().build().user_data(0)], &mut outcome) };
         match (ring.death.take(), outcome.results[0]) {
@@ -60,7 +60,7 @@ impl KernelRing {
     ///
     /// # Safety
     /// Files and memory named by the entries live until this returns.
-    unsafe fn hand_over(&mut self, entries: &[squeue::Entry], outcome: &mut Outcome) {
+    unsafe fn hand_over(&mut self, entries: &[squeue::Entry], outcome: &mut Completions) {
         let mut pushed = 0;
         for entry in entries {
             // SAFETY: the loop below returns only when every entry that the kernel took has ended;
@@ -106,7 +106,7 @@ impl KernelRing {
 impl Ring for KernelRing {
     fn run(&mut self, requests: &[Request<'_>]) -> Vec<Completion> {
         assert!(requests.len() <= DEPTH, "more requests than the ring has room for");
-        let mut outcome = Outcome::of(requests.len());
+        let mut outcome = Completions::of(requests.len());
         let entries: Vec<squeue::Entry> =
             requests.iter().zip(0..).map(|(request, number)| entry(request, number)).collect();
         if self.death.is_none() {
@@ -161,15 +161,15 @@ fn entry(request: &Request<'_>, number: u64) -> squeue::Entry {
 }
 
 /// What the kernel said to each entry.
-struct Outcome {
+struct Completions {
     results: Vec<Option<i32>>,
     /// Those that were handed over by another call than the one before them.
     begins_call: Vec<bool>,
 }
 
-impl Outcome {
+impl Completions {
     fn of(count: usize) -> Self {
-        Outcome { results: vec![None; count], begins_call: vec![false; count] }
+        Completions { results: vec![None; count], begins_call: vec![false; count] }
     }
 
     /// The kernel took the first `handed` entries so far; the next one waits for another call.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_mean_nothing_happened_are_told_from_refusals() {
+    fn errors_that_mean_nothing_happened_differ_from_refusals() {
         let file = scratch();
         let write = write(&file, &[], 0, false);
         let flush = Request::Flush { handle: &file };
@@ -265,7 +265,7 @@ mod tests {
     fn a_chain_that_was_handed_over_in_two_calls_counts_as_not_flushed() {
         let file = scratch();
         let chain = [write(&file, &[], 0, true), Request::Flush { handle: &file }];
-        let mut outcome = Outcome::of(2);
+        let mut outcome = Completions::of(2);
         outcome.results = vec![Some(512), Some(0)];
         outcome.note_cut(2);
         assert!(matches!(
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_writes_every_request_at_its_place_again_and_again() {
+    fn a_full_ring_writes_every_request_at_its_offset_again_and_again() {
         let Some(mut ring) = ring() else { return };
         let file = scratch();
         for round in 0..3_u8 {
