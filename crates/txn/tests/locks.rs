@@ -471,7 +471,7 @@ fn locks_of_a_dropped_database_are_removed_unless_somebody_waits() {
     });
     assert_eq!(manager.release_database(DatabaseId(6)), Ok(1));
     assert!(manager.locks().is_empty());
-    // Nothing is left of the owners: one that returns begins anew.
+    // Nothing is left of the owners: one that returns starts empty.
     assert_eq!(bench.manager.acquire(lasting), Ok(LockMode::X));
     assert_eq!(bench.manager.locks().len(), 1);
 }
