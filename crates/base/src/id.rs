@@ -23,6 +23,20 @@ macro_rules! newtype {
 }
 
 newtype!(
+    /// Database of an instance, as in `sys.databases`: `master` is 1. 0 is a database that was
+    /// opened by itself, without an instance.
+    DatabaseId(u16)
+);
+newtype!(
+    /// Session of an instance: `session_id`.
+    SessionId(u16)
+);
+newtype!(
+    /// Owner of locks: a transaction, unique in the instance while it runs. Its branches in several
+    /// databases are one owner. `sys.dm_tran_locks.request_owner_id`. 0 means none.
+    OwnerId(u64)
+);
+newtype!(
     /// File of a database, from 1. 0 means none.
     FileId(u16)
 );

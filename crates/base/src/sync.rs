@@ -19,7 +19,7 @@ mod native {
         Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, atomic,
         mpsc,
     };
-    pub use std::thread;
+    pub use std::{thread, thread_local};
 }
 
 /// Primitives whose schedule follows from a seed.
@@ -28,6 +28,8 @@ mod replayed {
     pub use shuttle::sync::{
         Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, mpsc,
     };
+
+    pub use shuttle::thread_local;
 
     /// Atomics, all of them sequentially consistent.
     pub mod atomic {

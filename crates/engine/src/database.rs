@@ -26,7 +26,7 @@ use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
 use extentdb_space::{FillEvents, Space};
 use extentdb_telemetry::EventSink;
 use extentdb_txn::Manager;
-use extentdb_txn::lock::LockManager;
+use extentdb_txn::lock::DatabaseLocks;
 use extentdb_wal::Log;
 
 use crate::catalog::CatalogCache;
@@ -46,7 +46,7 @@ pub struct Database {
     pub(crate) pool: Arc<Pool>,
     pub(crate) transactions: Arc<Manager>,
     pub(crate) space: Arc<Space>,
-    pub(crate) locks: Arc<LockManager>,
+    pub(crate) locks: DatabaseLocks,
     pub(crate) catalog: CatalogCache,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) recovered: Recovered,
@@ -97,7 +97,7 @@ impl Database {
     }
 
     /// The lock manager, for lists of locks and waits.
-    pub fn locks(&self) -> &Arc<LockManager> {
+    pub fn locks(&self) -> &DatabaseLocks {
         &self.locks
     }
 

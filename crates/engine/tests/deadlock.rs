@@ -42,7 +42,7 @@ fn deadlock_report_names_tables_and_indexes() {
         let victim_error = done.iter().find_map(|done| done.as_ref().err());
         assert_eq!(victim_error.map(Error::cause), Some(Cause::Lock));
         let reports = events.take().into_iter().filter_map(|event| match event {
-            Event::Deadlock { victim, graph, list } => {
+            Event::Deadlock { victim, graph, list, .. } => {
                 Some((victim, graph.join("\n"), list.join("\n")))
             }
             _ => None,

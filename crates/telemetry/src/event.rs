@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use extentdb_base::sync::{Mutex, lock};
-use extentdb_base::{FileId, Lsn, PageId, XactId};
+use extentdb_base::{FileId, Lsn, OwnerId, PageId, XactId};
 
 /// Receiver of events; called from any thread.
 pub trait EventSink: Send + Sync + fmt::Debug {
@@ -141,7 +141,9 @@ pub enum Event {
     },
     /// A deadlock was found and its victim chosen: `xml_deadlock_report`.
     Deadlock {
-        /// Transaction that has to roll back.
+        /// Owner that has to roll back, unique in the instance.
+        owner: OwnerId,
+        /// Its transaction in the database where it waited.
         victim: XactId,
         /// What trace flag 1204 writes to the error log, line by line.
         graph: Vec<String>,

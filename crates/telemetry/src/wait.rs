@@ -12,10 +12,12 @@
 
 use std::time::Duration;
 
+use extentdb_base::OwnerId;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
-use extentdb_base::sync::{Mutex, lock};
+use extentdb_base::sync::{Arc, Mutex, lock};
 
 use crate::WaitType;
+use crate::task::{CurrentWait, Task, WaitResource};
 
 /// Sums per wait type. Shared by all tasks of a server.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct Waits {
 pub struct Wait<'a> {
     cell: &'a Cell,
     begun: Duration,
+    /// The task that shows it.
+    task: Option<Arc<Task>>,
 }
 
 /// One row of `sys.dm_os_wait_stats`.
@@ -66,9 +70,24 @@ impl Waits {
 
     /// A task begins to wait at `now`, a time of its clock.
     pub fn begin(&self, wait: WaitType, now: Duration) -> Wait<'_> {
+        self.begin_on(wait, now, WaitResource::Untold, None)
+    }
+
+    /// The same, and tells what it waits for. The task that this thread works for shows it.
+    pub fn begin_on(
+        &self,
+        wait: WaitType,
+        now: Duration,
+        resource: WaitResource,
+        blocker: Option<OwnerId>,
+    ) -> Wait<'_> {
         let cell = &self.cells[wait as usize];
         cell.count.fetch_add(1, Ordering::Relaxed);
-        Wait { cell, begun: now }
+        let task = Task::current();
+        if let Some(task) = &task {
+            task.publish(Some(CurrentWait { wait, since: now, resource, blocker }));
+        }
+        Wait { cell, begun: now, task }
     }
 
     /// The sums of one type since the last clearing.
@@ -112,6 +131,14 @@ impl Wait<'_> {
             // Never more than the wait: the signal may be older than its beginning.
             let signal_ns = nanos(now.saturating_sub(signalled)).min(wait_ns);
             self.cell.signal_ns.fetch_add(signal_ns, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.publish(None);
         }
     }
 }

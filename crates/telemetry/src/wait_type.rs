@@ -79,6 +79,7 @@ wait_types! {
     ResourceSemaphore = "RESOURCE_SEMAPHORE",
     ThreadPool = "THREADPOOL",
     SchedulerYield = "SOS_SCHEDULER_YIELD",
+    WaitFor = "WAITFOR",
 }
 
 impl WaitType {

@@ -4,10 +4,14 @@
 mod error;
 pub mod lock;
 mod manager;
+mod owner;
+mod session_waits;
 mod time;
 mod transaction;
 
 pub use error::Error;
 pub use manager::{Active, Manager, PageChanges};
+pub use owner::Owners;
+pub use session_waits::SessionWaits;
 pub use time::log_time;
 pub use transaction::{RecordOwner, Transaction, TransactionKind};

@@ -4,26 +4,31 @@
 //! begin      nothing is logged: a transaction that changes nothing leaves no trace
 //! 1st record BEGIN_XACT, then the record; the transaction is active
 //! commit     COMMIT_XACT; no longer active
+//! flushed    its commit is durable: no longer counted by `oldest_begin`
 //! ```
 //!
 //! Invariants
 //! - A transaction is in the table exactly while the log holds its BEGIN_XACT and not its end: both
 //!   records are appended under the table's lock. What a checkpoint reads under that lock and logs
 //!   before it releases it is therefore the state at the LSN of its record.
+//! - [`Manager::oldest_begin`] also counts transactions whose commit is appended and not durable: a
+//!   crash may still lose them, and readers that skip row locks must not show their rows.
 //! - Ids grow and are never used twice in a database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use extentdb_base::env::Clock;
 use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
-use extentdb_base::{Lsn, PageId, XactId};
+use extentdb_base::{Lsn, OwnerId, PageId, XactId};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::EndXact;
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
+use extentdb_telemetry::{WaitType, Waits};
 use extentdb_wal::Log;
 
 use crate::error::Error;
+use crate::owner::Owners;
 use crate::time::log_time;
 use crate::transaction::{Transaction, TransactionKind};
 
@@ -31,8 +36,10 @@ use crate::transaction::{Transaction, TransactionKind};
 pub struct Manager {
     pub(crate) log: Arc<Log>,
     clock: Arc<dyn Clock>,
+    owners: Arc<Owners>,
     state: Mutex<State>,
     changes: OnceLock<Arc<dyn PageChanges>>,
+    waits: OnceLock<Arc<Waits>>,
 }
 
 /// Observer of the pages that change.
@@ -41,9 +48,78 @@ pub trait PageChanges: Send + Sync {
     fn changes(&self, page: PageId);
 }
 
+/// Commits that may wait for their flush at least before the list is pruned by a commit.
+const COMMITTING_PRUNED_AT: usize = 64;
+
 struct State {
     next: u64,
     active: BTreeMap<XactId, Arc<Progress>>,
+    committing: Committing,
+}
+
+/// Transactions whose commit was appended and, when the list was pruned last, not durable; by the
+/// LSN of their commit.
+struct Committing {
+    queue: VecDeque<Commit>,
+    /// Length at which the next commit prunes the list: twice what the last pruning has left, so
+    /// that commits ask the log for its durable LSN rarely.
+    prune_at: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Commit {
+    begin: Lsn,
+    commit: Lsn,
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// COMMIT_XACT; the caller flushes it next. Its changes are committed when it is durable.
+    CommitDurable,
+    /// COMMIT_XACT without a flush, of a system transaction or with delayed durability. Its changes
+    /// are committed at once.
+    CommitDelayed,
+    /// ABORT_XACT.
+    Abort,
+}
+
+impl End {
+    fn op(self) -> Op {
+        match self {
+            End::CommitDurable | End::CommitDelayed => Op::COMMIT_XACT,
+            End::Abort => Op::ABORT_XACT,
+        }
+    }
+}
+
+impl Committing {
+    fn new() -> Committing {
+        Committing { queue: VecDeque::new(), prune_at: COMMITTING_PRUNED_AT }
+    }
+
+    fn push(&mut self, commit: Commit, log: &Log) {
+        if self.queue.len() >= self.prune_at {
+            self.prune(log);
+            self.prune_at = COMMITTING_PRUNED_AT.max(2 * self.queue.len());
+        }
+        self.queue.push_back(commit);
+    }
+
+    /// Removes what is durable.
+    fn prune(&mut self, log: &Log) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let durable = log.durable();
+        while self.queue.front().is_some_and(|first| first.commit <= durable) {
+            self.queue.pop_front();
+        }
+    }
+
+    fn oldest_begin(&self) -> Option<Lsn> {
+        self.queue.iter().map(|commit| commit.begin).min()
+    }
 }
 
 /// What other threads may read of an active transaction.
@@ -56,6 +132,10 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn begin(&self) -> Lsn {
         self.begin
+    }
+
+    pub(crate) fn last(&self) -> Lsn {
+        *lock(&self.last)
     }
 
     pub(crate) fn set_last(&self, lsn: Lsn) {
@@ -75,14 +155,26 @@ pub struct Active {
 }
 
 impl Manager {
-    /// No transaction is active; the next one gets the id after `last_id`.
-    pub fn new(log: Arc<Log>, clock: Arc<dyn Clock>, last_id: XactId) -> Manager {
-        let state = State { next: number(last_id) + 1, active: BTreeMap::new() };
+    /// No transaction is active; the next one gets the id after `last_id`. The owners of its
+    /// transactions come from `owners`, which the databases of an instance share.
+    pub fn new(
+        log: Arc<Log>,
+        clock: Arc<dyn Clock>,
+        owners: Arc<Owners>,
+        last_id: XactId,
+    ) -> Manager {
+        let state = State {
+            next: number(last_id) + 1,
+            active: BTreeMap::new(),
+            committing: Committing::new(),
+        };
         Manager {
             log,
             clock,
+            owners,
             state: Mutex::new(state),
             changes: OnceLock::new(),
+            waits: OnceLock::new(),
         }
     }
 
@@ -102,6 +194,25 @@ impl Manager {
         let _ = self.changes.set(changes);
     }
 
+    /// Accounts commits that wait for the log in these statistics; only the first call has an
+    /// effect.
+    pub fn set_waits(&self, waits: Arc<Waits>) {
+        // An instance has one set of statistics.
+        let _ = self.waits.set(waits);
+    }
+
+    /// Returns when the log is durable up to a commit: a WRITELOG wait. (The log itself, a floor
+    /// below, knows no wait types.)
+    pub(crate) fn flush(&self, commit: Lsn) -> Result<(), Error> {
+        let account =
+            self.waits.get().map(|waits| waits.begin(WaitType::WriteLog, self.clock.monotonic()));
+        let flushed = self.log.flush(commit);
+        if let Some(account) = account {
+            account.end(self.clock.monotonic(), None);
+        }
+        Ok(flushed?)
+    }
+
     /// A page is about to change.
     pub fn note_change(&self, page: PageId) {
         if let Some(changes) = self.changes.get() {
@@ -109,12 +220,26 @@ impl Manager {
         }
     }
 
-    /// A new transaction. Nothing is logged before its first change.
+    /// A new transaction with an owner of its own. Nothing is logged before its first change.
     pub fn begin(self: &Arc<Self>, kind: TransactionKind, name: &str) -> Transaction {
-        let mut state = lock(&self.state);
-        let id = id_of(state.next);
-        state.next += 1;
-        Transaction::new(self.clone(), id, kind, name)
+        self.begin_as(self.owners.draw(), kind, name)
+    }
+
+    /// A new transaction whose locks belong to `owner`: a branch of one over several databases, or
+    /// a part of another transaction.
+    pub fn begin_as(
+        self: &Arc<Self>,
+        owner: OwnerId,
+        kind: TransactionKind,
+        name: &str,
+    ) -> Transaction {
+        let id = {
+            let mut state = lock(&self.state);
+            let id = id_of(state.next);
+            state.next += 1;
+            id
+        };
+        Transaction::new(self.clone(), id, owner, kind, name)
     }
 
     /// A transaction that a restart found open: to be undone from `last` on.
@@ -123,7 +248,7 @@ impl Manager {
         let mut state = lock(&self.state);
         state.next = state.next.max(number(id) + 1);
         state.active.insert(id, progress.clone());
-        Transaction::resumed(self.clone(), id, progress, begin, last)
+        Transaction::resumed(self.clone(), id, self.owners.draw(), progress)
     }
 
     /// The highest id given to a transaction so far.
@@ -139,7 +264,7 @@ impl Manager {
             .map(|(xact, progress)| Active {
                 xact: *xact,
                 begin: progress.begin,
-                last: *lock(&progress.last),
+                last: progress.last(),
             })
             .collect();
         f(&active)
@@ -150,9 +275,20 @@ impl Manager {
         lock(&self.state).active.contains_key(&xact)
     }
 
-    /// Where the oldest active transaction began; `None` when there is none.
+    /// Where the oldest transaction began that is active, or whose commit is to be flushed and not
+    /// durable yet; `None` when there is none. What is older than this LSN is committed, and no
+    /// crash loses it, but for commits with delayed durability.
     pub fn oldest_begin(&self) -> Option<Lsn> {
-        lock(&self.state).active.values().map(|progress| progress.begin).min()
+        let mut state = lock(&self.state);
+        state.committing.prune(&self.log);
+        let active = state.active.values().map(|progress| progress.begin).min();
+        active.into_iter().chain(state.committing.oldest_begin()).min()
+    }
+
+    /// Commits that are kept in memory because they may not be durable yet: at most twice those
+    /// that are not, and a few more.
+    pub fn undurable_commits(&self) -> usize {
+        lock(&self.state).committing.queue.len()
     }
 
     /// Logs a change that belongs to no transaction and is never undone.
@@ -175,23 +311,26 @@ impl Manager {
     }
 
     /// Appends the end of a transaction and takes it out of the table.
-    pub(crate) fn leave(
-        &self,
-        id: XactId,
-        op: Op,
-        previous: Lsn,
-        begin: Lsn,
-    ) -> Result<Lsn, Error> {
-        let end = EndXact {
+    pub(crate) fn leave(&self, id: XactId, end: End, begin: Lsn) -> Result<Lsn, Error> {
+        let fixed = EndXact {
             end_time: log_time(self.clock()),
             begin,
             ..EndXact::default()
         };
-        let flags = RecordFlags::TRANSACTION;
-        let header = RecordHeader { op, xact: id, previous, flags, ..RecordHeader::default() };
+        let header = RecordHeader {
+            op: end.op(),
+            xact: id,
+            // The previous LSN of the end of a transaction is that of its begin.
+            previous: begin,
+            flags: RecordFlags::TRANSACTION,
+            ..RecordHeader::default()
+        };
         let mut state = lock(&self.state);
-        let lsn = self.log.append_reserved(&header, &Payload::EndXact(end))?;
+        let lsn = self.log.append_reserved(&header, &Payload::EndXact(fixed))?;
         state.active.remove(&id);
+        if end == End::CommitDurable {
+            state.committing.push(Commit { begin, commit: lsn }, &self.log);
+        }
         Ok(lsn)
     }
 }

@@ -15,7 +15,7 @@
 //! ends the rollback.
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{Lsn, XactId};
+use extentdb_base::{Lsn, OwnerId, XactId};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::{
     BeginPart, BeginXact, LogText, Savepoint, XACT_TYPE_SYSTEM, XACT_TYPE_USER,
@@ -24,7 +24,8 @@ use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
 
 use crate::error::Error;
-use crate::manager::{Manager, Progress};
+use crate::lock::LockOwner;
+use crate::manager::{End, Manager, Progress};
 use crate::time::log_time;
 
 /// Characters of a transaction name in the log; longer names are truncated.
@@ -103,6 +104,7 @@ const COMPENSATION: RecordFlags =
 pub struct Transaction {
     manager: Arc<Manager>,
     id: XactId,
+    owner: OwnerId,
     kind: TransactionKind,
     name: String,
     /// `None` before the first record.
@@ -123,12 +125,14 @@ impl Transaction {
     pub(crate) fn new(
         manager: Arc<Manager>,
         id: XactId,
+        owner: OwnerId,
         kind: TransactionKind,
         name: &str,
     ) -> Transaction {
         Transaction {
             manager,
             id,
+            owner,
             kind,
             name: name.to_owned(),
             progress: None,
@@ -145,16 +149,15 @@ impl Transaction {
     pub(crate) fn resumed(
         manager: Arc<Manager>,
         id: XactId,
+        owner: OwnerId,
         progress: Arc<Progress>,
-        begin: Lsn,
-        last: Lsn,
     ) -> Transaction {
-        let open = Transaction::new(manager, id, TransactionKind::User, "");
+        let open = Transaction::new(manager, id, owner, TransactionKind::User, "");
         Transaction {
+            begin: progress.begin(),
+            last: progress.last(),
+            undo_next: progress.last(),
             progress: Some(progress),
-            begin,
-            last,
-            undo_next: last,
             ..open
         }
     }
@@ -162,6 +165,16 @@ impl Transaction {
     /// Id, unique in the database.
     pub fn id(&self) -> XactId {
         self.id
+    }
+
+    /// The owner of its locks, unique in the instance.
+    pub fn owner(&self) -> OwnerId {
+        self.owner
+    }
+
+    /// As whom it requests locks in its database.
+    pub fn lock_owner(&self) -> LockOwner {
+        LockOwner { id: self.owner, xact: self.id }
     }
 
     /// Where it began; zero when nothing is logged yet.
@@ -185,13 +198,13 @@ impl Transaction {
         &self.manager
     }
 
-    /// A system transaction inside this one.
+    /// A system transaction inside this one, with the same owner.
     pub fn begin_system(&self, name: &str) -> Transaction {
         let Transaction { is_undoing, keeps_reserves, .. } = *self;
         Transaction {
             is_undoing,
             keeps_reserves,
-            ..self.manager.begin(TransactionKind::System, name)
+            ..self.manager.begin_as(self.owner, TransactionKind::System, name)
         }
     }
 
@@ -310,9 +323,12 @@ impl Transaction {
 
     /// Commits. The commit of a user transaction is durable when this returns.
     pub fn commit(mut self) -> Result<Lsn, Error> {
-        let lsn = self.end(Op::COMMIT_XACT)?;
-        if self.kind == TransactionKind::User && !lsn.is_zero() {
-            self.manager.log.flush(lsn)?;
+        if self.kind == TransactionKind::System {
+            return self.end(End::CommitDelayed);
+        }
+        let lsn = self.end(End::CommitDurable)?;
+        if !lsn.is_zero() {
+            self.manager.flush(lsn)?;
         }
         Ok(lsn)
     }
@@ -323,27 +339,28 @@ impl Transaction {
         if outer.keeps_reserves {
             outer.reserved += std::mem::take(&mut self.reserved);
         }
-        self.end(Op::COMMIT_XACT)
+        self.end(End::CommitDelayed)
     }
 
-    /// Commits without a flush: the next flush makes the commit durable (delayed durability).
+    /// Commits without a flush: the next flush makes the commit durable (delayed durability). Its
+    /// changes are visible at once.
     pub fn commit_delayed(mut self) -> Result<Lsn, Error> {
-        self.end(Op::COMMIT_XACT)
+        self.end(End::CommitDelayed)
     }
 
     /// Ends a transaction whose changes have all been undone: ABORT_XACT.
     pub fn abort(mut self) -> Result<Lsn, Error> {
-        self.end(Op::ABORT_XACT)
+        self.end(End::Abort)
     }
 
-    fn end(&mut self, op: Op) -> Result<Lsn, Error> {
+    fn end(&mut self, end: End) -> Result<Lsn, Error> {
         if self.progress.is_none() {
             return Ok(Lsn::ZERO);
         }
-        // The previous LSN of the end of a transaction is that of its begin.
-        let lsn = self.manager.leave(self.id, op, self.begin, self.begin)?;
+        let lsn = self.manager.leave(self.id, end, self.begin)?;
         self.manager.log.release(self.reserved);
-        (self.reserved, self.progress) = (0, None);
+        self.reserved = 0;
+        self.progress = None;
         Ok(lsn)
     }
 

@@ -4,16 +4,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use extentdb_base::cancel::Cancellation;
 use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
-use extentdb_base::{HobtId, XactId};
-use extentdb_telemetry::{WaitType, Waits};
+use extentdb_base::{DatabaseId, HobtId, OwnerId, SessionId, XactId};
+use extentdb_telemetry::{TaskId, Tasks, WaitType, Waits};
+use extentdb_txn::SessionWaits;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport};
 use extentdb_txn::lock::{
-    LockError, LockManager, LockMode, LockRequest, LockStatus, Resource, Timeout,
+    DatabaseLocks, LockError, LockManager, LockMode, LockOwner, LockRequest, LockStatus, Resource,
+    Timeout,
 };
 
 struct Bench {
-    manager: LockManager,
+    manager: DatabaseLocks,
     waits: Arc<Waits>,
     reports: Arc<Reports>,
 }
@@ -31,13 +34,17 @@ impl DeadlockObserver for Reports {
 fn bench() -> Bench {
     let waits = Arc::new(Waits::new());
     let reports = Arc::new(Reports::default());
-    let manager = LockManager::new(Arc::clone(&waits), Arc::new(SystemClock::new()));
+    let manager = Arc::new(LockManager::new(waits.clone(), Arc::new(SystemClock::new())));
     assert!(manager.observe(reports.clone()) && !manager.observe(Arc::new(Reports::default())));
+    let manager = DatabaseLocks::new(manager, DatabaseId(5));
     Bench { manager, waits, reports }
 }
 
-fn owner(number: u32) -> XactId {
-    XactId { high: 0, low: number }
+fn owner(number: u32) -> LockOwner {
+    LockOwner {
+        id: OwnerId(u64::from(number)),
+        xact: XactId { high: 0, low: number },
+    }
 }
 
 fn key(number: u64) -> Resource {
@@ -53,6 +60,11 @@ impl Bench {
 
     fn waiting(&self) -> usize {
         self.manager.locks().iter().filter(|row| row.status != LockStatus::Grant).count()
+    }
+
+    /// Until so many wait in all databases.
+    fn until_all_waiting(&self, number: usize) {
+        until(|| self.manager.manager().waits().len() == number);
     }
 
     fn until_waiting(&self, number: usize) {
@@ -80,7 +92,7 @@ fn a_wait_ends_when_the_lock_is_given_back() {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| bench.take(2, 5, LockMode::S));
         bench.until_waiting(1);
-        bench.manager.release(owner(1), key(5));
+        bench.manager.release(owner(1).id, key(5));
         assert_eq!(waiter.join().unwrap(), Ok(LockMode::S));
     });
     let totals = bench.waits.totals(WaitType::LockS);
@@ -107,12 +119,12 @@ fn a_wait_ends_when_its_time_is_over() {
     let totals = bench.waits.totals(WaitType::LockU);
     assert!(totals.waiting_tasks_count == 1 && totals.wait_time >= limit, "{totals:?}");
     assert_eq!(
-        (bench.manager.stats().timeouts, bench.manager.locks().len()),
+        (bench.manager.manager().stats().timeouts, bench.manager.locks().len()),
         (2, 1),
         "nothing is left of it"
     );
     // A withdrawn request lets those after it pass.
-    bench.manager.release_all(owner(1));
+    bench.manager.release_all(owner(1).id);
     bench.take(1, 5, LockMode::S).unwrap();
     std::thread::scope(|scope| {
         let limited = scope.spawn(|| {
@@ -137,7 +149,7 @@ fn of_two_owners_in_a_deadlock_the_cheaper_is_the_victim() {
         // Owner 1 is cheaper, although 2 closes the cycle.
         let cheap = scope.spawn(|| {
             let outcome = bench.take(1, 2, LockMode::X);
-            bench.manager.release_all(owner(1));
+            bench.manager.release_all(owner(1).id);
             outcome
         });
         bench.until_waiting(1);
@@ -145,12 +157,12 @@ fn of_two_owners_in_a_deadlock_the_cheaper_is_the_victim() {
         match cheap.join().unwrap() {
             Err(LockError::Deadlock { mut cycle, resource, .. }) => {
                 cycle.sort();
-                assert_eq!((cycle, resource), (vec![owner(1), owner(2)], key(2)));
+                assert_eq!((cycle, resource), (vec![owner(1).id, owner(2).id], key(2)));
             }
             other => panic!("{other:?}"),
         }
     });
-    assert_eq!(bench.manager.stats().deadlocks, 1);
+    assert_eq!(bench.manager.manager().stats().deadlocks, 1);
 }
 
 #[test]
@@ -167,13 +179,13 @@ fn a_low_priority_gives_way_whatever_it_costs_and_the_deadlock_is_reported() {
     std::thread::scope(|scope| {
         let low = scope.spawn(|| {
             let outcome = ask(2, 1, LockMode::S, -5);
-            bench.manager.release_all(owner(2));
+            bench.manager.release_all(owner(2).id);
             outcome
         });
         bench.until_waiting(1);
         let pause = Duration::from_millis(5);
         std::thread::sleep(pause);
-        bench.manager.release_all(owner(3));
+        bench.manager.release_all(owner(3).id);
         assert_eq!(ask(1, 2, LockMode::X, -4), Ok(LockMode::X));
         assert!(matches!(low.join().unwrap(), Err(LockError::Deadlock { .. })));
         let reports = bench.reports.0.lock().unwrap();
@@ -198,7 +210,7 @@ fn two_readers_who_both_want_to_write_are_a_deadlock() {
         let expensive = scope.spawn(|| bench.take(2, 1, LockMode::X));
         bench.until_waiting(1);
         assert!(matches!(bench.take(1, 1, LockMode::X), Err(LockError::Deadlock { .. })));
-        bench.manager.release_all(owner(1));
+        bench.manager.release_all(owner(1).id);
         assert_eq!(expensive.join().unwrap(), Ok(LockMode::X));
     });
 }
@@ -212,7 +224,7 @@ fn two_who_read_a_range_and_then_insert_into_it_are_a_deadlock() {
         let expensive = scope.spawn(|| bench.take(2, 5, LockMode::RiN));
         bench.until_waiting(1);
         assert!(matches!(bench.take(1, 5, LockMode::RiN), Err(LockError::Deadlock { .. })));
-        bench.manager.release_all(owner(1));
+        bench.manager.release_all(owner(1).id);
         assert_eq!(expensive.join().unwrap(), Ok(LockMode::RxS));
     });
     assert_eq!(bench.waits.totals(WaitType::LockRinNl).waiting_tasks_count, 2);
@@ -227,13 +239,13 @@ fn an_insert_waits_for_who_has_read_the_range_and_not_for_who_changes_the_key() 
     };
     ask(1, LockMode::X, Timeout::NoWait).unwrap();
     assert_eq!(ask(2, LockMode::RiN, Timeout::NoWait), Ok(LockMode::RiN));
-    bench.manager.release_all(owner(1));
-    bench.manager.release_all(owner(2));
+    bench.manager.release_all(owner(1).id);
+    bench.manager.release_all(owner(2).id);
     ask(1, LockMode::RsS, Timeout::NoWait).unwrap();
     std::thread::scope(|scope| {
         let insert = scope.spawn(|| ask(2, LockMode::RiN, Timeout::Infinite));
         bench.until_waiting(1);
-        bench.manager.release_all(owner(1));
+        bench.manager.release_all(owner(1).id);
         assert_eq!(insert.join().unwrap(), Ok(LockMode::RiN));
     });
 }
@@ -247,7 +259,7 @@ fn of_many_readers_who_all_want_to_write_one_gets_through() {
             let bench = &bench;
             scope.spawn(move || {
                 let outcome = bench.take(number, 1, LockMode::X);
-                bench.manager.release_all(owner(number));
+                bench.manager.release_all(owner(number).id);
                 outcome.is_ok()
             })
         };
@@ -255,7 +267,7 @@ fn of_many_readers_who_all_want_to_write_one_gets_through() {
         writers.into_iter().map(|writer| writer.join().unwrap()).filter(|done| *done).count()
     });
     // A request after the others have ended is no victim.
-    assert!(done >= 1 && bench.manager.stats().deadlocks == 5 - done as u64, "{done}");
+    assert!(done >= 1 && bench.manager.manager().stats().deadlocks == 5 - done as u64, "{done}");
     assert!(bench.manager.locks().is_empty());
 }
 
@@ -270,7 +282,7 @@ fn a_cycle_of_three_is_a_deadlock() {
             let bench = &bench;
             scope.spawn(move || {
                 let outcome = bench.take(number, wanted, LockMode::X);
-                bench.manager.release_all(owner(number));
+                bench.manager.release_all(owner(number).id);
                 outcome
             })
         };
@@ -287,7 +299,7 @@ fn a_cycle_of_three_is_a_deadlock() {
             (Ok(LockMode::X), Ok(LockMode::X))
         );
     });
-    assert_eq!(bench.manager.stats().deadlocks, 1);
+    assert_eq!(bench.manager.manager().stats().deadlocks, 1);
     assert!(bench.manager.locks().is_empty());
 }
 
@@ -303,13 +315,186 @@ fn requests_are_granted_in_order_of_arrival() {
             scope.spawn(move || {
                 bench.take(number, 1, LockMode::X).unwrap();
                 order.lock().unwrap().push(number);
-                bench.manager.release_all(owner(number));
+                bench.manager.release_all(owner(number).id);
             });
             bench.until_waiting(number as usize + 1);
         }
-        bench.manager.release_all(owner(100));
+        bench.manager.release_all(owner(100).id);
     });
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn cancelled_wait_ends_and_leaves_the_queue() {
+    let bench = bench();
+    bench.take(1, 5, LockMode::X).unwrap();
+    let cancellation = Cancellation::new();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let request = LockRequest::new(owner(2), key(5), LockMode::U);
+            bench.manager.acquire_cancellable(request, &cancellation)
+        });
+        bench.until_waiting(1);
+        let behind = scope.spawn(|| bench.take(3, 5, LockMode::S));
+        bench.until_waiting(2);
+        cancellation.cancel();
+        let cancelled = LockError::Cancelled { resource: key(5), mode: LockMode::U };
+        assert_eq!(waiter.join().unwrap(), Err(cancelled));
+        bench.until_waiting(1);
+        bench.manager.release_all(owner(1).id);
+        assert_eq!(behind.join().unwrap(), Ok(LockMode::S));
+    });
+    assert_eq!(bench.manager.manager().stats().cancelled, 1);
+    assert_eq!(bench.waits.totals(WaitType::LockU).waiting_tasks_count, 1);
+}
+
+#[test]
+fn cancelled_session_gets_locks_that_are_free_and_waits_for_no_others() {
+    let bench = bench();
+    bench.take(1, 5, LockMode::X).unwrap();
+    let cancellation = Cancellation::new();
+    cancellation.cancel();
+    let ask = |resource, timeout| {
+        let request = LockRequest::new(owner(2), key(resource), LockMode::X).within(timeout);
+        bench.manager.acquire_cancellable(request, &cancellation)
+    };
+    assert_eq!(ask(6, Timeout::Infinite), Ok(LockMode::X));
+    let refused = ask(5, Timeout::Infinite).unwrap_err();
+    assert!(matches!(refused, LockError::Cancelled { .. }), "{refused}");
+    let refused = ask(5, Timeout::NoWait).unwrap_err();
+    assert!(matches!(refused, LockError::Timeout { .. }), "{refused}");
+    let accounted = bench.waits.totals(WaitType::LockX).waiting_tasks_count;
+    assert_eq!(accounted, 0, "nothing has waited");
+    assert_eq!(bench.waiting(), 0);
+    cancellation.clear();
+    bench.manager.release_all(owner(1).id);
+    assert_eq!(ask(5, Timeout::Infinite), Ok(LockMode::X));
+}
+
+#[test]
+fn lock_wait_shows_resource_and_blocker_in_its_task() {
+    let bench = bench();
+    let tasks = Arc::new(Tasks::new());
+    bench.take(1, 5, LockMode::X).unwrap();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let task = tasks.enter(TaskId { session: SessionId(52), context: 0 });
+            let _at_work = task.work();
+            bench.take(2, 5, LockMode::S)
+        });
+        until(|| !tasks.waiting().is_empty());
+        let [shown] = tasks.waiting()[..] else { panic!("{tasks:?}") };
+        assert_eq!(shown.id.session, SessionId(52));
+        assert_eq!(shown.wait.wait, WaitType::LockS);
+        assert_eq!(shown.wait.resource.to_string(), "KEY: 5:1 (000000000005)");
+        assert_eq!(shown.wait.blocker, Some(owner(1).id));
+        let [wait] = &bench.manager.manager().waits()[..] else { panic!("no wait") };
+        assert_eq!((wait.request.owner, wait.blockers[0].owner), (owner(2), owner(1)));
+        bench.manager.release_all(owner(1).id);
+        assert_eq!(waiter.join().unwrap(), Ok(LockMode::S));
+    });
+    assert_eq!(tasks.waiting(), []);
+}
+
+#[test]
+fn cycle_through_two_databases_is_a_deadlock() {
+    let bench = bench();
+    let first = &bench.manager;
+    let second = DatabaseLocks::new(first.manager().clone(), DatabaseId(6));
+    // The same transaction id in both: each database counts its own.
+    let xact = XactId { high: 0, low: 7 };
+    let one = LockOwner { id: OwnerId(1), xact };
+    let two = LockOwner { id: OwnerId(2), xact };
+    let ask = |locks: &DatabaseLocks, owner: LockOwner| {
+        let request = LockRequest::new(owner, key(5), LockMode::X);
+        locks.acquire(request.costing(owner.id.0))
+    };
+    ask(first, one).unwrap();
+    ask(&second, two).unwrap();
+    std::thread::scope(|scope| {
+        let cheap = scope.spawn(|| {
+            let outcome = ask(&second, one);
+            first.manager().release_all(one.id);
+            outcome
+        });
+        until(|| first.manager().waits().len() == 1);
+        assert_eq!(ask(first, two), Ok(LockMode::X));
+        let refused = cheap.join().unwrap().unwrap_err();
+        let LockError::Deadlock { cycle, .. } = refused else { panic!("{refused}") };
+        assert_eq!(cycle, [two.id, one.id]);
+    });
+    let reports = bench.reports.0.lock().unwrap();
+    let [report] = &reports[..] else { panic!("{reports:?}") };
+    let databases: Vec<DatabaseId> = report.nodes.iter().map(|node| node.database).collect();
+    assert_eq!((databases, report.victim), (vec![DatabaseId(5), DatabaseId(6)], one));
+}
+
+#[test]
+fn same_resource_of_two_databases_is_two_locks() {
+    let bench = bench();
+    let first = &bench.manager;
+    let second = DatabaseLocks::new(first.manager().clone(), DatabaseId(6));
+    let ask = |locks: &DatabaseLocks, number| {
+        let request = LockRequest::new(owner(number), key(5), LockMode::X);
+        locks.acquire(request.within(Timeout::NoWait)).is_ok()
+    };
+    assert!(ask(first, 1) && ask(&second, 2));
+    assert!(!ask(first, 2) && !ask(&second, 1));
+    assert_eq!((first.locks().len(), second.locks().len()), (1, 1));
+    // The end of a branch releases the locks of its database only.
+    assert!(!ask(&second, 1));
+    first.release_all(owner(1).id);
+    second.release_all(owner(1).id);
+    assert_eq!((first.locks().len(), second.locks().len()), (0, 1));
+}
+
+#[test]
+fn locks_of_a_dropped_database_are_removed_unless_somebody_waits() {
+    let bench = bench();
+    let manager = bench.manager.manager();
+    let other = DatabaseLocks::new(manager.clone(), DatabaseId(6));
+    let lasting = LockRequest::new(owner(1), key(5), LockMode::X);
+    // A deferred transaction keeps its locks after its session has forgotten it.
+    bench.manager.acquire(lasting).unwrap();
+    other.acquire(lasting).unwrap();
+    std::thread::scope(|scope| {
+        let limit = Timeout::After(Duration::from_secs(60));
+        let waiter = scope
+            .spawn(move || other.acquire(LockRequest { owner: owner(2), ..lasting.within(limit) }));
+        bench.until_all_waiting(1);
+        let refused = manager.release_database(DatabaseId(6)).unwrap_err();
+        assert_eq!((refused.database, refused.waiting), (DatabaseId(6), 1));
+        assert_eq!(manager.release_database(DatabaseId(5)), Ok(1));
+        assert_eq!(manager.locks().len(), 2, "those of the other database");
+        manager.release_all(owner(1).id);
+        assert_eq!(waiter.join().unwrap(), Ok(LockMode::X));
+    });
+    assert_eq!(manager.release_database(DatabaseId(6)), Ok(1));
+    assert!(manager.locks().is_empty());
+    // Nothing is left of the owners: one that returns starts empty.
+    assert_eq!(bench.manager.acquire(lasting), Ok(LockMode::X));
+    assert_eq!(bench.manager.locks().len(), 1);
+}
+
+#[test]
+fn pause_is_accounted_and_can_be_cancelled() {
+    let clock = SystemClock::new();
+    let waits = Waits::new();
+    let cancellation = Cancellation::new();
+    let session = SessionWaits { waits: &waits, clock: &clock, cancellation: &cancellation };
+    let moment = Duration::from_millis(2);
+    assert_eq!(session.pause(WaitType::WaitFor, moment), Ok(()));
+    let totals = waits.totals(WaitType::WaitFor);
+    assert!(totals.waiting_tasks_count == 1 && totals.wait_time >= moment, "{totals:?}");
+    std::thread::scope(|scope| {
+        let pause = scope.spawn(|| session.pause(WaitType::WaitFor, Duration::from_secs(600)));
+        until(|| waits.totals(WaitType::WaitFor).waiting_tasks_count == 2);
+        let cancelled = clock.monotonic();
+        cancellation.cancel();
+        assert!(pause.join().unwrap().is_err());
+        let took = clock.monotonic().saturating_sub(cancelled);
+        assert!(took < Duration::from_secs(60), "{took:?}");
+    });
 }
 
 /// Moves amounts between accounts under X locks; `ordered` takes the smaller account first. Returns
@@ -351,7 +536,7 @@ fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
                         Err(LockError::Deadlock { .. }) => {}
                         Err(other) => panic!("{other}"),
                     }
-                    bench.manager.release_all(owner(worker));
+                    bench.manager.release_all(owner(worker).id);
                 }
             });
         }
@@ -361,7 +546,7 @@ fn bank(ordered: bool, workers: u32, transfers: u32) -> u64 {
         16_000_000
     );
     assert!(bench.manager.locks().is_empty());
-    bench.manager.stats().deadlocks
+    bench.manager.manager().stats().deadlocks
 }
 
 #[test]

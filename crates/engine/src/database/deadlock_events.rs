@@ -4,7 +4,7 @@
 use std::fmt;
 
 use extentdb_base::sync::{Arc, RwLock, Weak, read};
-use extentdb_base::{HobtId, ObjectId};
+use extentdb_base::{DatabaseId, HobtId, ObjectId};
 use extentdb_telemetry::{Event, EventSink};
 use extentdb_txn::lock::Resource;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, LockNames};
@@ -27,7 +27,7 @@ impl Database {
         let events = self.options.events.clone();
         let tables = Arc::downgrade(&self.catalog.tables);
         // The manager is this database's own, and has no observer yet.
-        self.locks.observe(Arc::new(Deadlocks { database, events, tables }));
+        self.locks.manager().observe(Arc::new(Deadlocks { database, events, tables }));
     }
 }
 
@@ -42,17 +42,18 @@ impl DeadlockObserver for Deadlocks {
     fn deadlock(&self, report: &DeadlockReport) {
         let graph = report.graph(self);
         let list = report.list(self);
-        self.events.event(&Event::Deadlock { victim: report.victim, graph, list });
+        let victim = report.victim;
+        self.events.event(&Event::Deadlock { owner: victim.id, victim: victim.xact, graph, list });
     }
 }
 
 impl LockNames for Deadlocks {
-    fn table(&self, id: ObjectId) -> Option<String> {
+    fn table(&self, _: DatabaseId, id: ObjectId) -> Option<String> {
         let name = |table: &Table| format!("{}.{}.{}", self.database, table.schema(), table.name());
         self.find(|table| (table.id() == id).then(|| name(table)))
     }
 
-    fn index(&self, rowset: HobtId) -> Option<String> {
+    fn index(&self, _: DatabaseId, rowset: HobtId) -> Option<String> {
         self.find(|table| {
             let storage = table.storage();
             let index = storage.all_indexes().find(|index| index.hobt() == rowset);
@@ -60,7 +61,7 @@ impl LockNames for Deadlocks {
         })
     }
 
-    fn rowset(&self, resource: Resource) -> Option<HobtId> {
+    fn rowset(&self, _: DatabaseId, resource: Resource) -> Option<HobtId> {
         match resource {
             Resource::Key(rowset, _) | Resource::Hobt(rowset) => Some(rowset),
             _ => None,

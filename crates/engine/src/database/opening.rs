@@ -11,11 +11,11 @@
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{Lsn, PageId, XactId};
+use extentdb_base::{DatabaseId, Lsn, PageId, XactId};
 use extentdb_buffer::{DoubleWrite, Durability, Pool, PoolOptions, SuspectPage};
 use extentdb_space::{Options as SpaceOptions, Space};
-use extentdb_txn::lock::LockManager;
-use extentdb_txn::{Manager, Transaction};
+use extentdb_txn::lock::{DatabaseLocks, LockManager};
+use extentdb_txn::{Manager, Owners, Transaction};
 use extentdb_wal::Log;
 
 use crate::catalog::CatalogCache;
@@ -85,8 +85,11 @@ impl OpenedFiles {
         let known = XactId { high: (known >> 32) as u16, low: known as u32 };
         let last_xact = recovery.last_xact().max(known);
         let clock = self.options.clock.clone();
+        let owners = Arc::new(Owners::new());
+        let transactions = Arc::new(Manager::new(log.clone(), clock, owners, last_xact));
+        transactions.set_waits(self.options.waits.clone());
         Ok(Redone {
-            transactions: Arc::new(Manager::new(log.clone(), clock, last_xact)),
+            transactions,
             files: self.files,
             log,
             options: self.options,
@@ -133,6 +136,8 @@ impl Redone {
         checkpoints.need_from(self.recovery.needed_from());
         let waits = self.options.waits.clone();
         let locks = Arc::new(LockManager::new(waits, self.options.clock.clone()));
+        // Opened by itself: the only database of its lock manager.
+        let locks = DatabaseLocks::new(locks, DatabaseId(0));
         let database = Database {
             name: self.files.boot.name.to_string(),
             outage: self.log.outage().clone(),

@@ -63,7 +63,7 @@ impl Database {
         for unit in self.units_of(&tx)? {
             let Some(table) = self.table_with(unit) else { return Err(error) };
             let resource = Resource::Object(table.id());
-            let request = LockRequest::new(tx.id(), resource, LockMode::X);
+            let request = LockRequest::new(tx.lock_owner(), resource, LockMode::X);
             // Nobody else has a lock yet.
             self.locks.acquire(LockRequest { timeout: Timeout::NoWait, ..request })?;
             self.note_deferred_table(table.id(), why.clone());

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::sync::{Arc, MutexGuard, lock};
-use extentdb_base::{Lsn, ObjectId, Rid, XactId};
+use extentdb_base::{Lsn, ObjectId, Rid};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_space::Freed;
 use extentdb_txn::Transaction;
-use extentdb_txn::lock::{LockError, LockManager, LockMode, LockRequest, Resource, Timeout};
+use extentdb_txn::lock::{
+    DatabaseLocks, LockError, LockMode, LockOwner, LockRequest, Resource, Timeout,
+};
 
 use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
@@ -143,8 +145,9 @@ impl<'s> StatementContext<'s> {
         self.state.tx.as_mut().ok_or(Error::NoTransaction)
     }
 
-    fn xact(&self) -> XactId {
-        self.state.tx.as_ref().map_or_else(XactId::default, Transaction::id)
+    /// As whom the transaction requests locks.
+    fn lock_owner(&self) -> LockOwner {
+        self.state.tx.as_ref().map_or_else(LockOwner::default, Transaction::lock_owner)
     }
 
     pub(crate) fn isolation(&self) -> Isolation {
@@ -227,13 +230,13 @@ impl<'s> StatementContext<'s> {
             priority: self.state.deadlock_priority,
             cost: self.state.tx.as_ref().map_or(0, Transaction::rollback_cost),
             table: table.map(Table::id),
-            ..LockRequest::new(self.xact(), resource, mode)
+            ..LockRequest::new(self.lock_owner(), resource, mode)
         }
     }
 
     /// Releases a lock that was held for one read only.
     pub(crate) fn unlock(&self, resource: Resource) {
-        self.db.locks.release(self.xact(), resource);
+        self.db.locks.release(self.lock_owner().id, resource);
     }
 
     /// Locks a table, and verifies under the lock that it was not dropped.
@@ -297,7 +300,7 @@ impl<'s> StatementContext<'s> {
 
 /// Locks new rows for a session.
 pub(crate) struct SessionLocks {
-    locks: Arc<LockManager>,
+    locks: DatabaseLocks,
     request: LockRequest,
 }
 

@@ -4,7 +4,7 @@
 //! changes of the cached catalog are remembered; a savepoint is such a start with a name.
 
 use extentdb_base::sync::lock;
-use extentdb_base::{Lsn, XactId};
+use extentdb_base::{Lsn, OwnerId};
 use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::{Transaction, TransactionKind};
 
@@ -84,12 +84,12 @@ impl StatementContext<'_> {
         self.verify_not_doomed()?;
         let db = self.db;
         let Some(tx) = self.state.tx.take() else { return Ok(()) };
-        let id = tx.id();
+        let owner = tx.owner();
         if let Err(error) = tx.commit().map_err(Error::from) {
             db.go_offline(&error);
             // It may still be open in the log: its space stays reserved until the next restart.
             self.state.reserved.clear();
-            self.end(id);
+            self.end(owner);
             return Err(error);
         }
         if !self.state.changes.is_empty() {
@@ -98,7 +98,7 @@ impl StatementContext<'_> {
                 db.catalog.commit(change);
             }
         }
-        self.end(id);
+        self.end(owner);
         db.space.release(std::mem::take(&mut self.state.freed))?;
         db.space.release(std::mem::take(&mut self.state.undone))?;
         db.checkpoint_if_due()
@@ -107,7 +107,7 @@ impl StatementContext<'_> {
     pub(super) fn rollback(&mut self) -> Result<(), Error> {
         let db = self.db;
         let Some(mut tx) = self.state.tx.take() else { return Ok(()) };
-        let id = tx.id();
+        let owner = tx.owner();
         let begin = tx.begin_lsn();
         // Checkpoints, which read the catalog under the same mutex, see it before the undo or
         // after it, and its rows with it.
@@ -132,7 +132,7 @@ impl StatementContext<'_> {
         drop(ddl);
         // The undo has reallocated what the transaction had freed.
         self.state.freed = Freed::default();
-        self.end(id);
+        self.end(owner);
         db.space.release(std::mem::take(&mut self.state.undone))?;
         undone.map(|_| ())
     }
@@ -148,11 +148,11 @@ impl StatementContext<'_> {
     }
 
     /// Releases the reserved space and the locks of a transaction that has ended.
-    fn end(&mut self, id: XactId) {
+    fn end(&mut self, owner: OwnerId) {
         for (heap, reserved) in self.state.reserved.drain(..) {
             heap.give_back(reserved);
         }
-        self.db.locks.release_all(id);
+        self.db.locks.release_all(owner);
         self.state.leave_serializable(self.db);
         self.state.forget_transaction();
     }

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use extentdb_base::XactId;
 use extentdb_base::sync::Arc;
+use extentdb_base::{OwnerId, XactId};
 use extentdb_format::page::PageRef;
 use extentdb_format::record::Record;
 use extentdb_io::MemDisk;
-use extentdb_txn::lock::{LockError, LockMode, LockRequest, Resource, Timeout};
+use extentdb_txn::lock::{LockError, LockMode, LockOwner, LockRequest, Resource, Timeout};
 use extentdb_types::{Datum, SqlType};
 
 use crate::{ColumnSpec, Database, DatabaseSpec, Error, Options, TableSpec};
@@ -33,7 +33,7 @@ fn a_lock_timeout_on_a_forwarded_record_is_a_lock_timeout() {
     let moved = Record::parse_data(stub).stub_target().unwrap();
     drop(page);
 
-    let reader = XactId { high: 1, low: 1 };
+    let reader = LockOwner { id: OwnerId(u64::MAX), xact: XactId { high: 1, low: 1 } };
     let read = LockRequest::new(reader, Resource::Rid(moved), LockMode::S);
     db.locks.acquire(read).unwrap();
     session.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
@@ -41,7 +41,7 @@ fn a_lock_timeout_on_a_forwarded_record_is_a_lock_timeout() {
     let Error::Lock(LockError::Timeout { resource, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(resource, Resource::Rid(moved));
 
-    db.locks.release(reader, Resource::Rid(moved));
+    db.locks.release(reader.id, Resource::Rid(moved));
     session.delete(&table, &row).unwrap();
     assert!(session.get(&table, &row).unwrap().is_none());
 }

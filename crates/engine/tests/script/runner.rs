@@ -8,7 +8,7 @@ use std::error::Error as StdError;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use extentdb_base::XactId;
+use extentdb_base::OwnerId;
 use extentdb_base::env::{Clock, SplitMix64, SystemClock};
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Database, DatabaseSpec, Error, Isolation, Row, Timeout};
@@ -40,7 +40,7 @@ pub(super) struct Runner {
     db: Option<Arc<Database>>,
     sessions: BTreeMap<String, Worker>,
     /// Which session has which transaction.
-    owners: HashMap<XactId, String>,
+    owners: HashMap<OwnerId, String>,
     indexes: Vec<IndexInfo>,
     computed: Vec<ComputedColumn>,
     names: Names,
@@ -270,7 +270,7 @@ impl Runner {
         match lock {
             LockError::Timeout { resource, .. } => named(*resource),
             LockError::Deadlock { resource, mode, cycle } => {
-                let owner = |id: &XactId| self.owners.get(id).map_or("?", |name| name).to_owned();
+                let owner = |id: &OwnerId| self.owners.get(id).map_or("?", |name| name).to_owned();
                 let mut cycle: Vec<String> = cycle.iter().map(owner).collect();
                 // A cycle has no begin: it is shown from its first session on.
                 let first = (0..cycle.len()).min_by_key(|at| cycle[*at].clone()).unwrap_or(0);
@@ -288,7 +288,7 @@ impl Runner {
         self.db().locks().locks().into_iter().filter(is_waiting).collect()
     }
 
-    fn session_of<'s>(&'s self, owner: XactId, current: &'s str) -> &'s str {
+    fn session_of<'s>(&'s self, owner: OwnerId, current: &'s str) -> &'s str {
         self.owners.get(&owner).map_or(current, |name| name)
     }
 
@@ -296,7 +296,7 @@ impl Runner {
     fn all_wait(&self, current: &str) -> bool {
         let waiting = self.waiting();
         let waits =
-            |name: &str| waiting.iter().any(|row| self.session_of(row.owner, current) == name);
+            |name: &str| waiting.iter().any(|row| self.session_of(row.owner.id, current) == name);
         let mut busy = self.sessions.iter().filter(|(_, session)| session.is_busy);
         busy.all(|(name, session)| !session.has_timeout && waits(name))
     }
@@ -304,14 +304,14 @@ impl Runner {
     /// Transactions that nobody had before are those of the session that did something.
     fn name_owners(&mut self, current: &str) {
         for row in self.db().locks().locks() {
-            self.owners.entry(row.owner).or_insert_with(|| current.to_owned());
+            self.owners.entry(row.owner.id).or_insert_with(|| current.to_owned());
         }
     }
 
     fn tell_waits(&mut self, current: &str, told: &mut BTreeMap<String, Vec<String>>) {
         let db = self.db().clone();
         for row in self.waiting() {
-            let name = self.session_of(row.owner, current).to_owned();
+            let name = self.session_of(row.owner.id, current).to_owned();
             let resource = self.names.resource(&db, row.resource);
             let blockers = self.blockers(&row).join(", ");
             let Some(session) = self.sessions.get_mut(&name) else { continue };
@@ -335,7 +335,7 @@ impl Runner {
         let locks = self.db().locks().locks();
         let owners = locks.iter().filter(|row| is_ahead(row));
         let mut names: Vec<String> =
-            owners.map(|row| self.session_of(row.owner, "?").to_owned()).collect();
+            owners.map(|row| self.session_of(row.owner.id, "?").to_owned()).collect();
         names.sort();
         if names.is_empty() {
             names.push("an earlier request".to_owned());
@@ -347,7 +347,7 @@ impl Runner {
     fn locks(&self, session: Option<&str>) -> Vec<String> {
         let mut lines = Vec::new();
         for row in self.db().locks().locks() {
-            let owner = self.session_of(row.owner, DEFAULT_SESSION);
+            let owner = self.session_of(row.owner.id, DEFAULT_SESSION);
             if session.is_some_and(|session| session != owner) {
                 continue;
             }

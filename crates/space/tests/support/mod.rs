@@ -19,7 +19,7 @@ use extentdb_io::{Disk, Fill, MemDisk};
 use extentdb_space::{
     FileDescription, Options, Space, Unit, UnitCounts, UnitDescription, write_new_file,
 };
-use extentdb_txn::{Manager, Transaction, TransactionKind};
+use extentdb_txn::{Manager, Owners, Transaction, TransactionKind};
 use extentdb_wal::{Log, LogSpec};
 
 const LOG_FILE: FileId = FileId(2);
@@ -57,7 +57,7 @@ pub(crate) fn bench(files: &[FileDescription], mixed_pages: bool) -> Bench {
     let clock = Arc::new(SystemClock::new());
     let log = Arc::new(new_log(&disk));
     let last = XactId { high: 0, low: 1000 };
-    let manager = Arc::new(Manager::new(log.clone(), clock.clone(), last));
+    let manager = Arc::new(Manager::new(log.clone(), clock.clone(), Arc::new(Owners::new()), last));
     let pool = Arc::new(Pool::new(PoolOptions::new(200), Arc::new(Ahead(log.clone())), clock));
     for file in files {
         let path = PathBuf::from(format!("{}.ndf", file.name));

@@ -10,6 +10,7 @@
 //! - **Every cycle is found**: all owners of a cycle wait; the last of them to begin waiting
 //!   searches, and sees the waits of the others. A grant adds no edge from a waiting owner: the
 //!   granted owner runs.
+//! - Cycles may pass through several databases of an instance: all share one table.
 //! - **No false deadlock**: all shards are locked during the search, so all edges exist at the same
 //!   moment.
 //! - An owner that holds no lock is not searched for: no other owner can wait for it.
@@ -17,17 +18,26 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use extentdb_base::XactId;
+use extentdb_base::OwnerId;
 use extentdb_base::sync::MutexGuard;
 
+use super::LockMode;
+use super::key::LockKey;
 use super::report::{DeadlockNode, DeadlockReport};
 use super::table::{LockHead, Shard};
 use super::wait::WaitState;
-use super::{LockMode, Resource};
 
 /// The whole table, locked.
 pub(crate) struct Frozen<'a> {
     shards: Vec<MutexGuard<'a, Shard>>,
+}
+
+/// The wait of an owner.
+struct OwnerWait<'a> {
+    /// Number of the shard.
+    shard: usize,
+    key: LockKey,
+    head: &'a LockHead,
 }
 
 impl<'a> Frozen<'a> {
@@ -38,7 +48,7 @@ impl<'a> Frozen<'a> {
     /// Chooses a victim for every cycle that `owner`'s wait is part of, and reports each. The
     /// victim is the member with the lowest deadlock priority, then the lowest cost of a rollback,
     /// then the first one, which is `owner`.
-    pub(crate) fn resolve(&mut self, owner: XactId, now: Duration) -> Vec<DeadlockReport> {
+    pub(crate) fn resolve(&mut self, owner: OwnerId, now: Duration) -> Vec<DeadlockReport> {
         let mut reports = Vec::new();
         // Each turn ends one wait, so there are at most as many turns as waits.
         while let Some(cycle) = self.cycle(owner) {
@@ -46,7 +56,7 @@ impl<'a> Frozen<'a> {
             // `min_by_key` returns the first of equals, and the cycle begins with `owner`.
             let first = nodes.iter().min_by_key(|node| (node.request.priority, node.request.cost));
             let Some(victim) = first.map(|node| node.request.owner) else { break };
-            self.end_wait_of(victim, cycle, now);
+            self.end_wait_of(victim.id, cycle, now);
             reports.push(DeadlockReport { nodes, victim });
         }
         reports
@@ -54,11 +64,12 @@ impl<'a> Frozen<'a> {
 
     /// The shortest cycle through `owner`, which is its first member. Of several cycles the
     /// shortest is broken first, because its victim most probably breaks the others, too.
-    fn cycle(&self, owner: XactId) -> Option<Vec<XactId>> {
-        let mut seen: HashSet<XactId> = HashSet::from([owner]);
+    fn cycle(&self, owner: OwnerId) -> Option<Vec<OwnerId>> {
+        let mut seen: HashSet<OwnerId> = HashSet::from([owner]);
         // Breadth-first search: each entry has the index of its predecessor.
-        let mut reached: Vec<(XactId, usize)> = vec![(owner, 0)];
-        let mut frontier: VecDeque<(usize, Vec<XactId>)> = VecDeque::from([(0, self.step(owner)?)]);
+        let mut reached: Vec<(OwnerId, usize)> = vec![(owner, 0)];
+        let mut frontier: VecDeque<(usize, Vec<OwnerId>)> =
+            VecDeque::from([(0, self.step(owner)?)]);
         while let Some((at, blockers)) = frontier.pop_front() {
             for next in blockers {
                 if next == owner {
@@ -76,43 +87,44 @@ impl<'a> Frozen<'a> {
     }
 
     /// The owners that `owner` waits for; `None` when it runs.
-    fn step(&self, owner: XactId) -> Option<Vec<XactId>> {
-        let (_, _, head) = self.wait_of(owner)?;
-        Some(head.blockers(owner).iter().map(|blocker| blocker.owner).collect())
+    fn step(&self, owner: OwnerId) -> Option<Vec<OwnerId>> {
+        let head = self.wait_of(owner)?.head;
+        Some(head.blockers(owner).iter().map(|blocker| blocker.owner.id).collect())
     }
 
     /// What each member of a cycle waits for, and the lock or request of the next member that
     /// blocks it.
-    fn nodes(&self, cycle: &[XactId], now: Duration) -> Vec<DeadlockNode> {
+    fn nodes(&self, cycle: &[OwnerId], now: Duration) -> Vec<DeadlockNode> {
         let next = cycle.iter().cycle().skip(1);
         cycle.iter().zip(next).filter_map(|(owner, next)| self.node(*owner, *next, now)).collect()
     }
 
-    fn node(&self, owner: XactId, next: XactId, now: Duration) -> Option<DeadlockNode> {
-        let (_, _, head) = self.wait_of(owner)?;
+    fn node(&self, owner: OwnerId, next: OwnerId, now: Duration) -> Option<DeadlockNode> {
+        let OwnerWait { key, head, .. } = self.wait_of(owner)?;
         let request = head.request_of(owner)?;
         Some(DeadlockNode {
+            database: key.database(),
             request: request.asked,
             status: request.status(),
             wait_time: now.saturating_sub(request.since),
             granted: head.granted.iter().fold(LockMode::Nl, |all, grant| all.converted(grant.mode)),
-            blocker: head.blockers(owner).into_iter().find(|blocker| blocker.owner == next)?,
+            blocker: head.blockers(owner).into_iter().find(|blocker| blocker.owner.id == next)?,
         })
     }
 
-    /// The shard and the resource that `owner` waits for.
-    fn wait_of(&self, owner: XactId) -> Option<(usize, Resource, &LockHead)> {
+    /// What `owner` waits for.
+    fn wait_of(&self, owner: OwnerId) -> Option<OwnerWait<'_>> {
         let mut shards = self.shards.iter().enumerate();
-        shards.find_map(|(at, shard)| {
-            let resource = *shard.waiting.get(&owner)?;
-            Some((at, resource, shard.heads.get(&resource)?))
+        shards.find_map(|(shard, table)| {
+            let key = *table.waiting.get(&owner)?;
+            Some(OwnerWait { shard, key, head: table.heads.get(&key)? })
         })
     }
 
-    fn end_wait_of(&mut self, victim: XactId, cycle: Vec<XactId>, now: Duration) {
-        let Some((shard, resource, head)) = self.wait_of(victim) else { return };
+    fn end_wait_of(&mut self, victim: OwnerId, cycle: Vec<OwnerId>, now: Duration) {
+        let Some(OwnerWait { shard, key, head }) = self.wait_of(victim) else { return };
         let slot = head.request_of(victim).map(|request| request.slot.clone());
-        self.shards[shard].withdraw(victim, resource, now);
+        self.shards[shard].withdraw(victim, key, now);
         if let Some(slot) = slot {
             slot.decide(WaitState::Victim(cycle));
         }
@@ -120,7 +132,7 @@ impl<'a> Frozen<'a> {
 }
 
 /// The path from the first entry to the one at `at`.
-fn path_to(reached: &[(XactId, usize)], mut at: usize) -> Vec<XactId> {
+fn path_to(reached: &[(OwnerId, usize)], mut at: usize) -> Vec<OwnerId> {
     let mut path = Vec::new();
     while at != 0 {
         let (member, from) = reached[at];

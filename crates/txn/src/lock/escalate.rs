@@ -2,8 +2,9 @@
 //! table lock.
 //!
 //! ```text
-//! owner ──▶ held   resource → table it belongs to
-//!      └──▶ tables table → fine locks held, next attempt at (5000, then every 1250), what it escalated to
+//! owner ──▶ database ──▶ resources  resource → table it belongs to
+//!                  └───▶ tables     table → fine locks held, next attempt at (5000, then every
+//!                                           1250), what it escalated to
 //! ```
 //!
 //! Escalation asks for the table in S when all fine locks are S or RangeS-S, else in X, without
@@ -15,20 +16,32 @@
 
 use std::collections::HashMap;
 
-use extentdb_base::ObjectId;
+use extentdb_base::{DatabaseId, ObjectId};
+use smallvec::SmallVec;
 
-use super::resource::FastHash;
-use super::{LockMode, Resource};
+use super::LockMode;
+use super::key::{FastHash, LockKey};
 
 /// Fine locks on a table that lead to the first attempt.
 pub(crate) const FIRST_ATTEMPT: u64 = 5000;
 /// Further fine locks that lead to another attempt.
 pub(crate) const NEXT_ATTEMPT: u64 = 1250;
 
-/// All that one owner holds.
+/// All that one owner holds, by database. Nearly always one database.
 #[derive(Default, Debug)]
-pub(crate) struct OwnerLocks {
-    pub(crate) resources: HashMap<Resource, Option<ObjectId>, FastHash>,
+pub(crate) struct OwnerLocks(SmallVec<[InDatabase; 1]>);
+
+/// What an owner holds in one database.
+#[derive(Debug)]
+struct InDatabase {
+    database: DatabaseId,
+    held: Held,
+}
+
+/// All that one owner holds in one database.
+#[derive(Default, Debug)]
+pub(crate) struct Held {
+    pub(crate) resources: HashMap<LockKey, Option<ObjectId>, FastHash>,
     tables: HashMap<ObjectId, FineLocks, FastHash>,
 }
 
@@ -43,31 +56,65 @@ struct FineLocks {
 }
 
 impl OwnerLocks {
+    pub(crate) fn of_database(&self, database: DatabaseId) -> Option<&Held> {
+        self.0.iter().find(|one| one.database == database).map(|one| &one.held)
+    }
+
+    pub(crate) fn of_database_mut(&mut self, database: DatabaseId) -> Option<&mut Held> {
+        self.0.iter_mut().find(|one| one.database == database).map(|one| &mut one.held)
+    }
+
+    pub(crate) fn entry(&mut self, database: DatabaseId) -> &mut Held {
+        let at = self.0.iter().position(|one| one.database == database).unwrap_or_else(|| {
+            self.0.push(InDatabase { database, held: Held::default() });
+            self.0.len() - 1
+        });
+        &mut self.0[at].held
+    }
+
+    /// Removes what is held in a database.
+    pub(crate) fn take(&mut self, database: DatabaseId) -> Option<Held> {
+        let at = self.0.iter().position(|one| one.database == database)?;
+        Some(self.0.swap_remove(at).held)
+    }
+
+    /// Removes everything.
+    pub(crate) fn into_databases(self) -> impl Iterator<Item = Held> {
+        self.0.into_iter().map(|one| one.held)
+    }
+
+    /// Does it hold nothing?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|one| one.held.resources.is_empty())
+    }
+}
+
+impl Held {
     /// Does a lock on the table already give what is asked for on a part of it?
     pub(crate) fn is_covered(
         &self,
         table: Option<ObjectId>,
-        resource: &Resource,
+        key: &LockKey,
         asked: LockMode,
     ) -> bool {
         let escalated =
             table.and_then(|table| self.tables.get(&table)).and_then(|fine| fine.escalated);
-        resource.is_fine()
+        key.is_fine()
             && escalated.is_some_and(|mode| mode.covers(asked.on_table()))
-            && !self.resources.contains_key(resource)
+            && !self.resources.contains_key(key)
     }
 
     /// A lock was granted. Returns the table when it is time to escalate.
     pub(crate) fn add(
         &mut self,
-        resource: Resource,
+        key: LockKey,
         table: Option<ObjectId>,
         mode: LockMode,
         is_new: bool,
     ) -> Option<ObjectId> {
-        let table = table.filter(|_| resource.is_fine());
+        let table = table.filter(|_| key.is_fine());
         if is_new {
-            self.resources.insert(resource, table);
+            self.resources.insert(key, table);
         }
         let table = table?;
         let fresh = FineLocks {
@@ -87,8 +134,8 @@ impl OwnerLocks {
     }
 
     /// A lock was released.
-    pub(crate) fn remove(&mut self, resource: &Resource) {
-        if let Some(Some(table)) = self.resources.remove(resource)
+    pub(crate) fn remove(&mut self, key: &LockKey) {
+        if let Some(Some(table)) = self.resources.remove(key)
             && let Some(fine) = self.tables.get_mut(&table)
         {
             fine.count -= 1;
@@ -104,13 +151,13 @@ impl OwnerLocks {
     }
 
     /// The table is locked in `mode`; returns the fine locks that are to be released.
-    pub(crate) fn escalate(&mut self, table: ObjectId, mode: LockMode) -> Vec<Resource> {
+    pub(crate) fn escalate(&mut self, table: ObjectId, mode: LockMode) -> Vec<LockKey> {
         let of_table = |other: &Option<ObjectId>| *other == Some(table);
-        let fine: Vec<Resource> = self
+        let fine: Vec<LockKey> = self
             .resources
             .iter()
             .filter(|(_, other)| of_table(other))
-            .map(|(resource, _)| *resource)
+            .map(|(key, _)| *key)
             .collect();
         self.resources.retain(|_, other| !of_table(other));
         if let Some(locks) = self.tables.get_mut(&table) {

@@ -18,9 +18,9 @@ mod tests;
 use std::fmt;
 use std::time::Duration;
 
-use extentdb_base::{HobtId, ObjectId, XactId};
+use extentdb_base::{DatabaseId, HobtId, ObjectId, XactId};
 
-use super::{LockMode, LockRequest, LockStatus, Resource};
+use super::{LockMode, LockOwner, LockRequest, LockStatus, Resource};
 
 /// A cycle of owners that waited for each other, and the victim.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,13 +28,15 @@ pub struct DeadlockReport {
     /// What each member of the cycle waited for. The blocker of a node is who waits in the next
     /// one, that of the last node who waits in the first: the owner whose wait closed the cycle.
     pub nodes: Vec<DeadlockNode>,
-    /// Transaction that has to roll back.
-    pub victim: XactId,
+    /// Owner that has to roll back.
+    pub victim: LockOwner,
 }
 
 /// A wait that is part of a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeadlockNode {
+    /// The database of the resource; members of a cycle may wait in several.
+    pub database: DatabaseId,
     /// The request: owner, resource, mode, timeout, priority and cost.
     pub request: LockRequest,
     /// [`LockStatus::Convert`] when its owner holds the resource in a weaker mode, else
@@ -52,7 +54,7 @@ pub struct DeadlockNode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Blocker {
     /// Whose it is.
-    pub owner: XactId,
+    pub owner: LockOwner,
     /// The mode held, or asked for ahead of the request.
     pub mode: LockMode,
     /// Held, or asked for ahead of the request.
@@ -68,33 +70,28 @@ pub trait DeadlockObserver: Send + Sync + fmt::Debug {
 
 /// Names of owners and resources, which the lock manager does not know.
 pub trait LockNames {
-    /// The id of the database.
-    fn database(&self) -> Option<u16> {
-        None
-    }
-
-    /// The session of a transaction.
-    fn session(&self, _owner: XactId) -> Option<u16> {
+    /// The session of an owner.
+    fn session(&self, _owner: LockOwner) -> Option<u16> {
         None
     }
 
     /// The name that a transaction was begun with.
-    fn transaction(&self, _owner: XactId) -> Option<String> {
+    fn transaction(&self, _owner: LockOwner) -> Option<String> {
         None
     }
 
     /// `database.schema.name` of a table.
-    fn table(&self, _table: ObjectId) -> Option<String> {
+    fn table(&self, _database: DatabaseId, _table: ObjectId) -> Option<String> {
         None
     }
 
     /// The name of an index, by its rowset.
-    fn index(&self, _rowset: HobtId) -> Option<String> {
+    fn index(&self, _database: DatabaseId, _rowset: HobtId) -> Option<String> {
         None
     }
 
     /// The rowset of a row of a heap, or of a page.
-    fn rowset(&self, _resource: Resource) -> Option<HobtId> {
+    fn rowset(&self, _database: DatabaseId, _resource: Resource) -> Option<HobtId> {
         None
     }
 }
@@ -117,37 +114,14 @@ impl DeadlockReport {
     }
 
     /// The nodes whose resource is held by the next member.
-    pub fn held_by(&self, owner: XactId) -> impl Iterator<Item = &DeadlockNode> {
+    pub fn held_by(&self, owner: LockOwner) -> impl Iterator<Item = &DeadlockNode> {
         self.nodes.iter().filter(move |node| node.blocker.owner == owner)
     }
 }
 
 /// The id of a transaction as one number.
-fn number(owner: XactId) -> u64 {
-    u64::from(owner.high) << 32 | u64::from(owner.low)
-}
-
-/// A resource as `wait_resource` of a request shows it: kind, database, and what it is there.
-fn resource_text(resource: Resource, database: Option<u16>) -> String {
-    let database = database.map(|id| id.to_string());
-    let location = match resource {
-        Resource::Database => None,
-        Resource::Metadata { class, id } => Some(format!("{class}:{id}")),
-        // The zero is the lock partition.
-        Resource::Object(id) => Some(format!("{id}:0")),
-        Resource::Hobt(id) => Some(id.to_string()),
-        Resource::AllocUnit(id) => Some(id.to_string()),
-        Resource::Extent(extent) => Some(page_text(extent.first_page())),
-        Resource::Page(page) => Some(page_text(page)),
-        Resource::Rid(rid) => Some(format!("{}:{}", page_text(rid.page), rid.slot)),
-        Resource::Key(index, hash) => Some(format!("{index} ({:012x})", hash & 0xffff_ffff_ffff)),
-    };
-    let parts: Vec<String> = database.into_iter().chain(location).collect();
-    format!("{}: {}", resource.type_name(), parts.join(":"))
-}
-
-fn page_text(page: extentdb_base::PageId) -> String {
-    format!("{}:{}", page.file, page.page)
+fn number(xact: XactId) -> u64 {
+    u64::from(xact.high) << 32 | u64::from(xact.low)
 }
 
 /// A line that grows by what is known.

@@ -16,26 +16,33 @@
 //! What keeps a request waiting is exactly what breaks its rule: those are the edges of the
 //! wait-for graph.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::ops::Deref;
 use std::time::Duration;
 
-use extentdb_base::XactId;
+use extentdb_base::OwnerId;
 use extentdb_base::env::Clock;
-use extentdb_base::sync::Arc;
 use smallvec::SmallVec;
 
+use super::key::{FastHash, LockKey};
 use super::report::Blocker;
-use super::wait::{Timeout, WaitSlot, WaitState};
-use super::{LockMode, LockRequest, LockStatus, Resource};
-use crate::lock::resource::FastHash;
+use super::wait::{WaitSlot, WaitState};
+use super::{LockMode, LockOwner, LockRequest, LockStatus};
 
 /// A part of the table.
 #[derive(Default, Debug)]
 pub(crate) struct Shard {
-    pub(crate) heads: HashMap<Resource, LockHead, FastHash>,
+    pub(crate) heads: HashMap<LockKey, LockHead, FastHash>,
     /// Who waits for what, of the resources in this shard.
-    pub(crate) waiting: HashMap<XactId, Resource, FastHash>,
+    pub(crate) waiting: HashMap<OwnerId, LockKey, FastHash>,
+}
+
+/// May a request join the queue?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waiting {
+    Allowed,
+    Refused,
 }
 
 /// One resource that is held or waited for.
@@ -43,13 +50,19 @@ pub(crate) struct Shard {
 pub(crate) struct LockHead {
     /// Nearly always one.
     pub(crate) granted: SmallVec<[Grant; 1]>,
-    pub(crate) queue: VecDeque<Request>,
+    pub(crate) queue: Queue,
 }
+
+/// The requests that wait for a resource. A pointer while there are none, as nearly always: the
+/// table then has less to move (`lock_speed`).
+#[derive(Default, Debug)]
+#[expect(clippy::box_collection, reason = "a third of the bytes while there are none")]
+pub(crate) struct Queue(Option<Box<Vec<Request>>>);
 
 /// A lock that is held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grant {
-    pub(crate) owner: XactId,
+    pub(crate) owner: LockOwner,
     pub(crate) mode: LockMode,
     /// Requests of its owner that were granted and not released.
     pub(crate) count: u32,
@@ -64,7 +77,7 @@ pub(crate) struct Request {
     pub(crate) converts: bool,
     /// When the wait began.
     pub(crate) since: Duration,
-    pub(crate) slot: Arc<WaitSlot>,
+    pub(crate) slot: WaitSlot,
 }
 
 /// How many grants of a lock are released.
@@ -75,8 +88,8 @@ pub(crate) enum Release {
 }
 
 impl Request {
-    pub(crate) fn owner(&self) -> XactId {
-        self.asked.owner
+    pub(crate) fn owner(&self) -> OwnerId {
+        self.asked.owner.id
     }
 
     pub(crate) fn status(&self) -> LockStatus {
@@ -88,51 +101,76 @@ impl Request {
 pub(crate) enum Answer {
     /// Held, in this mode; `is_new` when the owner held nothing there before.
     Granted { mode: LockMode, is_new: bool },
-    /// In the queue.
-    Queued(Arc<WaitSlot>),
+    /// In the queue; `blocker` is one of those that keep it waiting.
+    Queued { slot: WaitSlot, blocker: Option<OwnerId> },
     /// It would have to wait, and must not.
     Busy,
 }
 
+impl Deref for Queue {
+    type Target = [Request];
+
+    fn deref(&self) -> &[Request] {
+        self.0.as_ref().map_or(&[], |requests| requests)
+    }
+}
+
+impl Queue {
+    fn insert(&mut self, at: usize, request: Request) {
+        self.0.get_or_insert_default().insert(at, request);
+    }
+
+    fn remove(&mut self, at: usize) -> Option<Request> {
+        self.0.as_mut().map(|requests| requests.remove(at))
+    }
+
+    fn remove_of(&mut self, owner: OwnerId) {
+        if let Some(requests) = &mut self.0 {
+            requests.retain(|request| request.owner() != owner);
+        }
+    }
+}
+
 impl Shard {
     /// Asks for a lock. A request that cannot be granted and may wait joins the queue.
-    pub(crate) fn request(&mut self, asked: &LockRequest, clock: &dyn Clock) -> Answer {
-        let LockRequest { owner, resource, .. } = *asked;
-        let head = self.heads.entry(resource).or_default();
-        let held = head.granted.iter().position(|grant| grant.owner == owner);
+    pub(crate) fn request(
+        &mut self,
+        key: LockKey,
+        asked: &LockRequest,
+        waiting: Waiting,
+        clock: &dyn Clock,
+    ) -> Answer {
+        let owner = asked.owner;
+        let head = self.heads.entry(key).or_default();
+        let held = head.granted.iter().position(|grant| grant.owner.id == owner.id);
         let mode = held.map_or(asked.mode, |at| head.granted[at].mode.converted(asked.mode));
-        if head.admits(owner, mode, held.is_some(), head.queue.len()) {
+        if head.admits(owner.id, mode, held.is_some(), head.queue.len()) {
             head.grant(owner, mode);
             return Answer::Granted { mode, is_new: held.is_none() };
         }
-        if asked.timeout == Timeout::NoWait {
+        if waiting == Waiting::Refused {
             return Answer::Busy;
         }
-        let slot = Arc::new(WaitSlot::new());
+        let slot = WaitSlot::new();
         let converts = held.is_some();
         let since = clock.monotonic();
-        head.enqueue(Request {
-            asked: *asked,
-            mode,
-            converts,
-            since,
-            slot: Arc::clone(&slot),
-        });
-        self.waiting.insert(owner, resource);
-        Answer::Queued(slot)
+        head.enqueue(Request { asked: *asked, mode, converts, since, slot: slot.clone() });
+        let blocker = head.blockers(owner.id).first().map(|blocker| blocker.owner.id);
+        self.waiting.insert(owner.id, key);
+        Answer::Queued { slot, blocker }
     }
 
     /// Releases a lock. Returns true when the owner holds nothing there any more.
     pub(crate) fn release(
         &mut self,
-        owner: XactId,
-        resource: Resource,
+        owner: OwnerId,
+        key: LockKey,
         release: Release,
         now: Duration,
     ) -> bool {
-        let Entry::Occupied(mut entry) = self.heads.entry(resource) else { return true };
+        let Entry::Occupied(mut entry) = self.heads.entry(key) else { return true };
         let head = entry.get_mut();
-        let Some(at) = head.granted.iter().position(|grant| grant.owner == owner) else {
+        let Some(at) = head.granted.iter().position(|grant| grant.owner.id == owner) else {
             return true;
         };
         if release == Release::One && head.granted[at].count > 1 {
@@ -143,44 +181,44 @@ impl Shard {
         if head.granted.is_empty() && head.queue.is_empty() {
             entry.remove();
         } else {
-            self.settle(resource, now);
+            self.settle(key, now);
         }
         true
     }
 
-    /// Ends a wait without a grant: a timeout, or a deadlock victim.
-    pub(crate) fn withdraw(&mut self, owner: XactId, resource: Resource, now: Duration) {
+    /// Ends a wait without a grant: a timeout, a cancel, or a deadlock victim.
+    pub(crate) fn withdraw(&mut self, owner: OwnerId, key: LockKey, now: Duration) {
         self.waiting.remove(&owner);
-        if let Some(head) = self.heads.get_mut(&resource) {
-            head.queue.retain(|request| request.owner() != owner);
+        if let Some(head) = self.heads.get_mut(&key) {
+            head.queue.remove_of(owner);
         }
-        self.settle(resource, now);
+        self.settle(key, now);
     }
 
     /// Grants what can be granted after a release, and removes a resource without requests.
-    fn settle(&mut self, resource: Resource, now: Duration) {
-        let Some(head) = self.heads.get_mut(&resource) else { return };
+    fn settle(&mut self, key: LockKey, now: Duration) {
+        let Some(head) = self.heads.get_mut(&key) else { return };
         for request in head.grant_ready() {
             self.waiting.remove(&request.owner());
             request.slot.decide(WaitState::Granted(now));
         }
         if head.granted.is_empty() && head.queue.is_empty() {
-            self.heads.remove(&resource);
+            self.heads.remove(&key);
         }
     }
 }
 
 impl LockHead {
     /// The rule of granting, for a request with `ahead` requests before it in the queue.
-    fn admits(&self, owner: XactId, mode: LockMode, converts: bool, ahead: usize) -> bool {
-        let others = self.granted.iter().filter(|grant| grant.owner != owner);
+    fn admits(&self, owner: OwnerId, mode: LockMode, converts: bool, ahead: usize) -> bool {
+        let others = self.granted.iter().filter(|grant| grant.owner.id != owner);
         others.map(|grant| grant.mode).all(|held| mode.is_compatible(held))
             && (converts
                 || self.queue.iter().take(ahead).all(|request| mode.is_compatible(request.mode)))
     }
 
     /// Those that keep the request of `owner` waiting: the same rule, turned round.
-    pub(crate) fn blockers(&self, owner: XactId) -> Vec<Blocker> {
+    pub(crate) fn blockers(&self, owner: OwnerId) -> Vec<Blocker> {
         let Some(at) = self.queue.iter().position(|request| request.owner() == owner) else {
             return Vec::new();
         };
@@ -193,21 +231,21 @@ impl LockHead {
         let ahead = self.queue.iter().take(if request.converts { 0 } else { at });
         holders
             .chain(ahead.map(|other| Blocker {
-                owner: other.owner(),
+                owner: other.asked.owner,
                 mode: other.mode,
                 status: other.status(),
             }))
-            .filter(|other| other.owner != owner && !request.mode.is_compatible(other.mode))
+            .filter(|other| other.owner.id != owner && !request.mode.is_compatible(other.mode))
             .collect()
     }
 
     /// The request with which an owner waits here.
-    pub(crate) fn request_of(&self, owner: XactId) -> Option<&Request> {
+    pub(crate) fn request_of(&self, owner: OwnerId) -> Option<&Request> {
         self.queue.iter().find(|request| request.owner() == owner)
     }
 
-    fn grant(&mut self, owner: XactId, mode: LockMode) {
-        match self.granted.iter_mut().find(|grant| grant.owner == owner) {
+    fn grant(&mut self, owner: LockOwner, mode: LockMode) {
+        match self.granted.iter_mut().find(|grant| grant.owner.id == owner.id) {
             Some(grant) => {
                 grant.mode = mode;
                 grant.count += 1;
@@ -232,10 +270,10 @@ impl LockHead {
         let mut ready = Vec::new();
         let mut at = 0;
         while let Some(request) = self.queue.get(at) {
-            let owner = request.owner();
+            let owner = request.asked.owner;
             let mode = request.mode;
             let converts = request.converts;
-            if self.admits(owner, mode, converts, at) {
+            if self.admits(owner.id, mode, converts, at) {
                 ready.extend(self.queue.remove(at));
                 self.grant(owner, mode);
             } else {

@@ -7,18 +7,39 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn owner(number: u32) -> XactId {
-    XactId { high: 0, low: number }
+fn owner(number: u32) -> LockOwner {
+    LockOwner {
+        id: OwnerId(u64::from(number)),
+        xact: XactId { high: 0, low: number },
+    }
 }
 
 fn manager() -> LockManager {
     LockManager::new(Arc::new(Waits::new()), Arc::new(SystemClock::new()))
 }
 
+/// A database by itself.
+fn database() -> DatabaseLocks {
+    DatabaseLocks::new(Arc::new(manager()), DatabaseId(5))
+}
+
 const TABLE: ObjectId = ObjectId(7);
+/// Rows of each database of the model. Rows of different databases are the same resources.
+const ROWS: u64 = 2;
 
 fn row(number: u64) -> Resource {
     Resource::Key(extentdb_base::HobtId(1), number)
+}
+
+/// A row of the model: its database, and its number there.
+fn key(number: u64) -> LockKey {
+    let database = DatabaseId(5 + (number / ROWS) as u16);
+    LockKey::new(database, row(number % ROWS))
+}
+
+fn number_of(key: LockKey) -> u64 {
+    let Resource::Key(_, row) = key.resource() else { unreachable!() };
+    u64::from(key.database().0 - 5) * ROWS + row
 }
 
 /// Deadlock priority, and cost of rolling back.
@@ -26,10 +47,30 @@ type Rank = (i8, u64);
 
 #[derive(Clone, Debug)]
 enum Step {
-    Ask { owner: u32, resource: u64, mode: LockMode, rank: Rank },
-    Release { owner: u32, resource: u64 },
-    ReleaseAll { owner: u32 },
-    TimeIsOver { owner: u32 },
+    Ask {
+        owner: u32,
+        resource: u64,
+        mode: LockMode,
+        rank: Rank,
+    },
+    Release {
+        owner: u32,
+        resource: u64,
+    },
+    ReleaseAll {
+        owner: u32,
+    },
+    ReleaseIn {
+        owner: u32,
+        database: u16,
+    },
+    ReleaseDatabase {
+        database: u16,
+    },
+    /// The wait ends without a grant: its time is over, or it was cancelled.
+    Withdraw {
+        owner: u32,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -39,7 +80,9 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(owner, resource, mode, rank)| Step::Ask { owner, resource, mode, rank }),
         2 => (0u32..6, 0u64..4).prop_map(|(owner, resource)| Step::Release { owner, resource }),
         1 => (0u32..6).prop_map(|owner| Step::ReleaseAll { owner }),
-        1 => (0u32..6).prop_map(|owner| Step::TimeIsOver { owner }),
+        1 => (0u32..6, 5u16..7).prop_map(|(owner, database)| Step::ReleaseIn { owner, database }),
+        1 => (5u16..7).prop_map(|database| Step::ReleaseDatabase { database }),
+        1 => (0u32..6).prop_map(|owner| Step::Withdraw { owner }),
     ]
 }
 
@@ -102,6 +145,20 @@ impl Line {
 }
 
 impl Model {
+    fn lines_of(&mut self, database: DatabaseId) -> impl Iterator<Item = &mut Line> {
+        let of_database = move |number: u64| key(number).database() == database;
+        self.lines.iter_mut().filter(move |(number, _)| of_database(**number)).map(|(_, line)| line)
+    }
+
+    fn release(&mut self, owner: u32, which: impl Fn(LockKey) -> bool) {
+        for (number, line) in &mut self.lines {
+            if which(key(*number)) {
+                line.granted.remove(&owner);
+                line.settle();
+            }
+        }
+    }
+
     fn waits_for(&self, owner: u32) -> Option<u64> {
         let waits = |line: &Line| line.queue.iter().any(|(other, ..)| *other == owner);
         self.lines.iter().find(|(_, line)| waits(line)).map(|(resource, _)| *resource)
@@ -138,8 +195,10 @@ impl Model {
     fn rows(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
         for (resource, line) in &self.lines {
-            let resource = row(*resource);
+            let database = key(*resource).database();
+            let resource = key(*resource).resource();
             let row = |owner: &u32, mode, status, count| LockRow {
+                database,
                 resource,
                 owner: super::tests::owner(*owner),
                 mode,
@@ -163,7 +222,7 @@ impl Model {
 fn in_order(mut rows: Vec<LockRow>) -> Vec<LockRow> {
     rows.sort_by_key(|row| {
         let holder = (row.status == LockStatus::Grant).then_some(row.owner);
-        (row.resource, holder.is_none(), holder)
+        (row.database, row.resource, holder.is_none(), holder)
     });
     rows
 }
@@ -182,7 +241,9 @@ impl Pair {
                 self.ask(owner, resource, mode, rank);
             }
             Step::Release { owner, resource } if self.model.waits_for(owner).is_none() => {
-                self.manager.release(super::tests::owner(owner), row(resource));
+                let key = key(resource);
+                let id = super::tests::owner(owner).id;
+                self.manager.release(key.database(), id, key.resource());
                 let line = self.model.lines.entry(resource).or_default();
                 if let Some((_, count)) = line.granted.get_mut(&owner) {
                     *count -= 1;
@@ -193,16 +254,21 @@ impl Pair {
                 line.settle();
             }
             Step::ReleaseAll { owner } if self.model.waits_for(owner).is_none() => {
-                self.release_all(owner)
+                self.manager.release_all(super::tests::owner(owner).id);
+                self.model.release(owner, |_| true);
             }
-            Step::TimeIsOver { owner } => {
+            Step::ReleaseIn { owner, database } if self.model.waits_for(owner).is_none() => {
+                let database = DatabaseId(database);
+                self.manager.release_in(database, super::tests::owner(owner).id);
+                self.model.release(owner, |key| key.database() == database);
+            }
+            Step::ReleaseDatabase { database } => self.release_database(DatabaseId(database)),
+            Step::Withdraw { owner } => {
                 if let Some(resource) = self.model.waits_for(owner) {
                     let now = self.manager.clock.monotonic();
-                    self.manager.shard(&row(resource)).withdraw(
-                        super::tests::owner(owner),
-                        row(resource),
-                        now,
-                    );
+                    let key = key(resource);
+                    let id = super::tests::owner(owner).id;
+                    self.manager.shard(&key).withdraw(id, key, now);
                     self.model.lines.get_mut(&resource).unwrap().withdraw(owner);
                     self.tickets.remove(&owner);
                 }
@@ -223,12 +289,17 @@ impl Pair {
         }
     }
 
-    fn release_all(&mut self, owner: u32) {
-        self.manager.release_all(super::tests::owner(owner));
-        for line in self.model.lines.values_mut() {
-            line.granted.remove(&owner);
-            line.settle();
-        }
+    fn release_database(&mut self, database: DatabaseId) {
+        let mut lines: Vec<&mut Line> = self.model.lines_of(database).collect();
+        let waiting: usize = lines.iter().map(|line| line.queue.len()).sum();
+        let expected = if waiting > 0 {
+            Err(DatabaseHasWaiters { database, waiting })
+        } else {
+            let granted = lines.iter().map(|line| line.granted.len()).sum();
+            lines.iter_mut().for_each(|line| line.granted.clear());
+            Ok(granted)
+        };
+        assert_eq!(self.manager.release_database(database), expected);
     }
 
     fn ask(&mut self, owner: u32, resource: u64, mode: LockMode, rank: Rank) {
@@ -236,14 +307,15 @@ impl Pair {
         self.model.lines.entry(resource).or_default().ask(owner, mode);
         let deadlocked = self.model.deadlocked();
         let edges = self.model.edges();
-        let request = LockRequest::new(super::tests::owner(owner), row(resource), mode);
+        let key = key(resource);
+        let request = LockRequest::new(super::tests::owner(owner), key.resource(), mode);
         let request = request.of_priority(rank.0).costing(rank.1);
-        match self.manager.start(request).unwrap() {
-            Started::Granted { mode, is_new } => self.note(owner, resource, mode, is_new),
+        match self.manager.start(key, &request, None).unwrap() {
+            Started::Granted { mode, is_new } => self.note(owner, key, mode, is_new),
             Started::Waiting(ticket) => drop(self.tickets.insert(owner, ticket)),
         }
         let mut found = false;
-        let victims: Vec<(u32, Vec<XactId>)> = self
+        let victims: Vec<(u32, Vec<OwnerId>)> = self
             .tickets
             .iter()
             .filter_map(|(owner, ticket)| match ticket.slot.state() {
@@ -254,7 +326,7 @@ impl Pair {
         for (victim, cycle) in victims {
             found = true;
             self.deadlocks += 1;
-            let cycle: Vec<u32> = cycle.iter().map(|member| member.low).collect();
+            let cycle: Vec<u32> = cycle.iter().map(|member| member.0 as u32).collect();
             for (at, member) in cycle.iter().enumerate() {
                 let next = cycle[(at + 1) % cycle.len()];
                 assert!(edges.contains(&(*member, next)), "{cycle:?} is no cycle: {edges:?}");
@@ -273,14 +345,11 @@ impl Pair {
     }
 
     /// What `acquire` does after a grant.
-    fn note(&self, owner: u32, resource: u64, mode: LockMode, is_new: bool) {
-        let owner = super::tests::owner(owner);
-        self.manager.held_by(owner).entry(owner).or_default().add(
-            row(resource),
-            None,
-            mode,
-            is_new,
-        );
+    fn note(&self, owner: u32, key: LockKey, mode: LockMode, is_new: bool) {
+        let owner = super::tests::owner(owner).id;
+        let mut owners = self.manager.held_by(owner);
+        let held = owners.entry(owner).or_default().entry(key.database());
+        held.add(key, None, mode, is_new);
     }
 
     /// Those whose wait was granted go on.
@@ -293,9 +362,9 @@ impl Pair {
             .collect();
         for number in done {
             let ticket = self.tickets.remove(&number).unwrap();
-            let Resource::Key(_, resource) = ticket.request.resource else { unreachable!() };
-            let (mode, is_new) = self.manager.sleep(ticket).unwrap();
-            self.note(number, resource, mode, is_new);
+            let key = ticket.key;
+            let (mode, is_new) = self.manager.sleep(ticket, None).unwrap();
+            self.note(number, key, mode, is_new);
         }
         for (number, ticket) in &self.tickets {
             assert_eq!(ticket.slot.state(), WaitState::Waiting, "owner {number}");
@@ -307,16 +376,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
-    fn the_table_does_what_the_naive_model_does(steps in prop::collection::vec(step(), 1..120)) {
+    fn table_of_several_databases_does_what_the_naive_model_does(steps in prop::collection::vec(step(), 1..120)) {
         let mut pair =
             Pair { manager: manager(), model: Model::default(), tickets: BTreeMap::new(), deadlocks: 0 };
         for step in &steps {
             pair.take(step);
+            for wait in pair.manager.waits() {
+                let line = &pair.model.lines[&number_of(LockKey::new(wait.database, wait.request.resource))];
+                let blockers = wait.blockers.iter().map(|blocker| blocker.owner.id.0 as u32);
+                let expected = line.blockers(wait.request.owner.id.0 as u32);
+                prop_assert_eq!(blockers.collect::<BTreeSet<u32>>(), expected);
+            }
         }
         prop_assert_eq!(pair.manager.stats().deadlocks, pair.deadlocks);
         // The end of all transactions leaves no lock.
         for number in 0..6 {
-            pair.take(&Step::TimeIsOver { owner: number });
+            pair.take(&Step::Withdraw { owner: number });
         }
         for number in 0..6 {
             pair.take(&Step::ReleaseAll { owner: number });
@@ -328,7 +403,7 @@ proptest! {
 
 #[test]
 fn many_locks_on_a_table_become_one() {
-    let manager = manager();
+    let manager = database();
     let a = owner(1);
     let b = owner(2);
     let take = |owner, number, mode| {
@@ -338,24 +413,24 @@ fn many_locks_on_a_table_become_one() {
     for number in 0..4999 {
         take(a, number, LockMode::X);
     }
-    assert_eq!((manager.fine_locks(a, TABLE), manager.stats().escalations), (4999, 0));
+    assert_eq!((manager.fine_locks(a.id, TABLE), manager.manager().stats().escalations), (4999, 0));
     take(a, 4999, LockMode::X);
-    assert_eq!((manager.fine_locks(a, TABLE), manager.stats().escalations), (0, 1));
-    assert_eq!(manager.held(a, Resource::Object(TABLE)), Some(LockMode::X));
+    assert_eq!((manager.fine_locks(a.id, TABLE), manager.manager().stats().escalations), (0, 1));
+    assert_eq!(manager.held(a.id, Resource::Object(TABLE)), Some(LockMode::X));
     assert_eq!(manager.locks().len(), 1, "the fine locks are gone");
     take(a, 9999, LockMode::U);
     assert_eq!(manager.locks().len(), 1, "what the table lock covers takes nothing");
-    manager.release(a, row(9999));
+    manager.release(a.id, row(9999));
     let request =
         LockRequest::new(b, Resource::Object(TABLE), LockMode::Is).within(Timeout::NoWait);
     assert!(matches!(manager.acquire(request), Err(LockError::Timeout { .. })));
-    manager.release_all(a);
+    manager.release_all(a.id);
     assert!(manager.acquire(request).is_ok());
 }
 
 #[test]
 fn readers_escalate_to_a_shared_lock_and_only_when_nobody_is_in_the_way() {
-    let manager = manager();
+    let manager = database();
     let a = owner(1);
     let b = owner(2);
     let table = Resource::Object(TABLE);
@@ -366,26 +441,26 @@ fn readers_escalate_to_a_shared_lock_and_only_when_nobody_is_in_the_way() {
     };
     (0..6000).for_each(|number| assert_eq!(read(number), LockMode::S));
     assert_eq!(
-        (manager.stats().escalations, manager.fine_locks(a, TABLE)),
+        (manager.manager().stats().escalations, manager.fine_locks(a.id, TABLE)),
         (0, 6000),
         "b is changing rows"
     );
-    manager.release_all(b);
+    manager.release_all(b.id);
     (6000..6250).for_each(|number| assert_eq!(read(number), LockMode::S));
     assert_eq!(
-        (manager.stats().escalations, manager.fine_locks(a, TABLE)),
+        (manager.manager().stats().escalations, manager.fine_locks(a.id, TABLE)),
         (1, 0),
         "tried again 1250 later"
     );
-    assert_eq!(manager.held(a, table), Some(LockMode::S));
+    assert_eq!(manager.held(a.id, table), Some(LockMode::S));
     // A change is not covered by S: it is locked on its own.
     manager.acquire(LockRequest::new(a, row(1), LockMode::X).of_table(TABLE)).unwrap();
-    assert_eq!(manager.held(a, row(1)), Some(LockMode::X));
+    assert_eq!(manager.held(a.id, row(1)), Some(LockMode::X));
 }
 
 #[test]
 fn locks_are_counted_and_a_stronger_mode_stays() {
-    let manager = manager();
+    let manager = database();
     let a = owner(1);
     let take = |mode| manager.acquire(LockRequest::new(a, row(1), mode)).unwrap();
     assert_eq!(
@@ -393,17 +468,20 @@ fn locks_are_counted_and_a_stronger_mode_stays() {
         (LockMode::S, LockMode::X, LockMode::X)
     );
     for left in [2, 1] {
-        manager.release(a, row(1));
-        assert_eq!((manager.held(a, row(1)), manager.locks()[0].count), (Some(LockMode::X), left));
+        manager.release(a.id, row(1));
+        assert_eq!(
+            (manager.held(a.id, row(1)), manager.locks()[0].count),
+            (Some(LockMode::X), left)
+        );
     }
-    manager.release(a, row(1));
-    manager.release(a, row(1));
-    assert_eq!((manager.held(a, row(1)), manager.locks()), (None, vec![]));
+    manager.release(a.id, row(1));
+    manager.release(a.id, row(1));
+    assert_eq!((manager.held(a.id, row(1)), manager.locks()), (None, vec![]));
 }
 
 #[test]
-fn serializable_readers_escalate_to_a_shared_lock_that_blocks_inserts() {
-    let manager = manager();
+fn serializable_readers_escalate_to_a_shared_lock_that_nobody_inserts_beside() {
+    let manager = database();
     let a = owner(1);
     let b = owner(2);
     let table = Resource::Object(TABLE);
@@ -412,16 +490,19 @@ fn serializable_readers_escalate_to_a_shared_lock_that_blocks_inserts() {
     };
     manager.acquire(LockRequest::new(a, table, LockMode::Is)).unwrap();
     (0..5000).for_each(|number| assert_eq!(take(a, number, LockMode::RsS), LockMode::RsS));
-    assert_eq!((manager.stats().escalations, manager.held(a, table)), (1, Some(LockMode::S)));
+    assert_eq!(
+        (manager.manager().stats().escalations, manager.held(a.id, table)),
+        (1, Some(LockMode::S))
+    );
     assert_eq!(take(a, 9000, LockMode::RsS), LockMode::RsS);
     assert_eq!(manager.locks().len(), 1, "the table covers further ranges");
     let insert = LockRequest::new(b, table, LockMode::Ix).within(Timeout::NoWait);
     assert!(manager.acquire(insert).is_err());
     // To look for what to change, S is not enough; X is enough for everything.
     take(a, 9000, LockMode::RsU);
-    assert_eq!(manager.held(a, row(9000)), Some(LockMode::RsU));
+    assert_eq!(manager.held(a.id, row(9000)), Some(LockMode::RsU));
     assert!(manager.escalate(a, TABLE));
-    assert_eq!(manager.held(a, table), Some(LockMode::X));
+    assert_eq!(manager.held(a.id, table), Some(LockMode::X));
     for mode in [LockMode::RsU, LockMode::RiN, LockMode::RxX] {
         take(a, 9001, mode);
     }
@@ -430,24 +511,24 @@ fn serializable_readers_escalate_to_a_shared_lock_that_blocks_inserts() {
 
 #[test]
 fn a_lock_besides_that_on_the_table_is_not_given_back_by_a_reader_of_the_same_row() {
-    let manager = manager();
+    let manager = database();
     let a = owner(1);
     let read = |number| LockRequest::new(a, row(number), LockMode::S).of_table(TABLE);
     (0..5000).for_each(|number| assert_eq!(manager.acquire(read(number)), Ok(LockMode::S)));
-    assert_eq!(manager.stats().escalations, 1);
+    assert_eq!(manager.manager().stats().escalations, 1);
     manager.acquire(LockRequest { mode: LockMode::X, ..read(7) }).unwrap();
     // As READ COMMITTED does it: locked for the time of reading.
     manager.acquire(read(7)).unwrap();
-    manager.release(a, row(7));
-    assert_eq!(manager.held(a, row(7)), Some(LockMode::X));
+    manager.release(a.id, row(7));
+    assert_eq!(manager.held(a.id, row(7)), Some(LockMode::X));
 }
 
 #[test]
 fn a_weaker_request_that_is_given_back_leaves_the_stronger_lock() {
-    let manager = manager();
+    let manager = database();
     let a = owner(1);
     let take = |mode| manager.acquire(LockRequest::new(a, row(1), mode)).unwrap();
     assert_eq!([take(LockMode::X), take(LockMode::S)], [LockMode::X; 2]);
-    manager.release(a, row(1));
-    assert_eq!((manager.held(a, row(1)), manager.locks()[0].count), (Some(LockMode::X), 1));
+    manager.release(a.id, row(1));
+    assert_eq!((manager.held(a.id, row(1)), manager.locks()[0].count), (Some(LockMode::X), 1));
 }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use extentdb_base::XactId;
-use extentdb_base::sync::{Condvar, Mutex, lock, wait, wait_at_most};
+use extentdb_base::OwnerId;
+use extentdb_base::cancel::Cancellation;
+use extentdb_base::monitor::{Monitor, WaitEnd};
+use extentdb_base::sync::Arc;
 
 /// How long to wait for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,52 +26,45 @@ pub(crate) enum WaitState {
     /// The lock is held, since this moment.
     Granted(Duration),
     /// The owner is the victim of a deadlock with these members.
-    Victim(Vec<XactId>),
+    Victim(Vec<OwnerId>),
 }
 
-/// See the module.
-#[derive(Debug)]
-pub(crate) struct WaitSlot {
-    state: Mutex<WaitState>,
-    decided: Condvar,
-}
+/// See the module. Clones are the same slot.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitSlot(Arc<Monitor<WaitState>>);
 
 impl WaitSlot {
     pub(crate) fn new() -> Self {
-        WaitSlot {
-            state: Mutex::new(WaitState::Waiting),
-            decided: Condvar::new(),
-        }
+        WaitSlot(Arc::new(Monitor::new(WaitState::Waiting)))
     }
 
     /// Decides the wait. It is decided once.
     pub(crate) fn decide(&self, state: WaitState) {
-        let mut current = lock(&self.state);
+        let mut current = self.0.lock();
         debug_assert_eq!(*current, WaitState::Waiting);
         *current = state;
-        self.decided.notify_one();
+        self.0.notify_one();
     }
 
     /// The state of the wait now.
     pub(crate) fn state(&self) -> WaitState {
-        lock(&self.state).clone()
+        self.0.lock().clone()
     }
 
-    /// Sleeps until the wait is decided or the timeout is over.
-    pub(crate) fn sleep(&self, timeout: Timeout) -> WaitState {
-        let mut state = lock(&self.state);
-        match timeout {
-            Timeout::NoWait => {}
-            Timeout::After(time) => {
-                state =
-                    wait_at_most(&self.decided, state, time, |state| *state == WaitState::Waiting);
-            }
-            Timeout::Infinite => {
-                while *state == WaitState::Waiting {
-                    state = wait(&self.decided, state);
-                }
-            }
-        }
-        state.clone()
+    /// Sleeps until the wait is decided or cancelled, or the time is over. Which of the two ended
+    /// it matters only when it is still not decided.
+    pub(crate) fn sleep(
+        &self,
+        timeout: Timeout,
+        cancellation: Option<&Cancellation>,
+    ) -> (WaitState, WaitEnd) {
+        let time = match timeout {
+            Timeout::NoWait => Some(Duration::ZERO),
+            Timeout::After(time) => Some(time),
+            Timeout::Infinite => None,
+        };
+        let is_waiting = |state: &mut WaitState| *state == WaitState::Waiting;
+        let (state, end) = self.0.wait_while(cancellation, time, is_waiting);
+        (state.clone(), end)
     }
 }

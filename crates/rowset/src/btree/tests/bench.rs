@@ -28,7 +28,7 @@ use extentdb_space::{
     FileDescription, Options, Space, Unit, UnitCounts, UnitDescription, UnitRows,
 };
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
-use extentdb_txn::{Manager, Transaction, TransactionKind};
+use extentdb_txn::{Manager, Owners, Transaction, TransactionKind};
 use extentdb_types::{Guid, SqlType};
 use extentdb_wal::{Growth, Log, LogSpec};
 
@@ -250,8 +250,12 @@ impl Bench {
         disk.put(Path::new(DATA), image.0.clone());
         let log = Arc::new(new_log(&disk, setup));
         let clock = Arc::new(SystemClock::new());
-        let manager =
-            Arc::new(Manager::new(log.clone(), clock.clone(), XactId { high: 0, low: 1000 }));
+        let manager = Arc::new(Manager::new(
+            log.clone(),
+            clock.clone(),
+            Arc::new(Owners::new()),
+            XactId { high: 0, low: 1000 },
+        ));
         let pool = Arc::new(Pool::new(
             PoolOptions::new(setup.frames),
             Arc::new(Ahead(log.clone())),

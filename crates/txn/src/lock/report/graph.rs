@@ -10,7 +10,7 @@
 //!    ResType:LockOwner Stype:'OR'Xdes:0000:000003f2 Mode: U SPID:55 Cost:(0/380)
 //! ```
 
-use super::{Blocker, DeadlockNode, DeadlockReport, Line, LockNames, LockStatus, resource_text};
+use super::{Blocker, DeadlockNode, DeadlockReport, Line, LockNames, LockStatus};
 
 pub(super) fn lines(report: &DeadlockReport, names: &dyn LockNames) -> Vec<String> {
     let head = ["Deadlock encountered .... Printing deadlock information", "Wait-for graph"];
@@ -20,7 +20,7 @@ pub(super) fn lines(report: &DeadlockReport, names: &dyn LockNames) -> Vec<Strin
         lines.push(format!("Node:{}", at + 1));
         lines.push(format!(
             "{} Mode:{}",
-            resource_text(node.request.resource, names.database()),
+            node.request.resource.wait_text(node.database),
             node.granted
         ));
         lines.push(format!(" {}:", list_name(&node.blocker)));
@@ -49,13 +49,13 @@ fn list_name(blocker: &Blocker) -> &'static str {
 }
 
 fn owner_line(blocker: &Blocker, names: &dyn LockNames) -> String {
-    let line = Line::new(format!("   Owner:{}", blocker.owner)).with("Mode: ", blocker.mode);
+    let line = Line::new(format!("   Owner:{}", blocker.owner.xact)).with("Mode: ", blocker.mode);
     line.with_some("SPID:", names.session(blocker.owner)).0
 }
 
 fn request_line(node: &DeadlockNode, names: &dyn LockNames) -> String {
     let request = &node.request;
-    let line = Line::new(format!("ResType:LockOwner Stype:'OR'Xdes:{}", request.owner));
+    let line = Line::new(format!("ResType:LockOwner Stype:'OR'Xdes:{}", request.owner.xact));
     let line = line.with("Mode: ", request.mode).with_some("SPID:", names.session(request.owner));
     line.with("Cost:", format!("({}/{})", request.priority, request.cost)).0
 }

@@ -15,13 +15,14 @@
 //!      waiter id=process3f2 mode=U requestType=wait
 //! ```
 //!
-//! Ids of processes and locks tell them apart within one report, no more.
+//! Ids of processes and locks tell them apart within one report, no more. A process is an owner:
+//! transactions of several databases may have the same id.
 
-use extentdb_base::{HobtId, PageId, XactId};
+use extentdb_base::{DatabaseId, HobtId, PageId};
 
 use super::{
-    DeadlockNode, DeadlockReport, Line, LockNames, LockStatus, ObjectId, Resource, number,
-    resource_text,
+    DeadlockNode, DeadlockReport, Line, LockNames, LockOwner, LockStatus, ObjectId, Resource,
+    number,
 };
 use crate::lock::Timeout;
 
@@ -54,8 +55,8 @@ pub(super) fn lines(report: &DeadlockReport, names: &dyn LockNames) -> Vec<Strin
     lines
 }
 
-fn process(owner: XactId) -> String {
-    format!("process{:x}", number(owner))
+fn process(owner: LockOwner) -> String {
+    format!("process{:x}", owner.id.0)
 }
 
 fn kind(status: LockStatus) -> Option<&'static str> {
@@ -69,20 +70,25 @@ fn kind(status: LockStatus) -> Option<&'static str> {
 fn process_line(node: &DeadlockNode, names: &dyn LockNames) -> String {
     let request = &node.request;
     let owner = request.owner;
-    let database = names.database();
+    let database = node.database;
     let line = Line::new("   process").with("id=", process(owner)).with("logused=", request.cost);
-    line.with("waitresource=", resource_text(request.resource, database))
+    line.with("waitresource=", request.resource.wait_text(database))
         .with("waittime=", node.wait_time.as_millis())
-        .with("ownerId=", number(owner))
+        .with("ownerId=", owner.id)
         .with_some("transactionname=", names.transaction(owner))
         .with("lockMode=", request.mode)
         .with("status=", "suspended")
         .with_some("spid=", names.session(owner))
         .with("priority=", request.priority)
-        .with("xactid=", number(owner))
-        .with_some("currentdb=", database)
+        .with("xactid=", number(owner.xact))
+        .with_some("currentdb=", numbered(database))
         .with("lockTimeout=", timeout_ms(request.timeout))
         .0
+}
+
+/// A database that has a number.
+fn numbered(database: DatabaseId) -> Option<DatabaseId> {
+    (database != DatabaseId(0)).then_some(database)
 }
 
 /// Milliseconds; the largest number stands for ever.
@@ -97,88 +103,89 @@ fn timeout_ms(timeout: Timeout) -> u32 {
 fn resource_line(node: &DeadlockNode, at: usize, names: &dyn LockNames) -> String {
     let resource = node.request.resource;
     let table = node.request.table;
-    let rowset = |names: &dyn LockNames| names.rowset(resource);
+    let database = node.database;
+    let element = |kind: &str| Element::new(kind, database, names);
     match resource {
-        Resource::Key(index, _) => Element::new("keylock")
-            .rowset(index)
-            .database(names)
-            .table(table, names)
-            .index(index, names),
-        Resource::Hobt(id) => Element::new("hobtlock")
-            .rowset(id)
-            .whole()
-            .database(names)
-            .table(table, names)
-            .index(id, names),
-        Resource::Rid(rid) => {
-            Element::new("ridlock").page(rid.page).database(names).table(table, names)
+        Resource::Key(index, _) => {
+            element("keylock").rowset(index).database().table(table).index(index)
         }
-        Resource::Page(page) => {
-            Element::new("pagelock").page(page).database(names).table(table, names)
+        Resource::Hobt(id) => {
+            element("hobtlock").rowset(id).whole().database().table(table).index(id)
         }
-        Resource::Extent(extent) => {
-            Element::new("extentlock").page(extent.first_page()).database(names)
-        }
+        Resource::Rid(rid) => element("ridlock").page(rid.page).database().table(table),
+        Resource::Page(page) => element("pagelock").page(page).database().table(table),
+        Resource::Extent(extent) => element("extentlock").page(extent.first_page()).database(),
         Resource::Object(id) => {
-            let element = Element::new("objectlock").with("lockPartition=", 0).with("objid=", id);
-            element.whole().database(names).table(Some(id), names)
+            let element = element("objectlock").with("lockPartition=", 0).with("objid=", id);
+            element.whole().database().table(Some(id))
         }
         Resource::Metadata { class, id } => {
-            Element::new("metadatalock").with("class=", class).with("id=", id).database(names)
+            element("metadatalock").with("class=", class).with("id=", id).database()
         }
         Resource::AllocUnit(id) => {
-            Element::new("allocunitlock").with("allocunitid=", id).whole().database(names)
+            element("allocunitlock").with("allocunitid=", id).whole().database()
         }
-        Resource::Database => Element::new("databaselock").whole().database(names),
+        Resource::Database => element("databaselock").whole().database(),
     }
     .with("id=", format!("lock{at}"))
     .with("mode=", node.granted)
     .of(match resource {
         Resource::Key(id, _) | Resource::Hobt(id) => Some(id.0),
         Resource::Object(id) => Some(i64::from(id.0)),
-        Resource::Rid(_) | Resource::Page(_) => rowset(names).map(|id| id.0),
+        Resource::Rid(_) | Resource::Page(_) => names.rowset(database, resource).map(|id| id.0),
         _ => None,
     })
 }
 
 /// A line of the list of resources.
-struct Element(Line);
+struct Element<'n> {
+    line: Line,
+    database: DatabaseId,
+    names: &'n dyn LockNames,
+}
 
-impl Element {
-    fn new(name: &str) -> Element {
-        Element(Line::new(format!("   {name}")))
+impl<'n> Element<'n> {
+    fn new(name: &str, database: DatabaseId, names: &'n dyn LockNames) -> Element<'n> {
+        Element { line: Line::new(format!("   {name}")), database, names }
     }
 
-    fn with(self, label: &str, value: impl std::fmt::Display) -> Element {
-        Element(self.0.with(label, value))
+    fn with(self, label: &str, value: impl std::fmt::Display) -> Self {
+        Element { line: self.line.with(label, value), ..self }
     }
 
-    fn rowset(self, id: HobtId) -> Element {
+    fn with_some(self, label: &str, value: Option<impl std::fmt::Display>) -> Self {
+        Element { line: self.line.with_some(label, value), ..self }
+    }
+
+    fn rowset(self, id: HobtId) -> Self {
         self.with("hobtid=", id)
     }
 
-    fn page(self, page: PageId) -> Element {
+    fn page(self, page: PageId) -> Self {
         self.with("fileid=", page.file).with("pageid=", page.page)
     }
 
     /// Not a part of the thing.
-    fn whole(self) -> Element {
+    fn whole(self) -> Self {
         self.with("subresource=", "FULL")
     }
 
-    fn database(self, names: &dyn LockNames) -> Element {
-        Element(self.0.with_some("dbid=", names.database()))
+    fn database(self) -> Self {
+        let database = numbered(self.database);
+        self.with_some("dbid=", database)
     }
 
-    fn table(self, table: Option<ObjectId>, names: &dyn LockNames) -> Element {
-        Element(self.0.with_some("objectname=", table.and_then(|table| names.table(table))))
+    fn table(self, table: Option<ObjectId>) -> Self {
+        let name = table.and_then(|table| self.names.table(self.database, table));
+        self.with_some("objectname=", name)
     }
 
-    fn index(self, rowset: HobtId, names: &dyn LockNames) -> Element {
-        Element(self.0.with_some("indexname=", names.index(rowset)))
+    fn index(self, rowset: HobtId) -> Self {
+        let name = self.names.index(self.database, rowset);
+        self.with_some("indexname=", name)
     }
 
     fn of(self, id: Option<i64>) -> String {
-        self.0.with_some("associatedObjectId=", id).0
+        self.line.with_some("associatedObjectId=", id).0
     }
 }

@@ -1,15 +1,19 @@
 //! Golden texts: the example of SQL Server's documentation of both flags, as far as our facts go.
 
-use extentdb_base::{PageId, Rid};
+use extentdb_base::{OwnerId, PageId, Rid};
 
 use super::*;
 use crate::lock::Timeout;
 
+const SHOP: DatabaseId = DatabaseId(6);
 const SECOND: HobtId = HobtId(72_057_594_057_457_664);
 const HEAP: HobtId = HobtId(72_057_594_057_392_128);
 
-fn owner(number: u32) -> XactId {
-    XactId { high: 0, low: number }
+fn owner(number: u32) -> LockOwner {
+    LockOwner {
+        id: OwnerId(u64::from(number)),
+        xact: XactId { high: 0, low: number },
+    }
 }
 
 fn node(
@@ -22,6 +26,7 @@ fn node(
     let request =
         LockRequest::new(self::owner(owner), resource, mode).costing(cost).of_table(ObjectId(77));
     DeadlockNode {
+        database: SHOP,
         request,
         status: LockStatus::Wait,
         wait_time: Duration::from_millis(1359),
@@ -51,6 +56,7 @@ fn crosswise() -> DeadlockReport {
 fn ranges() -> DeadlockReport {
     let end = Resource::end_of(SECOND);
     let convert = |own, other| DeadlockNode {
+        database: DatabaseId(0),
         status: LockStatus::Convert,
         ..node(own, end, LockMode::RiN, (other, LockMode::RsS), 0)
     };
@@ -60,6 +66,7 @@ fn ranges() -> DeadlockReport {
         status: LockStatus::Convert,
     };
     let behind = DeadlockNode {
+        database: DatabaseId(0),
         blocker: ahead,
         ..node(3, end, LockMode::S, (2, LockMode::RsS), 0)
     };
@@ -72,27 +79,24 @@ fn ranges() -> DeadlockReport {
 struct Known;
 
 impl LockNames for Known {
-    fn database(&self) -> Option<u16> {
-        Some(6)
+    fn session(&self, owner: LockOwner) -> Option<u16> {
+        Some(owner.id.0 as u16 - 0x54 + 54)
     }
 
-    fn session(&self, owner: XactId) -> Option<u16> {
-        Some(owner.low as u16 - 0x54 + 54)
-    }
-
-    fn transaction(&self, _: XactId) -> Option<String> {
+    fn transaction(&self, _: LockOwner) -> Option<String> {
         Some("user_transaction".to_owned())
     }
 
-    fn table(&self, table: ObjectId) -> Option<String> {
-        (table == ObjectId(77)).then(|| "Shop.dbo.T1".to_owned())
+    fn table(&self, database: DatabaseId, table: ObjectId) -> Option<String> {
+        let name = if database == SHOP { "Shop.dbo.T1" } else { "Other.dbo.T1" };
+        (table == ObjectId(77)).then(|| name.to_owned())
     }
 
-    fn index(&self, rowset: HobtId) -> Option<String> {
+    fn index(&self, _: DatabaseId, rowset: HobtId) -> Option<String> {
         (rowset == SECOND).then(|| "nci_T1_COL1".to_owned())
     }
 
-    fn rowset(&self, _: Resource) -> Option<HobtId> {
+    fn rowset(&self, _: DatabaseId, _: Resource) -> Option<HobtId> {
         Some(HEAP)
     }
 }
@@ -248,5 +252,26 @@ fn every_kind_of_resource_has_its_line() {
         let list = DeadlockReport { nodes: vec![one], victim: owner(0x54) }.list(&Known);
         assert!(list[3].contains(&format!("waitresource={wait} ")), "{}", list[3]);
         assert!(list[5].starts_with(&format!("   {element}")), "{}", list[5]);
+    }
+}
+
+#[test]
+fn members_in_several_databases_are_told_apart_by_their_owners() {
+    let mut report = crosswise();
+    // Both transactions have the same id, each in its database.
+    for node in &mut report.nodes {
+        node.request.owner.xact = XactId { high: 0, low: 0x70 };
+        node.blocker.owner.xact = XactId { high: 0, low: 0x70 };
+    }
+    report.nodes[1].database = DatabaseId(7);
+    let list = report.list(&Known);
+    for part in [
+        "process id=process54 logused=868 waitresource=RID: 6:1:20789:0 waittime=1359 ownerId=84 ",
+        "process id=process55 logused=380 waitresource=KEY: 7:72057594057457664 (350007a4d329) \
+         waittime=0 ownerId=85 ",
+        "xactid=112 currentdb=7 ",
+        "keylock hobtid=72057594057457664 dbid=7 objectname=Other.dbo.T1 ",
+    ] {
+        assert!(list.iter().any(|line| line.contains(part)), "{part}\n{}", list.join("\n"));
     }
 }

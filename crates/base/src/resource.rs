@@ -1,13 +1,11 @@
-//! What can be locked.
+//! What can be locked. Locks themselves belong to `txn`; waits for them are shown by `telemetry`.
 
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 
-use extentdb_base::{AllocUnitId, Extent, HobtId, ObjectId, PageId, Rid};
+use crate::id::{AllocUnitId, DatabaseId, Extent, HobtId, ObjectId, PageId, Rid};
 
 /// Something that can be locked, within one database.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
 pub enum Resource {
     /// The database as a whole; sessions of SQL Server hold it shared.
     Database,
@@ -57,6 +55,26 @@ impl Resource {
         Resource::Key(index, u64::MAX)
     }
 
+    /// As `wait_resource` of a request shows it: kind, database, and what it is there. A database
+    /// without a number is left out.
+    pub fn wait_text(&self, database: DatabaseId) -> String {
+        let within = match self {
+            Resource::Database => None,
+            Resource::Metadata { class, id } => Some(format!("{class}:{id}")),
+            // The zero is the lock partition.
+            Resource::Object(id) => Some(format!("{id}:0")),
+            Resource::Hobt(id) => Some(id.to_string()),
+            Resource::AllocUnit(id) => Some(id.to_string()),
+            Resource::Extent(extent) => Some(page_text(extent.first_page())),
+            Resource::Page(page) => Some(page_text(*page)),
+            Resource::Rid(rid) => Some(format!("{}:{}", page_text(rid.page), rid.slot)),
+            Resource::Key(index, hash) => Some(key_text(*index, *hash)),
+        };
+        let database = (database != DatabaseId(0)).then(|| database.to_string());
+        let parts: Vec<String> = database.into_iter().chain(within).collect();
+        format!("{}: {}", self.type_name(), parts.join(":"))
+    }
+
     /// Is it a part of a table of which there may be many? Such locks count towards escalation.
     pub const fn is_fine(&self) -> bool {
         matches!(self, Resource::Page(_) | Resource::Rid(_) | Resource::Key(..))
@@ -75,60 +93,18 @@ impl fmt::Display for Resource {
             Resource::Extent(extent) => write!(f, ": {}", extent.first_page()),
             Resource::Page(page) => write!(f, ": {page}"),
             Resource::Rid(rid) => write!(f, ": {rid}"),
-            // As SQL Server shows it: six bytes.
-            Resource::Key(hobt, hash) => write!(f, ": {hobt} ({:012x})", hash & 0xffff_ffff_ffff),
+            Resource::Key(hobt, hash) => write!(f, ": {}", key_text(*hobt, *hash)),
         }
     }
 }
 
-/// Hashing for the tables of this crate: a few multiplications.
-pub(crate) type FastHash = BuildHasherDefault<FastHasher>;
-
-/// Folds words into one by multiplication; the end spreads them over all bits.
-#[derive(Default)]
-pub(crate) struct FastHasher(u64);
-
-/// 2^64 divided by the golden ratio, odd.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
-impl FastHasher {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(SPREAD);
-    }
+/// The hash as SQL Server shows it: six bytes.
+fn key_text(index: HobtId, hash: u64) -> String {
+    format!("{index} ({:012x})", hash & 0xffff_ffff_ffff)
 }
 
-impl Hasher for FastHasher {
-    fn finish(&self) -> u64 {
-        (self.0 ^ (self.0 >> 32)).wrapping_mul(SPREAD)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.add(u64::from(*byte)));
-    }
-
-    fn write_u16(&mut self, value: u16) {
-        self.add(u64::from(value));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.add(u64::from(value));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.add(value);
-    }
-
-    fn write_i32(&mut self, value: i32) {
-        self.add(value as u64);
-    }
-
-    fn write_i64(&mut self, value: i64) {
-        self.add(value as u64);
-    }
-
-    fn write_isize(&mut self, value: isize) {
-        self.add(value as u64);
-    }
+fn page_text(page: PageId) -> String {
+    format!("{}:{}", page.file, page.page)
 }
 
 #[cfg(test)]
@@ -149,5 +125,13 @@ mod tests {
         for (resource, expected) in shown {
             assert_eq!(resource.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn wait_texts_name_the_database_when_it_has_a_number() {
+        let key = Resource::Key(HobtId(5), 0xab);
+        assert_eq!(key.wait_text(DatabaseId(6)), "KEY: 6:5 (0000000000ab)");
+        assert_eq!(key.wait_text(DatabaseId(0)), "KEY: 5 (0000000000ab)");
+        assert_eq!(Resource::Database.wait_text(DatabaseId(6)), "DATABASE: 6");
     }
 }
