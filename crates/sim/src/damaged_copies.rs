@@ -32,7 +32,7 @@ enum OpenResult {
     /// Refused, with the error.
     Refused(String),
     /// It has the rows of the model.
-    Right(Box<Arc<Database>>),
+    Right(Arc<Database>),
     /// It has other rows: the first difference.
     Wrong(String),
 }
@@ -104,7 +104,7 @@ impl Simulation {
             Ok(Ok(opened)) => opened,
         };
         if differences.iter().any(Option::is_none) {
-            Ok(OpenResult::Right(Box::new(db)))
+            Ok(OpenResult::Right(db))
         } else {
             Ok(OpenResult::Wrong(differences.swap_remove(0).unwrap_or_default()))
         }
@@ -166,7 +166,7 @@ impl Simulation {
         for (what, from) in foreign.logs() {
             match self.open_swapped(what, &paths.log, from)? {
                 None => {}
-                Some(OpenResult::Right(db)) => self.close_copy(*db, what)?,
+                Some(OpenResult::Right(db)) => self.close_copy(db, what)?,
                 Some(OpenResult::Wrong(difference)) => {
                     return Err(format!("a log {what}: {difference}"));
                 }

@@ -416,8 +416,9 @@ impl Database {
     /// as soon as no [`Table`](crate::Table) of it is held any more.
     ///
     /// # Errors
-    /// [`Error::SessionsOpen`]: nothing is closed. Others as for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the
-    /// next opening.
+    /// [`Error::SessionsOpen`]: nothing is closed. Others as for
+    /// [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the next
+    /// opening.
     pub fn close(self: Arc<Self>) -> Result<(), Error> {
         let sessions = self.open_sessions.load(Ordering::Acquire);
         if sessions > 0 {
