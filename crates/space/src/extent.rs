@@ -13,7 +13,7 @@ use extentdb_format::log::payload::space::HobtDelta;
 use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
-use crate::page::refuse_undo;
+use crate::page::{PageForm, refuse_undo};
 use crate::space::Space;
 use crate::unit::{Chain, Unit};
 
@@ -61,6 +61,30 @@ impl Space {
         unit: &Unit,
         ends: Fullness,
     ) -> Result<Vec<PageId>, Error> {
+        self.append_and(tx, unit, ends, |_, _| Ok(()))
+    }
+
+    /// The same with pages that are formatted at once: a page may be one that the unit has had
+    /// before, whose old records a restart must not find.
+    pub fn append_formatted_pages(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        ends: Fullness,
+        form: &PageForm,
+    ) -> Result<Vec<PageId>, Error> {
+        self.append_and(tx, unit, ends, |system, run| {
+            run.iter().try_for_each(|page| self.format_page(system, unit, *page, form).map(drop))
+        })
+    }
+
+    fn append_and(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        ends: Fullness,
+        then: impl FnOnce(&mut Transaction, &[PageId]) -> Result<(), Error>,
+    ) -> Result<Vec<PageId>, Error> {
         refuse_undo(tx, unit)?;
         let is_first = unit.first_iam().is_none();
         let taken = self.in_system_of(tx, unit, "BulkExtentAlloc", |system| {
@@ -78,6 +102,7 @@ impl Space {
                 self.set_first_iam(system, unit, iam)?;
                 self.set_first(system, unit, first)?;
             }
+            then(system, &run)?;
             Ok(run)
         });
         if taken.is_err() {

@@ -12,6 +12,7 @@ use extentdb_format::page::PageType;
 use extentdb_txn::{Manager, Transaction};
 
 use crate::error::Error;
+use crate::page::is_counted;
 use crate::space::Space;
 use crate::unit::{Pointers, Unit};
 
@@ -136,7 +137,7 @@ fn count_back(unit: &Unit, payload: &Payload<'_>) {
         }
         Payload::FormatPage(format) => {
             let kind = PageType::from_byte(format.page_type);
-            let is_leaf = format.level == 0 && matches!(kind, PageType::Data | PageType::Index);
+            let is_leaf = format.level == 0 && is_counted(kind);
             unit.count_data_pages(-i64::from(is_leaf));
         }
         _ => {}

@@ -34,7 +34,7 @@ const CLASS_BYTES: u16 = 32;
 
 /// The free space of a heap, shared by its sessions.
 #[derive(Debug, Default)]
-pub(super) struct SharedFreeSpace {
+pub(crate) struct SharedFreeSpace {
     state: Mutex<FreeSpace>,
     /// The largest class with a page.
     largest: AtomicU16,
@@ -43,28 +43,28 @@ pub(super) struct SharedFreeSpace {
 }
 
 /// The free space, locked. What is read without the lock is updated when the guard is dropped.
-pub(super) struct Locked<'a> {
+pub(crate) struct Locked<'a> {
     shared: &'a SharedFreeSpace,
     state: MutexGuard<'a, FreeSpace>,
 }
 
 impl SharedFreeSpace {
-    pub(super) fn lock(&self) -> Locked<'_> {
+    pub(crate) fn lock(&self) -> Locked<'_> {
         Locked { shared: self, state: lock(&self.state) }
     }
 
     /// May there be a page with `room` bytes? A false no makes the insert append.
-    pub(super) fn may_have(&self, room: u16) -> bool {
+    pub(crate) fn may_have(&self, room: u16) -> bool {
         room.div_ceil(CLASS_BYTES) <= self.largest.load(Ordering::Relaxed)
     }
 
     /// Bytes reserved on a page whose latch the caller holds: reservations are made under the
     /// latch.
-    pub(super) fn reserved(&self, page: PageId) -> u16 {
+    pub(crate) fn reserved(&self, page: PageId) -> u16 {
         if self.has_reserved.load(Ordering::Acquire) { self.lock().reserved(page) } else { 0 }
     }
 
-    pub(super) fn is_loaded(&self) -> bool {
+    pub(crate) fn is_loaded(&self) -> bool {
         self.is_loaded.load(Ordering::Acquire)
     }
 }
@@ -94,7 +94,7 @@ impl Drop for Locked<'_> {
 
 /// The free space of a heap.
 #[derive(Debug, Default)]
-pub(super) struct FreeSpace {
+pub(crate) struct FreeSpace {
     classes: BTreeMap<u16, Vec<PageId>>,
     filed: HashMap<PageId, u16>,
     /// More than a page has when statements that made rows shorter were undone: their reservations
@@ -102,12 +102,12 @@ pub(super) struct FreeSpace {
     reserved: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
-    pub(super) is_loaded: bool,
+    pub(crate) is_loaded: bool,
 }
 
 impl FreeSpace {
     /// Files a page with `room` bytes, without those that transactions have reserved.
-    pub(super) fn file(&mut self, page: PageId, room: u16) {
+    pub(crate) fn file(&mut self, page: PageId, room: u16) {
         let class = room / CLASS_BYTES;
         if self.filed.get(&page) == Some(&class) {
             return;
@@ -129,8 +129,14 @@ impl FreeSpace {
         }
     }
 
+    /// Forgets a page that is the unit's no more.
+    pub(crate) fn remove(&mut self, page: PageId) {
+        self.unfile(page);
+        self.touched.remove(&page);
+    }
+
     /// Takes a page that should have `room` bytes out of the file: the fullest one that does.
-    pub(super) fn take(&mut self, room: u16) -> Option<PageId> {
+    pub(crate) fn take(&mut self, room: u16) -> Option<PageId> {
         let class = room.div_ceil(CLASS_BYTES);
         let (&class, pages) = self.classes.range_mut(class..).next()?;
         let page = pages.pop();
@@ -143,19 +149,19 @@ impl FreeSpace {
     }
 
     /// Bytes of a page that are reserved.
-    pub(super) fn reserved(&self, page: PageId) -> u16 {
+    pub(crate) fn reserved(&self, page: PageId) -> u16 {
         self.reserved.get(&page).map_or(0, |bytes| u16::try_from(*bytes).unwrap_or(u16::MAX))
     }
 
     /// Keeps bytes of a page back for the transaction that made them free.
-    pub(super) fn keep(&mut self, reserved: ReservedRoom) {
+    pub(crate) fn keep(&mut self, reserved: ReservedRoom) {
         *self.reserved.entry(reserved.page).or_default() += u32::from(reserved.bytes);
         self.touched.insert(reserved.page);
     }
 
     /// The transaction has ended. The page is filed with the bytes released; an insert checks the
     /// real room.
-    pub(super) fn give_back(&mut self, reserved: ReservedRoom) {
+    pub(crate) fn give_back(&mut self, reserved: ReservedRoom) {
         if let Some(bytes) = self.reserved.get_mut(&reserved.page) {
             *bytes = bytes.saturating_sub(reserved.bytes.into());
             if *bytes == 0 {
@@ -167,17 +173,17 @@ impl FreeSpace {
     }
 
     /// The class of the page in PFS may not be true any more.
-    pub(super) fn touch(&mut self, page: PageId) {
+    pub(crate) fn touch(&mut self, page: PageId) {
         self.touched.insert(page);
     }
 
     /// How many pages were touched since they were taken.
-    pub(super) fn touched_count(&self) -> usize {
+    pub(crate) fn touched_count(&self) -> usize {
         self.touched.len()
     }
 
     /// The pages touched since the last call.
-    pub(super) fn take_touched(&mut self) -> BTreeSet<PageId> {
+    pub(crate) fn take_touched(&mut self) -> BTreeSet<PageId> {
         std::mem::take(&mut self.touched)
     }
 }
