@@ -71,7 +71,7 @@ impl Space {
         pages: &[PageId],
     ) -> Result<Freed, Error> {
         let pages: BTreeSet<PageId> = pages.iter().copied().collect();
-        unit.freed().extend(pages.iter().map(|page| (*page, tx.id())));
+        self.pending_pages().extend(pages.iter().map(|page| (*page, tx.id())));
         let mut whole: Vec<Extent> = Vec::new();
         let mut single: Vec<PageId> = Vec::new();
         let sorted: Vec<PageId> = pages.iter().copied().collect();
@@ -120,7 +120,7 @@ impl Space {
             let what = "a page of a mixed extent is not freed by itself";
             return Err(Error::Maps { page: pages[0], unit: unit.id(), what });
         }
-        let freed = unit.freed();
+        let freed = self.pending_pages();
         let is_ours = |page: &PageId| freed.get(page).is_none_or(|xact| *xact == tx.id());
         Ok(extent.pages().zip(states).all(|(page, state)| {
             if state.is_allocated() { pages.contains(&page) } else { is_ours(&page) }
@@ -171,7 +171,7 @@ impl Space {
             &Payload::HobtDelta(delta),
         );
         let mut chain = unit.chain();
-        let mut open = unit.freed();
+        let mut open = self.pending_pages();
         for page in &pages {
             open.remove(page);
         }

@@ -60,22 +60,17 @@ impl Space {
             drop(page);
             chain.extents += extents.len() as u64;
             for extent in extents {
-                self.add_rest(unit, extent, &mut chain.rest)?;
+                self.add_rest(extent, &mut chain.rest)?;
             }
             next = following;
         }
         Ok(chain)
     }
 
-    fn add_rest(
-        &self,
-        unit: &Unit,
-        extent: Extent,
-        rest: &mut VecDeque<PageId>,
-    ) -> Result<(), Error> {
+    fn add_rest(&self, extent: Extent, rest: &mut VecDeque<PageId>) -> Result<(), Error> {
         let first = extent.first_page();
         let states = self.pfs_bytes(first.file, first.page..first.page + PAGES_PER_EXTENT)?;
-        let freed = unit.freed();
+        let freed = self.pending_pages();
         rest.extend(
             extent
                 .pages()

@@ -9,11 +9,11 @@
 //! - Counters are those of all changes made, committed or not; they go to the catalog at
 //!   checkpoints.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use extentdb_base::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
-use extentdb_base::{AllocUnitId, HobtId, PageId, XactId};
+use extentdb_base::{AllocUnitId, HobtId, PageId};
 use extentdb_buffer::PageWriteGuard;
 
 use crate::error::Error;
@@ -84,9 +84,6 @@ pub struct Unit {
     group: i16,
     pointers: Mutex<Pointers>,
     chain: Mutex<Option<Chain>>,
-    /// Pages that open transactions have freed in PFS, and which: no chain has them as its rest. A
-    /// rollback leaves an entry that says nothing, because the page is allocated again.
-    freed: Mutex<HashMap<PageId, XactId>>,
     rows: AtomicI64,
     data: AtomicI64,
     used: AtomicI64,
@@ -107,7 +104,6 @@ impl Unit {
             group,
             pointers: Mutex::new(Pointers { first, root, first_iam }),
             chain: Mutex::new(chain),
-            freed: Mutex::default(),
             rows: AtomicI64::new(counts.rows),
             data: AtomicI64::new(counts.data),
             used: AtomicI64::new(counts.used),
@@ -187,10 +183,6 @@ impl Unit {
 
     pub(crate) fn chain(&self) -> MutexGuard<'_, Option<Chain>> {
         lock(&self.chain)
-    }
-
-    pub(crate) fn freed(&self) -> MutexGuard<'_, HashMap<PageId, XactId>> {
-        lock(&self.freed)
     }
 
     /// Forgets the cached chain: an undo has changed the maps.

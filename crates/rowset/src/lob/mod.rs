@@ -146,7 +146,8 @@ impl LobUnit {
         Ok(())
     }
 
-    /// Forgets all free space: recovery or DDL has changed the pages.
+    /// Forgets all free space: recovery or DDL has changed the pages. No transaction that has
+    /// changed values is open.
     pub fn forget(&self) {
         *self.free.lock() = FreeSpace::default();
         *lock(&self.state) = PageState::default();

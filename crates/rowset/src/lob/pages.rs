@@ -329,6 +329,7 @@ impl LobUnit {
 
     /// Removes a record, or finds that its page can be freed instead.
     fn remove(&self, change: &mut LobChange<'_>, at: Rid) -> Result<Removed, Error> {
+        self.load_free_space()?;
         let mut page = self.own_page(at)?;
         if self.is_freed_with(&page, at)? {
             return Ok(Removed::WithPage);

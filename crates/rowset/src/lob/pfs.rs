@@ -77,7 +77,9 @@ impl LobUnit {
         })
     }
 
-    /// Loads the free space of existing pages from PFS, once: the least room of each class.
+    /// Loads the free space of existing pages from PFS, once: the least room of each class. To be
+    /// called before a page is inserted into or freed, so that no page that is about to be freed is
+    /// found here.
     pub(super) fn load_free_space(&self) -> Result<(), Error> {
         if self.free.is_loaded() {
             return Ok(());

@@ -15,6 +15,10 @@ impl LobUnit {
     /// Frees the pages that have lost their last record, and that no open transaction needs for its
     /// undo.
     pub(super) fn release_empty_pages(&self) -> Result<(), Error> {
+        if lock(&self.state).emptied.is_empty() {
+            return Ok(());
+        }
+        self.load_free_space()?;
         let candidates: Vec<PageId> = {
             let state = lock(&self.state);
             let free = self.free.lock();

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use extentdb_base::env::SystemClock;
+use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, OnceLock};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{PageWriteGuard, Pool, PoolOptions};
@@ -23,6 +24,7 @@ use extentdb_wal::{Growth, Log, LogSpec};
 
 use crate::Error;
 use crate::btree::tests::bench::{Ahead, Image, LoggedRecord, UnitRow, description_of, unit_row};
+use crate::heap::{Heap, HeapShape, Placement};
 use crate::lob::{LobChange, LobForm, LobRoot, LobSplice, LobUnit, PendingSpace};
 
 pub(super) const DATA: &str = "lab.mdf";
@@ -35,11 +37,17 @@ pub(super) struct Setup {
     pub(super) frames: usize,
     pub(super) mixed_pages: bool,
     pub(super) kind: AllocUnitKind,
+    pub(super) log_bytes: u64,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { frames: 400, mixed_pages: true, kind: AllocUnitKind::Lob }
+        Setup {
+            frames: 400,
+            mixed_pages: true,
+            kind: AllocUnitKind::Lob,
+            log_bytes: 2 << 20,
+        }
     }
 }
 
@@ -49,7 +57,8 @@ pub(super) struct Bench {
     pub(super) manager: Arc<Manager>,
     pub(super) space: Arc<Space>,
     pub(super) lob: LobUnit,
-    next_blob: std::cell::Cell<u64>,
+    pub(super) heap: Heap,
+    next_blob: AtomicU64,
 }
 
 /// A transaction and what waits for its end.
@@ -107,7 +116,7 @@ pub(super) fn rowset() -> &'static Rowset {
     catalog.rowsets.values().find(|rowset| rowset.object == object).expect("it was built")
 }
 
-pub(super) fn new_log(disk: &dyn Disk, bytes: u64) -> Log {
+fn new_log(disk: &dyn Disk, folder: &Path, bytes: u64) -> Log {
     let spec = LogSpec {
         file_id: FileId(2),
         logical_name: "lab_log".into(),
@@ -120,7 +129,7 @@ pub(super) fn new_log(disk: &dyn Disk, bytes: u64) -> Log {
         first_sequence: FIRST_SEQUENCE,
         sector_bytes: 512,
     };
-    let file = disk.create(Path::new(LOG)).expect("an empty disk");
+    let file = disk.create(&folder.join(LOG)).expect("an empty disk");
     Log::create(file, &spec, Arc::new(SystemClock::new())).expect("a log")
 }
 
@@ -133,17 +142,17 @@ impl Bench {
     pub(super) fn on(image: &Image, setup: &Setup) -> Bench {
         let disk = MemDisk::new();
         disk.put(Path::new(DATA), image.0.clone());
-        Bench::on_disk(image, &disk, setup, 2 << 20)
+        Bench::on_disk(image, &disk, Path::new(""), setup)
     }
 
-    pub(super) fn on_disk(image: &Image, disk: &dyn Disk, setup: &Setup, log: u64) -> Bench {
-        let log = Arc::new(new_log(disk, log));
+    pub(super) fn on_disk(image: &Image, disk: &dyn Disk, folder: &Path, setup: &Setup) -> Bench {
+        let log = Arc::new(new_log(disk, folder, setup.log_bytes));
         let clock = Arc::new(SystemClock::new());
         let manager =
             Arc::new(Manager::new(log.clone(), clock.clone(), XactId { high: 0, low: 1000 }));
         let ahead = Arc::new(Ahead(log.clone()));
         let pool = Arc::new(Pool::new(PoolOptions::new(setup.frames), ahead, clock));
-        pool.add_file(FileId(1), disk.open(Path::new(DATA)).expect("it was put there"));
+        pool.add_file(FileId(1), disk.open(&folder.join(DATA)).expect("it was put there"));
         let description = FileDescription {
             id: FileId(1),
             group: 1,
@@ -173,8 +182,19 @@ impl Bench {
         let unit = Arc::new(Unit::new(&description_of(image, at, rowset, id)));
         space.set_unit_rows(Arc::new(Rows(rows)));
         let lob = LobUnit::new(space.clone(), unit);
-        let next_blob = std::cell::Cell::new(0x7d1);
-        Bench { log, manager, space, lob, next_blob }
+        let base = rowset.unit(AllocUnitKind::InRow).expect("every table has one").id;
+        let base = description_of(image, unit_row(image, base), rowset, base);
+        let shape = HeapShape { pminlen: 8, variable_columns: 4 };
+        let unit = Arc::new(Unit::new(&base));
+        let heap = Heap::new(space.clone(), unit, shape, Placement::Packed);
+        Bench {
+            log,
+            manager,
+            space,
+            lob,
+            heap,
+            next_blob: AtomicU64::new(0x7d1),
+        }
     }
 
     pub(super) fn begin(&self) -> Open {
@@ -228,8 +248,7 @@ impl Bench {
     }
 
     pub(super) fn next_blob(&self) -> u64 {
-        self.next_blob.set(self.next_blob.get() + 1);
-        self.next_blob.get() << 16
+        self.next_blob.fetch_add(1, Ordering::Relaxed) << 16
     }
 
     pub(super) fn create(

@@ -143,7 +143,7 @@ fn restart(disk: &MemDisk, setup: &Setup) -> (Bench, Vec<LoggedRecord>) {
 fn cut_after(calls: u64, seed: u64, setup: &Setup) -> bool {
     let disk = MemDisk::new();
     disk.put(Path::new(DATA), fresh().0.clone());
-    let bench = Bench::on_disk(fresh(), &disk, setup, 2 << 20);
+    let bench = Bench::on_disk(fresh(), &disk, Path::new(""), setup);
     let mut history = History::default();
     disk.fail_after(calls);
     let is_done = script(&bench, &mut SplitMix64::new(seed), 8, &mut history);
