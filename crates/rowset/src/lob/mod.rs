@@ -38,7 +38,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_format::page::{PageHeader, PageRef};
+use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_space::{Freed, Space, Unit};
 use extentdb_txn::Transaction;
 
@@ -130,13 +130,17 @@ impl LobUnit {
         self.release_empty_pages()
     }
 
-    /// An undo changed this page: its free space is no longer known.
+    /// An undo changed this page: its free space is no longer known. Pages of maps are passed over.
     ///
     /// # Errors
     /// The page cannot be read.
     pub fn touched(&self, id: PageId) -> Result<(), Error> {
         let page = self.space.pool().read(id)?;
-        let free_bytes = PageHeader::of(&*page).free_bytes.get();
+        let header = PageHeader::of(&*page);
+        if !matches!(header.kind(), PageType::TextMix | PageType::TextTree) {
+            return Ok(());
+        }
+        let free_bytes = header.free_bytes.get();
         let is_empty = is_empty(PageRef::new(&page));
         self.note_room(PageRef::new(&page), free_bytes);
         drop(page);

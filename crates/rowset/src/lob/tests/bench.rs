@@ -14,7 +14,7 @@ use extentdb_change::undo_record;
 use extentdb_format::allocation::file_header;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::replay::page_of;
-use extentdb_format::log::{Op, RecordRef};
+use extentdb_format::log::{Context, Op, RecordRef};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_space::{FileDescription, Options, Space, Unit, UnitRows};
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, TableSpec};
@@ -209,26 +209,30 @@ impl Bench {
         Ok(lsn)
     }
 
-    pub(super) fn roll_back(&self, mut open: Open) {
+    pub(super) fn roll_back(&self, mut open: Open) -> Result<(), Error> {
         let begin = open.tx.begin_lsn();
-        self.undo_to(&mut open.tx, begin);
-        open.tx.abort().expect("it was reserved");
-        self.lob.end(open.pending.reserved).expect("a sound unit");
+        self.undo_to(&mut open.tx, begin)?;
+        open.tx.abort()?;
+        self.lob.end(open.pending.reserved)
     }
 
     /// Undoes what a transaction did after `to`, newest first.
-    pub(super) fn undo_to(&self, tx: &mut Transaction, to: Lsn) {
+    pub(super) fn undo_to(&self, tx: &mut Transaction, to: Lsn) -> Result<(), Error> {
         tx.begin_undo();
         while tx.undo_next() > to {
-            let logged = self
-                .log
-                .with_record(tx.undo_next(), |record| LoggedRecord::of(tx.undo_next(), record));
-            self.undo_one(tx, &logged.expect("a record there is"));
+            let lsn = tx.undo_next();
+            let logged = self.log.with_record(lsn, |record| LoggedRecord::of(lsn, record));
+            self.undo_one(tx, &logged.map_err(extentdb_change::Error::from)?)?;
         }
         tx.end_undo();
+        Ok(())
     }
 
-    pub(super) fn undo_one(&self, tx: &mut Transaction, logged: &LoggedRecord) {
+    pub(super) fn undo_one(
+        &self,
+        tx: &mut Transaction,
+        logged: &LoggedRecord,
+    ) -> Result<(), Error> {
         let record = logged.record();
         let header = record.header();
         if header.flags.is_compensation()
@@ -236,15 +240,14 @@ impl Bench {
             || matches!(record.payload(), Payload::Savepoint(_))
         {
             tx.skip_to(header.previous);
-            return;
+            return Ok(());
         }
-        undo_record(&*self.space, tx, &record).expect("it can be undone");
+        undo_record(&*self.space, tx, &record)?;
         let of_unit = page_of(&record)
             .filter(|part| part.alloc_unit() == self.lob.unit().id())
-            .filter(|_| matches!(header.op, Op::INSERT_ROWS | Op::DELETE_ROWS | Op::MODIFY_ROW));
-        if let Some(part) = of_unit {
-            self.lob.touched(part.page).expect("a page of the file");
-        }
+            .filter(|_| matches!(header.op, Op::INSERT_ROWS | Op::DELETE_ROWS | Op::MODIFY_ROW))
+            .filter(|_| header.context != Context::IAM);
+        of_unit.map_or(Ok(()), |part| self.lob.touched(part.page))
     }
 
     pub(super) fn next_blob(&self) -> u64 {

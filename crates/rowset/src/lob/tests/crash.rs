@@ -42,7 +42,9 @@ fn script(bench: &Bench, rng: &mut SplitMix64, rounds: usize, history: &mut Hist
             }
         }
         if rng.below(5) == 0 && bench.log.flush(bench.log.last()).is_ok() {
-            bench.roll_back(open);
+            if bench.roll_back(open).is_err() {
+                return false;
+            }
             values = before;
             continue;
         }
@@ -133,7 +135,7 @@ fn restart(disk: &MemDisk, setup: &Setup) -> (Bench, Vec<LoggedRecord>) {
         while tx.undo_next() > begin {
             let lsn = tx.undo_next();
             let logged = records.iter().find(|logged| logged.lsn == lsn).expect("a record");
-            bench.undo_one(&mut tx, logged);
+            bench.undo_one(&mut tx, logged).expect("it can be undone");
         }
     }
     (bench, records)

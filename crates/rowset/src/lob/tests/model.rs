@@ -106,13 +106,13 @@ fn random_changes(seed: u64, setup: &Setup, rounds: usize, most: u64) {
             if rng.below(4) == 0
                 && let Some((lsn, old, mark)) = saved.take()
             {
-                bench.undo_to(&mut open.tx, lsn);
+                bench.undo_to(&mut open.tx, lsn).unwrap();
                 open.pending.freed.return_to(mark);
                 values = old;
             }
         }
         if rng.below(4) == 0 {
-            bench.roll_back(open);
+            bench.roll_back(open).unwrap();
             values = before;
         } else {
             bench.commit(open).unwrap();

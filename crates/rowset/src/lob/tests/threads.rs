@@ -17,7 +17,7 @@ fn worker(bench: &Bench, seed: u64) -> Values {
             change(bench, &mut open, &mut values, &mut rng, 20_000).expect("room for it");
         }
         if rng.below(3) == 0 {
-            bench.roll_back(open);
+            bench.roll_back(open).expect("a log");
             values = before;
         } else {
             bench.commit(open).expect("a log");

@@ -159,7 +159,7 @@ fn a_freed_value_gives_its_pages_back_at_commit_and_not_before() {
         let mut open = bench.begin();
         bench.lob.free(open.change(), &root).unwrap();
         assert_eq!(free(&bench), free_before);
-        bench.roll_back(open);
+        bench.roll_back(open).unwrap();
         assert!(bench.value(&root).unwrap() == value);
         assert_eq!(bench.pages().len(), pages);
 
