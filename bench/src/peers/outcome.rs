@@ -5,7 +5,7 @@ use anyhow::Result;
 /// The result of a peer.
 #[derive(Debug)]
 pub enum Outcome<T> {
-    /// Measurements.
+    /// Ran, with its measurements.
     Measured(T),
     /// Not installed: the program that was searched for.
     Missing(&'static str),

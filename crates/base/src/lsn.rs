@@ -25,7 +25,7 @@ pub struct Lsn {
 }
 
 impl Lsn {
-    /// No position.
+    /// All three parts 0: no LSN of a log; sorts before all of them.
     pub const ZERO: Lsn = Lsn { vlf: 0, block: 0, slot: 0 };
     /// Bytes on disk.
     pub const BYTES: usize = 10;

@@ -111,7 +111,7 @@ mod tests {
     use crate::sync::{Mutex, lock};
 
     #[test]
-    fn the_first_cause_stays_and_is_told_once() {
+    fn the_first_cause_stays_and_is_reported_once() {
         let outage = Outage::default();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let copy = heard.clone();

@@ -13,7 +13,6 @@ pub use self::native::*;
 pub use self::replayed::*;
 pub use std::sync::OnceLock;
 
-/// The system's.
 #[cfg(not(shuttle))]
 mod native {
     pub use std::sync::{
@@ -37,7 +36,7 @@ mod replayed {
         pub use std::sync::atomic::fence;
     }
 
-    /// Threads.
+    /// Threads of the operating system, or of the test scheduler.
     pub mod thread {
         pub use shuttle::thread::*;
         pub use std::thread::{available_parallelism, panicking};

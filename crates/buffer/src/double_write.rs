@@ -18,9 +18,15 @@
 //!   disk only. The holder of a segment never waits for another busy one: on a full disk there may
 //!   be one only, and its holder writes smaller groups.
 //!
-//! Crash example: 1. pages 8 and 9 are copied, their segment is durable. 2. Page 8 is half written
-//! in place, power failure. 3. At restart page 8 fails its checksum and is replaced by its image;
-//! page 9 is sound, in its older state, and redo brings it forward.
+//! Crash example. Pages 8 and 9 are dirty, and older in the file.
+//!
+//! 1. Both are copied, and their images written to segment 0: directory, image of 8, image of 9.
+//! 2. Power cut during this write: restart finds a directory or an image whose checksum fails, and
+//!    does not use it. Both pages are whole in place, in their older state; redo continues them.
+//! 3. Without that cut the segment is durable, and the write in place begins: 8 is half written.
+//! 4. Power cut. Restart: 8 fails its page checksum, and its image replaces it; 9 is whole, in its
+//!    older state. Redo continues both.
+//! 5. Had 9 been written and 8 not, the same holds: an image replaces no page that is whole.
 
 mod repair;
 
@@ -29,7 +35,9 @@ use std::path::{Path, PathBuf};
 use extentdb_base::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait};
 use extentdb_base::{Lsn, PageId};
 use extentdb_format::PageBuf;
-use extentdb_format::double_write::{AreaHeader, Directory, DirectoryEntry, segment_offset};
+use extentdb_format::double_write::{
+    AreaHeader, Directory, DirectoryEntry, IMAGES_MAX, segment_offset,
+};
 use extentdb_io::{Disk, DiskFile, Durability, Fill};
 
 use crate::Error;
@@ -40,6 +48,10 @@ pub use repair::{Area, Repaired};
 const SEGMENTS_MAX: usize = 16;
 /// Images of the smallest segment.
 const IMAGES_MIN: u32 = 4;
+const _: () = assert!(
+    IMAGES_MIN as usize <= IMAGES_MAX,
+    "the directory of the smallest segment names all its images"
+);
 
 /// The double-write area of a database. See the module.
 #[derive(Debug)]

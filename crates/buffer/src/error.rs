@@ -45,7 +45,7 @@ pub enum Error {
     /// The double-write area could not take copies of pages that were to be written: they were not.
     #[error("the double-write area failed")]
     DoubleWrite {
-        /// The reason.
+        /// Reason given by the operating system.
         source: extentdb_io::Error,
     },
     /// The double-write area has fewer segments than a group of pages needs. Internal: smaller

@@ -38,9 +38,9 @@ pub struct PageReadGuard {
 
 /// A page that may be read and changed. Nobody else sees it meanwhile.
 ///
-/// Whoever changes the bytes says so by [`set_dirty`](Self::set_dirty) before the guard is dropped;
-/// what is not announced is lost when the page leaves memory. A panic while a page is being changed
-/// takes the pool offline: half a change must not reach the file.
+/// A caller that changes the bytes calls [`set_dirty`](Self::set_dirty) before the guard is
+/// dropped; what is not announced is lost when the page leaves memory. A panic while a page is
+/// being changed takes the pool offline: half a change must not reach the file.
 pub struct PageWriteGuard {
     fixed: Fixed,
     id: PageId,
@@ -78,12 +78,10 @@ impl Fixed {
         }
     }
 
-    /// The frame.
     pub(crate) fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &PageBytes {
         // SAFETY: the latch is held in SH, UP or EX while `self` lives, and the reference borrows

@@ -35,11 +35,11 @@ use extentdb_telemetry::{WaitType, Waits};
 pub enum LatchMode {
     /// Keep: the page must not be evicted.
     Kp,
-    /// Share: read.
+    /// Shared: any number of readers.
     Sh,
     /// Update: read, and keep other writers out.
     Up,
-    /// Exclusive: change.
+    /// Exclusive: one owner, which may change the bytes.
     Ex,
     /// Destroy: give the frame to another page.
     Dt,
@@ -48,9 +48,9 @@ pub enum LatchMode {
 /// Where waits for latches are counted, and by which clock.
 #[derive(Clone)]
 pub struct WaitAccounts {
-    /// The sums.
+    /// Where waits are counted.
     pub waits: Arc<Waits>,
-    /// The time.
+    /// Measures how long a wait takes.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -77,6 +77,10 @@ const UP: u64 = 1 << 40;
 const EX: u64 = 1 << 41;
 const DT: u64 = 1 << 42;
 const QUEUED: u64 = 1 << 43;
+const _: () = assert!(
+    SH_HOLDERS & (SH_ONE - 1) == 0 && SH_HOLDERS < UP,
+    "the counts of KP and SH holders do not run into one another, nor into the bits"
+);
 /// Turns of looking again before a task parks: about the time that an SH holder needs to read a
 /// record.
 const SPINS: u32 = if cfg!(shuttle) { 0 } else { 40 };

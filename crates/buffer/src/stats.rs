@@ -16,7 +16,7 @@ pub struct PoolStats {
     pub free_frames: u64,
     /// Pages with changes that are not written.
     pub dirty_pages: u64,
-    /// "Page lookups".
+    /// Requests for a page, found in memory or not: "Page lookups".
     pub lookups: u64,
     /// Pages read from files: "Page reads".
     pub page_reads: u64,
@@ -46,11 +46,11 @@ pub struct PoolStats {
 /// What a call of `write_dirty` did.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WriteStats {
-    /// Pages written.
+    /// Pages written, of any writer.
     pub pages: u64,
     /// Calls that wrote them.
     pub writes: u64,
-    /// Files synced.
+    /// Syncs of data files.
     pub syncs: u64,
     /// Time it took.
     pub duration: Duration,

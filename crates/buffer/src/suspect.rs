@@ -14,7 +14,7 @@ use crate::PageFault;
 /// A page that cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SuspectPage {
-    /// The page.
+    /// Page that could not be read.
     pub page: PageId,
     /// What was wrong with it last.
     pub fault: PageFault,

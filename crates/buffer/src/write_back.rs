@@ -42,8 +42,12 @@ pub(crate) const GATHER_PAGES: usize = 128;
 /// with the transfer.
 const GROUP_PAGES: usize = 1024;
 /// Pages written by a thread while another one gathers.
-const RUN_BESIDE: usize = 4;
-/// Buffers kept for the next write.
+const CONCURRENT_RUN_PAGES: usize = 4;
+const _: () = assert!(
+    GROUP_PAGES.is_multiple_of(GATHER_PAGES),
+    "a group of copies is a number of whole writes"
+);
+/// Buffers that stay for the next write.
 const SPARE_BUFFERS: usize = 4;
 
 /// Copies of pages being written.
@@ -104,8 +108,11 @@ impl Pool {
         let room = self.batch_room();
         // One gathers for all: several would fix all frames of a small pool.
         let turn = self.double_write.as_ref().and_then(|_| try_lock(&self.gathering));
-        let run =
-            if turn.is_some() || self.double_write.is_none() { room } else { room.min(RUN_BESIDE) };
+        let run = if turn.is_some() || self.double_write.is_none() {
+            room
+        } else {
+            room.min(CONCURRENT_RUN_PAGES)
+        };
         let mut pages = self.dirty_run(page, run);
         if turn.is_some() {
             pages.extend(self.cold_dirty_pages(room.saturating_sub(pages.len())));
@@ -557,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_written_run_by_run_each_at_its_place() {
+    fn copies_are_written_run_by_run_each_at_its_offset() {
         let mut buffer = vec![0; 6 * PAGE_BYTES];
         buffer.chunks_mut(PAGE_BYTES).zip(1_u8..).for_each(|(copy, number)| copy.fill(number));
         let runs = runs_of(&[7, 8, 3, 20, 21], &buffer);

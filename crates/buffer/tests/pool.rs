@@ -80,7 +80,7 @@ fn torn_page_protection_is_taken_off_when_read_and_becomes_a_checksum_when_writt
 }
 
 #[test]
-fn a_read_that_succeeds_at_last_is_told() {
+fn a_read_that_succeeds_after_retries_is_reported() {
     let bench = Bench::new(8, 4);
     bench.file.fail_reads.store(1, Ordering::SeqCst);
     bench.file.garble_reads.store(1, Ordering::SeqCst);
@@ -175,7 +175,7 @@ fn a_small_pool_serves_a_large_file() {
 }
 
 #[test]
-fn fixed_pages_stay_and_a_full_pool_says_so() {
+fn fixed_pages_stay_and_a_full_pool_is_an_error() {
     let bench = Bench::new(8, 20);
     let mut guards: Vec<_> = (0..8).map(|number| bench.pool.read(page(number)).unwrap()).collect();
     assert!(matches!(bench.pool.read(page(8)).unwrap_err(), Error::NoFrame { frames: 8 }));
@@ -424,7 +424,7 @@ fn try_write_does_not_wait_for_others() {
 }
 
 #[test]
-fn whoever_waits_for_a_page_on_its_way_waits_for_io() {
+fn a_waiter_for_a_page_being_read_waits_for_io() {
     let bench = Bench::new(8, 10);
     let waits = Arc::clone(&bench.options.waits);
     let io_waits = move || waits.totals(WaitType::PageIoLatchSh).waiting_tasks_count;

@@ -120,13 +120,13 @@ impl ObjectType {
         std::str::from_utf8(&self.0).unwrap_or("?").trim_end()
     }
 
-    /// User table.
+    /// `U`: a table of a user.
     pub const USER_TABLE: ObjectType = ObjectType(*b"U ");
     /// System base table.
     pub const SYSTEM_TABLE: ObjectType = ObjectType(*b"S ");
-    /// Internal table.
+    /// `IT`: a table that the engine makes for an index or queue.
     pub const INTERNAL_TABLE: ObjectType = ObjectType(*b"IT");
-    /// View.
+    /// `V`: a view, indexed or not.
     pub const VIEW: ObjectType = ObjectType(*b"V ");
 
     /// True for the kinds that can own rowsets.
@@ -219,21 +219,21 @@ impl Column {
 /// What an index is: `sysidxstats.type`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IndexKind {
-    /// 0
+    /// `sys.indexes.type` 0.
     Heap,
-    /// 1
+    /// `sys.indexes.type` 1.
     Clustered,
-    /// 2
+    /// `sys.indexes.type` 2.
     Nonclustered,
-    /// 3
+    /// `sys.indexes.type` 3.
     Xml,
-    /// 4
+    /// `sys.indexes.type` 4.
     Spatial,
-    /// 5
+    /// `sys.indexes.type` 5.
     ClusteredColumnstore,
-    /// 6
+    /// `sys.indexes.type` 6.
     NonclusteredColumnstore,
-    /// 7
+    /// `sys.indexes.type` 7.
     NonclusteredHash,
     /// A type this program does not know.
     Other(u8),
@@ -553,9 +553,9 @@ pub struct Catalog {
     pub files: Vec<DatabaseFile>,
     /// Filegroups and partition schemes.
     pub filegroups: Vec<DataSpace>,
-    /// Partition functions.
+    /// Partition functions, in order of their ids.
     pub partition_functions: Vec<PartitionFunction>,
-    /// Partition schemes.
+    /// Partition schemes, in order of their ids.
     pub partition_schemes: Vec<PartitionScheme>,
     /// Values of columns added to a table whose rows were not rewritten: by rowset and `hbcolid`.
     pub added_defaults: HashMap<(HobtId, i32), AddedDefault>,

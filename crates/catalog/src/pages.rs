@@ -35,7 +35,7 @@ pub enum PageError {
         page: PageId,
     },
     /// The file is shorter.
-    #[error("page {page} lies behind the end of the file, which has {pages} pages")]
+    #[error("page {page} is past the end of the file, which has {pages} pages")]
     BeyondEnd {
         /// The page asked for.
         page: PageId,

@@ -80,15 +80,6 @@ impl PartitionFunction {
         }
         Some(low as i32 + 1)
     }
-
-    /// Is this one of the boundary values? Only there do LEFT and RIGHT differ.
-    pub fn is_boundary(&self, value: &Datum<'_>) -> bool {
-        let is_equal = |boundary: &Datum<'_>| {
-            let ty = self.ty.as_ref();
-            ty.and_then(|ty| compare(ty, value, boundary)) == Some(Ordering::Equal)
-        };
-        self.boundaries.iter().any(is_equal)
-    }
 }
 
 impl Catalog {
@@ -184,7 +175,6 @@ mod tests {
             assert_eq!(left.partition_of(&value), Some(on_left), "{value:?}");
             assert_eq!(right.partition_of(&value), Some(on_right), "{value:?}");
         }
-        assert!(right.is_boundary(&Datum::Int(20)) && !right.is_boundary(&Datum::Int(21)));
     }
 
     #[test]
@@ -194,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_guessed() {
+    fn an_uncertain_partition_is_none() {
         let unknown = PartitionFunction { is_known: false, ..function(true, &[10]) };
         assert_eq!(unknown.partition_of(&Datum::Int(1)), None);
         assert_eq!(unknown.partition_of(&Datum::Null), None);

@@ -29,7 +29,7 @@ pub mod object {
     pub const SYSROWSETCOLUMNS: ObjectId = ObjectId(4);
     /// Rowsets: heap and index partitions.
     pub const SYSROWSETS: ObjectId = ObjectId(5);
-    /// Allocation units.
+    /// Allocation units, with their first page, root and first IAM page.
     pub const SYSALLOCUNITS: ObjectId = ObjectId(7);
     /// Files, with their paths at creation.
     pub const SYSFILES1: ObjectId = ObjectId(8);
@@ -39,25 +39,25 @@ pub mod object {
     pub const SYSHOBTCOLUMNS: ObjectId = ObjectId(13);
     /// Heaps and B-trees (2005).
     pub const SYSHOBTS: ObjectId = ObjectId(15);
-    /// Filegroups.
+    /// Filegroups, with their options.
     pub const SYSPHFG: ObjectId = ObjectId(23);
-    /// Files.
+    /// Files, with size, growth and path.
     pub const SYSPRUFILES: ObjectId = ObjectId(24);
-    /// Principals.
+    /// Database principals: users and roles.
     pub const SYSOWNERS: ObjectId = ObjectId(27);
-    /// Objects.
+    /// Objects: tables, constraints, modules …
     pub const SYSSCHOBJS: ObjectId = ObjectId(34);
     /// Columns and parameters.
     pub const SYSCOLPARS: ObjectId = ObjectId(41);
-    /// Extended properties.
+    /// Extended properties of objects and columns.
     pub const SYSXPROPS: ObjectId = ObjectId(49);
-    /// Types.
+    /// Types, system and user-defined.
     pub const SYSSCALARTYPES: ObjectId = ObjectId(50);
     /// Parameters of partition functions.
     pub const SYSTYPEDSUBOBJS: ObjectId = ObjectId(51);
     /// Indexes and statistics.
     pub const SYSIDXSTATS: ObjectId = ObjectId(54);
-    /// Index columns.
+    /// Columns of indexes and statistics.
     pub const SYSISCOLS: ObjectId = ObjectId(55);
     /// Texts and other values of objects.
     pub const SYSOBJVALUES: ObjectId = ObjectId(60);

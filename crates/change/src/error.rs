@@ -13,9 +13,9 @@ pub enum Error {
     /// go offline and be recovered.
     #[error("{op} cannot be applied to page {page}")]
     Apply {
-        /// The page.
+        /// Page as the record names it.
         page: PageId,
-        /// The operation.
+        /// Operation of the record.
         op: Op,
         /// What is wrong.
         source: ApplyError,
@@ -27,7 +27,7 @@ pub enum Error {
     /// the right of it.
     #[error("the catalog row of allocation unit {unit} is not where it was, nor to the right")]
     NoUnitRow {
-        /// The unit.
+        /// Unit whose first page, root or first IAM page was changed.
         unit: AllocUnitId,
     },
     /// The buffer pool.
@@ -36,7 +36,7 @@ pub enum Error {
     /// The transaction or its log.
     #[error(transparent)]
     Transaction(#[from] extentdb_txn::Error),
-    /// The log.
+    /// The record could not be appended.
     #[error(transparent)]
     Log(#[from] extentdb_wal::Error),
 }

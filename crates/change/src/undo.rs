@@ -40,7 +40,7 @@ pub trait UndoContext {
 /// A change of a page that is undone.
 #[derive(Debug)]
 pub struct UndoneChange<'r> {
-    /// The page.
+    /// Page that the undone record changed.
     pub page: PageId,
     /// Context of the record.
     pub context: Context,

@@ -136,13 +136,8 @@ impl<'p, F: Collector> Auditor<'p, F> {
     pub(crate) fn unreadable(&mut self, id: PageId, subject: Subject) {
         let named = AllocUnitId(0);
         let unit = self.unit_of(subject, named, false);
-        let context = Context {
-            id,
-            unit,
-            named,
-            is_owned: subject != Subject::Unowned,
-            state: None,
-        };
+        let is_owned = subject != Subject::Unowned;
+        let context = Context { id, unit, named, is_owned, state: None };
         self.fail_header(&context, READ_FAILED);
     }
 
@@ -461,15 +456,14 @@ impl<'p, F: Collector> Auditor<'p, F> {
         {
             let checkpoint = self.plan.checkpoint.unwrap_or_default();
             let than = ["the last checkpoint".into(), checkpoint.to_string().into()];
-            let args: Vec<Arg<'_>> = [page_arg(id)]
+            let args = [page_arg(id)]
                 .into_iter()
                 .chain(context.args())
                 .chain([lsn.to_string().into()])
-                .chain(than)
-                .collect();
+                .chain(than);
             keep_first(
                 &mut self.partial.audit.newer,
-                Some(Finding::new(59002, context.place(), &args)),
+                Some(Finding::new(59002, context.place(), args)),
             );
         }
         let Some(base) = self.plan.diff_base.get(&id.file) else { return };
@@ -483,10 +477,10 @@ impl<'p, F: Collector> Auditor<'p, F> {
                 .as_ref()
                 .is_none_or(|missed| Some(id) < missed.location.page)
         {
-            let args: Vec<Arg<'_>> = [page_arg(id)].into_iter().chain(context.args()).collect();
+            let args = [page_arg(id)].into_iter().chain(context.args());
             keep_first(
                 &mut self.partial.audit.diff_missed,
-                Some(Finding::new(2515, context.place(), &args)),
+                Some(Finding::new(2515, context.place(), args)),
             );
         }
     }

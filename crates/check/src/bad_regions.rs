@@ -50,7 +50,7 @@ fn note(place: &[&BadPage], files: &[DataFile]) -> Option<Finding> {
         bytes(first.page).into(),
         bytes(last.page - first.page + 1).into(),
     ];
-    Some(Finding::new(59024, Location::page(first), &args))
+    Some(Finding::new(59024, Location::page(first), args))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(crate) fn verify_critical(
     }
     if is_damaged {
         let args = [plan.database.as_str().into(), command.into()];
-        findings.push(Finding::new(7995, Location::default(), &args));
+        findings.push(Finding::new(7995, Location::default(), args));
     }
     Some(NotChecked::asked(
         format!("all other tables ({left_out} findings) and system tables against each other"),

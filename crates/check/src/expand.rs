@@ -199,7 +199,7 @@ impl Expander {
             return Some(());
         }
         let start = self.arena.len();
-        self.arena.push(kind(record.kind()).bits() | HAS_NULL_BITMAP | HAS_VARIABLE);
+        self.arena.push(row_kind(record.kind()).bits() | HAS_NULL_BITMAP | HAS_VARIABLE);
         if is_data {
             self.arena.push(0);
             self.arena.extend_from_slice(&(fixed_end as u16).to_le_bytes());
@@ -288,7 +288,7 @@ fn is_damage(error: CompressedError) -> bool {
     matches!(error, NoDictionary { .. } | NoPrefix | Prefix { .. } | Symbol { .. })
 }
 
-fn kind(kind: CdKind) -> RecordKind {
+pub(crate) fn row_kind(kind: CdKind) -> RecordKind {
     match kind {
         CdKind::Primary => RecordKind::Primary,
         CdKind::Forwarded => RecordKind::Forwarded,

@@ -118,11 +118,16 @@ pub struct Finding {
 impl Finding {
     /// A finding with its sentence. Arguments that do not fit the message are a mistake of the
     /// caller and show in it.
-    pub fn new(error: u32, location: Location, args: &[Arg<'_>]) -> Finding {
+    pub fn new<'a>(
+        error: u32,
+        location: Location,
+        args: impl IntoIterator<Item = Arg<'a>>,
+    ) -> Finding {
+        let args: Vec<Arg<'a>> = args.into_iter().collect();
         let index = location.owner.map_or(-1, |owner| owner.index.0);
         let (severity, repair, message) = match lookup(error) {
             Some(message) => {
-                let text = message.format(args);
+                let text = message.format(&args);
                 debug_assert!(text.is_ok(), "{text:?}");
                 let text = text.unwrap_or_else(|error| error.to_string());
                 (message.severity, message.repair, text)
@@ -219,7 +224,7 @@ impl Totals {
 }
 
 /// A collection of findings: the first `limit` in the order of the report, and totals of all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Findings {
     kept: Vec<Finding>,
     limit: usize,
@@ -233,28 +238,28 @@ pub struct Findings {
 impl Findings {
     /// An empty collection.
     pub fn new(limit: usize) -> Findings {
-        Findings {
-            kept: Vec::new(),
-            limit,
-            count: 0,
-            totals: BTreeMap::new(),
-            repair: RepairLevel::None,
-        }
+        Findings { limit, ..Findings::default() }
     }
 
     /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
-        let object = finding.location.owner.map(|owner| owner.object);
-        let totals = self.totals.entry(object).or_default();
-        match finding.counts() {
-            Counts::Allocation => totals.allocation += 1,
-            Counts::Consistency => totals.consistency += 1,
-            Counts::Neither => {}
+        if let Some(total) = self.total_of(&finding) {
+            *total += 1;
         }
         self.count += 1;
         self.repair = self.repair.max(finding.repair);
         self.kept.push(finding);
         self.shrink();
+    }
+
+    fn total_of(&mut self, finding: &Finding) -> Option<&mut u64> {
+        let object = finding.location.owner.map(|owner| owner.object);
+        let totals = self.totals.entry(object).or_default();
+        match finding.counts() {
+            Counts::Allocation => Some(&mut totals.allocation),
+            Counts::Consistency => Some(&mut totals.consistency),
+            Counts::Neither => None,
+        }
     }
 
     /// Adds everything of another collection.
@@ -300,12 +305,8 @@ impl Findings {
         let (taken, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.kept).into_iter().partition(&mut is_wanted);
         for finding in &taken {
-            let object = finding.location.owner.map(|owner| owner.object);
-            let totals = self.totals.entry(object).or_default();
-            match finding.counts() {
-                Counts::Allocation => totals.allocation = totals.allocation.saturating_sub(1),
-                Counts::Consistency => totals.consistency = totals.consistency.saturating_sub(1),
-                Counts::Neither => {}
+            if let Some(total) = self.total_of(finding) {
+                *total = total.saturating_sub(1);
             }
         }
         self.count -= taken.len() as u64;
@@ -347,7 +348,7 @@ impl Findings {
 }
 
 /// A count as an argument of a message.
-pub(crate) fn int_arg(value: u64) -> Arg<'static> {
+pub fn int_arg(value: u64) -> Arg<'static> {
     i64::try_from(value).unwrap_or(i64::MAX).into()
 }
 
@@ -391,12 +392,12 @@ mod tests {
             "In-row data".into(),
             page_arg(page),
         ];
-        Finding::new(UMBRELLA, Location::page(page).owned_by(owner), &args)
+        Finding::new(UMBRELLA, Location::page(page).owned_by(owner), args)
     }
 
     fn leaked(page: u32) -> Finding {
         let page = PageId::new(1, page);
-        Finding::new(8905, Location::page(page), &[page_arg(page), 7.into()])
+        Finding::new(8905, Location::page(page), [page_arg(page), 7.into()])
     }
 
     #[test]
@@ -436,9 +437,9 @@ mod tests {
         let page = PageId::new(1, 77);
         let line = [1.into(), 77.into(), 3.into(), "a = 1".into(), "b = 2".into()];
         let location = Location::page(page).slot(3).owned_by(of_table);
-        let row = Finding::new(8951, location, &["t".into(), 5.into(), "i".into(), 2.into()]);
+        let row = Finding::new(8951, location, ["t".into(), 5.into(), "i".into(), 2.into()]);
         let mut bag = Findings::new(10);
-        bag.push(row.key("[a] = 1").with(Finding::new(8955, location, &line)));
+        bag.push(row.key("[a] = 1").with(Finding::new(8955, location, line)));
         assert_eq!((bag.count(), bag.totals().consistency), (1, 1));
         let kept = bag.into_sorted();
         assert_eq!((kept[0].companions[0].error, kept[0].key.as_deref()), (8955, Some("[a] = 1")));

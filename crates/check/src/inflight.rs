@@ -30,7 +30,7 @@ use extentdb_reader::{PageSource, RecoverySummary, StoppedPage, UnfinishedTransa
 
 use crate::audit::part::UnitCounts;
 use crate::coverage::NotChecked;
-use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::finding::{Finding, Findings, Location, int_arg, page_arg};
 use crate::options::LogUse;
 use crate::plan::Plan;
 
@@ -240,7 +240,7 @@ impl Outcome {
         };
         let boot = Location::page(PageId::BOOT);
         if let Some(why) = why {
-            self.notes.push(Finding::new(59029, boot, &[why.as_str().into()]));
+            self.note(59029, boot, [why.as_str().into()]);
         }
         let Some(summary) = summary else { return };
         if let Some(why) = &summary.ends_early {
@@ -249,12 +249,12 @@ impl Outcome {
         if summary.changes > 0 {
             let args = [
                 plan.database.as_str().into(),
-                int(summary.records),
+                int_arg(summary.records),
                 summary.checkpoint.to_string().into(),
                 summary.end_lsn.to_string().into(),
-                int(summary.pages_changed),
+                int_arg(summary.pages_changed),
             ];
-            self.notes.push(Finding::new(59025, boot, &args));
+            self.note(59025, boot, args);
         }
         let open = summary.unfinished.iter().take(NAMED_MAX);
         self.notes.extend(open.map(|open| note_open(plan, open)));
@@ -279,8 +279,8 @@ impl Outcome {
     /// is.
     fn note_recounted(&mut self, recounted: &[Finding]) {
         let Some(first) = recounted.first() else { return };
-        let args = [int(recounted.len() as u64), first.message.as_str().into()];
-        self.notes.push(Finding::new(59040, first.location, &args));
+        let args = [int_arg(recounted.len() as u64), first.message.as_str().into()];
+        self.note(59040, first.location, args);
     }
 
     /// One note per finding, and one per object.
@@ -300,13 +300,17 @@ impl Outcome {
                 by_object.entry(owner.object).or_insert((place, 0)).1 += 1;
             }
             let args = [i64::from(finding.error).into(), finding.message.as_str().into()];
-            self.notes.push(Finding::new(59026, finding.location, &args).related(finding.related));
+            self.notes.push(Finding::new(59026, finding.location, args).related(finding.related));
         }
         for (object, (place, count)) in by_object {
             let name = plan.names.get(&object).cloned().unwrap_or_default();
             let args = [object.0.into(), name.into(), count.into(), why.into()];
-            self.notes.push(Finding::new(59023, place, &args));
+            self.note(59023, place, args);
         }
+    }
+
+    fn note<'a>(&mut self, error: u32, at: Location, args: impl IntoIterator<Item = Arg<'a>>) {
+        self.notes.push(Finding::new(error, at, args));
     }
 
     fn leave_out(&mut self, what: String, why: &str, was_asked_for: bool) {
@@ -335,7 +339,7 @@ fn note_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
         open.id.to_string().into(),
         open.name.as_str().into(),
         begun.into(),
-        int(open.records),
+        int_arg(open.records),
         names.join(", ").into(),
         match &open.not_undone {
             None => "They were undone in memory".into(),
@@ -345,7 +349,7 @@ fn note_open(plan: &Plan, open: &UnfinishedTransaction) -> Finding {
             }
         },
     ];
-    Finding::new(59027, Location::default(), &args)
+    Finding::new(59027, Location::default(), args)
 }
 
 fn note_stopped(stopped: &StoppedPage) -> Finding {
@@ -355,9 +359,5 @@ fn note_stopped(stopped: &StoppedPage) -> Finding {
         stopped.operation.to_string().into(),
         stopped.why.as_str().into(),
     ];
-    Finding::new(59028, Location::page(stopped.page), &args)
-}
-
-fn int(value: u64) -> Arg<'static> {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
+    Finding::new(59028, Location::page(stopped.page), args)
 }

@@ -119,16 +119,15 @@ pub fn merge_parts<'b>(
     let (mut run, planned) = Run::start(source, &options, control);
     let Some(planned) = planned else { return Ok(run.report) };
     let digest = digest(&planned, &options);
-    let Planned { plan, families, findings } = planned;
-    let mut sum = run.empty_partial(&plan);
+    let mut sum = run.empty_partial(&planned.plan);
     for part in parts {
-        sum.merge(read(part, digest, &plan)?)?;
+        sum.merge(read(part, digest, &planned.plan)?)?;
     }
     // Merging may put the comparison off: now it has to be known.
     sum.scan.covered.runs().map(drop)?;
     // Nothing is left to be scanned here: what no part covers is reported as missing.
     let nothing = [PageRange { file: FileId(0), pages: 0..0 }];
-    run.check(&plan, &families, findings, sum, &nothing, AfterStop::Discard);
+    run.check(planned, sum, &nothing, AfterStop::Discard);
     Ok(run.report)
 }
 
@@ -146,12 +145,11 @@ pub fn resume(
     let (mut run, planned) = Run::start(source, &options, control);
     let Some(planned) = planned else { return Ok((run.report, None)) };
     let digest = digest(&planned, &options);
-    let Planned { plan, families, findings } = planned;
     let sum = match state {
-        Some(bytes) => read(bytes, digest, &plan)?,
-        None => run.empty_partial(&plan),
+        Some(bytes) => read(bytes, digest, &planned.plan)?,
+        None => run.empty_partial(&planned.plan),
     };
-    let unfinished = run.check(&plan, &families, findings, sum, &[], AfterStop::Keep);
+    let unfinished = run.check(planned, sum, &[], AfterStop::Keep);
     let state = unfinished.map(|partial| to_bytes(&partial, digest));
     Ok((run.report, state))
 }

@@ -239,6 +239,14 @@ impl<'s> Prelude<'s> {
         }
     }
 
+    fn report<'a>(&mut self, error: u32, at: Location, args: impl IntoIterator<Item = Arg<'a>>) {
+        self.findings.push(Finding::new(error, at, args));
+    }
+
+    fn note<'a>(&mut self, error: u32, at: Location, args: impl IntoIterator<Item = Arg<'a>>) {
+        self.notes.push(Finding::new(error, at, args));
+    }
+
     fn mark_bad(&mut self, page: PageId, error: u32) {
         self.bad.entry(page).or_insert(error);
     }
@@ -296,7 +304,7 @@ impl Prelude<'_> {
         let version = DatabaseVersion(boot.version);
         if version > DatabaseVersion::NEWEST_NAMED {
             let args = [boot.version.into(), DatabaseVersion::NEWEST_NAMED.0.into()];
-            self.notes.push(Finding::new(59010, Location::page(PageId::BOOT), &args));
+            self.note(59010, Location::page(PageId::BOOT), args);
             let what = format!("what is new in database version {}", boot.version);
             self.leave_out(&what, "it is newer than the newest version this program knows");
         }
@@ -305,7 +313,7 @@ impl Prelude<'_> {
                 self.database.clone().into(),
                 "the boot page lacks the mark of a clean shutdown".into(),
             ];
-            self.notes.push(Finding::new(59009, Location::page(PageId::BOOT), &args));
+            self.note(59009, Location::page(PageId::BOOT), args);
         }
     }
 
@@ -362,7 +370,7 @@ impl Prelude<'_> {
                 let cut = PageId { file, page: pages };
                 let args =
                     [self.file_name(file).into(), crate::finding::page_arg(cut), trailing.into()];
-                self.notes.push(Finding::new(59012, Location::page(cut), &args));
+                self.note(59012, Location::page(cut), args);
             }
         }
         self.name_missing_files(catalog);

@@ -16,9 +16,10 @@ pub use map::{CellFaults, CellOwner, ExtentMap, ExtentRun, FileExtents};
 pub use timeline::{Sample, Timeline};
 
 /// How much of DBCC CHECKDB was run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Scope {
     /// All of it.
+    #[default]
     Full,
     /// Pages, records, allocation and the structure of indexes.
     Physical,
@@ -35,13 +36,14 @@ impl Scope {
 }
 
 /// The verdict of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Verdict {
     /// Everything that was asked for was checked, and nothing is wrong.
     Clean,
     /// Something is wrong.
     Damaged,
     /// Nothing wrong was found, but not everything that was asked for was checked.
+    #[default]
     Incomplete,
 }
 
@@ -52,15 +54,6 @@ impl Verdict {
             Verdict::Clean => "clean",
             Verdict::Damaged => "damaged",
             Verdict::Incomplete => "incomplete",
-        }
-    }
-
-    /// The exit code that the command line contract gives it.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Verdict::Clean => 0,
-            Verdict::Damaged => 2,
-            Verdict::Incomplete => 3,
         }
     }
 }
@@ -94,7 +87,7 @@ pub struct DataFile {
 }
 
 /// The result of a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Report {
     /// Name of the database; of its first file when the boot page cannot be read.
     pub database: String,
@@ -114,7 +107,7 @@ pub struct Report {
     pub options: Vec<&'static str>,
     /// Information messages are left out of the text.
     pub no_infomsgs: bool,
-    /// The verdict.
+    /// Damaged when anything was found; clean only when nothing was left out.
     pub verdict: Verdict,
     /// True when it was stopped before its end.
     pub was_stopped: bool,
@@ -151,30 +144,11 @@ impl Report {
     /// A report of nothing yet.
     pub fn empty(options: &Options) -> Report {
         Report {
-            database: String::new(),
-            database_id: 0,
-            files: Vec::new(),
             command: options.scope.command(),
-            target: None,
-            refused: None,
             scope: if options.physical_only { Scope::Physical } else { Scope::Full },
             options: options.names(),
             no_infomsgs: options.no_infomsgs || options.physical_only,
-            verdict: Verdict::Incomplete,
-            was_stopped: false,
-            totals: Totals::default(),
-            unowned: Totals::default(),
-            repair: RepairLevel::None,
-            coverage: Coverage::default(),
-            findings: Vec::new(),
-            findings_omitted: 0,
-            notes: Vec::new(),
-            broker_counts: Vec::new(),
-            objects: Vec::new(),
-            map: None,
-            timeline: Vec::new(),
-            elapsed: Duration::ZERO,
-            bytes: 0,
+            ..Report::default()
         }
     }
 

@@ -26,7 +26,7 @@ use crate::page_set::Overlap;
 use crate::partial::Partial;
 use crate::plan::{ExtentOwner, PageOwner, Plan, PlanOutcome, make};
 use crate::report::{DataFile, Report};
-use crate::rows::{Compared, verify_crosses, verify_partitions};
+use crate::rows::{IndexesCompared, verify_crosses, verify_partitions};
 use crate::scan::{Counters, Scan, ScanPlan, Window};
 use crate::second_pass::SecondPass;
 use crate::tree::verify_trees;
@@ -44,9 +44,9 @@ mod watch;
 /// finding, and all other pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
     let (mut run, planned) = Run::start(source, options, control);
-    if let Some(Planned { plan, families, findings }) = planned {
-        let sum = run.empty_partial(&plan);
-        run.check(&plan, &families, findings, sum, &[], AfterStop::Discard);
+    if let Some(planned) = planned {
+        let sum = run.empty_partial(&planned.plan);
+        run.check(planned, sum, &[], AfterStop::Discard);
     }
     run.report
 }
@@ -58,7 +58,7 @@ pub(crate) struct Run<'r> {
     control: &'r Control<'r>,
     start: Duration,
     pub(crate) report: Report,
-    compared: Compared,
+    compared: IndexesCompared,
 }
 
 /// What is known before the scan.
@@ -100,7 +100,7 @@ impl<'r> Run<'r> {
             control,
             start: control.clock.monotonic(),
             report: Report::empty(options),
-            compared: Compared::default(),
+            compared: IndexesCompared::default(),
         };
         run.watch(Phase::Plan, 0, &Counters::default());
         let PlanOutcome { plan, findings, notes, not_checked, refused } = make(source, options);
@@ -133,23 +133,27 @@ impl<'r> Run<'r> {
     /// result of the scan comes back when the run was stopped and it is to be kept.
     pub(crate) fn check(
         &mut self,
-        plan: &Plan,
-        families: &FamilyPlans,
-        mut findings: Findings,
+        Planned { plan, families, mut findings }: Planned,
         mut sum: Partial,
         within: &[PageRange],
         after_stop: AfterStop,
     ) -> Option<Partial> {
+        let plan = &plan;
         let counters = Counters::default();
         counters.findings.store(findings.count() + sum.findings.count(), Ordering::Relaxed);
         counters.pages.store(sum.scan.pages_checked, Ordering::Relaxed);
         let done = sum.scan.covered.runs().map(Iterator::collect).unwrap_or_default();
         let window = Window::new(within, done);
         let scan_plan = Scan::new(self.source, plan, self.options, &counters).plan_within(&window);
-        let stage = Stage { plan, families, scan_plan: &scan_plan, counters: &counters };
+        let stage = Stage {
+            plan,
+            families: &families,
+            scan_plan: &scan_plan,
+            counters: &counters,
+        };
         if let Err(overlap) = self.scan(stage).and_then(|part| sum.merge(part)) {
             // Counted twice is not counted: nothing of the scan can be used.
-            findings.push(Finding::new(8967, Location::page(overlap.page), &[]));
+            findings.push(Finding::new(8967, Location::page(overlap.page), []));
             self.leave_out("all pages", &overlap.to_string());
             sum = self.empty_partial(plan);
         }

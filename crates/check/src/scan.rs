@@ -67,7 +67,7 @@ pub(crate) struct Counters {
 }
 
 /// How an extent is read.
-enum Interest {
+enum ExtentRead {
     /// Some pages are allocated; an option may leave out some of them.
     Allocated {
         wanted: u32,
@@ -81,24 +81,24 @@ enum Interest {
 
 /// Which units are examined.
 #[derive(Clone, Copy)]
-pub(crate) enum Choice<'c> {
+pub(crate) enum UnitChoice<'c> {
     /// All but those that an option leaves out.
     Planned,
     Only(&'c BTreeSet<UnitIndex>),
 }
 
-impl Choice<'_> {
+impl UnitChoice<'_> {
     /// A page that is not checked. Pages without an owner are part of the plan only.
     #[inline]
     fn leaves_out(self, plan: &Plan, id: PageId) -> bool {
         match self {
-            Choice::Planned if plan.chosen.is_limited() && leaves_out(plan, id) => true,
-            Choice::Planned if !plan.units.has_skipped() => false,
-            Choice::Planned => {
+            UnitChoice::Planned if plan.chosen.is_limited() && leaves_out(plan, id) => true,
+            UnitChoice::Planned if !plan.units.has_skipped() => false,
+            UnitChoice::Planned => {
                 let unit = plan.owner_of(id).and_then(|unit| plan.units.get(unit));
                 unit.is_some_and(|unit| unit.is_skipped && !unit.is_outside)
             }
-            Choice::Only(units) => plan.owner_of(id).is_none_or(|unit| !units.contains(&unit)),
+            UnitChoice::Only(units) => plan.owner_of(id).is_none_or(|unit| !units.contains(&unit)),
         }
     }
 }
@@ -140,7 +140,7 @@ impl ScanPlan {
     pub(crate) fn new(
         plan: &Plan,
         options: &Options,
-        choice: Choice<'_>,
+        choice: UnitChoice<'_>,
         window: &Window,
     ) -> ScanPlan {
         let mut pages_planned = 0;
@@ -153,8 +153,8 @@ impl ScanPlan {
                 for index in first / PAGES_PER_EXTENT..end.div_ceil(PAGES_PER_EXTENT) {
                     let extent = Extent { file: maps.file, index };
                     match interest(plan, maps, extent, choice) {
-                        Interest::Nothing => {}
-                        Interest::Allocated { wanted, skipped, outside } => {
+                        ExtentRead::Nothing => {}
+                        ExtentRead::Allocated { wanted, skipped, outside } => {
                             pages_planned += u64::from(wanted);
                             pages_skipped += u64::from(skipped);
                             pages_outside += u64::from(outside);
@@ -162,10 +162,10 @@ impl ScanPlan {
                                 add_extent(&mut of_file, maps, index);
                             }
                         }
-                        Interest::Unknown if window.holds(extent) => {
+                        ExtentRead::Unknown if window.holds(extent) => {
                             add_extent(&mut of_file, maps, index)
                         }
-                        Interest::Unknown => {}
+                        ExtentRead::Unknown => {}
                     }
                 }
             }
@@ -188,11 +188,11 @@ fn add_extent(ranges: &mut Vec<Range<u64>>, maps: &FileMaps, index: u32) {
     }
 }
 
-fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) -> Interest {
+fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: UnitChoice<'_>) -> ExtentRead {
     let Some(states) = maps.states(extent.index) else {
         return match plan.owners.extent(extent) {
-            ExtentOwner::Nobody => Interest::Nothing,
-            ExtentOwner::Singles | ExtentOwner::Unit(_) => Interest::Unknown,
+            ExtentOwner::Nobody => ExtentRead::Nothing,
+            ExtentOwner::Singles | ExtentOwner::Unit(_) => ExtentRead::Unknown,
         };
     };
     let pages = extent.pages().zip(states).take_while(|(id, _)| id.page < maps.pages);
@@ -211,8 +211,8 @@ fn interest(plan: &Plan, maps: &FileMaps, extent: Extent, choice: Choice<'_>) ->
         *count += 1;
     }
     match wanted + skipped + outside {
-        0 => Interest::Nothing,
-        _ => Interest::Allocated { wanted, skipped, outside },
+        0 => ExtentRead::Nothing,
+        _ => ExtentRead::Allocated { wanted, skipped, outside },
     }
 }
 
@@ -223,7 +223,7 @@ pub(crate) struct Scan<'s> {
     pub(crate) plan: &'s Plan,
     pub(crate) options: &'s Options,
     pub(crate) counters: &'s Counters,
-    choice: Choice<'s>,
+    choice: UnitChoice<'s>,
 }
 
 impl<'s> Scan<'s> {
@@ -234,12 +234,12 @@ impl<'s> Scan<'s> {
         options: &'s Options,
         counters: &'s Counters,
     ) -> Scan<'s> {
-        Scan { source, plan, options, counters, choice: Choice::Planned }
+        Scan { source, plan, options, counters, choice: UnitChoice::Planned }
     }
 
     /// The same, of some units only.
     pub(crate) fn only(self, units: &'s BTreeSet<UnitIndex>) -> Scan<'s> {
-        Scan { choice: Choice::Only(units), ..self }
+        Scan { choice: UnitChoice::Only(units), ..self }
     }
 
     /// What it will read of a part of the database.
@@ -265,12 +265,7 @@ impl<'s> Scan<'s> {
         stop: &AtomicBool,
         collector: impl Fn() -> F + Sync,
     ) -> Result<(Partial, Vec<F>), Overlap> {
-        let adapters: Vec<FileOfSource<'_>> = self
-            .source
-            .files()
-            .iter()
-            .map(|file| FileOfSource { source: self.source, file })
-            .collect();
+        let adapters = self.adapters();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
         let mode = self.mode(&sources);
         let mut reader = ChunkReader::new(&sources, &scan_plan.chunks, mode, stop);
@@ -288,6 +283,11 @@ impl<'s> Scan<'s> {
         Ok((sum, collectors))
     }
 
+    fn adapters(&self) -> Vec<FileOfSource<'s>> {
+        let files = self.source.files().iter();
+        files.map(|file| FileOfSource { source: self.source, file }).collect()
+    }
+
     fn mode(&self, sources: &[&dyn ReadAt]) -> ReadMode {
         match self.options.io.resolve(sources) {
             ReadMode::Buffered { .. } => ReadMode::Buffered { piece_bytes: 4 * EXTENT_BYTES },
@@ -297,12 +297,7 @@ impl<'s> Scan<'s> {
 
     /// Bytes of the buffers of `jobs` workers.
     pub(crate) fn buffer_bytes(&self, jobs: usize) -> u64 {
-        let adapters: Vec<FileOfSource<'_>> = self
-            .source
-            .files()
-            .iter()
-            .map(|file| FileOfSource { source: self.source, file })
-            .collect();
+        let adapters = self.adapters();
         let sources: Vec<&dyn ReadAt> = adapters.iter().map(FileOfSource::best).collect();
         self.mode(&sources).buffer_bytes(jobs)
     }
@@ -441,7 +436,7 @@ impl<F: Collector> Worker<'_, F> {
                 if !self.scan.plan.owners.is_contested()
                     && !holds_fixed_pages(id.page / PAGES_PER_EXTENT) =>
             {
-                self.compare_state(id, state, Expected { is_mixed: Some(false), is_iam: false });
+                self.compare_state(id, state, ExpectedPfs { is_mixed: Some(false), is_iam: false });
                 Subject::Owned(unit)
             }
             _ => match self.subject(id, owner, state, page.as_ref().ok().copied()) {
@@ -485,17 +480,17 @@ impl<F: Collector> Worker<'_, F> {
     ) -> Option<Subject> {
         let plan = self.scan.plan;
         if fixed_page_type(id).is_some() {
-            self.compare_state(id, state, Expected { is_mixed: None, is_iam: false });
+            self.compare_state(id, state, ExpectedPfs { is_mixed: None, is_iam: false });
             return None;
         }
         match (plan.owners.page(id), owner) {
             (Some(PageOwner::Fixed), _) => None,
             (Some(PageOwner::Iam(_)), _) => {
-                self.compare_state(id, state, Expected { is_mixed: Some(true), is_iam: true });
+                self.compare_state(id, state, ExpectedPfs { is_mixed: Some(true), is_iam: true });
                 None
             }
             (Some(PageOwner::Unit(unit)), ExtentOwner::Nobody | ExtentOwner::Singles) => {
-                self.compare_state(id, state, Expected { is_mixed: Some(true), is_iam: false });
+                self.compare_state(id, state, ExpectedPfs { is_mixed: Some(true), is_iam: false });
                 Some(Subject::Owned(unit))
             }
             (single, ExtentOwner::Unit(unit)) => {
@@ -556,7 +551,7 @@ impl<F: Collector> Worker<'_, F> {
 
 /// What PFS must say about a page.
 #[derive(Clone, Copy)]
-struct Expected {
+struct ExpectedPfs {
     /// `None`: either.
     is_mixed: Option<bool>,
     is_iam: bool,
@@ -565,7 +560,7 @@ struct Expected {
 /// PFS against the owners: 8948, 8906.
 impl<F: Collector> Worker<'_, F> {
     #[inline]
-    fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: Expected) {
+    fn compare_state(&mut self, id: PageId, state: Option<PfsByte>, expected: ExpectedPfs) {
         let Some(state) = state else { return };
         let right = state
             .with_iam(expected.is_iam)
@@ -585,7 +580,7 @@ impl<F: Collector> Worker<'_, F> {
     #[cold]
     fn report_state(&mut self, id: PageId, state: PfsByte, expected: PfsByte) {
         let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-        self.auditor.partial.findings.push(Finding::new(8948, Location::page(id), &args));
+        self.auditor.partial.findings.push(Finding::new(8948, Location::page(id), args));
     }
 
     /// An allocated page that no IAM page lists.
@@ -613,7 +608,7 @@ impl<F: Collector> Worker<'_, F> {
                 page_arg(id.pfs_page()),
                 state.to_string().into(),
             ];
-            self.auditor.partial.findings.push(Finding::new(8906, Location::page(id), &args));
+            self.auditor.partial.findings.push(Finding::new(8906, Location::page(id), args));
         }
     }
 }

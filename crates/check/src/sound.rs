@@ -53,6 +53,18 @@ pub(crate) enum Records<'a> {
     Expanded(&'a [u8], &'a [WideSpan]),
 }
 
+/// Evaluates an expression over the bytes and spans of [`Records`] of any kind, monomorphised.
+macro_rules! with_spans {
+    ($records:expr, |$bytes:ident, $spans:ident| $body:expr) => {
+        match $records {
+            $crate::sound::Records::OnPage($bytes, $spans) => $body,
+            $crate::sound::Records::Even($bytes, $spans) => $body,
+            $crate::sound::Records::Expanded($bytes, $spans) => $body,
+        }
+    };
+}
+pub(crate) use with_spans;
+
 impl<'a> SoundPage<'a> {
     pub(crate) fn new(
         page: OwnedPage<'a>,
@@ -120,11 +132,7 @@ impl<'a> SoundPage<'a> {
     /// Number of records, empty slots left out.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        match self.records {
-            Records::OnPage(_, spans) => spans.len(),
-            Records::Even(_, even) => even.len(),
-            Records::Expanded(_, spans) => spans.len(),
-        }
+        with_spans!(self.records, |_bytes, spans| spans.len())
     }
 
     /// A record by index among those that are there.

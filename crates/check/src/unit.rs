@@ -14,7 +14,7 @@ use extentdb_format::record::row::DATA_HEADER_BYTES;
 use extentdb_messages::Arg;
 
 use crate::expand::expanded_layout;
-use crate::finding::Owner;
+use crate::finding::{Location, Owner};
 
 /// Place of a unit in [`Units`].
 pub(crate) type UnitIndex = u32;
@@ -74,6 +74,11 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// A page of this unit, as the location of a finding.
+    pub(crate) fn at(&self, page: PageId) -> Location {
+        Location::page(page).owned_by(self.owner)
+    }
+
     pub(crate) fn id(&self) -> AllocUnitId {
         self.owner.unit
     }

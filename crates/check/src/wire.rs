@@ -98,8 +98,8 @@ integers!(u8 u16 u32 u64 i16 i32 i64);
 
 /// Implements [`Wire`] for structs field by field; a field that is missing here does not compile.
 macro_rules! wire_structs {
-    ($($name:path { $($field:ident),* $(,)? })*) => {$(
-        impl $crate::wire::Wire for $name {
+    ($($name:ident $(<$param:ident>)? { $($field:ident),* $(,)? })*) => {$(
+        impl $(<$param: $crate::wire::Wire>)? $crate::wire::Wire for $name $(<$param>)? {
             fn write(&self, out: &mut Vec<u8>) {
                 let Self { $($field),* } = self;
                 $($crate::wire::Wire::write($field, out);)*
@@ -141,17 +141,27 @@ impl Wire for usize {
     }
 }
 
-impl Wire for RepairLevel {
-    fn write(&self, out: &mut Vec<u8>) {
-        (*self as u8).write(out);
-    }
+/// Implements [`Wire`] for enums without data: a byte, the variant's discriminant.
+macro_rules! wire_enums {
+    ($($name:ident { $($variant:ident),* })*) => {$(
+        impl $crate::wire::Wire for $name {
+            fn write(&self, out: &mut Vec<u8>) {
+                (*self as u8).write(out);
+            }
 
-    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
-        let byte = u8::read(input)?;
-        let all = [RepairLevel::None, RepairLevel::Rebuild, RepairLevel::AllowDataLoss];
-        all.into_iter().find(|level| *level as u8 == byte).ok_or(input.wrong("repair level"))
-    }
+            fn read(
+                input: &mut $crate::wire::WireReader<'_>,
+            ) -> Result<Self, $crate::wire::WireError> {
+                let byte = u8::read(input)?;
+                let mut all = [$($name::$variant),*].into_iter();
+                all.find(|it| *it as u8 == byte).ok_or(input.wrong(stringify!($name)))
+            }
+        }
+    )*};
 }
+pub(crate) use wire_enums;
+
+wire_enums! { RepairLevel { None, Rebuild, AllowDataLoss } }
 
 /// A key is written as what it was made from.
 impl Wire for HashKey {
@@ -220,17 +230,23 @@ impl<T: Wire> Wire for Box<T> {
     }
 }
 
-impl<T: Wire> Wire for Vec<T> {
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.len() as u32).write(out);
-        self.iter().for_each(|entry| entry.write(out));
-    }
+macro_rules! collections {
+    ($($name:ident<T $(: $bound:ident)?>)*) => {$(
+        impl<T: Wire $(+ $bound)?> Wire for $name<T> {
+            fn write(&self, out: &mut Vec<u8>) {
+                (self.len() as u32).write(out);
+                self.iter().for_each(|entry| entry.write(out));
+            }
 
-    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
-        let count = input.count()?;
-        (0..count).map(|_| T::read(input)).collect()
-    }
+            fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
+                let count = input.count()?;
+                (0..count).map(|_| T::read(input)).collect()
+            }
+        }
+    )*};
 }
+
+collections!(Vec<T> BTreeSet<T: Ord>);
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
     fn write(&self, out: &mut Vec<u8>) {
@@ -240,18 +256,6 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
         let entries = (0..N).map(|_| T::read(input)).collect::<Result<Vec<T>, _>>()?;
         entries.try_into().map_err(|_| input.wrong("array"))
-    }
-}
-
-impl<T: Wire + Ord> Wire for BTreeSet<T> {
-    fn write(&self, out: &mut Vec<u8>) {
-        (self.len() as u32).write(out);
-        self.iter().for_each(|entry| entry.write(out));
-    }
-
-    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
-        let count = input.count()?;
-        (0..count).map(|_| T::read(input)).collect()
     }
 }
 

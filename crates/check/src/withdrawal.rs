@@ -59,7 +59,7 @@ fn name(plan: &Plan, unit: UnitIndex) -> String {
 
 /// Damage of a compressed unit.
 #[derive(Default)]
-struct Cracked {
+struct FailedRecords {
     failed: BTreeSet<PageId>,
     rows_failed: u64,
 }
@@ -68,7 +68,7 @@ fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
     let is_compressed = |unit: UnitIndex| {
         plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
     };
-    let mut by_unit: BTreeMap<UnitIndex, Cracked> = BTreeMap::new();
+    let mut by_unit: BTreeMap<UnitIndex, FailedRecords> = BTreeMap::new();
     for page in sum.audit.bad.iter().filter(|page| is_in(page.error, Class::Crack)) {
         if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
             by_unit.entry(unit).or_default().failed.insert(page.page);
@@ -107,7 +107,7 @@ fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
         finding.error == UNEXPANDED || (is_of_page && cracked.failed.contains(&page))
     });
     sum.audit.unexpanded.extend(by_unit.keys());
-    let tell = |(unit, cracked): (UnitIndex, Cracked)| {
+    let tell = |(unit, cracked): (UnitIndex, FailedRecords)| {
         NotChecked::skipped(
             format!(
                 "records of {} pages and {} more of {}",

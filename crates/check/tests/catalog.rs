@@ -734,7 +734,7 @@ fn service_broker_is_counted() {
     assert_eq!(physical.broker_counts, []);
 }
 
-/// Whoever reads a report learns that FILESTREAM and conversations were not looked at.
+/// The report says that FILESTREAM and conversations were not checked.
 #[test]
 fn what_lies_outside_the_files_is_listed() {
     let report = Demo::small().memory.check();

@@ -18,7 +18,6 @@ use crate::options::CommonOptions;
 #[derive(Parser, Debug)]
 #[command(name = "extentdb", version = version(), max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// The verb.
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
@@ -54,7 +53,6 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command().try_get_matches()?)
 }
 
-/// The verbs.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Says what a database file, log or backup is and holds

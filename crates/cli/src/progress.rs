@@ -16,7 +16,7 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 use crate::options::ProgressMode;
 
 /// Commands shorter than this show nothing.
-const PATIENCE: Duration = Duration::from_millis(700);
+const FIRST_REPORT_AFTER: Duration = Duration::from_millis(700);
 /// Between two pictures on a terminal.
 const TERMINAL_STEP: Duration = Duration::from_millis(200);
 /// Between two plain lines.
@@ -55,7 +55,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts counting.
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         mode: ProgressMode,
@@ -70,7 +69,7 @@ impl Progress {
             ProgressMode::Auto => Some(PLAIN_STEP),
         };
         let start = clock.monotonic();
-        let first = if is_terminal { PATIENCE } else { step.unwrap_or_default() };
+        let first = if is_terminal { FIRST_REPORT_AFTER } else { step.unwrap_or_default() };
         let next = AtomicU64::new(milliseconds(start + first));
         let total = AtomicU64::new(total);
         let done = AtomicU64::new(0);

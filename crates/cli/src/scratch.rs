@@ -155,7 +155,7 @@ pub(crate) fn end_process(exit: Exit) -> ! {
             Ok(true) => exit::say(&format!("interrupted: {} was removed", path.display())),
             Ok(false) => {}
             Err(error) => {
-                exit::say(&format!("interrupted: {} is left behind: {error}", path.display()))
+                exit::say(&format!("interrupted: {} was not removed: {error}", path.display()))
             }
         }
     }

@@ -13,9 +13,7 @@ pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

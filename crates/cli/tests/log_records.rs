@@ -42,7 +42,7 @@ fn json_is_one_array_with_all_columns() {
 }
 
 #[test]
-fn records_are_chosen_by_place_operation_transaction_and_page() {
+fn records_are_filtered_by_lsn_operation_transaction_and_page() {
     let Some(path) = sample(LOG) else { return };
     let records = |rest: &[&str]| -> Vec<Value> {
         let arguments: Vec<&str> = rest.iter().copied().chain(["--json"]).collect();
@@ -117,7 +117,7 @@ fn the_log_that_a_backup_carries_is_read() {
 }
 
 #[test]
-fn a_damaged_block_is_named_by_its_place_and_the_log_goes_on() {
+fn a_damaged_block_is_named_by_its_offset_and_the_log_goes_on() {
     let Some(path) = sample(LOG) else { return };
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("bad.ldf");

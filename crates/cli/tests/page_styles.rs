@@ -288,7 +288,7 @@ fn a_page_that_is_not_there_exits_1_and_says_what_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = shop(folder.path());
     let cases = [
-        ("1:4000000", "is behind the end of"),
+        ("1:4000000", "is past the end of"),
         ("2:1", "file 2 of the database is not here; given: 1"),
         ("orders", "a page is written as 1:272"),
     ];

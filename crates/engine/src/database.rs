@@ -50,7 +50,7 @@ pub struct Database {
     pub(crate) catalog: CatalogCache,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) recovered: Recovered,
-    /// Where copies of pages go before the pages are overwritten.
+    /// Receives copies of pages before the pages are overwritten.
     pub(crate) double_write: Option<Arc<DoubleWrite>>,
     /// Transactions whose rollback waits for a suspect page.
     pub(crate) deferred: Mutex<Deferred>,

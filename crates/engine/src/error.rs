@@ -1,4 +1,4 @@
-//! What can go wrong with a database.
+//! Errors of a database.
 
 mod unsupported;
 
@@ -40,7 +40,7 @@ pub enum Error {
         /// Its number.
         file: FileId,
     },
-    /// A file is not what its place asks for.
+    /// A file is not what is expected at its path.
     #[error("{}: {what}", path.display())]
     WrongFile {
         /// The file.
@@ -71,8 +71,8 @@ pub enum Error {
         source: Box<Error>,
     },
     /// The rollback of an earlier transaction over the table waits for a page that cannot be read.
-    /// Its locks are held; nobody waits for them, because they are not released before the database
-    /// is opened again with the page. Message 824.
+    /// Its locks are held; no session waits for them, because they are not released before the
+    /// database is opened again with the page. Message 824.
     #[error("table {table} is locked by a transaction whose rollback is deferred: {why}")]
     Deferred {
         /// The table's name.
@@ -268,7 +268,7 @@ pub enum Error {
         /// The row.
         at: Address,
     },
-    /// More rows with one clustered key than can be told apart. Message 666.
+    /// More rows with one clustered key than there are uniquifiers. Message 666.
     #[error("table {table} has as many rows with this clustered key as there can be")]
     Uniquifiers {
         /// The table's name.
@@ -299,7 +299,7 @@ pub enum Error {
     /// A table that cannot be made, or a thing that tables here do not have.
     #[error("not supported: {0}")]
     NotSupported(#[from] Unsupported),
-    /// There is no row at this place.
+    /// There is no row at this address.
     #[error("there is no row {0}")]
     NoRow(Address),
     /// A savepoint that the transaction does not have. Message 6401.
@@ -312,7 +312,7 @@ pub enum Error {
     /// take its own log record. Opening it again recovers.
     #[error("the database is offline and must be opened again: {0}")]
     Offline(OfflineCause),
-    /// A change was asked for outside of a transaction.
+    /// A change was requested outside of a transaction.
     #[error("there is no open transaction")]
     NoTransaction,
     /// The transaction is a deadlock victim: it can only be rolled back. Message 3930.
@@ -351,7 +351,7 @@ pub enum Error {
 }
 
 impl From<extentdb_rowset::Error> for Error {
-    /// A lock is refused to a session in one way, whichever floor asked for it.
+    /// A lock is refused to a session in one way, whichever crate requested it.
     fn from(error: extentdb_rowset::Error) -> Error {
         match error {
             extentdb_rowset::Error::Lock(error) => Error::Lock(error),

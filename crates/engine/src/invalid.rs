@@ -1,8 +1,7 @@
-//! What is asked of options, specifications and names before anything is made. A cause names the
+//! The validation of options, specifications and names before anything is made. A cause names the
 //! option that it is about.
 //!
-//! Nothing here looks at a file or the catalog: names that are taken are found where they are
-//! looked up.
+//! No file or catalog is read here: names that exist already are found where they are looked up.
 
 use std::path::Path;
 
@@ -36,7 +35,7 @@ pub enum InvalidOption {
     BeyondMemory {
         /// The option.
         option: String,
-        /// Pages in memory that were asked for.
+        /// Pages in memory, as requested.
         frames: u64,
         /// What the machine has.
         memory_bytes: u64,

@@ -83,9 +83,16 @@ impl<'d> Session<'d> {
 
     /// Commits the transaction: its changes are durable when this returns.
     ///
+    /// 1. COMMIT_XACT is appended; the transaction leaves the table of active ones.
+    /// 2. The log is flushed up to it, together with those of other committers.
+    /// 3. The cached catalog follows its DDL.
+    /// 4. Its locks are released.
+    /// 5. The pages and extents that it freed can be allocated.
+    /// 6. A checkpoint is made when one is due.
+    ///
     /// # Errors
-    /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. Any other: it
-    /// could not become durable; whether it is, the next opening finds out.
+    /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. After any
+    /// other error the database is offline, and the next opening shows whether it was committed.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.verify_not_doomed()?;
         let db = self.context.db();

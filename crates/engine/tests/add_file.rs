@@ -27,7 +27,7 @@ fn fill(db: &Database, table: &str, rows: i32) {
 }
 
 #[test]
-fn a_file_that_was_added_is_used_and_is_there_again() {
+fn added_file_is_filled_and_opened_again() {
     let disk = MemDisk::new();
     let mut spec = spec("added");
     spec.filegroups.push(("ARCHIVE".to_owned(), vec![DataFileSpec::new("archive.ndf", 2 * MB)]));
@@ -50,12 +50,11 @@ fn a_file_that_was_added_is_used_and_is_there_again() {
     let db = reopen(&disk, &paths);
     assert_eq!(db.session().table("people").unwrap().row_count(), 500);
     fill(&db, "old", 100);
-    db.close().unwrap();
-    assert_sound_on(&disk, &paths);
+    close_and_check(db, &disk, &paths);
 }
 
 #[test]
-fn many_files_may_be_added_and_the_list_of_them_grows_over_its_page() {
+fn list_of_many_added_files_grows_over_its_page() {
     let disk = MemDisk::new();
     let spec = spec("many");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -73,7 +72,7 @@ fn many_files_may_be_added_and_the_list_of_them_grows_over_its_page() {
 }
 
 #[test]
-fn a_name_or_a_path_that_is_taken_is_refused_and_nothing_changes() {
+fn taken_file_name_or_path_is_refused() {
     let disk = MemDisk::new();
     let spec = spec("taken");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -93,13 +92,12 @@ fn a_name_or_a_path_that_is_taken_is_refused_and_nothing_changes() {
         "{small:?}"
     );
     assert!(!exists(&disk, "other.ndf".as_ref()) && !exists(&disk, "small.ndf".as_ref()));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
     assert_eq!(reopen(&disk, &spec.paths()).space().files().len(), 1);
 }
 
 #[test]
-fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
+fn crash_during_add_file_leaves_the_file_added_or_not() {
     let mut with_it = 0;
     let mut without = 0;
     for calls in 0..80 {
@@ -147,7 +145,7 @@ fn a_file_is_there_or_it_is_not_wherever_the_power_goes() {
 }
 
 #[test]
-fn skip_targets_are_new_when_a_file_comes() {
+fn skip_targets_are_recomputed_when_a_file_is_added() {
     let disk = MemDisk::new();
     let recorder = Arc::new(Recorder::default());
     let db =

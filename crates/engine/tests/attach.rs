@@ -260,8 +260,7 @@ fn attach(name: &str, texts: &[&str]) {
         db = Database::open(&paths, options(&disk)).unwrap();
         assert_same(&db, &model);
     }
-    db.close().unwrap();
-    assert_sound_on(&disk, &paths);
+    close_and_check(db, &disk, &paths);
     for (table, why) in &attached.refused {
         eprintln!("{name}: {table}: {why}");
     }
@@ -282,12 +281,12 @@ fn attach(name: &str, texts: &[&str]) {
 }
 
 #[test]
-fn a_database_of_2008_r2_goes_on() {
+fn database_of_2008_r2_is_changed_and_checks_clean() {
     attach("bookshop-2008r2.mdf", &[]);
 }
 
 #[test]
-fn northwind_of_2008_goes_on() {
+fn northwind_of_2008_is_changed_and_checks_clean() {
     attach(
         "northwind-2008.mdf",
         &["dbo.Customers", "dbo.Orders", "dbo.Products", "dbo.Territories"],
@@ -295,7 +294,7 @@ fn northwind_of_2008_goes_on() {
 }
 
 #[test]
-fn pubs_of_2008_goes_on() {
+fn pubs_of_2008_is_changed_and_checks_clean() {
     attach(
         "pubs-2008.mdf",
         &[
@@ -310,7 +309,7 @@ fn pubs_of_2008_goes_on() {
 }
 
 #[test]
-fn a_database_born_in_2000_goes_on() {
+fn database_created_by_2000_is_changed_and_checks_clean() {
     attach(
         "northwind-from-2000.mdf",
         &["dbo.Customers", "dbo.Orders", "dbo.Products", "dbo.Territories"],

@@ -107,7 +107,7 @@ fn assert_names(error: &Error, page: usize) {
 }
 
 #[test]
-fn a_bad_page_is_named_and_the_rest_works_closes_and_opens_again() {
+fn bad_page_is_named_and_all_other_pages_are_usable() {
     let (disk, paths) = two_tables();
     let mut refused = BTreeMap::new();
     for page in pages(&disk, &paths) {
@@ -143,7 +143,7 @@ fn a_bad_page_is_named_and_the_rest_works_closes_and_opens_again() {
 }
 
 #[test]
-fn redo_passes_over_a_bad_page_and_the_next_opening_tries_again() {
+fn redo_of_a_bad_page_is_deferred_to_the_next_opening() {
     let (disk, paths) = two_tables();
     let db = Database::open(&paths, on(&disk)).unwrap();
     let mut session = db.session();
@@ -175,12 +175,11 @@ fn redo_passes_over_a_bad_page_and_the_next_opening_tries_again() {
     let table = session.table("left").unwrap();
     assert_eq!(session.get(&table, &at).unwrap().map(|row| row[1].clone()), Some(text("changed")));
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&damaged, &paths);
+    close_and_check(db, &damaged, &paths);
 }
 
 #[test]
-fn a_transaction_whose_undo_needs_a_bad_page_is_deferred_and_keeps_its_table_locked() {
+fn deferred_transaction_keeps_its_table_locked() {
     let (disk, paths) = two_tables();
     let db = Database::open(&paths, on(&disk)).unwrap();
     let mut session = db.session();
@@ -222,6 +221,5 @@ fn a_transaction_whose_undo_needs_a_bad_page_is_deferred_and_keeps_its_table_loc
         Some(text("never committed"))
     );
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&damaged, &paths);
+    close_and_check(db, &damaged, &paths);
 }

@@ -5,31 +5,12 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::ControlFlow;
-use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_engine::{
-    Address, Cause, Database, Error, IndexSpec, Row, Session, Table, TableSpec, Timeout,
-};
+use extentdb_engine::{Address, Database, Error, IndexSpec, Session, Table, TableSpec};
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
 use support::*;
-
-fn id_of(row: &Row) -> i32 {
-    if let Datum::Int(id) = row[0] { id } else { panic!("no id") }
-}
-
-/// Ids of the rows that a seek finds, in the order of the index.
-fn seek(session: &mut Session<'_>, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
-    let mut found = Vec::new();
-    let each = &mut |_: Address, row: Row| {
-        found.push(id_of(&row));
-        ControlFlow::Continue(())
-    };
-    session.seek(table, index, values, each).unwrap();
-    found
-}
 
 /// Ids as a scan finds them: in the order of the clustered key.
 fn scanned(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
@@ -58,9 +39,33 @@ fn made(
     (db, spec.paths())
 }
 
-fn close_and_check(db: Database, disk: &MemDisk, paths: &extentdb_engine::Paths) {
-    db.close().unwrap();
-    assert_sound_on(disk, paths);
+/// Deletes the row of some ids; others get another key, or another name only. The id and address
+/// afterwards.
+fn delete_move_or_change(
+    session: &mut Session<'_>,
+    table: &Table,
+    at: &Address,
+    id: i32,
+) -> Option<(i32, Address)> {
+    match id % 4 {
+        0 => {
+            session.delete(table, at).unwrap();
+            None
+        }
+        1 => {
+            let moved = person(id + 100_000, &"long".repeat(100));
+            let now = session.update(table, at, &moved).unwrap();
+            assert_ne!(now, *at);
+            assert_eq!(session.get(table, at).unwrap(), None);
+            Some((id + 100_000, now))
+        }
+        _ => {
+            let changed = person(id, &"x".repeat(id as usize % 900));
+            let now = session.update(table, at, &changed).unwrap();
+            assert_eq!(now, *at);
+            Some((id, now))
+        }
+    }
 }
 
 #[test]
@@ -84,25 +89,8 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
     let chosen: Vec<i32> = model.keys().step_by(3).copied().collect();
     for id in chosen {
         let at = model.remove(&id).unwrap();
-        match id % 4 {
-            0 => session.delete(&table, &at).unwrap(),
-            // Another key, and a longer row: it lies elsewhere.
-            1 => {
-                let now = session
-                    .update(&table, &at, &person(id + 100_000, &"long".repeat(100)))
-                    .unwrap();
-                assert_ne!(now, at);
-                assert_eq!(session.get(&table, &at).unwrap(), None);
-                model.insert(id + 100_000, now);
-            }
-            _ => {
-                let now = session
-                    .update(&table, &at, &person(id, &"x".repeat(id as usize % 900)))
-                    .unwrap();
-                assert_eq!(now, at);
-                model.insert(id, now);
-            }
-        }
+        let now = delete_move_or_change(&mut session, &table, &at, id);
+        model.extend(now);
     }
     assert!(scanned(&mut session, &table).iter().eq(model.keys()));
     let mut named = seek(&mut session, &table, "by_name", &[]);
@@ -127,7 +115,7 @@ fn rows_lie_in_key_order_and_move_with_their_key() {
 }
 
 #[test]
-fn rows_with_one_key_are_told_apart() {
+fn rows_with_equal_clustered_keys_have_uniquifiers() {
     let disk = MemDisk::new();
     let indexes =
         [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("both", &["name", "id"])];
@@ -178,7 +166,7 @@ fn rows_with_one_key_are_told_apart() {
 }
 
 #[test]
-fn a_rollback_and_a_crash_leave_what_was_committed() {
+fn rollback_and_crash_keep_committed_rows() {
     for (seed, table) in [by_id(), by_name()].into_iter().enumerate() {
         let disk = MemDisk::new();
         let (db, paths) = made(&disk, &table, &[IndexSpec::new("by_both", &["name", "id"])]);
@@ -227,37 +215,6 @@ fn a_rollback_and_a_crash_leave_what_was_committed() {
 }
 
 #[test]
-fn readers_and_writers_of_one_key_wait_for_each_other() {
-    let disk = MemDisk::new();
-    let (db, paths) = made(&disk, &by_id(), &[]);
-    let mut one = db.session();
-    let mut other = db.session();
-    let table = one.table("t").unwrap();
-    let at = one.insert(&table, &person(1, "x")).unwrap();
-    one.insert(&table, &person(2, "y")).unwrap();
-    other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
-    let is_locked = |error: Error| error.cause() == Cause::Lock;
-    let each = &mut |_: Address, _: Row| ControlFlow::Continue(());
-    one.begin();
-    one.delete(&table, &at).unwrap();
-    assert!(is_locked(other.get(&table, &at).unwrap_err()));
-    assert!(is_locked(other.scan(&table, each).unwrap_err()));
-    assert!(is_locked(other.insert(&table, &person(1, "z")).unwrap_err()));
-    assert!(is_locked(other.update(&table, &at, &person(1, "z")).unwrap_err()));
-    // Whoever has deleted a key may have it again.
-    one.insert(&table, &person(1, "again")).unwrap();
-    one.commit().unwrap();
-    assert_eq!(other.get(&table, &at).unwrap(), Some(person(1, "again")));
-    one.begin();
-    one.insert(&table, &person(3, "new")).unwrap();
-    assert!(is_locked(other.scan(&table, each).unwrap_err()));
-    one.rollback().unwrap();
-    assert_eq!(scanned(&mut other, &table), [1, 2]);
-    drop((one, other, table));
-    close_and_check(db, &disk, &paths);
-}
-
-#[test]
 fn clustered_tables_are_created_and_dropped() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &by_name(), &[IndexSpec::new("by_id", &["id"]).unique()]);
@@ -291,63 +248,67 @@ fn clustered_tables_are_created_and_dropped() {
     close_and_check(db, &disk, &paths);
 }
 
+/// The clustered indexes that a heap may get: not unique, and of a primary key.
+fn clustered_specs() -> [IndexSpec; 2] {
+    [IndexSpec::new("c", &["name"]).clustered(), IndexSpec::primary_key("c", &["id"]).clustered()]
+}
+
+const HEAP_ROWS: i32 = 700;
+
+/// A heap with two indexes and 700 rows.
+fn filled_heap(disk: &MemDisk) -> (Database, extentdb_engine::Paths) {
+    let indexes = [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("by_name", &["name"])];
+    let (db, paths) = made(disk, &people("t"), &indexes);
+    let mut session = db.session();
+    let table = session.table("t").unwrap();
+    for id in 0..HEAP_ROWS {
+        let name = format!("name{}", id % 11);
+        session.insert(&table, &person((id * 37) % HEAP_ROWS, &name)).unwrap();
+    }
+    drop((session, table));
+    (db, paths)
+}
+
+/// All rows are found, by the table and by its indexes, of which there are these.
+fn verify_rows(session: &mut Session<'_>, indexes: &[&str]) {
+    let table = session.table("t").unwrap();
+    let all: Vec<i32> = (0..HEAP_ROWS).collect();
+    assert_eq!(table.indexes(), indexes);
+    assert_eq!(seek(session, &table, "by_id", &[]), all);
+    assert_eq!(seek(session, &table, "by_name", &[text("name3")]).len(), 64);
+    assert_eq!(ids(session, &table), all);
+}
+
+fn drop_clustered(session: &mut Session<'_>, spec: &IndexSpec) {
+    let table = session.table("t").unwrap();
+    if spec.unique {
+        session.drop_constraint(&table, "c").unwrap();
+    } else {
+        session.drop_index(&table, "c").unwrap();
+    }
+}
+
 #[test]
-fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
-    let clustered = [
-        IndexSpec::new("c", &["name"]).clustered(),
-        IndexSpec::primary_key("c", &["id"]).clustered(),
-    ];
-    for spec in clustered {
+fn heap_becomes_clustered_and_heap_again() {
+    for spec in clustered_specs() {
         let disk = MemDisk::new();
-        let indexes =
-            [IndexSpec::new("by_id", &["id"]).unique(), IndexSpec::new("by_name", &["name"])];
-        let (db, paths) = made(&disk, &people("t"), &indexes);
+        let (db, paths) = filled_heap(&disk);
         let mut session = db.session();
         let table = session.table("t").unwrap();
-        for id in 0..700 {
-            session.insert(&table, &person((id * 37) % 700, &format!("name{}", id % 11))).unwrap();
-        }
-        let all: Vec<i32> = (0..700).collect();
-        let verify = |session: &mut Session<'_>| {
-            let table = session.table("t").unwrap();
-            assert_eq!(seek(session, &table, "by_id", &[]), all);
-            assert_eq!(seek(session, &table, "by_name", &[text("name3")]).len(), 64);
-            assert_eq!(ids(session, &table), all);
-        };
         session.begin();
         session.create_index(&table, &spec).unwrap();
-        verify(&mut session);
+        verify_rows(&mut session, &["c", "by_id", "by_name"]);
         session.rollback().unwrap();
-        assert_eq!(table.indexes(), ["by_id", "by_name"]);
-        verify(&mut session);
+        verify_rows(&mut session, &["by_id", "by_name"]);
         session.create_index(&table, &spec).unwrap();
-        assert_eq!(table.indexes(), ["c", "by_id", "by_name"]);
         assert!(matches!(session.create_index(&table, &spec), Err(Error::Exists { .. })));
-        verify(&mut session);
         for index in ["by_name", "c"] {
             session.rebuild_index(&table, index).unwrap();
-            verify(&mut session);
+            verify_rows(&mut session, &["c", "by_id", "by_name"]);
         }
-        // A restart in the middle of the way back rolls back what was done of it.
-        session.begin();
-        let drop_it = |session: &mut Session<'_>, table: &_| match spec.name.as_str() {
-            "c" if spec.unique => session.drop_constraint(table, "c"),
-            _ => session.drop_index(table, "c"),
-        };
-        drop_it(&mut session, &table).unwrap();
-        verify(&mut session);
-        db.log().flush_all().unwrap();
-        let crashed = disk.crash(&mut SplitMix64::new(8));
-        session.rollback().unwrap();
-        verify(&mut session);
-        let other = reopen(&crashed, &paths);
-        assert_eq!(other.session().table("t").unwrap().indexes(), ["c", "by_id", "by_name"]);
-        verify(&mut other.session());
-        close_and_check(other, &crashed, &paths);
-        drop_it(&mut session, &table).unwrap();
-        assert_eq!(table.indexes(), ["by_id", "by_name"]);
-        verify(&mut session);
-        let at = session.insert(&table, &person(700, "last")).unwrap();
+        drop_clustered(&mut session, &spec);
+        verify_rows(&mut session, &["by_id", "by_name"]);
+        let at = session.insert(&table, &person(HEAP_ROWS, "last")).unwrap();
         assert!(at.rid().is_some());
         drop((session, table));
         close_and_check(db, &disk, &paths);
@@ -355,7 +316,30 @@ fn a_heap_becomes_a_clustered_table_and_a_heap_again() {
 }
 
 #[test]
-fn a_statement_that_fails_in_a_transaction_gives_nothing_back_that_is_in_use() {
+fn rollback_and_restart_undo_the_drop_of_a_clustered_index() {
+    for spec in clustered_specs() {
+        let disk = MemDisk::new();
+        let (db, paths) = filled_heap(&disk);
+        let mut session = db.session();
+        let table = session.table("t").unwrap();
+        session.create_index(&table, &spec).unwrap();
+        session.begin();
+        drop_clustered(&mut session, &spec);
+        verify_rows(&mut session, &["by_id", "by_name"]);
+        db.log().flush_all().unwrap();
+        let crashed = disk.crash(&mut SplitMix64::new(8));
+        session.rollback().unwrap();
+        verify_rows(&mut session, &["c", "by_id", "by_name"]);
+        drop((session, table));
+        close_and_check(db, &disk, &paths);
+        let restarted = reopen(&crashed, &paths);
+        verify_rows(&mut restarted.session(), &["c", "by_id", "by_name"]);
+        close_and_check(restarted, &crashed, &paths);
+    }
+}
+
+#[test]
+fn failed_statement_frees_no_page_in_use() {
     let disk = MemDisk::new();
     let (db, paths) = made(&disk, &people("t"), &[IndexSpec::new("by_id", &["id"])]);
     let mut session = db.session();

@@ -1,16 +1,11 @@
-//! CHECK constraints and foreign keys: refused rows, waits between both sides of a key, crashes,
-//! and the independent readers.
+//! CHECK constraints and foreign keys after a crash, and as the offline reader reads them. What they
+//! refuse, and which sessions wait: `scripts/constraints`.
 
 mod support;
 
-use std::time::Duration;
-
 use extentdb_base::env::SplitMix64;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{
-    Cause, ColumnSpec, Database, Error, IndexSpec, Isolation, Row, Session, Table, TableSpec,
-    Timeout,
-};
+use extentdb_engine::{ColumnSpec, Database, Error, IndexSpec, Row, Session, Table, TableSpec};
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
 use extentdb_types::{Datum, SqlType};
@@ -93,136 +88,7 @@ fn is_refused<T>(done: &Result<T, Error>, constraint: &str) -> bool {
 }
 
 #[test]
-fn rows_that_a_constraint_does_not_allow_are_refused_and_leave_nothing() {
-    for shop in shops() {
-        let (mut session, customers, orders) = shop.tables();
-        let at = session.insert(&orders, &order(1, Some(2), 10)).unwrap();
-        session.insert(&orders, &order(2, None, 10)).unwrap();
-        session.begin();
-        assert!(is_refused(&session.insert(&orders, &order(3, Some(9), 10)), "fk"));
-        assert!(is_refused(&session.insert(&orders, &order(3, Some(2), -1)), "ck"));
-        assert!(is_refused(&session.update(&orders, &at, &order(1, Some(9), 10)), "fk"));
-        assert!(is_refused(&session.update(&orders, &at, &order(1, Some(2), -1)), "ck"));
-        // A CHECK that is neither true nor false passes.
-        let unknown = vec![Datum::Int(4), Datum::Int(5), Datum::Null];
-        session.insert(&orders, &unknown).unwrap();
-        session.commit().unwrap();
-        assert_eq!(ids(&mut session, &orders), [1, 2, 4]);
-        let named =
-            rows(&mut session, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(2));
-        let named = named.unwrap().0;
-        assert!(is_refused(&session.delete(&customers, &named), "fk"));
-        assert!(is_refused(&session.update(&customers, &named, &person(7, "renamed")), "fk"));
-        // Other columns of a row that is named may change, and a row that is not named may go.
-        let named = session.update(&customers, &named, &person(2, "renamed")).unwrap();
-        let at = session.update(&orders, &at, &order(1, Some(3), 11)).unwrap();
-        session.delete(&customers, &named).unwrap();
-        session.delete(&orders, &at).unwrap();
-        assert_eq!(ids(&mut session, &customers), [1, 3, 4, 5]);
-        drop((session, customers, orders));
-        shop.close();
-    }
-}
-
-#[test]
-fn both_sides_of_a_key_wait_for_each_other() {
-    for shop in shops() {
-        for isolation in
-            [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::Serializable]
-        {
-            let (mut one, customers, orders) = shop.tables();
-            let mut other = shop.db.session();
-            one.set_isolation(isolation);
-            other.set_isolation(isolation);
-            other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
-            let is_locked = |error: Error| error.cause() == Cause::Lock;
-            let third =
-                rows(&mut one, &customers).into_iter().find(|(_, row)| row[0] == Datum::Int(3));
-            let third = third.unwrap().0;
-            // The row that is named is about to go, or to come.
-            one.begin();
-            one.delete(&customers, &third).unwrap();
-            assert!(is_locked(other.insert(&orders, &order(10, Some(3), 1)).unwrap_err()));
-            one.rollback().unwrap();
-            one.begin();
-            one.insert(&customers, &person(8, "new")).unwrap();
-            assert!(is_locked(other.insert(&orders, &order(10, Some(8), 1)).unwrap_err()));
-            one.rollback().unwrap();
-            // A row that names it is about to come.
-            one.begin();
-            one.insert(&orders, &order(10, Some(3), 1)).unwrap();
-            assert!(is_locked(other.delete(&customers, &third).unwrap_err()));
-            one.rollback().unwrap();
-            other.begin();
-            other.delete(&customers, &third).unwrap();
-            other.rollback().unwrap();
-            drop((one, other));
-        }
-        shop.close();
-    }
-}
-
-#[test]
-fn a_table_may_name_its_own_rows() {
-    let disk = MemDisk::new();
-    let spec = spec("tree");
-    let db = Database::create(&spec, on(&disk)).unwrap();
-    let mut session = db.session();
-    let table = orders("nodes").clustered(IndexSpec::primary_key("pk", &["id"]));
-    let table = session.create_table(&table).unwrap();
-    session.add_foreign_key(&table, "fk", &table, &[("customer", "id")]).unwrap();
-    let root = session.insert(&table, &order(1, Some(1), 0)).unwrap();
-    assert!(is_refused(&session.insert(&table, &order(3, Some(2), 0)), "fk"));
-    let child = session.insert(&table, &order(2, Some(1), 0)).unwrap();
-    assert!(is_refused(&session.delete(&table, &root), "fk"));
-    session.delete(&table, &child).unwrap();
-    session.delete(&table, &root).unwrap();
-    session.drop_table(&table).unwrap();
-    drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
-}
-
-#[test]
-fn rollback_undoes_added_and_dropped_constraints() {
-    for shop in shops() {
-        let (mut session, customers, orders) = shop.tables();
-        session.insert(&orders, &order(1, Some(1), 5)).unwrap();
-        // What is there must obey.
-        assert!(is_refused(&session.add_check(&orders, "more", "([amount]>(5))"), "more"));
-        session.begin();
-        session.drop_constraint(&orders, "fk").unwrap();
-        session.drop_constraint(&orders, "ck").unwrap();
-        session.insert(&orders, &order(2, Some(99), -5)).unwrap();
-        assert!(is_refused(
-            &session.add_foreign_key(&orders, "fk2", &customers, &[("customer", "id")]),
-            "fk2"
-        ));
-        session.rollback().unwrap();
-        assert!(is_refused(&session.insert(&orders, &order(2, Some(99), 5)), "fk"));
-        assert!(is_refused(&session.insert(&orders, &order(2, Some(1), -5)), "ck"));
-        // The table that is named, and its key, stay as long as the key leads there.
-        assert!(session.drop_table(&customers).is_err());
-        assert!(session.truncate_table(&customers).is_err());
-        assert!(session.drop_constraint(&customers, "pk").is_err());
-        assert!(matches!(
-            session.add_check(&orders, "FK", "([id]>(0))"),
-            Err(Error::Exists { .. })
-        ));
-        assert!(matches!(
-            session.add_check(&orders, "odd", "(dbo.f([id])>(0))"),
-            Err(Error::NotSupported { .. })
-        ));
-        session.drop_table(&orders).unwrap();
-        session.truncate_table(&customers).unwrap();
-        session.drop_table(&customers).unwrap();
-        drop((session, customers, orders));
-        shop.close();
-    }
-}
-
-#[test]
-fn a_restart_knows_them_and_so_does_the_offline_reader() {
+fn restart_and_offline_reader_know_checks_and_foreign_keys() {
     for shop in shops() {
         let (mut session, customers, orders) = shop.tables();
         session.insert(&orders, &order(1, Some(1), 5)).unwrap();

@@ -8,7 +8,6 @@ use std::path::Path;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{Address, Database, Error, Paths, Row, Session};
 use extentdb_io::{Disk, MemDisk};
-use extentdb_types::Datum;
 use support::*;
 
 /// What must be in the table: rows by id.
@@ -130,13 +129,6 @@ impl Life {
     }
 }
 
-fn id_of(row: &Row) -> i32 {
-    match row[0] {
-        Datum::Int(id) => id,
-        _ => panic!("no id"),
-    }
-}
-
 fn new_database(disk: &MemDisk) -> Paths {
     let spec = spec("life");
     let db = Database::create(&spec, on(disk)).unwrap();
@@ -156,8 +148,7 @@ fn a_crash_without_open_transactions_loses_nothing() {
     let disk = disk.crash(&mut SplitMix64::new(5));
     let db = reopen(&disk, &paths);
     life.assert_kept(&db);
-    db.close().unwrap();
-    assert_sound_on(&disk, &paths);
+    close_and_check(db, &disk, &paths);
 }
 
 /// Lives in which the power goes again and again; `crash` says what of unsynced writes is left.
@@ -198,7 +189,7 @@ fn assert_life_kept(seed: u64, mut life: Life, disk: &MemDisk, paths: &Paths, db
 }
 
 #[test]
-fn the_power_may_go_at_any_call() {
+fn crash_at_any_disk_call_keeps_committed_rows() {
     // Data pages are written as a whole or not at all; log blocks are torn at any sector.
     let unit_of =
         |path: &Path| if path.extension().is_some_and(|e| e == "ldf") { 512 } else { 8192 };
@@ -211,7 +202,7 @@ fn the_power_may_go_at_any_call() {
 }
 
 #[test]
-fn a_torn_page_is_reported_or_made_whole_but_never_believed() {
+fn torn_page_is_reported_or_repaired() {
     let mut torn = 0;
     for seed in 0..lives() {
         let crash = |disk: &MemDisk, rng: &mut SplitMix64| disk.crash(rng);
@@ -233,7 +224,7 @@ fn lives() -> u64 {
 }
 
 #[test]
-fn the_power_may_go_while_a_database_gets_a_new_log() {
+fn crash_while_a_new_log_is_created_is_recovered() {
     let disk = MemDisk::new();
     let mut unusable = 0;
     let paths = new_database(&disk);
@@ -254,8 +245,7 @@ fn the_power_may_go_while_a_database_gets_a_new_log() {
         let db = opened.unwrap_or_else(|error| panic!("{calls}: {error:?}"));
         unusable += usize::from(disk.exists(Path::new("life_log.ldf.old1")));
         life.assert_kept(&db);
-        db.close().unwrap();
-        assert_sound_on(&disk, &paths);
+        close_and_check(db, &disk, &paths);
     }
     eprintln!("{unusable} logs could not be used, and were kept beside new ones");
 }

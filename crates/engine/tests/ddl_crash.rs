@@ -61,7 +61,7 @@ fn assert_whole(disk: &MemDisk, paths: &Paths) {
 }
 
 #[test]
-fn what_a_dropped_table_had_is_nobody_elses_when_the_drop_is_undone() {
+fn pages_of_a_dropped_table_are_not_reused_before_its_commit() {
     let (disk, paths) = two_tables();
     let drop_it = |session: &mut Session<'_>| {
         let old = session.table("old")?;
@@ -72,7 +72,7 @@ fn what_a_dropped_table_had_is_nobody_elses_when_the_drop_is_undone() {
 }
 
 #[test]
-fn a_truncation_that_is_undone_gives_rows_and_counter_back() {
+fn rollback_of_truncate_restores_rows_and_counter() {
     let (disk, paths) = two_tables();
     let truncate = |session: &mut Session<'_>| {
         let old = session.table("old")?;
@@ -85,7 +85,7 @@ fn a_truncation_that_is_undone_gives_rows_and_counter_back() {
 }
 
 #[test]
-fn a_table_that_was_being_made_is_not_there() {
+fn restart_undoes_an_interrupted_create_table() {
     let (disk, paths) = two_tables();
     let make = |session: &mut Session<'_>| {
         let table = session.create_table(&people("third"))?;
@@ -126,8 +126,7 @@ fn the_longest_row_moves_and_comes_back() {
     assert_eq!(session.get(&table, &at).unwrap(), Some(row(1, 20)));
     session.update(&table, &at, &row(1, 8000)).unwrap();
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 /// Changes all tables after a savepoint, and goes back to it.
@@ -159,7 +158,7 @@ fn rollback_to_a_savepoint_and_a_crash_after_it_restore_tables() {
 }
 
 #[test]
-fn what_follows_a_return_to_a_savepoint_before_other_tables_is_committed() {
+fn statements_after_rollback_to_a_savepoint_are_committed() {
     let (disk, paths) = two_tables();
     let db = reopen(&disk, &paths);
     let mut session = db.session();
@@ -168,8 +167,7 @@ fn what_follows_a_return_to_a_savepoint_before_other_tables_is_committed() {
     session.create_table(&people("third")).unwrap();
     session.commit().unwrap();
     drop(session);
-    db.close().unwrap();
-    assert_sound_on(&disk, &paths);
+    close_and_check(db, &disk, &paths);
     let db = reopen(&disk, &paths);
     let mut session = db.session();
     let mut ids_of = |name: &str| {

@@ -200,8 +200,7 @@ fn pages_newer_than_the_log_are_listed_and_new_records_lie_past_them() {
     let db = reopen(&after, &crashed.paths);
     assert_eq!(ids_of(&db), (0..ROWS).chain(100..120).collect::<Vec<_>>());
     assert_eq!(db.emergency_cuts().unwrap(), 1);
-    db.close().unwrap();
-    assert_sound_on(&after, &crashed.paths);
+    close_and_check(db, &after, &crashed.paths);
 }
 
 #[test]
@@ -363,7 +362,7 @@ fn after_an_emergency_with_pages_newer_than_the_log_the_check_says_what_contradi
 }
 
 #[test]
-fn damage_of_any_block_after_the_checkpoint_loses_no_row_before_it() {
+fn log_damage_after_the_checkpoint_loses_no_earlier_row() {
     let crashed = crashed(Pages::OfCheckpoint);
     let log = crashed.disk.contents(&crashed.paths.log).unwrap();
     let all = records(&log);
@@ -383,8 +382,7 @@ fn damage_of_any_block_after_the_checkpoint_loses_no_row_before_it() {
             "{found:?}"
         );
         kept = found.len();
-        db.close().unwrap();
-        assert_sound_on(&disk, &crashed.paths);
+        close_and_check(db, &disk, &crashed.paths);
     }
     assert_eq!(kept, ROWS as usize - 1);
 }

@@ -15,12 +15,11 @@ fn a_new_database_is_sound_before_anything_is_done() {
     assert_sound_on(&disk, &spec.paths());
     let db = reopen(&disk, &spec.paths());
     assert!(db.tables().is_empty(), "tables of the system are not the user's");
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 #[test]
-fn rows_are_there_again_after_a_clean_close() {
+fn rows_are_kept_over_a_clean_close() {
     let disk = MemDisk::new();
     let spec = spec("shop");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -33,8 +32,7 @@ fn rows_are_there_again_after_a_clean_close() {
     session.commit().unwrap();
     assert_eq!(ids(&mut session, &table), (0..1000).collect::<Vec<_>>());
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
     let db = reopen(&disk, &spec.paths());
     let mut session = db.session();
     let table = session.table("dbo.people").unwrap();
@@ -43,7 +41,7 @@ fn rows_are_there_again_after_a_clean_close() {
 }
 
 #[test]
-fn rolled_back_rows_are_gone_after_restart() {
+fn rolled_back_rows_do_not_reappear_after_restart() {
     let disk = MemDisk::new();
     let spec = spec("undo");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -63,8 +61,7 @@ fn rolled_back_rows_are_gone_after_restart() {
     assert_eq!(session.get(&table, &kept).unwrap(), Some(person(1, "one")));
     assert!(session.table("other").is_err());
     drop(session);
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 #[test]
@@ -90,8 +87,7 @@ fn tables_are_created_and_dropped() {
     session.insert(&table, &person(7, "again")).unwrap();
     assert_eq!(ids(&mut session, &table), [7]);
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
     let db = reopen(&disk, &spec.paths());
     assert!(db.session().table("table_0").is_err());
     assert_eq!(db.session().table("table_2").unwrap().row_count(), 20);
@@ -122,8 +118,7 @@ fn schemas_defaults_and_identity_values_are_in_the_catalog() {
     session.rollback().unwrap();
     session.create_schema("gone").unwrap();
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
     let db = reopen(&disk, &spec.paths());
     let mut session = db.session();
     let table = session.table("sales.orders").unwrap();
@@ -140,8 +135,7 @@ fn schemas_defaults_and_identity_values_are_in_the_catalog() {
     assert!(matches!(after, Datum::Int(after) if after > 100 + 250 * 5));
     session.drop_table(&table).unwrap();
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 #[test]
@@ -164,7 +158,7 @@ fn the_full_recovery_model_keeps_the_log_until_it_is_backed_up() {
     };
     let first = work(&db);
     let second = work(&db);
-    assert!(second > first + 300_000, "{first} {second}: nothing was let go of");
+    assert!(second > first + 300_000, "{first} {second}: nothing was released");
     db.log_backed_up(db.log().durable());
     assert!(work(&db) < second);
 }

@@ -84,13 +84,6 @@ fn people_after_crash() -> BTreeMap<i32, Row> {
     rows
 }
 
-fn id_of(row: &Row) -> i32 {
-    match row[0] {
-        Datum::Int(id) => id,
-        _ => panic!("no id"),
-    }
-}
-
 fn assert_rows(db: &Database, people: &BTreeMap<i32, Row>) {
     let mut session = db.session();
     let table = session.table("people").unwrap();
@@ -148,7 +141,7 @@ fn a_database_that_an_earlier_version_left_in_a_crash_recovers() {
 }
 
 #[test]
-fn a_pack_gives_back_what_was_put_in() {
+fn packed_fixture_unpacks_to_the_same_bytes() {
     let disk = MemDisk::new();
     let mut noise = SplitMix64::new(1);
     let random = |rng: &mut SplitMix64| extentdb_base::env::Rng::next_u64(rng).to_le_bytes();

@@ -11,25 +11,13 @@ use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::sync::Arc;
 use extentdb_base::{FileId, PageId};
 use extentdb_engine::{
-    Address, Cause, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table,
-    TableSpec, Timeout,
+    Address, ColumnSpec, Database, Error, IndexSpec, Options, Paths, Row, Session, Table, TableSpec,
 };
 use extentdb_format::page::{PageHeader, PageType};
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
 use extentdb_types::{Datum, SqlType};
 use support::*;
-
-/// Ids of the rows that a seek finds, in the order of the index.
-fn seek(session: &mut Session<'_>, table: &Table, index: &str, values: &[Datum<'_>]) -> Vec<i32> {
-    let mut found = Vec::new();
-    let each = &mut |_: Address, row: Row| {
-        found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
-        ControlFlow::Continue(())
-    };
-    session.seek(table, index, values, each).unwrap();
-    found
-}
 
 /// A table `t` of people with an index on the name and a unique one on the id.
 fn indexed(disk: &MemDisk) -> (Database, Paths) {
@@ -41,11 +29,6 @@ fn indexed(disk: &MemDisk) -> (Database, Paths) {
     session.create_index(&table, &IndexSpec::new("by_id", &["id"]).unique()).unwrap();
     drop(session);
     (db, spec.paths())
-}
-
-fn close_and_check(db: Database, disk: &MemDisk, paths: &Paths) {
-    db.close().unwrap();
-    assert_sound_on(disk, paths);
 }
 
 #[test]
@@ -91,98 +74,7 @@ fn entries_follow_insert_update_and_delete() {
 }
 
 #[test]
-fn a_second_row_with_a_unique_key_is_refused_and_leaves_nothing() {
-    let disk = MemDisk::new();
-    let (db, paths) = indexed(&disk);
-    let mut session = db.session();
-    let table = session.table("t").unwrap();
-    let first = session.insert(&table, &person(7, "a")).unwrap();
-    session.begin();
-    session.insert(&table, &person(8, "b")).unwrap();
-    let refused = session.insert(&table, &person(7, "c")).unwrap_err();
-    assert!(
-        matches!(&refused, Error::DuplicateKey { key, index, .. } if key == "7" && index == "by_id"),
-        "{refused}"
-    );
-    let refused = session.update(&table, &first, &person(8, "a")).unwrap_err();
-    assert!(matches!(&refused, Error::DuplicateKey { key, .. } if key == "8"), "{refused}");
-    session.commit().unwrap();
-    assert_eq!(ids(&mut session, &table), [7, 8]);
-    assert!(seek(&mut session, &table, "by_name", &[text("c")]).is_empty());
-    // A key that was given up in the same transaction is free again, and a rollback brings both
-    // back.
-    session.begin();
-    session.delete(&table, &first).unwrap();
-    session.insert(&table, &person(7, "new")).unwrap();
-    session.rollback().unwrap();
-    assert_eq!(seek(&mut session, &table, "by_name", &[text("a")]), [7]);
-    assert_eq!(seek(&mut session, &table, "by_id", &[Datum::Int(7)]), [7]);
-    drop((session, table));
-    close_and_check(db, &disk, &paths);
-}
-
-#[test]
-fn insert_of_an_uncommitted_unique_key_waits() {
-    let disk = MemDisk::new();
-    let (db, paths) = indexed(&disk);
-    let mut one = db.session();
-    let mut other = db.session();
-    let table = one.table("t").unwrap();
-    let at = one.insert(&table, &person(1, "x")).unwrap();
-    other.set_lock_timeout(Timeout::After(Duration::from_millis(20)));
-    let is_locked = |error: Error| error.cause() == Cause::Lock;
-    // Deleted, not yet committed: the key is not free, and the row is not gone.
-    one.begin();
-    one.delete(&table, &at).unwrap();
-    assert!(is_locked(other.insert(&table, &person(1, "y")).unwrap_err()));
-    let each = &mut |_: Address, _: Row| ControlFlow::Continue(());
-    assert!(is_locked(other.seek(&table, "by_id", &[Datum::Int(1)], each).unwrap_err()));
-    assert!(is_locked(other.seek(&table, "by_name", &[], each).unwrap_err()));
-    one.rollback().unwrap();
-    assert_eq!(seek(&mut other, &table, "by_id", &[Datum::Int(1)]), [1]);
-    // Inserted, not yet committed.
-    one.begin();
-    one.insert(&table, &person(2, "z")).unwrap();
-    assert!(is_locked(other.insert(&table, &person(2, "y")).unwrap_err()));
-    assert!(is_locked(other.seek(&table, "by_name", &[text("z")], each).unwrap_err()));
-    one.rollback().unwrap();
-    other.insert(&table, &person(2, "y")).unwrap();
-    drop((one, other, table));
-    close_and_check(db, &disk, &paths);
-}
-
-#[test]
-fn a_reader_who_waited_for_a_key_that_changed_hands_finds_the_row_that_stays() {
-    let disk = MemDisk::new();
-    let (db, paths) = indexed(&disk);
-    let mut one = db.session();
-    let table = one.table("t").unwrap();
-    let at = one.insert(&table, &person(1, "first")).unwrap();
-    one.begin();
-    one.delete(&table, &at).unwrap();
-    one.insert(&table, &person(1, "second")).unwrap();
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let mut other = db.session();
-            seek(&mut other, &table, "by_id", &[Datum::Int(1)])
-        });
-        while !db
-            .locks()
-            .locks()
-            .iter()
-            .any(|row| row.status == extentdb_txn::lock::LockStatus::Wait)
-        {
-            std::thread::yield_now();
-        }
-        one.rollback().unwrap();
-        assert_eq!(reader.join().unwrap(), [1]);
-    });
-    drop((one, table));
-    close_and_check(db, &disk, &paths);
-}
-
-#[test]
-fn an_index_over_rows_there_are_is_full_and_in_order() {
+fn index_created_over_rows_is_complete_and_ordered() {
     let disk = MemDisk::new();
     let spec = spec("late");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -225,7 +117,7 @@ fn an_index_over_rows_there_are_is_full_and_in_order() {
 }
 
 #[test]
-fn an_index_that_cannot_be_made_leaves_nothing() {
+fn failed_create_index_leaves_nothing() {
     let disk = MemDisk::new();
     let (db, paths) = indexed(&disk);
     let mut session = db.session();
@@ -348,8 +240,7 @@ fn restart_undoes_interrupted_index_ddl() {
         assert_eq!(seek(&mut session, &table, "by_name", &[text("n5")]), [5], "{number}");
         session.insert(&table, &person(600, "next")).unwrap();
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &paths);
+        close_and_check(db, &disk, &paths);
     }
 }
 
@@ -432,8 +323,7 @@ fn keys_of_constraints_are_objects_of_their_table() {
     let other = session.create_table(&people("other")).unwrap();
     refused(session.create_index(&other, &IndexSpec::primary_key("PK_3", &["name"])));
     drop((session, table, other));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
     let folder = tempfile::tempdir().unwrap();
     let reader =
         Reader::open(&files_of(&disk, &spec.paths(), folder.path()), &OpenOptions::default())

@@ -165,7 +165,7 @@ fn assert_kept(found: &BTreeMap<(i32, i32), i32>, acknowledged: &BTreeSet<(i32, 
 }
 
 #[test]
-fn what_a_killed_process_had_acknowledged_is_there() {
+fn commits_of_a_killed_process_are_durable() {
     let rounds = std::env::var(ROUNDS).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5);
     let folder = tempfile::tempdir().unwrap();
     let spec = spec_in(folder.path());
@@ -178,8 +178,8 @@ fn what_a_killed_process_had_acknowledged_is_there() {
         let child = start(folder.path(), round * PER_ROUND);
         // On a busy machine none may have come to anything: the last one has all the time that
         // takes.
-        let patience = if round + 1 == rounds && all.is_empty() { 10_000 } else { 40 };
-        all.extend(kill_after(Duration::from_millis(patience + rng.below(500)), child));
+        let delay = if round + 1 == rounds && all.is_empty() { 10_000 } else { 40 };
+        all.extend(kill_after(Duration::from_millis(delay + rng.below(500)), child));
         let db = Database::open(&spec.paths(), options()).unwrap();
         assert_kept(&found(&db), &all);
         db.close().unwrap();

@@ -127,7 +127,6 @@ fn maps_and_memory_agree_after_creates_and_drops() {
             }
         }
         drop((session, tables));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec.paths());
+        close_and_check(db, &disk, &spec.paths());
     }
 }

@@ -1,4 +1,4 @@
-//! Mixed extents: a page that PFS calls free is found through SGAM, whoever claimed, freed,
+//! Mixed extents: a page that PFS calls free is found through SGAM, whichever session claimed, freed,
 //! committed and rolled back around it, and none is handed out twice.
 
 mod support;
@@ -120,12 +120,11 @@ fn undo_of_a_claim_makes_its_page_reachable_again() {
     db.space().roll_back_system_of(claimed_last, &last, pointers_of_last).unwrap();
     last.forget_chain();
     drop(session);
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("undo").paths());
+    close_and_check(db, &disk, &spec("undo").paths());
 }
 
 #[test]
-fn a_claim_beside_an_open_drop_leaves_the_hint_for_the_pages_that_are_dropped() {
+fn claim_during_an_open_drop_keeps_the_hint() {
     let (disk, db) = create("drop");
     let mut session = db.session();
     let extent = fill_until(&db, &mut session, 4);
@@ -153,8 +152,7 @@ fn a_claim_beside_an_open_drop_leaves_the_hint_for_the_pages_that_are_dropped() 
     assert_eq!(free_pages(&db, extent), 4);
     assert!(is_hinted(&db, extent));
     drop((session, dropper, victim, other));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("drop").paths());
+    close_and_check(db, &disk, &spec("drop").paths());
 }
 
 #[test]
@@ -176,8 +174,7 @@ fn the_last_known_page_may_be_claimed_while_a_drop_is_open() {
     db.space().roll_back_system_of(claimed, &taker, pointers).unwrap();
     taker.forget_chain();
     drop((session, dropper, victim));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("last").paths());
+    close_and_check(db, &disk, &spec("last").paths());
 }
 
 /// A mixed extent with two pages of a table that is to be dropped and one free page.
@@ -216,8 +213,7 @@ fn rollback_of_a_drop_removes_the_hint() {
     session.rollback().unwrap();
     assert!(!is_hinted(&db, extent), "after a rollback");
     drop((session, victim));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("kept").paths());
+    close_and_check(db, &disk, &spec("kept").paths());
 }
 
 #[test]
@@ -238,8 +234,7 @@ fn an_extent_whose_pages_are_all_free_is_found_after_a_crash() {
     let db = reopen(&disk, &spec("all_free").paths());
     assert_eq!(unreachable(&db), []);
     assert_eq!(db.space().free_mixed_pages(), expected);
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("all_free").paths());
+    close_and_check(db, &disk, &spec("all_free").paths());
 }
 
 #[test]
@@ -259,8 +254,7 @@ fn interrupted_claim_leaks_no_page() {
     let disk = disk.crash(&mut SplitMix64::new(3));
     let db = reopen(&disk, &spec("cut").paths());
     assert_eq!((free_pages(&db, extent), is_hinted(&db, extent)), (1, true));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("cut").paths());
+    close_and_check(db, &disk, &spec("cut").paths());
 }
 
 /// A new mixed extent is logged and its transaction is not: the undo gives the extent back, and its
@@ -281,12 +275,11 @@ fn a_mixed_extent_that_a_crash_interrupts_is_free_once() {
         let file = db.space().file(FILE).unwrap();
         let twice: Vec<PageId> = db.space().free_mixed_pages();
         assert!(twice.iter().all(|page| !file.is_free(page.extent().index)), "{calls}: {twice:?}");
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec("begun").paths());
+        close_and_check(db, &disk, &spec("begun").paths());
     }
 }
 
-fn come_and_go(db: &Database, worker: u64) {
+fn insert_and_delete(db: &Database, worker: u64) {
     let mut rng = SplitMix64::new(worker);
     let mut session = db.session();
     for number in 0..40 {
@@ -312,13 +305,12 @@ fn threads_that_create_and_drop_leave_every_free_page_reachable() {
     thread::scope(|scope| {
         for worker in 0..4 {
             let db = &db;
-            scope.spawn(move || come_and_go(db, worker));
+            scope.spawn(move || insert_and_delete(db, worker));
         }
     });
     assert_eq!(unreachable(&db), []);
     let before = db.space().free_mixed_pages();
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("threads").paths());
+    close_and_check(db, &disk, &spec("threads").paths());
     let db = reopen(&disk, &spec("threads").paths());
     assert_eq!(db.space().free_mixed_pages(), before, "memory is what the maps say");
     let different: BTreeSet<PageId> = before.iter().copied().collect();

@@ -1,11 +1,12 @@
-//! Views, procedures, functions and triggers are kept as texts, and read back by others.
+//! Views, procedures, functions and triggers are kept as texts, and read back by others. What a
+//! trigger forbids: `scripts/ddl/triggers.script`.
 
 mod support;
 
-use extentdb_engine::{ColumnSpec, Database, Error, IndexSpec, ModuleKind, ModuleSpec};
+use extentdb_engine::{ColumnSpec, Database, Error, ModuleKind, ModuleSpec};
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::SqlType;
 use support::*;
 
 fn module(name: &str, kind: ModuleKind, text: &str) -> ModuleSpec {
@@ -41,108 +42,97 @@ fn texts(disk: &MemDisk, paths: &extentdb_engine::Paths) -> Vec<(String, String,
     found
 }
 
-#[test]
-fn texts_come_back_as_they_were_and_go() {
-    let disk = MemDisk::new();
-    let spec = spec("modules");
-    let db = Database::create(&spec, on(&disk)).unwrap();
-    let mut session = db.session();
-    session.create_table(&people("t")).unwrap();
+const TRIGGER: &str = "CREATE TRIGGER tr ON t AFTER INSERT AS DELETE FROM t";
+
+/// One module of each kind: its code in `sysschobjs`, its name, its kind and its text.
+fn modules() -> [(&'static str, &'static str, ModuleKind, String); 5] {
+    let function = "CREATE FUNCTION f() RETURNS int AS BEGIN RETURN 1 END";
+    let inline = "CREATE FUNCTION i() RETURNS TABLE AS RETURN SELECT 1 AS \u{3b1}";
     let long = format!("CREATE PROCEDURE p AS SELECT '{}'", "x".repeat(7000));
-    let kept = [
-        (
-            "FN",
-            "f",
-            ModuleKind::ScalarFunction,
-            "CREATE FUNCTION f() RETURNS int AS BEGIN RETURN 1 END",
-        ),
-        (
-            "IF",
-            "i",
-            ModuleKind::InlineFunction,
-            "CREATE FUNCTION i() RETURNS TABLE AS RETURN SELECT 1 AS \u{3b1}",
-        ),
-        ("P", "p", ModuleKind::Procedure, long.as_str()),
-        (
-            "TF",
-            "tf",
-            ModuleKind::TableFunction,
-            "CREATE FUNCTION tf() RETURNS @t TABLE (a int) AS BEGIN RETURN END",
-        ),
-        ("V", "v", ModuleKind::View, "CREATE VIEW v AS SELECT id, name FROM t -- é ü"),
-    ];
-    for (_, name, kind, text) in kept {
-        session.create_module(&module(name, kind, text)).unwrap();
-    }
-    assert!(matches!(
-        session.create_module(&module("T", ModuleKind::View, "x")),
-        Err(Error::Exists { .. })
-    ));
-    let too_long = module("long", ModuleKind::View, &"é".repeat(4000));
-    assert!(matches!(session.create_module(&too_long), Err(Error::NotSupported { .. })));
-    session.begin();
-    session.drop_module("dbo", "v").unwrap();
-    session
-        .create_module(&module("w", ModuleKind::View, "CREATE VIEW w AS SELECT 1 AS one"))
-        .unwrap();
-    session.rollback().unwrap();
-    // A table is no module.
-    assert!(session.drop_module("dbo", "t").is_err());
-    drop(session);
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
-    let expected: Vec<_> =
-        kept.map(|(code, name, _, text)| (code.into(), name.into(), text.into())).into();
-    assert_eq!(texts(&disk, &spec.paths()), expected);
-    let db = reopen(&disk, &spec.paths());
+    let table = "CREATE FUNCTION tf() RETURNS @t TABLE (a int) AS BEGIN RETURN END";
+    let view = "CREATE VIEW v AS SELECT id, name FROM t -- é ü";
+    [
+        ("FN", "f", ModuleKind::ScalarFunction, function.to_owned()),
+        ("IF", "i", ModuleKind::InlineFunction, inline.to_owned()),
+        ("P", "p", ModuleKind::Procedure, long),
+        ("TF", "tf", ModuleKind::TableFunction, table.to_owned()),
+        ("V", "v", ModuleKind::View, view.to_owned()),
+    ]
+}
+
+/// A database with a table, its trigger and one module of each kind.
+fn with_modules(disk: &MemDisk) -> Database {
+    let db = Database::create(&spec("modules"), on(disk)).unwrap();
     let mut session = db.session();
-    for (_, name, ..) in kept {
-        session.drop_module("dbo", name).unwrap();
+    let table = session.create_table(&people("t")).unwrap();
+    session.create_trigger(&table, "tr", TRIGGER).unwrap();
+    for (_, name, kind, text) in modules() {
+        session.create_module(&module(name, kind, &text)).unwrap();
     }
-    drop(session);
+    drop((session, table));
+    db
+}
+
+/// Closes the database, which checks clean; the modules that the offline reader finds.
+fn texts_after_close(db: Database, disk: &MemDisk) -> Vec<(String, String, String)> {
     db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
-    assert_eq!(texts(&disk, &spec.paths()), []);
+    let paths = spec("modules").paths();
+    assert_sound_on(disk, &paths);
+    texts(disk, &paths)
+}
+
+fn expected() -> Vec<(String, String, String)> {
+    let mut texts: Vec<_> = modules()
+        .map(|(code, name, _, text)| (code.to_owned(), name.to_owned(), text))
+        .into_iter()
+        .collect();
+    texts.push(("TR".to_owned(), "tr".to_owned(), TRIGGER.to_owned()));
+    texts.sort();
+    texts
 }
 
 #[test]
-fn rows_of_a_table_with_a_trigger_are_only_read() {
+fn module_texts_are_kept_until_the_modules_are_dropped() {
     let disk = MemDisk::new();
-    let spec = spec("triggers");
-    let db = Database::create(&spec, on(&disk)).unwrap();
+    let db = with_modules(&disk);
+    assert_eq!(texts_after_close(db, &disk), expected());
+    let db = reopen(&disk, &spec("modules").paths());
     let mut session = db.session();
-    let table = session.create_table(&people("t")).unwrap();
-    let at = session.insert(&table, &person(1, "one")).unwrap();
-    let text = "CREATE TRIGGER tr ON t AFTER INSERT AS DELETE FROM t";
-    session.begin();
-    session.create_trigger(&table, "tr", text).unwrap();
-    session.rollback().unwrap();
-    session.insert(&table, &person(2, "two")).unwrap();
-    session.create_trigger(&table, "tr", text).unwrap();
-    drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
-    assert_eq!(texts(&disk, &spec.paths()), [("TR".to_owned(), "tr".to_owned(), text.to_owned())]);
-    let db = reopen(&disk, &spec.paths());
-    let mut session = db.session();
+    for (_, name, ..) in modules() {
+        session.drop_module("dbo", name).unwrap();
+    }
     let table = session.table("t").unwrap();
-    assert!(matches!(session.insert(&table, &person(3, "three")), Err(Error::NotSupported { .. })));
-    assert!(matches!(
-        session.update(&table, &at, &person(3, "three")),
-        Err(Error::NotSupported { .. })
-    ));
-    assert!(matches!(session.delete(&table, &at), Err(Error::NotSupported { .. })));
-    // Definitions ask no trigger.
-    session.create_index(&table, &IndexSpec::primary_key("pk", &["id"]).clustered()).unwrap();
-    session.add_column(&table, &ColumnSpec::new("more", SqlType::Int)).unwrap();
-    assert_eq!(rows(&mut session, &table).len(), 2);
-    session.drop_trigger(&table, "TR").unwrap();
-    assert!(session.drop_trigger(&table, "tr").is_err());
-    session.insert(&table, &[person(3, "three"), vec![Datum::Null]].concat()).unwrap();
-    session.create_trigger(&table, "tr", text).unwrap();
-    session.drop_table(&table).unwrap();
+    session.drop_trigger(&table, "tr").unwrap();
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
-    assert_eq!(texts(&disk, &spec.paths()), []);
+    assert_eq!(texts_after_close(db, &disk), []);
+}
+
+#[test]
+fn rollback_undoes_created_and_dropped_modules() {
+    let disk = MemDisk::new();
+    let db = with_modules(&disk);
+    let mut session = db.session();
+    session.begin();
+    session.drop_module("dbo", "v").unwrap();
+    let view = module("w", ModuleKind::View, "CREATE VIEW w AS SELECT 1 AS one");
+    session.create_module(&view).unwrap();
+    session.rollback().unwrap();
+    drop(session);
+    assert_eq!(texts_after_close(db, &disk), expected());
+}
+
+#[test]
+fn module_with_a_taken_name_or_too_long_a_text_is_refused() {
+    let disk = MemDisk::new();
+    let db = with_modules(&disk);
+    let mut session = db.session();
+    let taken = session.create_module(&module("T", ModuleKind::View, "x"));
+    assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
+    let too_long = module("long", ModuleKind::View, &"é".repeat(4000));
+    let refused = session.create_module(&too_long);
+    assert!(matches!(refused, Err(Error::NotSupported { .. })), "{refused:?}");
+    // A table is no module.
+    assert!(session.drop_module("dbo", "t").is_err());
+    drop(session);
+    assert_eq!(texts_after_close(db, &disk), expected());
 }

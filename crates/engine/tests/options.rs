@@ -75,8 +75,7 @@ fn options_at_their_limits_are_taken() {
         session.insert(&table, &person(id, &"p".repeat(3000))).unwrap();
     });
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 /// A specification that is good, to be spoiled: two files, a filegroup with one.
@@ -132,7 +131,7 @@ const SPOILED_FILES: [Case<DatabaseSpec>; 16] = [
 ];
 
 #[test]
-fn specifications_that_cannot_be_are_refused_and_nothing_is_made() {
+fn invalid_specifications_are_refused() {
     for (option, spoil) in SPOILED_NAMES.into_iter().chain(SPOILED_FILES) {
         let disk = MemDisk::new();
         let mut spec = good();
@@ -182,7 +181,7 @@ fn files_that_cannot_be_added_are_refused() {
 }
 
 #[test]
-fn names_of_what_is_made_are_verified() {
+fn names_of_new_objects_are_verified() {
     let disk = MemDisk::new();
     let db = Database::create(&spec("names"), on(&disk)).unwrap();
     let mut session = db.session();
@@ -210,8 +209,7 @@ fn names_of_what_is_made_are_verified() {
         );
     }
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("names").paths());
+    close_and_check(db, &disk, &spec("names").paths());
 }
 
 fn number() -> ColumnSpec {
@@ -220,7 +218,7 @@ fn number() -> ColumnSpec {
 
 /// Whatever a name of an object is taken by, the statement says so, and changes nothing.
 #[test]
-fn names_that_other_objects_have_are_refused() {
+fn taken_names_are_refused() {
     let disk = MemDisk::new();
     let db = Database::create(&spec("taken"), on(&disk)).unwrap();
     let mut session = db.session();
@@ -243,8 +241,7 @@ fn names_that_other_objects_have_are_refused() {
     assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
     session.create_table(&people("t")).unwrap();
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("taken").paths());
+    close_and_check(db, &disk, &spec("taken").paths());
 }
 
 const TEXTS: [&str; 9] = ["", "a", "A", "PRIMARY", "\0", "a.b", "fuzz", "\u{1f9c0}", "a log"];
@@ -291,8 +288,7 @@ fn no_specification_aborts_or_is_an_internal_error() {
         match Database::create(&spec, on(&disk)) {
             Ok(db) => {
                 made += 1;
-                db.close().unwrap();
-                assert_sound_on(&disk, &spec.paths());
+                close_and_check(db, &disk, &spec.paths());
             }
             Err(Error::Invalid(_)) => invalid += 1,
             Err(other) => panic!("seed {seed}: {other:?} for {spec:?}"),

@@ -44,7 +44,7 @@ fn check_copy(disk: &MemDisk, paths: &Paths) -> (extentdb_check::Report, usize, 
 }
 
 #[test]
-fn a_copy_with_open_transactions_is_judged_as_if_they_had_been_rolled_back() {
+fn check_of_a_copy_rolls_open_transactions_back() {
     for seed in 0..8 {
         let mut rng = SplitMix64::new(seed);
         let disk = MemDisk::new();

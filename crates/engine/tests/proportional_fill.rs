@@ -76,7 +76,7 @@ fn the_published_lines_are_printed_to_the_last_blank() {
     let mut paths = spec.paths();
     paths.data.extend(["SecondFile.ndf".into(), "ThirdFile.ndf".into()]);
     assert_sound_on(&disk, &paths);
-    // The next start sees the same; what was kept back lies in memory only.
+    // The next start sees the same; what is reserved is in memory only.
     let db = Database::open(&paths, options()).unwrap();
     assert_eq!(lines(&recorder), third);
     db.close().unwrap();
@@ -106,6 +106,5 @@ fn reserved_extents_are_never_allocated_and_maps_stay_right() {
     let most = i32::try_from(free).unwrap() * 16;
     assert!((most - 16..=most).contains(&rows), "{rows} rows in {free} extents");
     drop((session, table));
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }

@@ -14,7 +14,6 @@ use extentdb_base::PageId;
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{Database, Error, IndexSpec, Options, Paths, Row, Session, TableSpec};
 use extentdb_io::MemDisk;
-use extentdb_reader::rows::{TableScan, Value};
 use extentdb_reader::{Database as Reader, LogState, OpenOptions, OpenedFiles, TornRepair};
 use support::*;
 
@@ -83,11 +82,6 @@ fn change_rows(session: &mut Session<'_>, name: &str, rng: &mut SplitMix64) -> R
     Ok(())
 }
 
-fn id_of(row: &Row) -> i32 {
-    let extentdb_types::Datum::Int(id) = row[0] else { panic!("no id") };
-    id
-}
-
 /// A database that worked until call number `calls`, and the disk that is left of it.
 fn killed(seed: u64, end: &dyn Fn(&MemDisk, &mut SplitMix64) -> MemDisk) -> (MemDisk, Paths) {
     let mut rng = SplitMix64::new(seed);
@@ -123,23 +117,6 @@ fn sorted(mut rows: Vec<Row>) -> Vec<String> {
     rows.iter().map(|row| format!("{row:?}")).collect()
 }
 
-fn rows_of(reader: &Reader, name: &str) -> Vec<Row> {
-    let tables = reader.catalog().user_tables();
-    let table = tables.into_iter().find(|table| table.name == name).unwrap();
-    let pages = reader.pages();
-    let mut scan = TableScan::new(&pages, reader.catalog(), table).unwrap();
-    let mut rows = Vec::new();
-    while let Some(row) = scan.next_row() {
-        let row = row.unwrap();
-        let value = |at| match row.value(at).unwrap() {
-            Value::Datum(datum) => datum.into_owned(),
-            Value::Lob(_) => panic!("no value of these tables is that long"),
-        };
-        rows.push((0..row.len()).map(value).collect());
-    }
-    rows
-}
-
 /// Compares every table; how many rows there are. `None` where a change of an open transaction
 /// could not be rolled back in memory, which must be said.
 fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> Option<usize> {
@@ -166,7 +143,11 @@ fn assert_same_rows(seed: u64, disk: &MemDisk, paths: &Paths) -> Option<usize> {
         let table = session.table(&name).unwrap();
         let engine: Vec<Row> = rows(&mut session, &table).into_iter().map(|(_, row)| row).collect();
         count += engine.len();
-        assert_eq!(sorted(rows_of(&reader, &name)), sorted(engine), "seed {seed}, table {name}");
+        assert_eq!(
+            sorted(rows_of_reader(&reader, &name)),
+            sorted(engine),
+            "seed {seed}, table {name}"
+        );
     }
     Some(count)
 }
@@ -199,7 +180,7 @@ fn rows_after_a_power_cut_with_torn_pages_are_those_after_recovery() {
 /// A page that was formatted and written once, without a copy, torn between sectors of equal words
 /// and of zeros: its checksum holds. Found by the test above with more seeds.
 #[test]
-fn a_new_page_with_a_tear_that_its_checksum_does_not_see_is_made_anew() {
+fn new_page_torn_without_checksum_error_is_redone() {
     let (disk, paths) = killed(1101, &|disk, rng| disk.crash(rng));
     assert!(assert_same_rows(1101, &disk, &paths).is_some());
 }

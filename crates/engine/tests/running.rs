@@ -32,7 +32,7 @@ fn checkpoints(events: &Recorder) -> usize {
 }
 
 #[test]
-fn the_thread_for_it_makes_the_checkpoints_that_are_due() {
+fn background_thread_makes_due_checkpoints() {
     let disk = MemDisk::new();
     let events = Arc::new(Recorder::default());
     let waits = Arc::new(Waits::new());
@@ -56,12 +56,11 @@ fn the_thread_for_it_makes_the_checkpoints_that_are_due() {
     });
     assert!(waits.totals(WaitType::CheckpointQueue).waiting_tasks_count > 0);
     assert!(waits.totals(WaitType::LazyWriterSleep).waiting_tasks_count > 0);
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec("running").paths());
+    close_and_check(db, &disk, &spec("running").paths());
 }
 
 #[test]
-fn frames_are_freed_before_somebody_needs_them() {
+fn background_thread_frees_frames_ahead_of_need() {
     let disk = MemDisk::new();
     let db = made(Options { frames: 64, checkpoint_log_bytes: None, ..on(&disk) });
     insert(&db, "people", 0..1000);
@@ -105,7 +104,7 @@ fn a_restart_has_no_more_to_redo_than_its_target_allows() {
 }
 
 #[test]
-fn its_threads_end_with_the_work_whatever_ends_that() {
+fn background_threads_end_with_the_database() {
     let disk = MemDisk::new();
     let db = made(on(&disk));
     let work = || db.run(|| panic!("the work is over"));

@@ -305,8 +305,7 @@ fn tables_are_named_in_any_script() {
         let table = session.table(name).unwrap();
         session.drop_table(&table).unwrap();
     }
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 #[test]
@@ -345,8 +344,7 @@ fn an_index_is_made_over_texts_of_any_kind() {
         let found = ids_in(&mut session, &table, &Range::all("by_name")).unwrap();
         assert_eq!(found.len(), odd_texts().len());
         drop((session, table));
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec.paths());
+        close_and_check(db, &disk, &spec.paths());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sessions in threads of their own: they wait for each other, give way in deadlocks, and lose the
+//! Sessions in threads of their own: they wait for each other, become deadlock victims, and lose the
 //! power together.
 
 mod support;
@@ -45,7 +45,7 @@ struct Owner {
     commits: u64,
 }
 
-/// The accounts: a value is changed by whoever holds the lock of its row, right before the commit.
+/// The accounts: a value is changed by the session that holds the lock of its row, right before the commit.
 struct Accounts {
     places: Vec<Address>,
     balances: Vec<Mutex<i64>>,
@@ -259,7 +259,7 @@ impl Bank {
                 }
                 Ok(())
             });
-            // Whoever makes checkpoints must hear of the end also when somebody failed, or the
+            // The thread of checkpoints must be stopped also when a session failed, or the
             // failure is never told.
             let ended: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
             done.store(true, Ordering::Release);
@@ -324,15 +324,8 @@ impl Bank {
     }
 }
 
-fn id_of(row: &Row) -> i32 {
-    match row[0] {
-        Datum::Int(id) => id,
-        _ => panic!("no id"),
-    }
-}
-
 #[test]
-fn sessions_of_many_threads_leave_what_they_committed() {
+fn sessions_of_many_threads_keep_what_they_committed() {
     for (seed, threads) in [(1, 2), (2, 4), (3, 8)] {
         let mut bank = Bank::new(threads, seed, on);
         let db = bank.open();
@@ -345,7 +338,7 @@ fn sessions_of_many_threads_leave_what_they_committed() {
 }
 
 #[test]
-fn crosswise_locks_are_resolved_and_nothing_is_lost_by_it() {
+fn deadlocks_of_many_threads_lose_no_committed_change() {
     let mut deadlocks = 0;
     for seed in 10..14 {
         let mut bank = Bank::new(8, seed, on);
@@ -382,14 +375,14 @@ fn lose_power_of(seed: u64, options: fn(&MemDisk) -> Options, work: fn(&mut Bank
 }
 
 #[test]
-fn the_power_goes_while_threads_run() {
+fn crash_while_threads_run_keeps_committed_rows() {
     for seed in 0..lives() {
         lose_power_together(seed, on);
     }
 }
 
 #[test]
-fn the_power_goes_while_threads_fill_pages_as_the_real_product_does() {
+fn crash_with_compatible_placement_keeps_committed_rows() {
     let by_pfs = |disk: &MemDisk| Options {
         placement: Placement::ByPfs,
         mixed_pages: false,
@@ -403,7 +396,7 @@ fn the_power_goes_while_threads_fill_pages_as_the_real_product_does() {
 }
 
 #[test]
-fn the_power_goes_while_the_threads_of_the_database_run_too() {
+fn crash_with_background_threads_keeps_committed_rows() {
     let eager =
         |disk: &MemDisk| Options { frames: 64, checkpoint_log_bytes: Some(32 << 10), ..on(disk) };
     for seed in 200..200 + lives() {

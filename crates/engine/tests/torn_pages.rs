@@ -95,14 +95,13 @@ fn pages_torn_by_a_power_cut_are_repaired() {
         let db =
             Database::open(&spec("torn").paths(), options(&disk, TornPages::Repaired)).unwrap();
         assert_kept(&db, &committed, seed);
-        db.close().unwrap();
-        assert_sound_on(&disk, &spec("torn").paths());
+        close_and_check(db, &disk, &spec("torn").paths());
     }
 }
 
 /// Without the area the same lives lose pages: the simulation tears what it should.
 #[test]
-fn without_the_area_some_lives_lose_pages() {
+fn torn_pages_are_lost_without_a_double_write_area() {
     let loses = |seed: &u64| {
         let (disk, _) = life(*seed, TornPages::Lost);
         let opened = Database::open(&spec("torn").paths(), options(&disk, TornPages::Lost));
@@ -116,7 +115,7 @@ fn area() -> PathBuf {
 }
 
 #[test]
-fn a_clean_close_leaves_no_area_and_a_crash_does() {
+fn clean_close_deletes_the_double_write_area() {
     let (disk, _) = life(1, TornPages::Repaired);
     assert!(disk.exists(&area()));
     let db = Database::open(&spec("torn").paths(), options(&disk, TornPages::Repaired)).unwrap();
@@ -137,7 +136,7 @@ impl EventSink for Repairs {
 }
 
 #[test]
-fn repairs_are_told() {
+fn torn_page_repairs_are_reported() {
     let repairs = Arc::new(Repairs::default());
     for seed in 0..20 {
         let (disk, _) = life(seed, TornPages::Repaired);
@@ -243,7 +242,7 @@ fn an_older_copy_of_a_file_is_refused_unchanged_and_the_area_is_kept() {
 }
 
 #[test]
-fn an_area_that_was_put_aside_is_used_when_its_files_come_back() {
+fn set_aside_double_write_area_is_used_when_its_files_return() {
     let paths = spec("torn").paths();
     for seed in 0..20 {
         let older = Mutex::new(None);

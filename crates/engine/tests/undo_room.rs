@@ -71,6 +71,14 @@ fn crowd(session: &mut Session<'_>) -> usize {
     done
 }
 
+/// One session has shortened all rows, and the other one wants their room. The long rows.
+fn fill_shorten_crowd(one: &mut Session<'_>, other: &mut Session<'_>) -> Vec<Row> {
+    let made = fill(one);
+    shorten(one);
+    assert!(crowd(other) > 100);
+    made
+}
+
 fn long_rows(session: &mut Session<'_>) -> Vec<Row> {
     let table = session.table("people").unwrap();
     let all = rows(session, &table).into_iter().map(|(_, row)| row);
@@ -87,16 +95,13 @@ fn a_rollback_in_a_full_filegroup_needs_no_page() {
     let (db, paths) = in_small_file(&disk);
     let mut one = db.session();
     let mut other = db.session();
-    let made = fill(&mut one);
-    shorten(&mut one);
-    assert!(crowd(&mut other) > 100);
+    let made = fill_shorten_crowd(&mut one, &mut other);
     let before = sizes(&db);
     one.rollback().unwrap();
     assert!(long_rows(&mut one) == made);
     assert_eq!(sizes(&db), before);
     drop((one, other));
-    db.close().unwrap();
-    assert_sound_on(&disk, &paths);
+    close_and_check(db, &disk, &paths);
 }
 
 #[test]
@@ -106,9 +111,7 @@ fn a_restart_in_a_full_filegroup_needs_no_page() {
         let (db, paths) = in_small_file(&disk);
         let mut one = db.session();
         let mut other = db.session();
-        let made = fill(&mut one);
-        shorten(&mut one);
-        assert!(crowd(&mut other) > 100);
+        let made = fill_shorten_crowd(&mut one, &mut other);
         let before = sizes(&db);
         if is_checkpointed {
             db.checkpoint().unwrap();
@@ -120,8 +123,7 @@ fn a_restart_in_a_full_filegroup_needs_no_page() {
         let db = reopen(&disk, &paths);
         assert!(long_rows(&mut db.session()) == made);
         assert_eq!(sizes(&db), before);
-        db.close().unwrap();
-        assert_sound_on(&disk, &paths);
+        close_and_check(db, &disk, &paths);
     }
 }
 

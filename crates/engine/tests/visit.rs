@@ -1,5 +1,5 @@
 //! Rows that are visited as they lie: the same rows as those that are copied, and none that an open
-//! transaction may take back.
+//! transaction may undo.
 
 mod support;
 
@@ -65,7 +65,7 @@ fn person_at(session: &mut Session<'_>, table: &Table, id: i32) -> Address {
 }
 
 #[test]
-fn rows_are_the_same_visited_and_copied() {
+fn visited_rows_equal_copied_rows() {
     let disk = MemDisk::new();
     let spec = spec("visit");
     let db = Database::create(&spec, on(&disk)).unwrap();
@@ -108,8 +108,7 @@ fn rows_are_the_same_visited_and_copied() {
             );
         }
     }
-    db.close().unwrap();
-    assert_sound_on(&disk, &spec.paths());
+    close_and_check(db, &disk, &spec.paths());
 }
 
 /// A few rows by themselves, with their addresses.
@@ -126,7 +125,7 @@ fn copied_some(session: &mut Session<'_>, table: &Table) -> Vec<(Address, Row)> 
 /// Whatever else its batch or its leaf holds, a row that somebody is changing is waited for, and
 /// those before it come out first.
 #[test]
-fn a_row_that_is_being_changed_is_waited_for() {
+fn visit_waits_for_an_uncommitted_row() {
     let disk = MemDisk::new();
     let db = Database::create(&spec("visit"), on(&disk)).unwrap();
     for table in tables(&db) {

@@ -5,7 +5,7 @@
 //!   inside its span, so `left`, `substring` and `rtrim` copy nothing.
 //! - At most [`MAX_BYTES`] bytes; what would go beyond is [`EvalError::Space`] for its row.
 
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::Span;
 
 /// Most bytes of text in one batch.
@@ -31,7 +31,7 @@ impl Arena {
 
     /// Appends a text.
     #[inline]
-    pub(crate) fn push(&mut self, text: &[u8]) -> Outcome<Span> {
+    pub(crate) fn push(&mut self, text: &[u8]) -> EvalResult<Span> {
         let start = self.bytes.len();
         if text.len() > MAX_BYTES - start.min(MAX_BYTES) {
             return Err(EvalError::Space);
@@ -45,8 +45,8 @@ impl Arena {
     #[inline]
     pub(crate) fn build(
         &mut self,
-        write: impl FnOnce(&Arena, &mut Vec<u8>) -> Outcome<()>,
-    ) -> Outcome<Span> {
+        write: impl FnOnce(&Arena, &mut Vec<u8>) -> EvalResult<()>,
+    ) -> EvalResult<Span> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let span = write(self, &mut scratch).and_then(|()| self.push(&scratch));

@@ -117,7 +117,7 @@ impl Batch {
         }
     }
 
-    /// Rows pushed.
+    /// Number of rows pushed since the last evaluation.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows

@@ -35,7 +35,6 @@ mod text_function;
 pub(crate) enum Ty {
     /// The literal NULL, which takes any type.
     Null,
-    /// A condition.
     Truth,
     Sql(SqlType),
 }
@@ -66,7 +65,7 @@ pub(crate) struct Value {
     pub(crate) at: usize,
 }
 
-pub(crate) type Bound<T = Value> = Result<T, CompileError>;
+pub(crate) type BindResult<T = Value> = Result<T, CompileError>;
 
 /// The compiler's state.
 pub(crate) struct Binder<'a> {
@@ -101,7 +100,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Binds all nodes; the value of the last one.
-    pub(crate) fn bind(&mut self, syntax: &Syntax) -> Bound {
+    pub(crate) fn bind(&mut self, syntax: &Syntax) -> BindResult {
         let mut values: Vec<Value> = Vec::new();
         for (node, at) in syntax.nodes() {
             self.at = at;
@@ -111,7 +110,7 @@ impl<'a> Binder<'a> {
         values.pop().ok_or(CompileError::Syntax { what: "a value", at: 0 })
     }
 
-    fn node(&mut self, node: &Node, values: &[Value]) -> Bound {
+    fn node(&mut self, node: &Node, values: &[Value]) -> BindResult {
         let of = |id: &Id| {
             values.get(id.0).cloned().ok_or(CompileError::Syntax { what: "a value", at: 0 })
         };
@@ -157,14 +156,14 @@ impl<'a> Binder<'a> {
             Node::Case { operand, arms, other } => {
                 let operand = operand.as_ref().map(of).transpose()?;
                 let other = other.as_ref().map(of).transpose()?;
-                let arms: Bound<Vec<(Value, Value)>> = arms
+                let arms: BindResult<Vec<(Value, Value)>> = arms
                     .iter()
                     .map(|(condition, value)| Ok((of(condition)?, of(value)?)))
                     .collect();
                 self.case(operand.as_ref(), arms?, other)
             }
             Node::Call { name, part, args } => {
-                let args: Bound<Vec<Value>> = args.iter().map(of).collect();
+                let args: BindResult<Vec<Value>> = args.iter().map(of).collect();
                 self.call(name, part.as_deref(), args?)
             }
             Node::Convert { to, of: a, style } => {
@@ -176,11 +175,11 @@ impl<'a> Binder<'a> {
     }
 
     /// An error at the node at hand.
-    fn unsupported<T>(&self, what: impl Into<String>) -> Bound<T> {
+    fn unsupported<T>(&self, what: impl Into<String>) -> BindResult<T> {
         Err(CompileError::Unsupported { what: what.into(), at: self.at })
     }
 
-    fn lane(&mut self) -> Bound<Reg> {
+    fn lane(&mut self) -> BindResult<Reg> {
         if self.lanes >= MAX_LANES {
             return Err(CompileError::TooLarge { what: "steps", limit: MAX_LANES.into() });
         }
@@ -205,35 +204,35 @@ impl<'a> Binder<'a> {
     }
 
     /// A step with a result.
-    fn emit(&mut self, op: Op, ty: SqlType) -> Bound {
+    fn emit(&mut self, op: Op, ty: SqlType) -> BindResult {
         let reg = self.lane()?;
         self.steps.push((op, reg));
         Ok(self.value(reg, Ty::Sql(ty)))
     }
 
     /// A step whose result is a condition.
-    fn condition(&mut self, op: Op) -> Bound {
+    fn condition(&mut self, op: Op) -> BindResult {
         let reg = self.lane()?;
         self.steps.push((op, reg));
         Ok(self.value(reg, Ty::Truth))
     }
 
-    fn constant(&mut self, constant: Constant, ty: Ty) -> Bound {
+    fn constant(&mut self, constant: Constant, ty: Ty) -> BindResult {
         let reg = self.lane()?;
         self.constants.push((reg, constant));
         Ok(self.value(reg, ty))
     }
 
-    fn null(&mut self, ty: Ty) -> Bound {
+    fn null(&mut self, ty: Ty) -> BindResult {
         self.constant(Constant::Null, ty)
     }
 
     /// A number that the compiler needs.
-    fn number(&mut self, value: i64) -> Bound {
+    fn number(&mut self, value: i64) -> BindResult {
         self.constant(Constant::Int(value), Ty::Sql(SqlType::Int))
     }
 
-    fn truth(&self, value: Value) -> Bound<Reg> {
+    fn truth(&self, value: Value) -> BindResult<Reg> {
         if value.ty == Ty::Truth {
             Ok(value.reg)
         } else {
@@ -242,7 +241,7 @@ impl<'a> Binder<'a> {
     }
 
     /// The type of a value that is not the literal NULL, and whose values are looked at.
-    fn sql(&self, value: &Value) -> Bound<SqlType> {
+    fn sql(&self, value: &Value) -> BindResult<SqlType> {
         match value.ty {
             Ty::Sql(ty) if typing::kind(&ty) != LaneKind::Opaque => Ok(ty),
             Ty::Sql(ty) => self.unsupported(format!("a value of type {ty}")),
@@ -251,7 +250,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn integer(&mut self, digits: &str) -> Bound {
+    fn integer(&mut self, digits: &str) -> BindResult {
         match digits.parse::<i32>() {
             Ok(value) => {
                 let value = i64::from(value);
@@ -264,7 +263,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn decimal(&mut self, text: &str) -> Bound {
+    fn decimal(&mut self, text: &str) -> BindResult {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let whole = whole.trim_start_matches('0');
         let digits: Option<u8> =
@@ -277,7 +276,7 @@ impl<'a> Binder<'a> {
         self.constant(Constant::Wide(value), Ty::Sql(ty))
     }
 
-    fn float(&mut self, text: &str) -> Bound {
+    fn float(&mut self, text: &str) -> BindResult {
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => {
                 self.constant(Constant::Float(value), Ty::Sql(SqlType::Float))
@@ -286,7 +285,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn money(&mut self, text: &str) -> Bound {
+    fn money(&mut self, text: &str) -> BindResult {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("0{whole}{fraction:0<4}");
         match (fraction.len() <= 4, digits.parse::<i64>()) {
@@ -295,7 +294,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn text(&mut self, text: &str, is_wide: bool) -> Bound {
+    fn text(&mut self, text: &str, is_wide: bool) -> BindResult {
         let collation = self.environment.database_collation;
         let bytes = self.encode(text, is_wide, collation)?;
         let units = bytes.len() / if is_wide { 2 } else { 1 };
@@ -311,7 +310,7 @@ impl<'a> Binder<'a> {
     }
 
     /// The bytes of a literal under a collation.
-    fn encode(&self, text: &str, is_wide: bool, collation: Collation) -> Bound<Vec<u8>> {
+    fn encode(&self, text: &str, is_wide: bool, collation: Collation) -> BindResult<Vec<u8>> {
         if is_wide {
             return Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect());
         }
@@ -324,7 +323,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn binary(&mut self, bytes: &[u8]) -> Bound {
+    fn binary(&mut self, bytes: &[u8]) -> BindResult {
         let len = u16::try_from(bytes.len()).ok().filter(|len| *len <= typing::MAX_BYTES);
         match len {
             Some(len) => {
@@ -335,7 +334,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn column(&mut self, name: &str) -> Bound {
+    fn column(&mut self, name: &str) -> BindResult {
         let columns = &self.environment.columns;
         let exact = columns.iter().position(|(known, _)| known == name);
         let Some(at) = exact.or_else(|| self.column_by_collation(name)) else {
@@ -379,7 +378,7 @@ impl<'a> Binder<'a> {
     }
 
     /// The literal integer of an argument that must be one.
-    fn literal_integer(&self, value: &Value, what: &str) -> Bound<i64> {
+    fn literal_integer(&self, value: &Value, what: &str) -> BindResult<i64> {
         match value.literal {
             Some(Literal::Integer(number)) => Ok(number),
             _ => self.unsupported(format!("{what} that is no literal")),

@@ -11,7 +11,7 @@
 
 use extentdb_types::{Date, SqlType};
 
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 
 /// 1900-01-01 in days since 0001-01-01.
 pub(crate) const DAYS_TO_1900: i64 = 693_595;
@@ -113,7 +113,7 @@ impl Clock {
 }
 
 /// Year, month and day of days since 0001-01-01.
-pub(crate) fn ymd(days: i64) -> Outcome<(i64, i64, i64)> {
+pub(crate) fn ymd(days: i64) -> EvalResult<(i64, i64, i64)> {
     let date = u32::try_from(days)
         .ok()
         .and_then(|days| Date::new(days).ok())
@@ -143,7 +143,7 @@ pub(crate) fn last_of_month(year: i64, month: i64) -> i64 {
 }
 
 /// The day some months later, the last of its month where the month is shorter.
-pub(crate) fn add_months(days: i64, months: i64) -> Outcome<i64> {
+pub(crate) fn add_months(days: i64, months: i64) -> EvalResult<i64> {
     let (year, month, day) = ymd(days)?;
     let at = (year * 12 + month - 1).checked_add(months).ok_or(EvalError::Argument)?;
     let year = at.div_euclid(12);
@@ -153,7 +153,7 @@ pub(crate) fn add_months(days: i64, months: i64) -> Outcome<i64> {
 }
 
 /// Number of the ISO 8601 week.
-pub(crate) fn iso_week(days: i64) -> Outcome<i64> {
+pub(crate) fn iso_week(days: i64) -> EvalResult<i64> {
     // The week belongs to the year of its Thursday. Beyond the last year of the calendar there is
     // none.
     let thursday = days - days.rem_euclid(7) + 3;

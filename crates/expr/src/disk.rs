@@ -15,7 +15,7 @@ use extentdb_types::SqlType;
 
 use crate::arena::Arena;
 use crate::calendar::{self, DATETIME_DAY, DAY, SMALL_DAY};
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, LaneKind};
 use crate::typing;
 use crate::wide::power_of_ten;
@@ -185,7 +185,7 @@ impl StorageForm {
     }
 
     #[inline(always)]
-    fn read_int(&self, bytes: &[u8]) -> Outcome<i64> {
+    fn read_int(&self, bytes: &[u8]) -> EvalResult<i64> {
         let in_day =
             |count: i64, day: i64| if count < day { Ok(count) } else { Err(EvalError::Input) };
         match *self {
@@ -280,16 +280,16 @@ fn time_unit(scale: u8) -> i64 {
 }
 
 #[inline(always)]
-fn fixed<const N: usize>(bytes: &[u8]) -> Outcome<[u8; N]> {
+fn fixed<const N: usize>(bytes: &[u8]) -> EvalResult<[u8; N]> {
     bytes.try_into().map_err(|_| EvalError::Input)
 }
 
-fn finite(value: f64) -> Outcome<f64> {
+fn finite(value: f64) -> EvalResult<f64> {
     if value.is_finite() { Ok(value) } else { Err(EvalError::Input) }
 }
 
 #[inline]
-fn within(count: i64, ty: &SqlType) -> Outcome<i64> {
+fn within(count: i64, ty: &SqlType) -> EvalResult<i64> {
     let range = calendar::range(ty).ok_or(EvalError::Input)?;
     if (range.0..=range.1).contains(&count) { Ok(count) } else { Err(EvalError::Input) }
 }
@@ -299,13 +299,13 @@ fn integer(bytes: &[u8]) -> i64 {
     bytes.iter().take(7).rev().fold(0, |value, byte| value << 8 | i64::from(*byte))
 }
 
-fn date(bytes: &[u8]) -> Outcome<i64> {
+fn date(bytes: &[u8]) -> EvalResult<i64> {
     let [a, b, c] = fixed(bytes)?;
     within(u32::from_le_bytes([a, b, c, 0]).into(), &SqlType::Date)
 }
 
 #[inline(always)]
-fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> Outcome<i128> {
+fn read_decimal(bytes: &[u8], len: usize, precision: u8) -> EvalResult<i128> {
     let limit = power_of_ten(precision).ok_or(EvalError::Input)?;
     let magnitude = match *bytes {
         [_, a, b, c, d] if len == 5 => u32::from_le_bytes([a, b, c, d]).into(),

@@ -23,7 +23,7 @@ pub enum CompileError {
     Unsupported {
         /// What it is.
         what: String,
-        /// Where.
+        /// Byte offset in the expression.
         at: usize,
     },
     /// Not T-SQL, or cut off.
@@ -31,7 +31,7 @@ pub enum CompileError {
     Syntax {
         /// What was expected or found.
         what: &'static str,
-        /// Where.
+        /// Byte offset in the expression.
         at: usize,
     },
     /// The table has no such column.
@@ -39,7 +39,7 @@ pub enum CompileError {
     UnknownColumn {
         /// Its name in the expression.
         name: String,
-        /// Where.
+        /// Byte offset in the expression.
         at: usize,
     },
     /// The text is longer, or nested deeper, than anything the catalog holds.
@@ -54,9 +54,9 @@ pub enum CompileError {
     /// misunderstood.
     #[error("the expression has type {natural}, its column is declared {declared}")]
     ResultType {
-        /// As derived.
+        /// Type derived from the operands.
         natural: SqlType,
-        /// As declared.
+        /// Type of the column in the catalog.
         declared: SqlType,
     },
 }
@@ -72,7 +72,7 @@ pub enum EvalError {
     /// 220, 8115: the value does not fit the type.
     #[error("arithmetic overflow")]
     Overflow = 2,
-    /// 8134.
+    /// Division by zero (message 8134).
     #[error("divide by zero")]
     DivideByZero = 3,
     /// 241, 245, 8114: the text is not a value of the type.
@@ -114,7 +114,7 @@ pub(crate) const VALUE: u8 = 0;
 pub(crate) const NULL: u8 = 1;
 
 /// One row's result inside an operator.
-pub(crate) type Outcome<T> = Result<T, EvalError>;
+pub(crate) type EvalResult<T> = Result<T, EvalError>;
 
 impl EvalError {
     const ALL: [EvalError; 12] = [

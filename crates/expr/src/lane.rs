@@ -17,7 +17,7 @@
 //!   at least as long as the batch has rows.
 //! - A row whose state is not `VALUE` holds the default value, which nobody reads.
 
-use crate::error::{EvalError, NULL, Outcome, VALUE};
+use crate::error::{EvalError, EvalResult, NULL, VALUE};
 
 /// Number of a lane in its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Lane {
 
     /// Appends a row.
     #[inline]
-    pub(crate) fn push<T: Element>(&mut self, outcome: Outcome<T>) {
+    pub(crate) fn push<T: Element>(&mut self, outcome: EvalResult<T>) {
         let (state, value) = match outcome {
             Ok(value) => (VALUE, value),
             Err(error) => (error.state(), T::default()),
@@ -83,7 +83,7 @@ impl Lane {
     pub(crate) fn push_all<T: Element>(
         &mut self,
         values: &[Option<&[u8]>],
-        read: impl Fn(&[u8]) -> Outcome<T>,
+        read: impl Fn(&[u8]) -> EvalResult<T>,
     ) {
         self.extend(values.iter().map(|value| match value {
             Some(bytes) => settle(read(bytes)),
@@ -96,7 +96,7 @@ impl Lane {
     pub(crate) fn push_words<T: Element, const N: usize>(
         &mut self,
         words: &[u64],
-        read: impl Fn(&[u8]) -> Outcome<T>,
+        read: impl Fn(&[u8]) -> EvalResult<T>,
     ) {
         self.extend(
             words.iter().map(|word| settle(read(word.to_le_bytes().get(..N).unwrap_or_default()))),
@@ -156,7 +156,7 @@ impl Lane {
     }
 
     /// The value of a row: `None` for NULL.
-    pub(crate) fn row<T: Element>(&self, row: usize) -> Outcome<Option<T>> {
+    pub(crate) fn row<T: Element>(&self, row: usize) -> EvalResult<Option<T>> {
         let state = self.state.get(row).copied().ok_or(EvalError::Row)?;
         match (state, EvalError::of_state(state)) {
             (_, Some(error)) => Err(error),
@@ -181,7 +181,7 @@ impl Lanes {
     }
 }
 
-/// A representation.
+/// A representation of values in a lane.
 pub(crate) trait Element: Copy + Default {
     fn of(lane: &Lane) -> &[Self];
     fn of_mut(lane: &mut Lane) -> &mut Vec<Self>;
@@ -213,7 +213,7 @@ element!(Span, spans);
 pub(crate) fn map<A: Element, O: Element>(
     out: &mut Lane,
     a: &Lane,
-    mut f: impl FnMut(A) -> Outcome<O>,
+    mut f: impl FnMut(A) -> EvalResult<O>,
 ) {
     let (states, values) = out.slots::<O>(a.state.len());
     for (((state, value), &a_state), &a_value) in
@@ -229,7 +229,7 @@ pub(crate) fn map<A: Element, O: Element>(
 pub(crate) fn zip<A: Element, B: Element, O: Element>(
     out: &mut Lane,
     (a, b): (&Lane, &Lane),
-    mut f: impl FnMut(A, B) -> Outcome<O>,
+    mut f: impl FnMut(A, B) -> EvalResult<O>,
 ) {
     let (states, values) = out.slots::<O>(a.state.len().min(b.state.len()));
     let left = a.state.iter().zip(A::of(a));
@@ -248,7 +248,7 @@ pub(crate) fn zip<A: Element, B: Element, O: Element>(
 pub(crate) fn zip3<A: Element, B: Element, C: Element, O: Element>(
     out: &mut Lane,
     (a, b, c): (&Lane, &Lane, &Lane),
-    mut f: impl FnMut(A, B, C) -> Outcome<O>,
+    mut f: impl FnMut(A, B, C) -> EvalResult<O>,
 ) {
     let (states, values) = out.slots::<O>(a.state.len().min(b.state.len()).min(c.state.len()));
     let operands = a
@@ -265,7 +265,7 @@ pub(crate) fn zip3<A: Element, B: Element, C: Element, O: Element>(
 }
 
 #[inline(always)]
-fn settle<O: Element>(outcome: Outcome<O>) -> (u8, O) {
+fn settle<O: Element>(outcome: EvalResult<O>) -> (u8, O) {
     match outcome {
         Ok(value) => (VALUE, value),
         Err(error) => (error.state(), O::default()),

@@ -18,7 +18,6 @@ use std::str::CharIndices;
 
 use crate::error::CompileError;
 
-/// Longest expression.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
 /// A token and where it begins.
@@ -34,7 +33,6 @@ pub(crate) enum TokenKind {
     Word(String),
     /// A name in brackets or double quotes.
     Quoted(String),
-    /// Digits only.
     Integer(String),
     /// Digits and a point.
     Decimal(String),
@@ -168,7 +166,7 @@ impl<'a> Lexer<'a> {
         if number.bytes().any(|byte| byte.is_ascii_digit()) {
             Ok(TokenKind::Money(number.to_owned()))
         } else {
-            Err(syntax("a number behind $", at))
+            Err(syntax("a number after $", at))
         }
     }
 
@@ -257,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused_with_its_place() {
+    fn what_is_no_token_is_refused_with_its_position() {
         for (text, at) in
             [("1 + 'x", 4), ("[a", 0), ("1e", 0), ("12ab", 0), ("$", 0), ("0xG", 0), ("1 ? 2", 2)]
         {

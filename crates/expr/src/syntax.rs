@@ -27,7 +27,6 @@ pub(crate) enum Infix {
     BitXor,
 }
 
-/// The comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
     Equal,

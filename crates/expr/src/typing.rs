@@ -83,7 +83,6 @@ pub(crate) fn is_text(ty: &SqlType) -> bool {
     )
 }
 
-/// nchar, nvarchar.
 pub(crate) fn is_wide_text(ty: &SqlType) -> bool {
     matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. })
 }

@@ -16,7 +16,7 @@ use extentdb_io::File;
 
 use crate::Error;
 use crate::candidates::Candidates;
-use crate::fault::Fault;
+use crate::fault::{Fault, Truncation};
 use crate::image::Image;
 use crate::kind::{Harmless, Kind};
 use crate::truth::{self, Change, Truth};
@@ -80,7 +80,8 @@ pub fn harmless(
     let db = Candidates::new(&image)?;
     let not_applicable =
         Error::NotApplicable { kind: kind.name(), needs: "rows that this can be done to" };
-    let images = kind.make(&db, &mut rng(seed, kind.name())).ok_or(not_applicable)?;
+    db.rng.replace(rng(seed, kind.name()));
+    let images = kind.make(&db).ok_or(not_applicable)?;
     let changes = truth::changes(&image, &images)?;
     let written = Changes { images: &images, truncate: None };
     write(&image, inputs, outputs, written, &mut |_| {})?;
@@ -98,8 +99,8 @@ pub fn applicable(inputs: &[&Path]) -> Result<Vec<Kind>, Error> {
 }
 
 fn attempt(db: &Candidates<'_>, kind: Kind, seed: u64) -> Option<Fault> {
-    let mut rng = rng(seed, kind.name());
-    (0..ATTEMPTS).find_map(|_| kind.make(db, &mut rng))
+    db.rng.replace(rng(seed, kind.name()));
+    (0..ATTEMPTS).find_map(|_| kind.make(db))
 }
 
 fn open(inputs: &[&Path], outputs: &[&Path]) -> Result<Image, Error> {
@@ -120,8 +121,7 @@ fn rng(seed: u64, name: &str) -> SplitMix64 {
 #[derive(Clone, Copy)]
 struct Changes<'c> {
     images: &'c [(PageId, PageBuf)],
-    /// A file and its new length in bytes.
-    truncate: Option<(FileId, u64)>,
+    truncate: Option<Truncation>,
 }
 
 fn write(
@@ -166,8 +166,8 @@ fn write_changes(changes: Changes<'_>, file: FileId, copy: &File) -> Result<(), 
     for (page, image) in changes.images.iter().filter(|(page, _)| page.file == file) {
         copy.write_all_at(u64::from(page.page) * PAGE_BYTES as u64, &image[..])?;
     }
-    if let Some((_, bytes)) = changes.truncate.filter(|(id, _)| *id == file) {
-        copy.set_len(bytes)?;
+    if let Some(end) = changes.truncate.filter(|end| end.file == file) {
+        copy.set_len(end.bytes)?;
     }
     Ok(())
 }

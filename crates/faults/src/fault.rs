@@ -72,6 +72,14 @@ impl Owner {
     }
 }
 
+/// A file that ends early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Truncation {
+    pub(crate) file: FileId,
+    /// The new length.
+    pub(crate) bytes: u64,
+}
+
 /// A fault before it is written.
 pub(crate) struct Fault {
     /// The page the fault is in.
@@ -82,7 +90,7 @@ pub(crate) struct Fault {
     /// New images of pages, as they will be on disk.
     pub(crate) images: Vec<(PageId, PageBuf)>,
     /// The file ends here.
-    pub(crate) truncate: Option<(FileId, u64)>,
+    pub(crate) truncate: Option<Truncation>,
     pub(crate) expected: Vec<u32>,
     pub(crate) any_of: Vec<u32>,
     pub(crate) permitted: Vec<u32>,

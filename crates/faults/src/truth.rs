@@ -128,7 +128,7 @@ pub(crate) fn of(image: &Image, kind: Kind, seed: u64, fault: &Fault) -> Result<
         index_id: fault.owner.index,
         alloc_unit_id: fault.owner.unit,
         changes: changes(image, &fault.images)?,
-        truncated_to: fault.truncate.map(|(_, bytes)| bytes),
+        truncated_to: fault.truncate.map(|it| it.bytes),
         expected: fault.expected.clone(),
         expected_physical: fault.with_physical_only(&fault.expected),
         expected_no_index: fault.with_no_index(&fault.expected),

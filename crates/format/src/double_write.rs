@@ -27,7 +27,7 @@
 //!   is durable.
 //! - Of several images of a page the one of the highest batch counts.
 
-use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::size::{PAGE_BYTES, SECTOR_BYTES};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_types::Guid;
 
@@ -41,6 +41,10 @@ const BATCH_SIGNATURE: &[u8; 16] = b"ExtentDB batch 1";
 const HEADER_BYTES: usize = 56;
 const ENTRIES_AT: usize = 40;
 const ENTRY_BYTES: usize = 12;
+const _: () = assert!(
+    HEADER_BYTES + size_of::<u32>() <= SECTOR_BYTES,
+    "the header is one sector: rewriting `oldest use` leaves the old header or the new one"
+);
 const _: () =
     assert!(ENTRIES_AT + IMAGES_MAX * ENTRY_BYTES <= PAGE_BYTES, "a directory is one page");
 

@@ -203,7 +203,7 @@ fn texts_and_numbers_come_back() {
 }
 
 #[test]
-fn faults_name_their_place() {
+fn faults_name_their_offset() {
     let mut bytes = start_of_set();
     bytes[40] ^= 0xFF;
     let [Fault::BlockChecksum { kind, stored, computed }] =

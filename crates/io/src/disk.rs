@@ -23,6 +23,7 @@
 //!   between any two sectors, when the process dies between any two blocks of 4096 bytes, wherever
 //!   the file system has split the write.
 
+mod ephemeral;
 mod mem;
 mod real;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use extentdb_base::sync::Arc;
 
 use crate::error::Error;
 
+pub use ephemeral::EphemeralDisk;
 pub use mem::MemDisk;
 pub use real::{Backend, DurabilityMode, DurabilityReport, RealDisk};
 
@@ -102,15 +104,7 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Fills `buf` from `offset`; a file that ends before is [`Error::EndOfFile`].
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let read = self.read_at(offset, buf)?;
-        if read == buf.len() {
-            return Ok(());
-        }
-        Err(Error::EndOfFile {
-            path: self.path().to_path_buf(),
-            offset,
-            bytes: buf.len(),
-            read,
-        })
+        Error::unless_whole(self.path(), offset, buf.len(), read)
     }
 }
 
@@ -140,13 +134,13 @@ pub enum Fill {
 /// What was done to a file since it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DiskCounters {
-    /// Reads.
+    /// Read calls, of any length.
     pub reads: u64,
-    /// Bytes read.
+    /// Bytes that read calls returned.
     pub bytes_read: u64,
     /// Writes, those of fills included.
     pub writes: u64,
-    /// Bytes written.
+    /// Bytes handed to write calls.
     pub bytes_written: u64,
     /// Writes that asked the device to be durable on their own, without a flush.
     pub fua_writes: u64,

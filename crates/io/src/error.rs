@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error of the operating system, or a file that is not the expected one. Always names the file.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum Error {
     File {
         /// What was tried.
         op: FileOp,
-        /// The file.
+        /// Path as it was opened.
         path: PathBuf,
         /// The reason the system gave.
         source: io::Error,
@@ -23,11 +23,11 @@ pub enum Error {
     Transfer {
         /// Read or write.
         op: FileOp,
-        /// The file.
+        /// Path as it was opened.
         path: PathBuf,
         /// First byte of the transfer.
         offset: u64,
-        /// Its length.
+        /// Length of the transfer in bytes.
         bytes: usize,
         /// The reason the system gave.
         source: io::Error,
@@ -35,11 +35,11 @@ pub enum Error {
     /// The file ends before the last byte requested.
     #[error("{} ends after {read} of {bytes} bytes at offset {offset}", path.display())]
     EndOfFile {
-        /// The file.
+        /// Path as it was opened.
         path: PathBuf,
         /// First byte of the read.
         offset: u64,
-        /// Bytes requested.
+        /// Length of the read in bytes.
         bytes: usize,
         /// Bytes that were there.
         read: usize,
@@ -47,7 +47,7 @@ pub enum Error {
     /// The path names something that cannot hold a database.
     #[error("{} is {kind}, not a file", path.display())]
     NotAFile {
-        /// The path.
+        /// Path as the caller gave it.
         path: PathBuf,
         /// What it is.
         kind: &'static str,
@@ -55,14 +55,14 @@ pub enum Error {
     /// Somebody else has the file open for writing.
     #[error("{} is in use", path.display())]
     InUse {
-        /// The file.
+        /// Path as it was opened.
         path: PathBuf,
     },
     /// A sync or durable write of this file failed before; what was written then may be lost, so
     /// nothing is promised any more.
     #[error("an earlier durable write of {} failed", path.display())]
     Poisoned {
-        /// The file.
+        /// Path as it was opened.
         path: PathBuf,
     },
     /// The simulated power is off.
@@ -70,12 +70,25 @@ pub enum Error {
     PowerLost {
         /// What was tried.
         op: FileOp,
-        /// The file.
+        /// Path as it was opened.
         path: PathBuf,
     },
 }
 
 impl Error {
+    /// [`Error::EndOfFile`] when fewer bytes were read than requested.
+    pub(crate) fn unless_whole(
+        path: &Path,
+        offset: u64,
+        bytes: usize,
+        read: usize,
+    ) -> Result<(), Error> {
+        if read == bytes {
+            return Ok(());
+        }
+        Err(Error::EndOfFile { path: path.to_owned(), offset, bytes, read })
+    }
+
     /// Is there no room: on the disk, in the quota, or in the largest file there can be?
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
@@ -88,7 +101,7 @@ impl Error {
     }
 }
 
-/// The operation.
+/// What was being done to the file when it failed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FileOp {
     /// Opening an existing file.
@@ -97,9 +110,9 @@ pub enum FileOp {
     Create,
     /// Asking for size, kind or identity.
     Inspect,
-    /// Reading bytes.
+    /// A read at an offset.
     Read,
-    /// Writing bytes.
+    /// A write at an offset.
     Write,
     /// Setting the length.
     Resize,

@@ -43,7 +43,7 @@ pub struct FileIdentity(pub(crate) platform::Identity);
 /// Length and time of the last change of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileStamp {
-    /// Bytes.
+    /// Length of the file in bytes.
     pub len: u64,
     /// Time of the last change; `None` where the file system keeps none.
     pub modified: Option<std::time::SystemTime>,

@@ -63,7 +63,7 @@ pub enum ReadMode {
     /// Past the page cache, by reader threads. Sources without direct reads are read by the same
     /// threads, buffered.
     Direct {
-        /// Longest piece.
+        /// Length of the longest piece, in bytes.
         piece_bytes: usize,
         /// Concurrent requests: number of reader threads.
         depth: usize,
@@ -91,7 +91,7 @@ pub struct ChunkPiece<'p> {
     pub file: usize,
     /// Its first byte in that source.
     pub offset: u64,
-    /// Bytes requested.
+    /// Length in bytes; `data` is shorter past the end of the file.
     pub bytes: usize,
     /// Bytes read: fewer than `bytes` when the source ends inside the piece.
     pub data: Result<&'p [u8], Error>,

@@ -31,15 +31,7 @@ pub trait ReadAt: Send + Sync {
     /// Fills `buf` from `offset`; a source that ends before is [`Error::EndOfFile`].
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), Error> {
         let read = self.read_at(offset, buf)?;
-        if read == buf.len() {
-            return Ok(());
-        }
-        Err(Error::EndOfFile {
-            path: self.path().to_path_buf(),
-            offset,
-            bytes: buf.len(),
-            read,
-        })
+        Error::unless_whole(self.path(), offset, buf.len(), read)
     }
 
     /// The first run of bytes at or after `from` that is really stored; `None` when only a hole or

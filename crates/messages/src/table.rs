@@ -101,9 +101,10 @@ pub enum Repair {
 }
 
 /// A repair option of DBCC. Ordered: the level of a run is the maximum over its findings.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum RepairLevel {
     /// DBCC cannot repair it: restore, or fix it by hand. Also the level of information.
+    #[default]
     None,
     /// `repair_rebuild`: nothing is lost.
     Rebuild,

@@ -52,7 +52,7 @@ pub enum FormatError {
         number: u32,
         /// Holes of the template.
         expected: usize,
-        /// Arguments given.
+        /// Number of arguments that the caller gave.
         given: usize,
     },
     /// An argument of the wrong kind.

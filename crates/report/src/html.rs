@@ -82,6 +82,11 @@ impl Page<'_> {
         put!(self, "<p><span class=\"verdict {verdict}\">{verdict}</span></p>");
     }
 
+    /// The beginning of a section; `title` ends its heading.
+    fn section(&mut self, id: &str, title: &str) {
+        put!(self, "<section aria-labelledby=\"{id}\"><h2 id=\"{id}\">{title}");
+    }
+
     fn summary(&mut self, inputs: &[Input]) {
         let report = self.report;
         let coverage = &report.coverage;
@@ -128,7 +133,7 @@ impl Page<'_> {
         if causes.is_empty() {
             return;
         }
-        put!(self, "<section aria-labelledby=\"causes\"><h2 id=\"causes\">Root causes</h2>");
+        self.section("causes", "Root causes</h2>");
         let derived = derived_count(self.report);
         let all = self.report.findings.len();
         put!(self, "<p>{derived} of {all} findings follow from {} others.</p>", causes.len());
@@ -153,14 +158,14 @@ impl Page<'_> {
 
     fn time(&mut self) {
         if let Some(svg) = chart::svg(&self.report.timeline) {
-            put!(self, "<section aria-labelledby=\"time\"><h2 id=\"time\">Over time</h2>");
+            self.section("time", "Over time</h2>");
             put!(self, "<p class=\"quiet\">Line: MB/s. Dashed: findings.</p>\n{svg}</section>");
         }
     }
 
     fn findings(&mut self) {
         let report = self.report;
-        put!(self, "<section aria-labelledby=\"list\"><h2 id=\"list\">Findings</h2>");
+        self.section("list", "Findings</h2>");
         if report.findings.is_empty() {
             put!(self, "<p>None.</p></section>");
             return;
@@ -232,7 +237,7 @@ impl Page<'_> {
     }
 
     fn objects(&mut self) {
-        put!(self, "<section aria-labelledby=\"objects\"><h2 id=\"objects\">Objects</h2><details>");
+        self.section("objects", "Objects</h2><details>");
         put!(self, "<summary>{} objects</summary>", self.report.objects.len());
         put!(
             self,
@@ -261,7 +266,7 @@ impl Page<'_> {
     }
 
     fn not_checked(&mut self) {
-        put!(self, "<section aria-labelledby=\"left-out\"><h2 id=\"left-out\">Not checked</h2>");
+        self.section("left-out", "Not checked</h2>");
         if self.report.coverage.not_checked.is_empty() {
             put!(self, "<p>Nothing was left out.</p></section>");
             return;
@@ -280,7 +285,7 @@ impl Page<'_> {
 
     fn notes(&mut self) {
         if !self.report.notes.is_empty() {
-            put!(self, "<section aria-labelledby=\"notes\"><h2 id=\"notes\">Notes</h2><ul>");
+            self.section("notes", "Notes</h2><ul>");
             for note in &self.report.notes {
                 put!(self, "<li>{}: {}</li>", note.error, escaped(&note.message));
             }
@@ -301,12 +306,12 @@ struct Shown {
     faults: u64,
 }
 
-/// The map.
+/// The map of extents and its legend.
 impl Page<'_> {
     fn map(&mut self) {
         let Some(map) = &self.report.map else { return };
         let owners = self.owners(map);
-        put!(self, "<section aria-labelledby=\"map\"><h2 id=\"map\">Map of extents</h2>");
+        self.section("map", "Map of extents</h2>");
         let scale = match map.extents_per_cell {
             1 => "A square is an extent of 64 KiB.".to_owned(),
             several => format!(

@@ -1,7 +1,7 @@
 //! The report as JSON, in the shape that the command line contract promises.
 
 use extentdb_check::{Estimate, Finding, Location, Report};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::input::Input;
 
@@ -29,13 +29,13 @@ pub fn to_json(report: &Report, inputs: &[Input]) -> Value {
 /// The options that were given; what the run was limited to stands under `table` or
 /// `filegroup`.
 pub(crate) fn options_json(report: &Report) -> Value {
-    let mut options: Map<String, Value> =
-        report.options.iter().map(|name| ((*name).to_owned(), Value::Bool(true))).collect();
+    let mut options = json!({});
+    report.options.iter().for_each(|name| set(&mut options, name, true));
     if let Some(target) = &report.target {
         let name = if report.command == "CHECKTABLE" { "table" } else { "filegroup" };
-        options.insert(name.to_owned(), Value::from(target.as_str()));
+        set(&mut options, name, target.as_str());
     }
-    Value::Object(options)
+    options
 }
 
 pub(crate) fn coverage_json(report: &Report) -> Value {
@@ -51,7 +51,7 @@ pub(crate) fn coverage_json(report: &Report) -> Value {
         "objects": report.coverage.objects,
         "indexes_compared": report.coverage.indexes_compared,
         "entries_compared": report.coverage.entries_compared,
-            "catalog_entries": report.coverage.catalog_entries,
+        "catalog_entries": report.coverage.catalog_entries,
         "not_checked": not_checked,
     })
 }
@@ -77,9 +77,9 @@ pub(crate) fn finding_json(report: &Report, finding: &Finding) -> Value {
         "derived_from": finding.derived_from.map(|cause| cause.to_string()),
         "message": finding.message,
     });
-    if let (false, Some(fields)) = (finding.companions.is_empty(), value.as_object_mut()) {
+    if !finding.companions.is_empty() {
         let line = |it: &Finding| json!({"error": it.error, "message": it.message});
-        fields.insert("companions".to_owned(), finding.companions.iter().map(line).collect());
+        set(&mut value, "companions", finding.companions.iter().map(line).collect::<Value>());
     }
     value
 }
@@ -99,4 +99,11 @@ pub fn estimate_to_json(estimate: &Estimate) -> Value {
         "memory": memory.collect::<Value>(),
         "memory_bytes": estimate.memory_bytes(),
     })
+}
+
+/// Adds a field to an object.
+pub(crate) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(name.to_owned(), value.into());
+    }
 }

@@ -48,10 +48,11 @@ pub fn to_jsonl(report: &Report, inputs: &[Input]) -> String {
 
 /// The fields of a finding after its type.
 fn typed(report: &Report, name: &str, finding: &Finding) -> Value {
-    let mut typed = serde_json::Map::new();
-    typed.insert("type".to_owned(), name.into());
-    if let Value::Object(fields) = finding_json(report, finding) {
-        typed.extend(fields);
+    let mut typed = json!({"type": name});
+    if let (Value::Object(fields), Value::Object(of_finding)) =
+        (&mut typed, finding_json(report, finding))
+    {
+        fields.extend(of_finding);
     }
-    Value::Object(typed)
+    typed
 }

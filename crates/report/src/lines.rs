@@ -19,19 +19,17 @@
 use std::borrow::Cow;
 
 use extentdb_base::ObjectId;
-use extentdb_check::finding::Totals;
+use extentdb_check::finding::{Totals, int_arg as int};
 use extentdb_check::{Finding, ObjectSummary, Report, Verdict};
 use extentdb_messages::{Arg, Counts, RepairLevel, lookup};
 
-/// One line.
+/// A message as DBCC sends it.
 pub(crate) struct Line<'r> {
     /// Number of the message.
     pub(crate) error: u32,
-    /// Its severity.
     pub(crate) level: u8,
-    /// Its state.
     pub(crate) state: u8,
-    /// Its sentence.
+    /// The message with its arguments filled in.
     pub(crate) text: Cow<'r, str>,
     /// The object it is about.
     pub(crate) object: Option<ObjectId>,
@@ -285,8 +283,4 @@ fn count(findings: &[Finding]) -> Totals {
         allocation: of(Counts::Allocation),
         consistency: of(Counts::Consistency),
     }
-}
-
-pub(crate) fn int(value: u64) -> Arg<'static> {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
 }

@@ -18,10 +18,10 @@ use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_check::{DataFile, Finding, Report, Verdict};
 use extentdb_messages::{explain, lookup};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::input::Input;
-use crate::json::{coverage_json, finding_json, options_json};
+use crate::json::{coverage_json, finding_json, options_json, set};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -95,28 +95,28 @@ fn result(
         "properties": finding_json(report, finding),
     });
     // A result that is no failure has no level but none.
-    if let (true, Some(fields)) = (finding.severity <= 10, result.as_object_mut()) {
-        fields.insert("level".to_owned(), "none".into());
+    if finding.severity <= 10 {
+        set(&mut result, "level", "none");
     }
     let related: Vec<Value> = (finding.related.iter())
         .filter(|page| !page.is_none())
         .filter_map(|page| artifacts.physical(*page, None))
         .map(|physical| json!({"physicalLocation": physical}))
         .collect();
-    if let (false, Some(fields)) = (related.is_empty(), result.as_object_mut()) {
-        fields.insert("relatedLocations".to_owned(), related.into());
+    if !related.is_empty() {
+        set(&mut result, "relatedLocations", related);
     }
     result
 }
 
 fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value {
-    let mut location = Map::new();
+    let mut location = json!({});
     let physical = finding
         .location
         .page
         .and_then(|page| artifacts.physical(page, finding.location.byte_offset));
     if let Some(physical) = physical {
-        location.insert("physicalLocation".to_owned(), physical);
+        set(&mut location, "physicalLocation", physical);
     }
     let mut logical = vec![
         json!({"name": report.database, "fullyQualifiedName": report.database, "kind": "database"}),
@@ -138,8 +138,8 @@ fn location(report: &Report, finding: &Finding, artifacts: &Artifacts) -> Value 
         };
         logical.push(json!({"name": name, "fullyQualifiedName": format!("{}/{name}", report.database), "kind": "element"}));
     }
-    location.insert("logicalLocations".to_owned(), logical.into());
-    Value::Object(location)
+    set(&mut location, "logicalLocations", logical);
+    location
 }
 
 /// The files, each once.
@@ -163,11 +163,10 @@ impl<'r> Artifacts<'r> {
     fn to_json(&self) -> Value {
         let artifact = |(path, input): &(&str, Option<&Input>)| {
             let mut artifact = json!({"location": {"uri": uri(path)}});
-            let Some(fields) = artifact.as_object_mut() else { return artifact };
             if let Some(input) = input {
-                fields.insert("length".to_owned(), input.bytes.into());
+                set(&mut artifact, "length", input.bytes);
                 if let Some(sha256) = &input.sha256 {
-                    fields.insert("hashes".to_owned(), json!({"sha-256": sha256}));
+                    set(&mut artifact, "hashes", json!({"sha-256": sha256}));
                 }
             }
             artifact
@@ -180,13 +179,15 @@ impl<'r> Artifacts<'r> {
         let file = self.files.iter().find(|file| file.id == page.file)?;
         let index = self.paths.iter().position(|(path, _)| *path == file.path)?;
         let mut physical = json!({"artifactLocation": {"uri": uri(&file.path), "index": index}});
-        if let (true, Some(fields)) = (file.is_plain, physical.as_object_mut()) {
+        if file.is_plain {
             let start = u64::from(page.page) * PAGE_BYTES as u64;
             // From the byte that is wrong to the end of its page; without one, the page.
             let within = u64::from(byte_offset.unwrap_or(0)).min(PAGE_BYTES as u64 - 1);
-            let region =
-                json!({"byteOffset": start + within, "byteLength": PAGE_BYTES as u64 - within});
-            fields.insert("region".to_owned(), region);
+            set(
+                &mut physical,
+                "region",
+                json!({"byteOffset": start + within, "byteLength": PAGE_BYTES as u64 - within}),
+            );
         }
         Some(physical)
     }
@@ -198,18 +199,18 @@ fn rule_id(number: u32) -> String {
 
 fn rule(number: u32) -> Value {
     let mut rule = json!({"id": rule_id(number)});
-    let Some(fields) = rule.as_object_mut() else { return rule };
     if let (Some(message), Some(it)) = (lookup(number), explain(number)) {
         let level = if message.severity > 10 { "error" } else { "note" };
         let help =
             format!("{}\n\nUsual cause: {}\n\nNext step: {}", it.meaning, it.cause, it.next_step);
         let first = it.meaning.split_inclusive(". ").next().unwrap_or(it.meaning).trim_end();
-        fields.insert("shortDescription".to_owned(), json!({"text": first}));
-        fields.insert("fullDescription".to_owned(), json!({"text": it.meaning}));
-        fields.insert("help".to_owned(), json!({"text": help}));
-        fields.insert("defaultConfiguration".to_owned(), json!({"level": level}));
-        fields.insert(
-            "properties".to_owned(),
+        set(&mut rule, "shortDescription", json!({"text": first}));
+        set(&mut rule, "fullDescription", json!({"text": it.meaning}));
+        set(&mut rule, "help", json!({"text": help}));
+        set(&mut rule, "defaultConfiguration", json!({"level": level}));
+        set(
+            &mut rule,
+            "properties",
             json!({"severity": message.severity, "template": message.text}),
         );
     }

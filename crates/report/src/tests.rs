@@ -44,7 +44,7 @@ fn findings() -> Vec<Finding> {
     let table = owner(ORDERS, 1, true);
     let of = |error: u32, number: u32, rest: &[Arg<'static>]| {
         let args = [args(table), rest.to_vec()].concat();
-        Finding::new(error, Location::page(page(number)).owned_by(table), &args)
+        Finding::new(error, Location::page(page(number)).owned_by(table), args)
     };
     let cause = Some(Cause { page: page(312), error: 8939 });
     let test = "IS_OFF (BUF_IOERR, pBUF->bstat)";
@@ -60,7 +60,7 @@ fn findings() -> Vec<Finding> {
     let row = Finding::new(
         8951,
         place,
-        &["Orders".into(), ORDERS.into(), "ix, \"date\"".into(), 2.into()],
+        ["Orders".into(), ORDERS.into(), "ix, \"date\"".into(), 2.into()],
     );
     let line = [
         1.into(),
@@ -69,13 +69,13 @@ fn findings() -> Vec<Finding> {
         "OrderID = 10248".into(),
         "OrderDate = '1996-07-04'".into(),
     ];
-    let extent = Finding::new(8905, Location::page(page(640)), &[page_arg(page(640)), 7.into()]);
+    let extent = Finding::new(8905, Location::page(page(640)), [page_arg(page(640)), 7.into()]);
     vec![
         of(8928, 312, &[page_arg(page(312))]),
         of(8939, 312, &values).state(98),
         missing,
         echo,
-        row.key(key).with(Finding::new(8955, place, &line)),
+        row.key(key).with(Finding::new(8955, place, line)),
         extent,
     ]
 }
@@ -156,7 +156,7 @@ fn report() -> Report {
             ],
         },
         findings,
-        notes: vec![Finding::new(59003, Location::default(), &[3.into(), 500.into()])],
+        notes: vec![Finding::new(59003, Location::default(), [3.into(), 500.into()])],
         broker_counts: vec![(9675, 14), (9676, 6)],
         objects,
         map: Some(map),
@@ -206,7 +206,7 @@ fn a_number_is_printed_ten_times_unless_all_messages_are_asked_for() {
         Finding::new(
             8928,
             Location::page(page(number)).owned_by(table),
-            &[args(table), rest].concat(),
+            [args(table), rest].concat(),
         )
     };
     let at =
@@ -239,7 +239,7 @@ fn what_no_run_checks_is_named_on_request_only() {
 fn damage_of_the_medium_comes_before_what_follows_from_it() {
     let mut report = report();
     let args = ["shop.bak".into()];
-    report.findings.push(Finding::new(3241, Location::default(), &args));
+    report.findings.push(Finding::new(3241, Location::default(), args));
     let text = to_text(&report);
     let medium = text.find("Msg 3241: ").unwrap();
     assert!(medium < text.find("Root causes: ").unwrap(), "{text}");
@@ -278,7 +278,7 @@ fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
     let mut report = report();
     let unlisted = owner(99, 0, true);
     let finding =
-        Finding::new(8901, Location { owner: Some(unlisted), ..Location::default() }, &[99.into()]);
+        Finding::new(8901, Location { owner: Some(unlisted), ..Location::default() }, [99.into()]);
     report.findings.insert(0, finding);
     let text = to_text(&report);
     let expected = [
@@ -294,7 +294,7 @@ fn findings_about_an_object_without_pages_have_a_block_of_their_own() {
 #[test]
 fn a_run_that_had_to_end_says_so_in_the_line_of_the_log() {
     let mut report = report();
-    report.findings.push(Finding::new(8930, Location::default(), &[7.into()]));
+    report.findings.push(Finding::new(8930, Location::default(), [7.into()]));
     assert_eq!(
         log_line(&report),
         "DBCC CHECKDB (Shop) executed by extentdb terminated abnormally due to error state 0. Elapsed time: 0 hours 0 \
@@ -479,7 +479,7 @@ fn every_message_number_has_a_rule() {
             Finding::new(
                 message.number,
                 Location::page(page(1)),
-                &message.arguments().map(sample).collect::<Vec<_>>(),
+                message.arguments().map(sample).collect::<Vec<_>>(),
             )
         })
         .collect();

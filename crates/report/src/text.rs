@@ -28,11 +28,12 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
+use extentdb_check::finding::int_arg;
 use extentdb_check::{Estimate, Finding, Report};
 use extentdb_messages::Arg;
 
 use crate::causes::{derived_count, root_causes};
-use crate::lines::{Line, int, lines, log_line, sentence};
+use crate::lines::{Line, lines, log_line, sentence};
 
 /// Root causes that the text names.
 const CAUSES_MAX: usize = 20;
@@ -186,7 +187,7 @@ pub fn estimate_to_text(estimate: &Estimate) -> String {
     }
     let all = [("all of a check", estimate.memory_bytes())];
     for (what, bytes) in estimate.memory.iter().chain(&all) {
-        line(59030, &[(*what).into(), database.into(), int(bytes.div_ceil(1024))]);
+        line(59030, &[(*what).into(), database.into(), int_arg(bytes.div_ceil(1024))]);
     }
     line(2528, &[]);
     text

@@ -8,7 +8,7 @@ use extentdb_txn::lock::LockError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Space management.
+    /// Allocation of pages, or the maps that record it.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
     /// A change of a page, or its undo.
@@ -23,7 +23,7 @@ pub enum Error {
     /// There is a row with this key.
     #[error("allocation unit {unit} has a row with this key already, at {at}")]
     Duplicate {
-        /// The tree.
+        /// Allocation unit of the tree.
         unit: AllocUnitId,
         /// The existing row; on no page when both are rows of one build.
         at: Rid,
@@ -31,19 +31,19 @@ pub enum Error {
     /// There is no row with this key.
     #[error("allocation unit {unit} has no row with this key")]
     NotFound {
-        /// The tree.
+        /// Allocation unit of the tree.
         unit: AllocUnitId,
     },
     /// A tree that is to be built has rows already, or gets some meanwhile.
     #[error("allocation unit {unit} is not empty")]
     NotEmpty {
-        /// The tree.
+        /// Allocation unit of the tree.
         unit: AllocUnitId,
     },
     /// Rows that a tree is to be built from are not in key order.
     #[error("row {row} for allocation unit {unit} is less than the row before it")]
     OutOfOrder {
-        /// The tree.
+        /// Allocation unit of the tree.
         unit: AllocUnitId,
         /// Which row it is, counted from 0.
         row: u64,
@@ -51,7 +51,7 @@ pub enum Error {
     /// The row is longer than a row can be.
     #[error("a row of {bytes} bytes is longer than the {most} that fit in a page")]
     RowTooLong {
-        /// Its length.
+        /// Length of the row in bytes.
         bytes: usize,
         /// The most there can be.
         most: usize,
@@ -69,14 +69,14 @@ pub enum Error {
     Columns {
         /// Columns there are.
         expected: usize,
-        /// Values given.
+        /// Number of values given.
         found: usize,
     },
     /// A value that is not one of its column: NULL where records have no room for that, or of
     /// another length.
     #[error("column {column_id} takes no value of {bytes:?} bytes")]
     Value {
-        /// The column.
+        /// `rscolid` of the column.
         column_id: i32,
         /// Bytes of the value; `None` for NULL, and for a bit in another column.
         bytes: Option<usize>,
@@ -106,7 +106,7 @@ pub enum Error {
     /// A page is not what the tree needs there.
     #[error("page {page}: {what}")]
     Corrupt {
-        /// The page.
+        /// Page that holds, or should hold, the record.
         page: PageId,
         /// What is wrong with it.
         what: &'static str,
@@ -114,7 +114,7 @@ pub enum Error {
     /// Keys of a page are not in the order of their sort keys, or not between its fence keys.
     #[error("page {page} has keys that are out of order")]
     KeysOutOfOrder {
-        /// The page.
+        /// Page that holds, or should hold, the record.
         page: PageId,
     },
     /// A record does not hold what its layout says.
@@ -126,16 +126,16 @@ pub enum Error {
     /// A log record of a transaction does not fit what the tree holds.
     #[error("{op} cannot be undone: {what}")]
     NotUndone {
-        /// The operation.
+        /// Operation of the log record.
         op: Op,
-        /// Why.
+        /// What of the tree contradicts the record.
         what: &'static str,
     },
     /// A row gets its old length back, and its page has no room for that, although it was reserved:
     /// the page is damaged, or the engine is wrong. An undo never takes another page.
     #[error("page {page} has no room for a row of {bytes} bytes whose change is undone")]
     NoUndoRoom {
-        /// The page.
+        /// Page that holds, or should hold, the record.
         page: PageId,
         /// Length of the row as it was before the change.
         bytes: usize,
@@ -145,7 +145,7 @@ pub enum Error {
         "allocation unit {unit} is unusable until restart: a page split could not be rolled back"
     )]
     Unusable {
-        /// The tree.
+        /// Allocation unit of the tree.
         unit: AllocUnitId,
     },
     /// A lock on the RID of a record was not granted.

@@ -28,6 +28,7 @@ mod row_locks;
 mod scan;
 pub(crate) mod update;
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{PageId, Rid};
 use extentdb_format::page::PageHeader;
@@ -40,12 +41,10 @@ use free_space::{FreeSpace, SharedFreeSpace};
 pub use free_space::ReservedRoom;
 
 pub use fetch::Fetched;
-pub use forward::{HeapShape, as_forwarded, as_primary};
+pub use forward::{HeapShape, as_forwarded};
 pub use row_locks::RowLocks;
 pub use scan::PageRows;
 
-/// The longest record of a heap.
-pub const RECORD_BYTES_MAX: usize = 8060;
 /// Sessions that append without sharing a page.
 const APPENDERS: usize = 64;
 
@@ -60,7 +59,7 @@ pub enum Placement {
     ByPfs,
 }
 
-/// A heap.
+/// A heap over an allocation unit: rows by RID.
 pub struct Heap {
     space: Arc<Space>,
     unit: Arc<Unit>,
@@ -140,14 +139,13 @@ impl std::fmt::Debug for Heap {
     }
 }
 
-/// A RID.
 fn rid(page: PageId, slot: u16) -> Rid {
     Rid::new(page, slot)
 }
 
 fn too_long(bytes: usize) -> Result<(), Error> {
-    if bytes > RECORD_BYTES_MAX {
-        Err(Error::RowTooLong { bytes, most: RECORD_BYTES_MAX })
+    if bytes > ROW_BYTES_MAX {
+        Err(Error::RowTooLong { bytes, most: ROW_BYTES_MAX })
     } else {
         Ok(())
     }

@@ -29,6 +29,7 @@ mod tests;
 mod write;
 
 use extentdb_base::PageId;
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_catalog::layout::{ColumnOffset, Compression, Level, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_catalog::table::RowsetLayout;
@@ -38,8 +39,6 @@ use extentdb_types::SqlType;
 use crate::error::Error;
 use fixed::FixedKey;
 
-/// The longest row, by public documentation.
-pub const ROW_BYTES_MAX: usize = 8060;
 /// The most bytes in the key columns of an index, by public documentation of the versions up to
 /// 2014.
 pub const KEY_BYTES_MAX: usize = 900;
@@ -147,7 +146,7 @@ impl RowShape {
     ///
     /// # Errors
     /// Its rows would be stored in a form that is not written here.
-    pub fn relaid(&self, layout: RowLayout) -> Result<RowShape, Error> {
+    pub fn with_layout(&self, layout: RowLayout) -> Result<RowShape, Error> {
         let shape =
             RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
         Ok(RowShape {
@@ -156,7 +155,7 @@ impl RowShape {
         })
     }
 
-    /// The columns.
+    /// Columns with their offsets, as in `sysrscols`.
     pub fn layout(&self) -> &RowLayout {
         &self.layout
     }

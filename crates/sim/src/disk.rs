@@ -77,18 +77,6 @@ impl FaultDisk {
         lock(&self.plan).room = Some(bytes);
     }
 
-    /// Removes all planned failures.
-    pub fn calm(&self) {
-        let mut plan = lock(&self.plan);
-        *plan = Plan {
-            reads: None,
-            syncs: None,
-            data_syncs: None,
-            room: None,
-            ..*plan
-        };
-    }
-
     /// The number of calls that failed by plan.
     pub fn fired(&self) -> u64 {
         lock(&self.plan).fired

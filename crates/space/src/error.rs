@@ -10,7 +10,7 @@ pub enum Error {
     /// page) at the API boundary.
     #[error("filegroup {group} is full")]
     FilegroupFull {
-        /// The filegroup.
+        /// Number of the filegroup that is full.
         group: i16,
         /// Why a file that may grow did not: the disk is full.
         #[source]
@@ -20,19 +20,19 @@ pub enum Error {
     /// the engine.
     #[error("a rollback asks for a page for unit {unit}")]
     PageForUndo {
-        /// The unit.
+        /// Allocation unit of the map or row.
         unit: AllocUnitId,
     },
     /// A filegroup that the database does not have.
     #[error("there is no filegroup {group}")]
     NoFilegroup {
-        /// Its number.
+        /// Filegroup number that was asked for.
         group: i16,
     },
     /// A file that the database does not have.
     #[error("there is no data file {file}")]
     NoFile {
-        /// Its number.
+        /// File id that was asked for.
         file: FileId,
     },
     /// A change of a page, or its undo.
@@ -41,11 +41,11 @@ pub enum Error {
     /// A page of an allocation unit's maps contradicts what the unit is known to own.
     #[error("page {page} of unit {unit} is not what its maps say: {what}")]
     Maps {
-        /// The page.
+        /// Map page that contradicts the unit.
         page: PageId,
-        /// The unit.
+        /// Allocation unit of the map or row.
         unit: AllocUnitId,
-        /// The contradiction.
+        /// What contradicts what.
         what: &'static str,
     },
     /// The pool has no page to give.
@@ -57,15 +57,15 @@ pub enum Error {
     /// The transaction or its log.
     #[error(transparent)]
     Transaction(#[from] extentdb_txn::Error),
-    /// The log.
+    /// The log refused a record.
     #[error(transparent)]
     Log(#[from] extentdb_wal::Error),
     /// The row of an allocation unit in the catalog could not be reached.
     #[error("the catalog row of allocation unit {unit}")]
     Catalog {
-        /// The unit.
+        /// Allocation unit of the map or row.
         unit: AllocUnitId,
-        /// Why.
+        /// Error of the catalog.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

@@ -33,13 +33,13 @@ const INTERVALS: usize = (u32::MAX / PAGES_PER_EXTENT).div_ceil(EXTENTS_PER_GAM)
 /// What the catalog and the file's header say about a data file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileDescription {
-    /// File id.
+    /// File id: 1 for the primary file, never 2.
     pub id: FileId,
-    /// Filegroup.
+    /// Number of its filegroup; 1 is PRIMARY.
     pub group: i16,
-    /// Logical name.
+    /// Logical name, unique in the database.
     pub name: String,
-    /// Size.
+    /// Size in pages.
     pub pages: u32,
     /// What it grows by.
     pub growth: Growth,
@@ -93,7 +93,7 @@ impl DataFile {
         &self.growing
     }
 
-    /// Its id.
+    /// File id, constant.
     pub fn id(&self) -> FileId {
         self.description.id
     }
@@ -103,7 +103,7 @@ impl DataFile {
         &self.description
     }
 
-    /// Its size.
+    /// Size in pages; grows only.
     pub fn pages(&self) -> u32 {
         self.pages.load(Ordering::Acquire)
     }
@@ -239,12 +239,13 @@ impl std::fmt::Debug for DataFile {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use extentdb_base::sync::thread;
 
     use super::*;
 
-    fn file(pages: u32) -> DataFile {
+    /// A data file of `pages` pages, none of them free.
+    pub(crate) fn file(pages: u32) -> DataFile {
         let growth = Growth::Pages(0);
         let name = String::new();
         DataFile::new(FileDescription {

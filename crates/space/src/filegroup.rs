@@ -23,10 +23,8 @@ pub trait FillEvents: Send + Sync {
     fn running_low(&self) {}
 }
 
-/// No observer.
 impl FillEvents for () {}
 
-/// A filegroup.
 pub(crate) struct Filegroup {
     id: i16,
     /// In list order.

@@ -11,8 +11,7 @@
 //! [`Schedule`]: drawing from it is one atomic addition, whatever the sizes of the files, where SQL
 //! Server has a spinlock, `FGCB_PRP_FILL`.
 //!
-//! Source of the rule and of the lines: the published account of trace flag 1165 (`engine.md` 1.4,
-//! 1.5).
+//! Source of the rule and of the lines: the published account of trace flag 1165.
 
 use std::fmt;
 
@@ -25,20 +24,20 @@ pub const ALLOCATIONS: u32 = 8192;
 /// A file as recalculation sees it, in list order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileFill {
-    /// File id.
+    /// Id of the data file.
     pub file: FileId,
-    /// Logical name.
+    /// Logical name of the file.
     pub name: String,
-    /// Free extents.
+    /// Number of free extents.
     pub free: u32,
-    /// Skip target.
+    /// Skip target: extents taken from others before this file's turn.
     pub target: u32,
 }
 
 /// A recalculation of the skip targets. Prints as trace flag 1165 does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recalculation {
-    /// Database.
+    /// Name of the database.
     pub database: String,
     /// The files in list order.
     pub files: Vec<FileFill>,

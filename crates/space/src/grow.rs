@@ -5,9 +5,17 @@
 //!        logged → extents free in memory
 //! ```
 //!
-//! The new part is whole and durable before anything says that it exists. A crash before the log
-//! record leaves a file longer than its header says, and the next growth writes the same part
-//! again.
+//! The new part is whole and durable before anything says that it exists.
+//!
+//! Crash example. A file of 1,024 pages grows by 512.
+//!
+//! 1. The disk extends it to 1,536 pages. Power cut: restart sees a header of 1,024 pages and a
+//!    longer file. The pages past 1,023 belong to nothing; the next growth writes them again.
+//! 2. Map pages of the new part are written and synced. Power cut, some of them torn: the same.
+//! 3. FILE_HDR_MODIFY is logged, with the size 1,536. Power cut before it is durable: the same.
+//!    After: redo writes the size into the header, and the part is whole since step 2.
+//! 4. The extents are free in memory, and a transaction takes one. Its record follows that of the
+//!    growth in the log, so no page past 1,023 is used while the header may still say 1,024.
 
 use extentdb_base::size::{PAGE_BYTES, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::sync::lock;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use extentdb_base::size::{PAGE_HEADER_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{Extent, PageId};
 use extentdb_change::change;
-use extentdb_format::allocation::bitmap::BITS_IN_RECORD;
+use extentdb_format::allocation::bitmap::{BITS_IN_RECORD, MAP_PMINLEN};
 use extentdb_format::allocation::iam::{
     IamView, SEQUENCE_IN_RECORD, SINGLE_PAGE_SLOTS, SINGLE_PAGES_IN_RECORD,
 };
@@ -28,11 +28,11 @@ const CHAIN_MAX: usize = 32_767 * 8_404;
 /// What belongs to a unit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Owned {
-    /// IAM pages.
+    /// Number of IAM pages.
     pub iams: usize,
     /// Single pages of mixed extents.
     pub singles: Vec<PageId>,
-    /// Uniform extents.
+    /// Uniform extents of the unit.
     pub extents: Vec<Extent>,
 }
 
@@ -164,39 +164,15 @@ impl Space {
         interval: PageId,
     ) -> Result<(), Error> {
         let mut page = self.pool().create(id)?;
-        let mut format = FormatPage {
-            page_type: PageType::Iam.to_byte(),
-            pminlen: 90,
-            ..FormatPage::default()
-        };
-        format.page.slot = u16::MAX;
-        (format.page.object_id, format.page.index_id) =
-            (unit.id().header_object_id(), unit.id().header_index_id());
-        format.iam_interval = Some(interval);
-        format.previous_page = chain.iams.last().map_or(PageId::NONE, |iam| iam.id);
-        change(
-            RecordOwner::Change(tx),
-            &mut page,
-            Op::FORMAT_PAGE,
-            Context::IAM,
-            Payload::FormatPage(format),
-        )?;
-        if let Some(last) = chain.iams.last().copied() {
+        let previous = chain.iams.last().map_or(PageId::NONE, |iam| iam.id);
+        let format = iam_format(unit, interval, previous);
+        let payload = Payload::FormatPage(format);
+        change(RecordOwner::Change(tx), &mut page, Op::FORMAT_PAGE, Context::IAM, payload)?;
+        if !previous.is_none() {
             let sequence = (chain.iams.len() as u32).to_le_bytes();
             self.modify_iam(tx, &mut page, SEQUENCE_IN_RECORD, &sequence)?;
             drop(page);
-            let mut previous = self.pool().write(last.id)?;
-            let before = PageHeader::of(&previous).next().to_bytes();
-            let after = id.to_bytes();
-            let fixed = RowPart { offset_in_row: NEXT_AT, modify_size: 6, ..RowPart::default() };
-            let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
-            change(
-                RecordOwner::Change(tx),
-                &mut previous,
-                Op::MODIFY_HEADER,
-                Context::IAM,
-                Payload::ModifyHeader(link),
-            )?;
+            self.link_iam(tx, previous, id)?;
         }
         self.count_pages(
             tx,
@@ -204,6 +180,19 @@ impl Space {
             HobtDelta { used_pages: 1, reserved_pages: 1, ..HobtDelta::default() },
         )?;
         chain.iams.push(IamPage { id, interval });
+        Ok(())
+    }
+
+    /// Lets the last IAM page of a chain point to the next one.
+    fn link_iam(&self, tx: &mut Transaction, last: PageId, next: PageId) -> Result<(), Error> {
+        let mut page = self.pool().write(last)?;
+        let before = PageHeader::of(&page).next().to_bytes();
+        let after = next.to_bytes();
+        let modify_size = PageId::BYTES as u16;
+        let fixed = RowPart { offset_in_row: NEXT_AT, modify_size, ..RowPart::default() };
+        let link = ModifyHeader { fixed, before: &before, after: &after, more: Vec::new() };
+        let payload = Payload::ModifyHeader(link);
+        change(RecordOwner::Change(tx), &mut page, Op::MODIFY_HEADER, Context::IAM, payload)?;
         Ok(())
     }
 
@@ -316,4 +305,19 @@ impl Space {
         logged?;
         Ok(())
     }
+}
+
+/// What FORMAT_PAGE says of an IAM page.
+fn iam_format(unit: &Unit, interval: PageId, previous: PageId) -> FormatPage {
+    let mut format = FormatPage {
+        page_type: PageType::Iam.to_byte(),
+        pminlen: MAP_PMINLEN,
+        iam_interval: Some(interval),
+        previous_page: previous,
+        ..FormatPage::default()
+    };
+    format.page.slot = u16::MAX;
+    format.page.object_id = unit.id().header_object_id();
+    format.page.index_id = unit.id().header_index_id();
+    format
 }

@@ -27,4 +27,4 @@ pub use grow::write_new_file;
 pub use iam::Owned;
 pub use page::PageForm;
 pub use space::{Options, Space};
-pub use unit::{Counts, Pointers, Unit, UnitDescription, UnitRows};
+pub use unit::{Pointers, Unit, UnitCounts, UnitDescription, UnitRows};

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drained_extent_is_forgotten_unless_pages_came_back() {
+    fn a_drained_extent_is_forgotten_unless_pages_were_freed() {
         let mixed = MixedExtents::default();
         mixed.release(1, 0);
         mixed.release(3, 0b10);

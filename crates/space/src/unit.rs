@@ -21,11 +21,11 @@ use crate::error::Error;
 /// What `sysallocunits` says about a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitDescription {
-    /// Its id.
+    /// Id of the unit.
     pub id: AllocUnitId,
-    /// Its rowset.
+    /// Rowset that the unit belongs to.
     pub hobt: HobtId,
-    /// Its filegroup.
+    /// Filegroup that its pages come from.
     pub group: i16,
     /// `pgfirst`: the leftmost leaf, or a page of the heap.
     pub first: PageId,
@@ -33,13 +33,13 @@ pub struct UnitDescription {
     pub root: PageId,
     /// `pgfirstiam`.
     pub first_iam: PageId,
-    /// Its size.
-    pub counts: Counts,
+    /// Pages used, reserved and with data.
+    pub counts: UnitCounts,
 }
 
 /// How large a unit is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct UnitCounts {
     /// Rows of its rowset.
     pub rows: i64,
     /// `pcdata`: pages of rows, leaf pages of an index.
@@ -112,7 +112,7 @@ impl Unit {
         }
     }
 
-    /// Its id.
+    /// Id of the unit.
     pub fn id(&self) -> AllocUnitId {
         self.id
     }
@@ -133,12 +133,12 @@ impl Unit {
         [self.id, AllocUnitId::from_header(object, index)].into_iter().chain(old)
     }
 
-    /// Its rowset.
+    /// Rowset that the unit belongs to.
     pub fn hobt(&self) -> HobtId {
         self.hobt
     }
 
-    /// Its filegroup.
+    /// Filegroup that its pages come from.
     pub fn group(&self) -> i16 {
         self.group
     }
@@ -210,10 +210,10 @@ impl Unit {
     }
 
     /// Its size, and how often that changed since it was opened.
-    pub fn counts(&self) -> (Counts, u64) {
+    pub fn counts(&self) -> (UnitCounts, u64) {
         let changes = self.changes.load(Ordering::Acquire);
         let of = |counter: &AtomicI64| counter.load(Ordering::Acquire);
-        let counts = Counts {
+        let counts = UnitCounts {
             rows: of(&self.rows),
             data: of(&self.data),
             used: of(&self.used),
@@ -223,7 +223,7 @@ impl Unit {
     }
 
     /// Sets counters that were recomputed.
-    pub fn set_counts(&self, counts: Counts) {
+    pub fn set_counts(&self, counts: UnitCounts) {
         self.rows.store(counts.rows, Ordering::Release);
         self.data.store(counts.data, Ordering::Release);
         self.used.store(counts.used, Ordering::Release);

@@ -76,26 +76,10 @@ fn write_zeros(disk: &dyn DiskFile, run: &[u32]) -> Result<(), extentdb_io::Erro
 mod tests {
     use std::path::Path;
 
-    use extentdb_base::FileId;
-    use extentdb_format::allocation::file_header::Growth;
     use extentdb_io::{Disk, MemDisk};
 
     use super::*;
-    use crate::file::FileDescription;
-
-    fn file(extents: u32) -> DataFile {
-        let pages = extents * PAGES_PER_EXTENT;
-        let name = String::new();
-        let growth = Growth::Pages(0);
-        DataFile::new(FileDescription {
-            id: FileId(1),
-            group: 1,
-            name,
-            pages,
-            growth,
-            pages_max: None,
-        })
-    }
+    use crate::file::tests::file;
 
     #[test]
     fn zeros_reach_free_extents_and_no_others() {
@@ -103,7 +87,7 @@ mod tests {
         let path = Path::new("data.mdf");
         disk.put(path, vec![7; 200 * EXTENT_BYTES]);
         let handle = disk.open(path).unwrap();
-        let file = file(200);
+        let file = file(200 * PAGES_PER_EXTENT);
         let free: Vec<u32> = (40..200).filter(|extent| extent % 3 != 0).collect();
         free.iter().for_each(|extent| file.release(*extent));
         file.set_first_unwritten(30);
@@ -123,7 +107,7 @@ mod tests {
         let path = Path::new("data.mdf");
         disk.put(path, vec![0; 100 * EXTENT_BYTES]);
         let handle = disk.open(path).unwrap();
-        let file = file(100);
+        let file = file(100 * PAGES_PER_EXTENT);
         (36..100).for_each(|extent| file.release(extent));
         file.set_first_unwritten(36);
         assert!(!zero_some(&file, &*handle).unwrap());

@@ -110,7 +110,7 @@ fn a_group_that_may_not_grow_is_full_and_nothing_has_changed() {
 }
 
 /// What a unit and the maps say, to compare.
-fn state(bench: &Bench, unit: &Unit) -> (u32, Vec<PageId>, extentdb_space::Counts) {
+fn state(bench: &Bench, unit: &Unit) -> (u32, Vec<PageId>, extentdb_space::UnitCounts) {
     let pages = bench.space.pages_of(unit).unwrap();
     (bench.free_extents(), pages, unit.counts().0)
 }

@@ -9,13 +9,13 @@ use std::time::Duration;
 use extentdb_base::sync::{Mutex, lock};
 use extentdb_base::{FileId, Lsn, PageId, XactId};
 
-/// Takes events.
+/// Receiver of events; called from any thread.
 pub trait EventSink: Send + Sync + fmt::Debug {
-    /// Something happened.
+    /// Called once per event, when it has happened; must not wait.
     fn event(&self, event: &Event);
 }
 
-/// What happened.
+/// An event, with the name that SQL Server's extended events give it.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -26,14 +26,14 @@ pub enum Event {
     },
     /// One flush of the system's and the device's caches: `flush_file_buffers`.
     FlushFileBuffers {
-        /// The file.
+        /// Id of the file; 2 for the log.
         file: FileId,
         /// Time inside the call.
         duration: Duration,
     },
     /// A group of writes became durable: `make_writes_durable`.
     MakeWritesDurable {
-        /// The file.
+        /// Id of the file; 2 for the log.
         file: FileId,
         /// Writes of the group.
         writes: u64,
@@ -42,9 +42,9 @@ pub enum Event {
     },
     /// A write that was durable when it returned: `fua_write`.
     FuaWrite {
-        /// The file.
+        /// Id of the file; 2 for the log.
         file: FileId,
-        /// Its length.
+        /// Length of the write in bytes.
         bytes: u64,
         /// Time inside the call.
         duration: Duration,
@@ -58,7 +58,7 @@ pub enum Event {
     CheckpointEnd {
         /// The log record of its beginning.
         lsn: Lsn,
-        /// Pages written.
+        /// Number of pages written.
         pages: u64,
         /// Writes they took.
         writes: u64,
@@ -67,9 +67,9 @@ pub enum Event {
     },
     /// A file became longer.
     FileGrowth {
-        /// The file.
+        /// Id of the file; 2 for the log.
         file: FileId,
-        /// Pages added.
+        /// Growth in pages.
         pages: u32,
         /// Time it took.
         duration: Duration,
@@ -83,14 +83,14 @@ pub enum Event {
     },
     /// A read succeeded only after repetition (message 825).
     ReadRetry {
-        /// The page.
+        /// Page that was read.
         page: PageId,
         /// Reads that failed before.
         failures: u32,
     },
     /// A read or write took fifteen seconds or more (message 833).
     LongIo {
-        /// The file.
+        /// Id of the file; 2 for the log.
         file: FileId,
         /// First byte of the transfer.
         offset: u64,
@@ -118,7 +118,7 @@ pub enum Event {
     },
     /// A page cannot be read (824): reported at its first read.
     SuspectPage {
-        /// The page.
+        /// Page that was read.
         page: PageId,
         /// What is wrong with it.
         fault: String,
@@ -141,7 +141,7 @@ pub enum Event {
     },
     /// A deadlock was found and its victim chosen: `xml_deadlock_report`.
     Deadlock {
-        /// The victim.
+        /// Transaction that has to roll back.
         victim: XactId,
         /// What trace flag 1204 writes to the error log, line by line.
         graph: Vec<String>,
@@ -150,7 +150,7 @@ pub enum Event {
     },
     /// A phase of recovery ended.
     Recovery {
-        /// Which.
+        /// Phase that has ended.
         phase: RecoveryPhase,
         /// Log records read.
         records: u64,
@@ -170,7 +170,7 @@ pub enum RecoveryPhase {
     Undo,
 }
 
-/// Hears nothing.
+/// A receiver that drops all events.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoEvents;
 

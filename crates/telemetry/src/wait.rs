@@ -36,7 +36,7 @@ pub struct Wait<'a> {
 /// One row of `sys.dm_os_wait_stats`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WaitTotals {
-    /// Waits begun.
+    /// Number of waits begun, ended or not.
     pub waiting_tasks_count: u64,
     /// Time of all waits that have ended, signal time included.
     pub wait_time: Duration,
@@ -56,7 +56,7 @@ struct Cell {
 }
 
 impl Waits {
-    /// All zero.
+    /// Counters of all wait types, zero.
     pub fn new() -> Self {
         Waits {
             cells: WaitType::ALL.iter().map(|_| Cell::default()).collect(),

@@ -8,7 +8,7 @@ use extentdb_base::size::{EXTENT_BYTES, PAGE_BYTES, PAGES_PER_EXTENT};
 use extentdb_base::{AllocUnitId, FileId, HobtId, Lsn, ObjectId};
 use extentdb_catalog::table::describe::{SystemRows, add_child, add_rowsets, add_table, unit_rows};
 use extentdb_catalog::table::{
-    DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables,
+    DEFAULT_COLLATION, IndexDefinition, TableDefinition, base_tables, later_tables, master_tables,
 };
 
 use crate::catalog::files::{add_files, add_stored_defaults, file_sizes};
@@ -281,6 +281,9 @@ impl DatabaseBuilder {
         let planned = plan(&self.tables, &self.spaces(), self.seed)?;
         if planned.tables.iter().any(|table| table.history.stored_defaults().next().is_some()) {
             base.extend(later_tables(self.collation)?);
+        }
+        if self.is_master {
+            base.extend(master_tables(self.collation)?);
         }
         let mut rows = template(&base, self.collation, &mut rng)?;
         let guids: Vec<_> = self.filegroups.iter().map(|_| guid(&mut rng)).collect();

@@ -12,7 +12,7 @@ pub enum Error {
     /// There is no savepoint of this name.
     #[error("transaction {xact} has no savepoint {name}")]
     NoSavepoint {
-        /// The transaction.
+        /// Id of the transaction.
         xact: XactId,
         /// The name asked for.
         name: String,

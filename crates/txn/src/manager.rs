@@ -66,9 +66,9 @@ impl Progress {
 /// An active transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Active {
-    /// The transaction.
+    /// Id of the transaction.
     pub xact: XactId,
-    /// Its BEGIN_XACT.
+    /// LSN of its BEGIN_XACT record.
     pub begin: Lsn,
     /// Its newest record.
     pub last: Lsn,
@@ -86,7 +86,7 @@ impl Manager {
         }
     }
 
-    /// The log.
+    /// Log that transactions write to.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
     }

@@ -159,7 +159,7 @@ impl Transaction {
         }
     }
 
-    /// Its id.
+    /// Id, unique in the database.
     pub fn id(&self) -> XactId {
         self.id
     }

@@ -129,7 +129,7 @@ fn a_wait_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn two_who_wait_for_each_other_are_told_apart_by_cost() {
+fn of_two_owners_in_a_deadlock_the_cheaper_is_the_victim() {
     let bench = bench();
     bench.take(1, 1, LockMode::X).unwrap();
     bench.take(2, 2, LockMode::X).unwrap();
@@ -292,7 +292,7 @@ fn a_cycle_of_three_is_a_deadlock() {
 }
 
 #[test]
-fn who_comes_first_is_served_first() {
+fn requests_are_granted_in_order_of_arrival() {
     let bench = bench();
     bench.take(100, 1, LockMode::X).unwrap();
     let order = Mutex::new(Vec::new());

@@ -265,10 +265,10 @@ fn write_clock(f: &mut fmt::Formatter<'_>, seconds: u32) -> fmt::Result {
     write!(f, "{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
-/// datetime2(n).
+/// A datetime2: date and time of day, to 100 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime2 {
-    /// The day.
+    /// Day in the proleptic Gregorian calendar, 0001 to 9999.
     pub date: Date,
     /// The time of that day.
     pub time: Time,

@@ -91,41 +91,6 @@ impl Decimal {
         Decimal::new(is_negative, magnitude, scale)
     }
 
-    /// The value of a vardecimal at its column's scale; `None` when the bytes are no such value.
-    /// From public descriptions, unverified.
-    #[must_use]
-    pub fn from_vardecimal(bytes: &[u8], scale: u8) -> Option<Decimal> {
-        let Some((&head, mantissa)) = bytes.split_first() else {
-            return Decimal::new(false, 0, scale);
-        };
-        let exponent = i32::from(head & 0x7F) - 64;
-        let bit =
-            |at: usize| mantissa.get(at / 8).map_or(0, |byte| u16::from(byte >> (7 - at % 8) & 1));
-        let mut magnitude = 0u128;
-        for group in 0..(mantissa.len() * 8).div_ceil(10) {
-            let value = (group * 10..group * 10 + 10).fold(0, |value, at| value << 1 | bit(at));
-            if value > 999 {
-                return None;
-            }
-            for (index, digit) in [value / 100, value / 10 % 10, value % 10].into_iter().enumerate()
-            {
-                let position = i32::try_from(group * 3 + index).ok()?;
-                // The first digit counts 10^exponent; digits after the scale must be the padding
-                // of a group.
-                let power = exponent - position + i32::from(scale);
-                match u8::try_from(power) {
-                    _ if digit == 0 => {}
-                    Ok(power) => {
-                        let part = checked_power_of_ten(power)?.checked_mul(u128::from(digit))?;
-                        magnitude = magnitude.checked_add(part)?;
-                    }
-                    Err(_) => return None,
-                }
-            }
-        }
-        Decimal::new(head & 0x80 == 0, magnitude, scale)
-    }
-
     /// The same value at another scale; `None` when digits would be lost or 38 are not enough.
     #[must_use]
     pub fn rescale(&self, scale: u8) -> Option<Decimal> {
@@ -246,25 +211,6 @@ mod tests {
         assert_eq!(value("1.50"), value("1.5"));
         assert_eq!(value("-0.0"), value("0"));
         assert_eq!(value("-0.0").to_string(), "0.0");
-    }
-
-    #[test]
-    fn vardecimal_groups_three_digits_in_ten_bits() {
-        let text = |bytes: &[u8], scale| {
-            Decimal::from_vardecimal(bytes, scale).map(|value| value.to_string())
-        };
-        assert_eq!(text(&[], 2).as_deref(), Some("0.00"));
-        // 1 = 1.00 * 10^0: 100 in ten bits is 0001100100.
-        assert_eq!(text(&[0xC0, 0b0001_1001], 2).as_deref(), Some("1.00"));
-        // -123.456 = 1.23456 * 10^2: 0001111011 0111001000.
-        assert_eq!(
-            text(&[0x42, 0b0001_1110, 0b1101_1100, 0b1000_0000], 3).as_deref(),
-            Some("-123.456")
-        );
-        assert_eq!(text(&[0xBE, 0b0001_1001], 2).as_deref(), Some("0.01"));
-        assert_eq!(text(&[0xBD, 0b0001_1001], 2), None, "digits behind the scale");
-        assert_eq!(text(&[0xC0, 0xFF, 0xFF], 2), None, "a group above 999");
-        assert_eq!(text(&[0xFF, 0b0001_1001], 2), None, "more than 38 digits");
     }
 
     #[test]

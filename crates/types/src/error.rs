@@ -63,7 +63,7 @@ pub enum DecodeError {
         ty: SqlType,
         /// Bytes it takes.
         expected: usize,
-        /// Bytes given.
+        /// Length of the bytes given.
         found: usize,
     },
     /// A variable-length value is longer than declared.
@@ -73,7 +73,7 @@ pub enum DecodeError {
         ty: SqlType,
         /// Most bytes it takes.
         max: usize,
-        /// Bytes given.
+        /// Length of the bytes given.
         found: usize,
     },
     /// UTF-16 text of an odd number of bytes.
@@ -81,13 +81,13 @@ pub enum DecodeError {
     OddLength {
         /// Type of the column.
         ty: SqlType,
-        /// Bytes given.
+        /// Length of the bytes given.
         found: usize,
     },
     /// A sql_variant that ends inside its header.
     #[error("sql_variant of {found} bytes ends inside its header")]
     VariantTooShort {
-        /// Bytes given.
+        /// Length of the bytes given.
         found: usize,
     },
     /// A field holds a value outside its range.
@@ -95,7 +95,7 @@ pub enum DecodeError {
     Range {
         /// Type of the column, or the base type inside a sql_variant.
         ty: SqlType,
-        /// The field.
+        /// Field that is out of range.
         field: Field,
         /// What it holds.
         found: i128,
@@ -141,7 +141,7 @@ pub enum EncodeError {
     Range {
         /// Type of the column.
         ty: SqlType,
-        /// The field.
+        /// Field that is out of range.
         field: Field,
     },
 }

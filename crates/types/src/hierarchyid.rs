@@ -78,7 +78,7 @@ pub fn to_text(bytes: &[u8]) -> Option<String> {
 
 struct Bits<'b> {
     bytes: &'b [u8],
-    /// Bits read.
+    /// Number of bits read.
     at: usize,
 }
 

@@ -28,9 +28,9 @@ use crate::sql_type::SqlType;
 /// A value of a key column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyValue<'a> {
-    /// NULL.
+    /// NULL, less than every value.
     Null,
-    /// A bit.
+    /// A bit, 0 before 1.
     Bit(bool),
     /// The disk form of a value.
     Bytes(&'a [u8]),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_form_says_what_the_key_is() {
+    fn a_fixed_form_gives_the_bytes_of_the_key() {
         let types = [
             SqlType::TinyInt,
             SqlType::SmallInt,

@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 256;
 /// Which of the two types the bytes are: it decides the order of the coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpatialKind {
-    /// x, y.
+    /// Coordinates are x, y.
     Geometry,
     /// Stored latitude, longitude; text has longitude first.
     Geography,

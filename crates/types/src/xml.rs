@@ -78,17 +78,17 @@ pub enum XmlError {
     /// A token of unknown or uncertain meaning.
     #[error("binary XML: token 0x{token:02X} at byte {at} is not supported")]
     Token {
-        /// The token.
+        /// Number of the token.
         token: u8,
-        /// Its offset.
+        /// Offset of the token in the value.
         at: usize,
     },
     /// A token that is known, in a place where it cannot be.
     #[error("binary XML: token 0x{token:02X} at byte {at} is out of place")]
     Misplaced {
-        /// The token.
+        /// Number of the token.
         token: u8,
-        /// Its offset.
+        /// Offset of the token in the value.
         at: usize,
     },
     /// A name, qualified name or value that does not exist or is not valid.

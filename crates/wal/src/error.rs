@@ -64,13 +64,13 @@ pub enum Error {
     TooSmall {
         /// What was asked for.
         bytes: u64,
-        /// The least.
+        /// Smallest size of a log, in bytes.
         least: u64,
     },
     /// A new log was to be made in a file that has content.
     #[error("the file of a new log has {bytes} bytes already")]
     NotEmpty {
-        /// Its length.
+        /// Length of the file in bytes.
         bytes: u64,
     },
 }
@@ -82,7 +82,7 @@ pub enum Damage {
     /// The first page is not the header of a log file.
     #[error("no header of a log file")]
     FileHeader,
-    /// A VLF.
+    /// The header of a VLF, or their order.
     #[error(transparent)]
     Vlf(#[from] VlfFault),
     /// A VLF or a block of a format that this engine does not write.
@@ -108,7 +108,7 @@ pub enum Damage {
     /// The block is there without the record.
     #[error("log block without record {lsn}")]
     NoRecord {
-        /// The record.
+        /// LSN that was asked for.
         lsn: Lsn,
     },
     /// A block is damaged.

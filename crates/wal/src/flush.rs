@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use extentdb_base::Lsn;
 use extentdb_base::sync::{Condvar, MutexGuard, lock, thread, wait, wait_at_most};
+use extentdb_format::log::vlf::{VLF_HEADER_AREA, VLF_HEADER_BYTES};
 use extentdb_io::Durability;
 
 use crate::error::Error;
@@ -45,6 +46,10 @@ const SLEEPS: u32 = if cfg!(shuttle) { 0 } else { 4 };
 const SLEEP_MAX: Duration = Duration::from_micros(200);
 /// A VLF header is written as a whole sector of the largest kind.
 const HEADER_BYTES: usize = 4096;
+const _: () = assert!(
+    VLF_HEADER_BYTES <= HEADER_BYTES && HEADER_BYTES as u64 <= VLF_HEADER_AREA,
+    "the write of a header covers it and no block"
+);
 
 impl Log {
     /// Returns when every record up to `lsn` is durable. An LSN beyond the newest record stands for

@@ -23,6 +23,7 @@ pub use examine::Examined;
 
 use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
+use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::sync::Arc;
 use extentdb_format::log::block::{BlockFormat, BlockView};
 use extentdb_format::log::fault::NoBlock;
@@ -38,9 +39,6 @@ use crate::read_cache::damage_of;
 use crate::spec::read_header;
 use crate::state::{State, Tail};
 use crate::vlf::VlfTable;
-
-/// Bytes of a sector, which holds a VLF header.
-const SECTOR: usize = 512;
 
 /// How a log is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +66,7 @@ pub enum OnDamage {
 /// An opened log.
 #[derive(Debug)]
 pub struct OpenedLog {
-    /// The log.
+    /// The log, ready to append.
     pub log: Log,
     /// What was lost by an emergency cut.
     pub lost: Option<Lost>,
@@ -296,7 +294,7 @@ fn lose(reader: &LogReader<Bytes<'_>>, found: &ChainEnd, broken: Broken) -> Resu
 /// The LSN of a block at this offset.
 fn end_of(map: &VlfMap, tail: &Tail) -> Lsn {
     let sequence = map.vlfs()[tail.vlf].header.sequence;
-    Lsn::new(sequence, (tail.at / SECTOR as u64) as u32, 1)
+    Lsn::new(sequence, (tail.at / SECTOR_BYTES as u64) as u32, 1)
 }
 
 /// Was no write ever acknowledged? The chain ends where it should begin. That is no damage when the

@@ -28,7 +28,7 @@ pub(crate) struct BlockPosition {
 /// What was read lately.
 #[derive(Debug, Default)]
 pub(crate) struct ReadCache {
-    /// Newest first.
+    /// Blocks, most recently used first.
     blocks: VecDeque<Arc<BlockBuf>>,
     windows: VecDeque<(u64, Vec<u8>)>,
 }

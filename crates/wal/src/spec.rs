@@ -5,7 +5,7 @@
 //! 2000   VLFs                                                               vlf.rs
 //! ```
 
-use extentdb_base::size::PAGE_BYTES;
+use extentdb_base::size::{PAGE_BYTES, PAGE_HEADER_BYTES};
 use extentdb_base::{FileId, Lsn, PageId};
 use extentdb_format::PageBuf;
 use extentdb_format::allocation::PageStamp;
@@ -31,7 +31,7 @@ const COLUMNS: u16 = 47;
 pub struct LogSpec {
     /// Number of the file in its database, 2 for the first log file.
     pub file_id: FileId,
-    /// Logical name.
+    /// Logical name of the log file.
     pub logical_name: String,
     /// Size; rounded up to pages, at least [`MIN_LOG_BYTES`].
     pub bytes: u64,
@@ -80,7 +80,12 @@ impl LogSpec {
         let header = self.file_header(pages);
         let mut page = PageBuf::zeroed();
         let id = PageId { file: self.file_id, page: 0 };
-        let content = FileHeaderPage { id, header: &header, offset: 96, boot: None };
+        let content = FileHeaderPage {
+            id,
+            header: &header,
+            offset: PAGE_HEADER_BYTES as u16,
+            boot: None,
+        };
         write_file_header(&mut page, &content, &PageStamp::default());
         checksum::seal(&mut page);
         page

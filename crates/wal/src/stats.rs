@@ -3,7 +3,7 @@
 /// Counters of a log. All of them only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
-    /// Records appended.
+    /// Number of records appended.
     pub records: u64,
     /// Bytes of these records, slots included.
     pub record_bytes: u64,

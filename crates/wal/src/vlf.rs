@@ -16,15 +16,18 @@
 //!   its end) or was never used.
 //! - Sequence numbers grow by one with each VLF taken, in any file order.
 
-use extentdb_format::log::vlf::VLF_HEADER_AREA;
+use extentdb_base::size::PAGE_BYTES;
+use extentdb_format::log::vlf::{VLF_GRAIN, VLF_HEADER_AREA};
 use extentdb_format::log::{Parity, Vlf, VlfHeader};
 
 /// The smallest VLF made: 248 KiB.
 pub(crate) const MIN_VLF_BYTES: u64 = 0x3e000;
 /// Sizes are multiples of this, but for the one that takes the remainder.
 const BOUNDARY: u64 = 0x1_0000;
-/// What any size is a multiple of.
-const GRAIN: u64 = 0x2000;
+const _: () = assert!(
+    BOUNDARY.is_multiple_of(VLF_GRAIN) && MIN_VLF_BYTES.is_multiple_of(VLF_GRAIN),
+    "every VLF made is one that a reader accepts"
+);
 /// Format of the VLFs of SQL Server 2008.
 pub(crate) const VLF_FORMAT: u8 = 4;
 
@@ -79,11 +82,11 @@ impl GrowthRule {
     pub(crate) fn next_len(&self, len: u64) -> Option<u64> {
         let step = match self.growth {
             Growth::None | Growth::Pages(0) | Growth::Percent(0) => return None,
-            Growth::Pages(pages) => u64::from(pages) * GRAIN,
+            Growth::Pages(pages) => u64::from(pages) * PAGE_BYTES as u64,
             Growth::Percent(percent) => (len / 100).saturating_mul(u64::from(percent)),
         };
         let wanted = len.saturating_add(step.max(MIN_VLF_BYTES)).next_multiple_of(BOUNDARY);
-        let next = wanted.min(self.max_bytes / GRAIN * GRAIN);
+        let next = wanted.min(self.max_bytes / VLF_GRAIN * VLF_GRAIN);
         (next >= len.saturating_add(MIN_VLF_BYTES)).then_some(next)
     }
 }

@@ -153,7 +153,7 @@ fn explore(test: impl Fn() + Clone + Send + Sync + 'static, schedules: usize) {
 }
 
 #[test]
-fn everybody_who_flushes_comes_back() {
+fn every_flush_returns() {
     explore(|| commit_side_by_side(u64::MAX), 1_500);
 }
 

@@ -1,5 +1,5 @@
-//! Dependency cycles between the modules of a crate: sets of files that import one another (strongly
-//! connected components of the import graph).
+//! Dependency cycles between the modules of a crate: sets of files that import one another, which
+//! are the strongly connected components of the import graph.
 //!
 //! A module is a file. It depends on the modules that define what its `use` lines and its paths
 //! from `crate::`, `super::` and `self::` name; a name that is imported from a module that itself
@@ -298,8 +298,8 @@ mod tests {
     /// The complaints about a crate whose modules import one another in a ring.
     fn complaints_about_ring(modules: usize) -> Vec<Complaint> {
         let file = |at: usize| {
-            let path = format!("crates/x/src/m{at}.rs");
-            (path, format!("use crate::m{}::M;", (at + 1) % modules))
+            let next = (at + 1) % modules;
+            (format!("crates/x/src/m{at}.rs"), format!("use crate::m{next}::M{next};"))
         };
         let files: Vec<(String, String)> = (0..modules).map(file).collect();
         let files = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));

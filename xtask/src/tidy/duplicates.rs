@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_are_named_once_with_their_first_place() {
+    fn equal_lines_are_named_once_with_their_first_line() {
         let twice = found(&lines(0..20), &format!("fn other() {{\n{}}}", lines(2..18)));
         assert_eq!(
             twice,

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_reached_by_mod_or_by_their_place() {
+    fn files_are_reached_by_mod_or_by_path() {
         let house = House::of(&[
             (
                 "crates/x/src/lib.rs",

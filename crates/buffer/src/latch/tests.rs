@@ -43,7 +43,7 @@ fn a_released_latch_is_as_new() {
 }
 
 #[test]
-fn who_comes_first_is_granted_first_and_readers_do_not_overtake_a_writer() {
+fn latches_are_granted_in_order_and_readers_do_not_overtake_a_writer() {
     let latch = Latch::new();
     let accounts = accounts();
     let order = Mutex::new(Vec::new());

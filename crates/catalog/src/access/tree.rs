@@ -20,7 +20,7 @@ const LEVELS_MAX: usize = 40;
 /// What a leaf of the tree looks like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LeafKind {
-    /// Data pages.
+    /// Leaves are data pages.
     Clustered,
     /// Index pages of level 0.
     Nonclustered,

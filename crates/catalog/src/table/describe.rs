@@ -120,14 +120,30 @@ pub fn add_column(
 /// `sysschobjs.status` of views, procedures, functions and triggers, as real databases have it.
 const MODULE_STATUS: i32 = 0xc_0000;
 
-/// Rows that keep a view, procedure, function or trigger; a trigger has a parent.
-pub fn add_module(
-    (id, kind): (ObjectId, ObjectType),
-    (name, text): (&str, &str),
-    (schema_id, parent): (i32, ObjectId),
-    (columns, created): (&[ColumnDefinition], StoredTime),
-    rows: &mut SystemRows,
-) {
+/// A view, procedure, function or trigger.
+#[derive(Clone, Copy, Debug)]
+pub struct ModuleDefinition<'m> {
+    /// Object id.
+    pub id: ObjectId,
+    /// Type of the object.
+    pub kind: ObjectType,
+    /// Schema that the module belongs to.
+    pub schema_id: i32,
+    /// Table of a trigger; 0 for other modules.
+    pub parent: ObjectId,
+    /// Name without schema.
+    pub name: &'m str,
+    /// The whole CREATE statement.
+    pub text: &'m str,
+    /// Columns of a view or table function.
+    pub columns: &'m [ColumnDefinition],
+    /// Time of its creation.
+    pub created: StoredTime,
+}
+
+/// Rows that keep a view, procedure, function or trigger.
+pub fn add_module(module: &ModuleDefinition<'_>, rows: &mut SystemRows) {
+    let ModuleDefinition { id, kind, schema_id, parent, name, text, columns, created } = *module;
     let object = object_row(id, name, schema_id, MODULE_STATUS, &kind.0, parent, 0, created);
     rows_of(rows, "sysschobjs").push(object);
     rows_of(rows, "sysobjvalues").push(text_row(TEXT, id, 0, text));

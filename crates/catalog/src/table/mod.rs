@@ -4,6 +4,7 @@
 //! ```text
 //! base_tables.tsv  tables, columns, indexes, allocation units of version 661   -> [`base_tables`]
 //! later_tables.tsv tables of later versions that a database may need        -> [`later_tables`]
+//! master_tables.tsv tables of master only                                  -> [`master_tables`]
 //! rows.tsv         rows that every new database has                         -> [`template_rows`]
 //! [`definition`]   a table by its columns and keys, system or user
 //! [`physical`]     definition -> sysrscols: offsets, null bits, lengths
@@ -28,7 +29,7 @@ pub use definition::{
     ColumnDefinition, ColumnHistory, Computed, IndexDefinition, KeyColumn, PartitionDefinition,
     TableDefinition, UnitDefinition,
 };
-pub use parse::{base_tables, later_tables};
+pub use parse::{base_tables, later_tables, master_tables};
 pub use physical::{RowsetLayout, Source};
 pub use rows::{TemplateTable, TemplateValue, template_rows};
 

@@ -1,4 +1,4 @@
-//! Reads `base_tables.tsv` and `later_tables.tsv`.
+//! Reads `base_tables.tsv`, `later_tables.tsv` and `master_tables.tsv`.
 
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_types::{Collation, SqlType};
@@ -14,6 +14,8 @@ const FILE: &str = "base_tables.tsv";
 const TEXT: &str = include_str!("base_tables.tsv");
 const LATER_FILE: &str = "later_tables.tsv";
 const LATER_TEXT: &str = include_str!("later_tables.tsv");
+const MASTER_FILE: &str = "master_tables.tsv";
+const MASTER_TEXT: &str = include_str!("master_tables.tsv");
 /// `char` columns of base tables that name no collation: Latin1_General_CI_AS_KS_WS in every
 /// database.
 const CHAR_COLLATION: u32 = 0x1008;
@@ -38,6 +40,15 @@ pub fn base_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionErr
 /// The embedded table is damaged.
 pub fn later_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionError> {
     parse(LATER_FILE, LATER_TEXT, collation)
+}
+
+/// Base tables of `master` besides those of every database: the databases of the instance
+/// (`sysdbreg`) and their files (`sysbrickfiles`).
+///
+/// # Errors
+/// The embedded table is damaged.
+pub fn master_tables(collation: u32) -> Result<Vec<TableDefinition>, DefinitionError> {
+    parse(MASTER_FILE, MASTER_TEXT, collation)
 }
 
 fn parse(

@@ -33,7 +33,7 @@ fn template_rows_fit_their_tables() {
 /// Examples of the format description: the fixed places of the tables that a reader must know by
 /// heart.
 #[test]
-fn bootstrap_tables_have_their_fixed_places() {
+fn bootstrap_tables_have_their_fixed_offsets() {
     let tables = tables();
     let column_offset = |table: &str, column: &str| {
         let table = tables.iter().find(|t| t.name == table).unwrap();
@@ -50,7 +50,7 @@ fn bootstrap_tables_have_their_fixed_places() {
 
 /// As in files of versions 706 to 904.
 #[test]
-fn the_table_of_stored_defaults_has_its_known_places() {
+fn the_table_of_stored_defaults_has_its_known_offsets() {
     let tables = later_tables(DEFAULT_COLLATION).unwrap();
     let [table] = tables.as_slice() else { panic!("one table") };
     let layout = table.layout(&table.indexes[0]);
@@ -63,8 +63,26 @@ fn the_table_of_stored_defaults_has_its_known_places() {
     );
 }
 
+/// As in files of versions 706 to 904.
 #[test]
-fn altered_columns_keep_their_places_and_are_marked() {
+fn tables_of_master_have_their_known_offsets() {
+    let tables = master_tables(DEFAULT_COLLATION).unwrap();
+    let offset = |table: &TableDefinition, column: &str| {
+        let layout = table.layout(&table.indexes[0]);
+        layout.row.column(table.column_id(column).unwrap()).unwrap().leaf.offset
+    };
+    let [files, databases] = tables.as_slice() else { panic!("two tables") };
+    assert_eq!(["status", "filetype", "growth"].map(|name| offset(files, name)), [24, 28, 38]);
+    assert_eq!(
+        ["pname", "firstupdatelsn", "forkvc"].map(|name| offset(files, name)),
+        [-2, 112, 232]
+    );
+    assert_eq!(["name", "crdate", "svcbrkrguid"].map(|name| offset(databases, name)), [-1, 20, 36]);
+    assert_eq!(["sid", "scope", "cmptlevel"].map(|name| offset(databases, name)), [-2, 52, 56]);
+}
+
+#[test]
+fn altered_columns_keep_their_offsets_and_are_marked() {
     let mut table = tables().remove(0);
     table.kind = ObjectType::USER_TABLE;
     table.columns = ["a", "b", "c", "d"].map(|name| column(name, SqlType::Int, true)).to_vec();

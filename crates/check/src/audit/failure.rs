@@ -26,8 +26,8 @@ impl<'p, F: Collector> Auditor<'p, F> {
         second: [Arg<'_>; B],
         third: [Arg<'_>; C],
     ) {
-        let args: Vec<Arg<'_>> = first.into_iter().chain(second).chain(third).collect();
-        self.partial.findings.push(Finding::new(error, place, &args));
+        let args = first.into_iter().chain(second).chain(third);
+        self.partial.findings.push(Finding::new(error, place, args));
     }
 
     /// 8928: the page takes no further part.
@@ -53,7 +53,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
             None => (5233, [context.named.0.into(), page].into_iter().chain(values).collect()),
         };
         let place = context.place().at(test.offset);
-        self.partial.findings.push(Finding::new(error, place, &args).state(test.state));
+        self.partial.findings.push(Finding::new(error, place, args).state(test.state));
         self.give_up(context, error);
     }
 
@@ -96,13 +96,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
         });
         self.not_seen(context);
         if let Some(named) = named.and_then(|named| self.plan.units.get(named)) {
-            self.report(
-                2534,
-                Location::page(id).owned_by(named.owner),
-                [page_arg(id)],
-                named.args(),
-                [],
-            );
+            self.report(2534, named.at(id), [page_arg(id)], named.args(), []);
         }
     }
 
@@ -195,9 +189,9 @@ impl<'p, F: Collector> Auditor<'p, F> {
                     found.into(),
                     limit.into(),
                 ];
-                let args: Vec<Arg<'_>> = args.into_iter().chain(values).collect();
+                let args = args.into_iter().chain(values);
                 let place = place.slot(slot).at(usize::from(offset));
-                self.partial.findings.push(Finding::new(8944, place, &args).state(test.state));
+                self.partial.findings.push(Finding::new(8944, place, args).state(test.state));
                 8944
             }
         }

@@ -29,7 +29,7 @@ const UNUSED: [u64; FEW + 1] = [u64::MAX, u64::MAX << 16, u64::MAX << 32, u64::M
 /// What such rows have in common: everything up to the end of the null bitmap, as far as it decides
 /// where their parts lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Few {
+pub(super) struct FewVariable {
     /// The first four bytes, as far as they count.
     head: u32,
     mask: u32,
@@ -41,16 +41,16 @@ pub(super) struct Few {
     reach: u16,
 }
 
-impl Few {
+impl FewVariable {
     /// Of records with a null bitmap and no versioning tag. `mask`: which bits of the first four
     /// bytes count.
-    pub(super) fn new(head: u32, mask: u32, fixed_end: u16, columns: u16) -> Few {
+    pub(super) fn new(head: u32, mask: u32, fixed_end: u16, columns: u16) -> FewVariable {
         let bitmap_end = fixed_end.saturating_add(2 + columns.div_ceil(8));
         let reach = bitmap_end.saturating_add(REACH_BYTES);
         let mask = mask & !u32::from(HAS_VARIABLE);
         let fixed_end = fixed_end.into();
         let bitmap_end = bitmap_end.into();
-        Few {
+        FewVariable {
             head: head & mask,
             mask,
             fixed_end,
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_row_like_the_others_is_as_long_as_its_view_says() {
         let mut rng = SplitMix64::new(9);
-        let few = Few::new(u32::from_le_bytes([0x30, 0xff, 12, 0]), 0xffff_00ff, 12, 9);
+        let few = FewVariable::new(u32::from_le_bytes([0x30, 0xff, 12, 0]), 0xffff_00ff, 12, 9);
         let mut alike = 0;
         let mut others = 0;
         for _ in 0..100_000 {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_row_at_the_end_of_the_page_is_left_to_others() {
-        let few = Few::new(0x000c_0010, 0xffff_00ff, 12, 9);
+        let few = FewVariable::new(0x000c_0010, 0xffff_00ff, 12, 9);
         assert_eq!(few.length(&[0; PAGE_BYTES], PAGE_BYTES - 20), None);
         assert_eq!(few.length(&[0; PAGE_BYTES], 0xffff), None);
     }

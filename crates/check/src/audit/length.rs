@@ -10,7 +10,7 @@ use extentdb_format::record::row::{
 };
 use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG};
 
-use super::few::Few;
+use super::few::FewVariable;
 
 #[inline(always)]
 fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
@@ -30,7 +30,7 @@ pub(super) struct Length {
 /// What a record begins with, as far as it decides where its parts lie. Of records that are equal
 /// in it, only the variable columns have to be examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Alike {
+pub(super) struct RecordPattern {
     pub(super) status: u8,
     /// The first four bytes, as far as they count: data rows say themselves where their fixed part
     /// ends.
@@ -46,14 +46,15 @@ pub(super) struct Alike {
 const STATUS: u32 = 0xff;
 const STATUS_AND_FIXED_END: u32 = 0xffff_00ff;
 
-impl Alike {
+impl RecordPattern {
     /// Of a record that adds up; `None` for one that has no fixed part.
     #[inline]
     pub(super) fn new(
         bytes: &[u8],
         is_data: bool,
-        (status, length): (u8, Length),
-    ) -> Option<Alike> {
+        status: u8,
+        length: Length,
+    ) -> Option<RecordPattern> {
         let mask = if is_data { STATUS_AND_FIXED_END } else { STATUS };
         let fixed_end = Some(length.fixed_end).filter(|end| *end > 0)?;
         let columns = columns_of(bytes, status, fixed_end)?;
@@ -61,7 +62,7 @@ impl Alike {
         let count = if status & HAS_VARIABLE != 0 { 2 } else { 0 };
         let reach = usize::from(fixed_end) + usize::from(bitmap) + count;
         let tag_bytes = if status & HAS_VERSION_TAG != 0 { VERSION_TAG_BYTES } else { 0 };
-        Some(Alike {
+        Some(RecordPattern {
             status,
             head: head_of(bytes)? & mask,
             mask,
@@ -75,9 +76,9 @@ impl Alike {
     /// What rows like this have in common that have a few variable columns or none; `None` when
     /// records like this are no such rows, or when the first of them, which `bytes` begin with, has
     /// more.
-    pub(super) fn few(&self, bytes: &[u8]) -> Option<Few> {
+    pub(super) fn few(&self, bytes: &[u8]) -> Option<FewVariable> {
         let is_row = self.status & HAS_NULL_BITMAP != 0 && self.tag_bytes == 0;
-        let few = Few::new(self.head, self.mask, self.fixed_end, self.columns);
+        let few = FewVariable::new(self.head, self.mask, self.fixed_end, self.columns);
         (is_row && few.has_few(bytes)).then_some(few)
     }
 
@@ -305,7 +306,7 @@ mod tests {
             };
             let status = first.first().copied().unwrap_or(0);
             let known = alone(&first, status)
-                .and_then(|length| Alike::new(&first, is_data, (status, length)));
+                .and_then(|length| RecordPattern::new(&first, is_data, status, length));
             let Some(known) = known else { continue };
             // Shorter ones are always parsed alone.
             if known.len_min() < 4 {

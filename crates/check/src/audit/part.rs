@@ -41,7 +41,7 @@ impl UnitCounts {
 }
 
 /// What the audits of single pages found, besides findings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct AuditPart {
     pub counts: Vec<UnitCounts>,
     /// Pages that could not be used.
@@ -65,13 +65,7 @@ impl AuditPart {
     pub(crate) fn new(units: usize) -> AuditPart {
         AuditPart {
             counts: vec![UnitCounts::default(); units],
-            bad: Vec::new(),
-            unprotected: 0,
-            newer: None,
-            diff_missed: None,
-            pages_compressed: 0,
-            strayed: BTreeSet::new(),
-            unexpanded: BTreeSet::new(),
+            ..AuditPart::default()
         }
     }
 

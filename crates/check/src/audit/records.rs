@@ -28,6 +28,7 @@ use extentdb_format::record::{Record, RecordFault, RecordKind};
 use super::length::{Length, data_len, stub_len, tail_len};
 use super::rules::{Form, Rules};
 use super::walk::{walk, walk_even};
+use crate::expand::row_kind;
 use crate::spans::{EvenSpans, Span};
 
 /// Bit 0 of a record's first byte: the compressed form.
@@ -336,16 +337,8 @@ fn fault_test(fault: RecordFault) -> Test {
 
 #[cold]
 fn measure_compressed(bytes: &[u8]) -> Measured {
-    use extentdb_format::record::compressed::CdKind;
     let record = CdRecord::parse(bytes);
-    let kind = match record.kind() {
-        CdKind::Primary => RecordKind::Primary,
-        CdKind::Forwarded => RecordKind::Forwarded,
-        CdKind::ForwardingStub => RecordKind::ForwardingStub,
-        CdKind::Index => RecordKind::Index,
-        CdKind::GhostIndex => RecordKind::GhostIndex,
-        CdKind::GhostEmpty | CdKind::GhostData | CdKind::GhostForwarded => RecordKind::GhostData,
-    };
+    let kind = row_kind(record.kind());
     let is_wrong = record.fault().is_some();
     let test = Test {
         text: "compressed record adds up",

@@ -11,17 +11,17 @@ use crate::unit::{Structure, Unit};
 
 /// Kinds of records, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Kinds(u8);
+pub(super) struct RecordKinds(u8);
 
-impl Kinds {
-    const fn of(kinds: &[RecordKind]) -> Kinds {
+impl RecordKinds {
+    const fn of(kinds: &[RecordKind]) -> RecordKinds {
         let mut bits = 0;
         let mut rest = kinds;
         while let [kind, others @ ..] = rest {
             bits |= 1 << (*kind as u8);
             rest = others;
         }
-        Kinds(bits)
+        RecordKinds(bits)
     }
 
     /// The status of a record, when its reserved bits are 0 and its kind is one of these.
@@ -37,7 +37,7 @@ impl Kinds {
 }
 
 /// Rows in a heap; a slot may hold a stub, or nothing.
-const HEAP: Kinds = Kinds::of(&[
+const HEAP: RecordKinds = RecordKinds::of(&[
     RecordKind::Primary,
     RecordKind::Forwarded,
     RecordKind::ForwardingStub,
@@ -45,19 +45,19 @@ const HEAP: Kinds = Kinds::of(&[
     RecordKind::GhostVersion,
 ]);
 /// Rows in a clustered index are never forwarded.
-const CLUSTERED: Kinds =
-    Kinds::of(&[RecordKind::Primary, RecordKind::GhostData, RecordKind::GhostVersion]);
-const INDEX_LEAF: Kinds =
-    Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex, RecordKind::GhostVersion]);
-const INDEX_UPPER: Kinds = Kinds::of(&[RecordKind::Index, RecordKind::GhostIndex]);
+const CLUSTERED: RecordKinds =
+    RecordKinds::of(&[RecordKind::Primary, RecordKind::GhostData, RecordKind::GhostVersion]);
+const INDEX_LEAF: RecordKinds =
+    RecordKinds::of(&[RecordKind::Index, RecordKind::GhostIndex, RecordKind::GhostVersion]);
+const INDEX_UPPER: RecordKinds = RecordKinds::of(&[RecordKind::Index, RecordKind::GhostIndex]);
 /// What no unit is known of.
-const ANY_DATA: Kinds = HEAP;
+const ANY_DATA: RecordKinds = HEAP;
 
 /// The rules for the records of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) form: Form,
-    pub(super) kinds: Kinds,
+    pub(super) kinds: RecordKinds,
     /// Slots may be empty: their numbers are still taken.
     pub(super) may_have_empty_slots: bool,
     /// Most columns a row can have; `u16::MAX` when not known.
@@ -121,7 +121,7 @@ impl Rules {
             (Form::Data, _) => ANY_DATA,
             (Form::Index, _) if is_leaf => INDEX_LEAF,
             (Form::Index, _) => INDEX_UPPER,
-            (Form::Text, _) => Kinds(0),
+            (Form::Text, _) => RecordKinds(0),
         };
         let columns_max = unit.map_or(0, |unit| unit.columns_max);
         let fixed_end = unit.map_or(0, |unit| unit.fixed_end);

@@ -15,8 +15,8 @@ use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_format::page::PageRef;
 use extentdb_format::record::RecordKind;
 
-use super::few::Few;
-use super::length::{Alike, Length};
+use super::few::FewVariable;
+use super::length::{Length, RecordPattern};
 use super::records::{Body, ByteSet, Scratch, Traits};
 use super::rules::{Form, Rules};
 use crate::spans::{EvenSpans, RecordSpans, Span};
@@ -41,8 +41,8 @@ pub(super) fn walk_even(
     let body = view.bytes().get(..usize::from(view.header().free_offset.get()))?;
     let first = body.get(usize::from(view.slot_offset(0)?)..)?;
     let (status, length) = sound(first)?;
-    let alike =
-        Alike::new(first, rules.form == Form::Data, (status, length)).filter(Alike::is_even)?;
+    let alike = RecordPattern::new(first, rules.form == Form::Data, status, length)
+        .filter(RecordPattern::is_even)?;
     let (even, records) = EvenSpans::of(view, body, length.bytes)?;
     are_all_like(&alike, records, length.bytes).then_some(())?;
     let records = even.len() as u32;
@@ -63,7 +63,7 @@ pub(super) fn walk_even(
 
 /// True when all records, of `width` bytes each, are like one of them.
 #[inline(always)]
-fn are_all_like(alike: &Alike, records: &[u8], len: usize) -> bool {
+fn are_all_like(alike: &RecordPattern, records: &[u8], len: usize) -> bool {
     let records = records.chunks_exact(len);
     match alike.plain_status() {
         Some(status) => {
@@ -90,7 +90,7 @@ pub(super) fn walk(
     scratch.spans.resize(slots.len(), Span::default());
     let mut places = scratch.spans.as_mut_slice();
     let is_plain =
-        |known: &Alike| rules.footprint_mask == 0 && known.len_min() >= rules.footprint_min;
+        |known: &RecordPattern| rules.footprint_mask == 0 && known.len_min() >= rules.footprint_min;
     while let [rest @ .., offset] = slots {
         let slot = view.slot_count() - slots.len() as u16;
         let offset = u16::from_le_bytes(*offset);
@@ -108,7 +108,7 @@ pub(super) fn walk(
         found.add_length(start, length.bytes, footprint(length.bytes, rules), length.has_complex);
         let span = Span { slot, start: offset, end: found.end_before as u16 };
         *places.split_off_first_mut()? = span;
-        let Some(known) = Alike::new(bytes, is_data, (status, length)) else { continue };
+        let Some(known) = RecordPattern::new(bytes, is_data, status, length) else { continue };
         let rest = (slots, slot, &mut *places);
         let like = match (is_plain(&known), known.few(bytes)) {
             (true, Some(few)) => walk_few(&few, &known, view, rest, &mut found),
@@ -145,8 +145,8 @@ type Rest<'w> = (&'w [[u8; 2]], u16, &'w mut [Span]);
 /// needs all registers.
 #[inline(never)]
 fn walk_few(
-    few: &Few,
-    known: &Alike,
+    few: &FewVariable,
+    known: &RecordPattern,
     view: PageRef<'_>,
     (slots, slot, places): Rest<'_>,
     found: &mut Tally,
@@ -181,7 +181,7 @@ fn walk_few(
 /// not, and says how many they are. A function of its own: the loop needs all registers.
 #[inline(never)]
 fn walk_like(
-    known: &Alike,
+    known: &RecordPattern,
     body: &[u8],
     (slots, slot, places): Rest<'_>,
     found: &mut Tally,

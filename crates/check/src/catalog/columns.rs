@@ -137,7 +137,7 @@ fn verify_types(table: &Described, index: &Index, rowset: &Rowset, findings: &mu
 /// Columns lie side by side in the rows.
 fn verify_places(index: &Index, rowset: &Rowset, findings: &mut Findings) {
     let live = rowset.layout.columns.iter().filter(|column| is_live(column) && !column.is_sparse());
-    let mut taken = Taken::default();
+    let mut taken = TakenBytes::default();
     let first = if index.id.0 <= 1 { FIRST_BYTE } else { FIRST_BYTE_OF_ENTRY };
     let mut by_place: Vec<&PhysicalColumn> = live.collect();
     by_place.sort_by_key(|column| (column.leaf.offset, column.leaf.bit));
@@ -225,7 +225,7 @@ fn has_possible_length(index: &Index, column: &PhysicalColumn) -> bool {
 
 /// Bytes, bits and numbers that columns have taken.
 #[derive(Default)]
-struct Taken {
+struct TakenBytes {
     /// End of the fixed columns so far, in order of their places, and whether the last byte is
     /// shared by bits.
     end: i32,
@@ -234,7 +234,7 @@ struct Taken {
     null_bits: BTreeSet<u16>,
 }
 
-impl Taken {
+impl TakenBytes {
     /// False when another column is there, or nothing can be.
     fn take(&mut self, column: &PhysicalColumn, first: i32) -> bool {
         let offset = column.leaf.offset;
@@ -285,7 +285,7 @@ mod tests {
     }
 
     fn takes(places: &[(SqlType, i16, u8)]) -> Vec<bool> {
-        let mut taken = Taken::default();
+        let mut taken = TakenBytes::default();
         places
             .iter()
             .map(|(ty, offset, bit)| taken.take(&column(*ty, *offset, *bit), FIRST_BYTE))

@@ -122,7 +122,7 @@ fn gap_of<'g>(needed: &[Table], gaps: &'g [Gap]) -> Option<&'g Gap> {
 }
 
 fn left_out(what: String, gap: &Gap) -> NotChecked {
-    let name = gap.table.base_name();
+    let name = gap.table.names().base;
     let is_absent = gap.kind == GapKind::Absent;
     let why = if is_absent {
         format!("databases of this version do not have the system table {name}")
@@ -136,60 +136,46 @@ fn left_out(what: String, gap: &Gap) -> NotChecked {
 fn is_reported(gap: &Gap, findings: &mut Findings) -> bool {
     findings.iter_mut().any(|finding| {
         let owner = finding.location.owner.map(|owner| owner.object);
-        owner == Some(gap.table.object())
+        owner == Some(gap.table.names().object)
             || (gap.page.is_some() && finding.location.page == gap.page)
     })
 }
 
 fn report_gap(gap: &Gap, findings: &mut Findings) {
-    let args = [gap.what.as_str().into(), gap.table.base_name().into(), "".into()];
+    let args = [gap.what.as_str().into(), gap.table.names().base.into(), "".into()];
     let place = gap.page.map_or_else(Location::default, Location::page);
     findings.push(finding(INVALID_ROW, place, &args));
 }
 
 /// 3852: a row does not have another.
 fn report_missing_row(row: RowRef, target: Table, missing: String, findings: &mut Findings) {
-    let args = [
-        row.describe().into(),
-        row.table.view().into(),
-        "".into(),
-        missing.into(),
-        target.view().into(),
-        "".into(),
-    ];
-    findings.push(finding(NO_ROW, Location::default(), &args));
+    let args = row.args().into_iter().chain([missing.into(), target.view().into(), "".into()]);
+    report(NO_ROW, args, findings);
 }
 
 /// 3853: a row names another that is not there. `called` is the name of the attribute, where it is
 /// not that of the other's key.
 fn report_unmatched(called: Option<&str>, row: RowRef, target: RowRef, findings: &mut Findings) {
-    let missing = target.describe();
     let attribute = match called {
         Some(called) => format!("{called}={}", target.key.0[0]),
-        None => missing.clone(),
+        None => target.describe(),
     };
-    let args = [
-        attribute.into(),
-        row.describe().into(),
-        row.table.view().into(),
-        "".into(),
-        missing.into(),
-        target.table.view().into(),
-        "".into(),
-    ];
-    findings.push(finding(NO_NAMED_ROW, Location::default(), &args));
+    let args = [attribute.into()].into_iter().chain(row.args()).chain(target.args());
+    report(NO_NAMED_ROW, args, findings);
 }
 
 /// 3857: a row lacks a required attribute.
 fn report_missing_attribute(attribute: &str, row: RowRef, findings: &mut Findings) {
-    let args = [attribute.into(), row.describe().into(), row.table.view().into(), "".into()];
-    findings.push(finding(NO_ATTRIBUTE, Location::default(), &args));
+    report(NO_ATTRIBUTE, [attribute.into()].into_iter().chain(row.args()), findings);
 }
 
 /// 3858: a row has an attribute that is not legal.
 fn report_value(attribute: &str, row: RowRef, findings: &mut Findings) {
-    let args = [attribute.into(), row.describe().into(), row.table.view().into(), "".into()];
-    findings.push(finding(INVALID_VALUE, Location::default(), &args));
+    report(INVALID_VALUE, [attribute.into()].into_iter().chain(row.args()), findings);
+}
+
+fn report<'a>(inner: u32, args: impl Iterator<Item = Arg<'a>>, findings: &mut Findings) {
+    findings.push(finding(inner, Location::default(), &args.collect::<Vec<_>>()));
 }
 
 /// A filegroup that exists, holds pages and has no file any more: 3852.
@@ -205,7 +191,7 @@ pub(crate) fn filegroup_without_file(filegroup: i16) -> Finding {
 fn finding(inner: u32, place: Location, args: &[Arg<'_>]) -> Finding {
     let text = lookup(inner).and_then(|message| message.format(args).ok()).unwrap_or_default();
     let args = [i64::from(inner).try_into().unwrap_or(0i32).into(), 1.into(), text.into()];
-    Finding::new(8992, place, &args)
+    Finding::new(8992, place, args)
 }
 
 /// A row of a system table, by its key.
@@ -222,9 +208,14 @@ impl Table {
 }
 
 impl RowRef {
+    /// Key, view and database, as messages name a row.
+    fn args(self) -> [Arg<'static>; 3] {
+        [self.describe().into(), self.table.view().into(), "".into()]
+    }
+
     /// `object_id=5,column_id=2`.
     fn describe(self) -> String {
-        let names = self.table.key_names();
+        let names = self.table.names().key;
         let parts = names.iter().zip(self.key.0).map(|(name, value)| format!("{name}={value}"));
         parts.collect::<Vec<_>>().join(",")
     }

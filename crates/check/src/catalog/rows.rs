@@ -23,73 +23,64 @@ pub(super) enum Table {
     Filegroups,
 }
 
-impl Table {
+/// How a system table is called.
+pub(super) struct TableNames {
     /// The view's name without `sys.`.
-    pub(super) fn view(self) -> &'static str {
-        match self {
-            Table::Objects => "objects",
-            Table::Columns => "columns",
-            Table::Indexes => "indexes",
-            Table::IndexColumns => "index_columns",
-            Table::Partitions => "partitions",
-            Table::RowsetColumns => "system_internals_partition_columns",
-            Table::AllocationUnits => "allocation_units",
-            Table::Schemas => "schemas",
-            Table::Types => "types",
-            Table::Files => "database_files",
-            Table::Filegroups => "filegroups",
-        }
-    }
-
-    /// The base table's own name.
-    pub(super) fn base_name(self) -> &'static str {
-        match self {
-            Table::Objects => "sysschobjs",
-            Table::Columns => "syscolpars",
-            Table::Indexes => "sysidxstats",
-            Table::IndexColumns => "sysiscols",
-            Table::Partitions => "sysrowsets",
-            Table::RowsetColumns => "sysrscols",
-            Table::AllocationUnits => "sysallocunits",
-            Table::Schemas => "sysclsobjs",
-            Table::Types => "sysscalartypes",
-            Table::Files => "sysprufiles",
-            Table::Filegroups => "sysphfg",
-        }
-    }
-
+    pub(super) view: &'static str,
     /// The base table of the view.
-    pub(super) fn object(self) -> ObjectId {
+    pub(super) base: &'static str,
+    pub(super) object: ObjectId,
+    /// The columns of its key.
+    pub(super) key: &'static [&'static str],
+}
+
+impl Table {
+    pub(super) fn names(self) -> TableNames {
+        let table = |view, base, object, key| TableNames { view, base, object, key };
         match self {
-            Table::Objects => object::SYSSCHOBJS,
-            Table::Columns => object::SYSCOLPARS,
-            Table::Indexes => object::SYSIDXSTATS,
-            Table::IndexColumns => object::SYSISCOLS,
-            Table::Partitions => object::SYSROWSETS,
-            Table::RowsetColumns => object::SYSRSCOLS,
-            Table::AllocationUnits => object::SYSALLOCUNITS,
-            Table::Schemas => object::SYSCLSOBJS,
-            Table::Types => object::SYSSCALARTYPES,
-            Table::Files => object::SYSPRUFILES,
-            Table::Filegroups => object::SYSPHFG,
+            Table::Objects => table("objects", "sysschobjs", object::SYSSCHOBJS, &["object_id"]),
+            Table::Columns => {
+                table("columns", "syscolpars", object::SYSCOLPARS, &["object_id", "column_id"])
+            }
+            Table::Indexes => {
+                table("indexes", "sysidxstats", object::SYSIDXSTATS, &["object_id", "index_id"])
+            }
+            Table::IndexColumns => table(
+                "index_columns",
+                "sysiscols",
+                object::SYSISCOLS,
+                &["object_id", "index_id", "index_column_id"],
+            ),
+            Table::Partitions => {
+                table("partitions", "sysrowsets", object::SYSROWSETS, &["partition_id"])
+            }
+            Table::RowsetColumns => table(
+                "system_internals_partition_columns",
+                "sysrscols",
+                object::SYSRSCOLS,
+                &["partition_id", "partition_column_id"],
+            ),
+            Table::AllocationUnits => table(
+                "allocation_units",
+                "sysallocunits",
+                object::SYSALLOCUNITS,
+                &["allocation_unit_id"],
+            ),
+            Table::Schemas => table("schemas", "sysclsobjs", object::SYSCLSOBJS, &["schema_id"]),
+            Table::Types => {
+                table("types", "sysscalartypes", object::SYSSCALARTYPES, &["user_type_id"])
+            }
+            Table::Files => {
+                table("database_files", "sysprufiles", object::SYSPRUFILES, &["file_id"])
+            }
+            Table::Filegroups => {
+                table("filegroups", "sysphfg", object::SYSPHFG, &["data_space_id"])
+            }
         }
     }
 
-    /// What the columns of its key are called.
-    pub(super) fn key_names(self) -> &'static [&'static str] {
-        match self {
-            Table::Objects => &["object_id"],
-            Table::Columns => &["object_id", "column_id"],
-            Table::Indexes => &["object_id", "index_id"],
-            Table::IndexColumns => &["object_id", "index_id", "index_column_id"],
-            Table::Partitions => &["partition_id"],
-            Table::RowsetColumns => &["partition_id", "partition_column_id"],
-            Table::AllocationUnits => &["allocation_unit_id"],
-            Table::Schemas => &["schema_id"],
-            Table::Types => &["user_type_id"],
-            Table::Files => &["file_id"],
-            Table::Filegroups => &["data_space_id"],
-        }
+    pub(super) fn view(self) -> &'static str {
+        self.names().view
     }
 }
 
@@ -242,7 +233,7 @@ impl Rows {
     ) -> Option<Gap> {
         let mut faults: Vec<Fault> = Vec::new();
         let mut invalid: Option<Rid> = None;
-        let exists = tables.each(table.object(), &mut faults, |row| {
+        let exists = tables.each(table.names().object, &mut faults, |row| {
             if read(self, row).is_none() {
                 invalid.get_or_insert(row.rid);
             }
@@ -264,7 +255,7 @@ impl Rows {
         }
         // SQL Server 2005 keeps files and filegroups elsewhere, in tables of another form.
         let is_later = matches!(table, Table::Files | Table::Filegroups) && !self.is_modern;
-        let what = format!("object_id={}", table.object());
+        let what = format!("object_id={}", table.names().object);
         let kind = if is_later { GapKind::Absent } else { GapKind::Damage };
         Some(Gap { table, what, page: None, kind })
     }

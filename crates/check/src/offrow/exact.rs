@@ -16,7 +16,6 @@ use extentdb_base::Rid;
 
 use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
 use super::node::Node;
-use super::part::Gap;
 use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
 use crate::collector::Collector;
 use crate::hash::HashKey;
@@ -168,7 +167,11 @@ impl Collector for Balance<'_> {
     }
 }
 
-impl LocationHashes<'_> {
+impl Sink for LocationHashes<'_> {
+    fn id_max(&self) -> u64 {
+        self.exact.id_max
+    }
+
     fn fact(&mut self, fact: Fact) {
         let place = Fact::meeting(fact.relation, fact.words);
         if !self.exact.open.contains(&fact.unit) || bucket_of(place, self.buckets) != self.bucket {
@@ -189,28 +192,6 @@ impl LocationHashes<'_> {
 /// Bucket of an address: uniform, and the same in every run.
 fn bucket_of(place: u64, buckets: u64) -> u64 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % buckets.max(1)
-}
-
-impl Sink for LocationHashes<'_> {
-    fn reference(&mut self, reference: &Reference) {
-        of_reference(reference).for_each(|fact| self.fact(fact));
-    }
-
-    fn node(&mut self, node: &Node) {
-        of_node(node, self.exact.id_max).for_each(|fact| self.fact(fact));
-    }
-
-    fn stub(&mut self, stub: &Stub) {
-        self.fact(of_stub(stub));
-    }
-
-    fn forwarded(&mut self, record: &Forwarded) {
-        of_forwarded(record).into_iter().for_each(|fact| self.fact(fact));
-    }
-
-    fn invalid_column(&mut self, _: UnitIndex, _: Rid, _: i32) {}
-
-    fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
 /// Keeps what is stated about some addresses.
@@ -274,13 +255,6 @@ impl Collector for FactCollector<'_> {
 }
 
 impl KeptFacts<'_> {
-    fn fact(&mut self, fact: Fact) {
-        if self.exact.open.contains(&fact.unit) {
-            let hash = self.exact.key().fact(fact.relation as u64, fact.words);
-            self.facts.hashes_of_units.state(&fact, hash);
-        }
-    }
-
     /// True when one more fact about an address may be kept.
     fn keeps(&mut self, place: Rid) -> bool {
         if !self.wanted.contains(&rid_word(place)) {
@@ -293,6 +267,17 @@ impl KeptFacts<'_> {
 }
 
 impl Sink for KeptFacts<'_> {
+    fn id_max(&self) -> u64 {
+        self.exact.id_max
+    }
+
+    fn fact(&mut self, fact: Fact) {
+        if self.exact.open.contains(&fact.unit) {
+            let hash = self.exact.key().fact(fact.relation as u64, fact.words);
+            self.facts.hashes_of_units.state(&fact, hash);
+        }
+    }
+
     fn reference(&mut self, reference: &Reference) {
         of_reference(reference).for_each(|fact| self.fact(fact));
         if self.keeps(reference.target) {
@@ -320,10 +305,6 @@ impl Sink for KeptFacts<'_> {
             self.facts.forwarded.insert(record.rid, *record);
         }
     }
-
-    fn invalid_column(&mut self, _: UnitIndex, _: Rid, _: i32) {}
-
-    fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
 /// Addresses by their words, in the order of the report.

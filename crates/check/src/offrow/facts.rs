@@ -13,7 +13,7 @@
 //! What is odd about one node by itself states a fact that nothing cancels ([`ODD`]): its unit is
 //! then verified again, and that is where findings come from.
 
-use super::node::{Node, Role};
+use super::node::{Node, NodeRole};
 use super::read::{ExpectedId, Forwarded, Reference, Stub, common_id};
 use crate::relation::{Relation, Side, rid_word};
 use crate::unit::UnitIndex;
@@ -83,16 +83,17 @@ pub(super) fn of_reference(reference: &Reference) -> impl Iterator<Item = Fact> 
 pub(super) fn of_node(node: &Node, id_max: u64) -> impl Iterator<Item = Fact> + use<> {
     let rid = rid_word(node.rid);
     let fact = |relation, words| Fact { unit: node.unit, relation, side: Side::Minus, words };
-    let high = if node.role == Role::Root { node.id >> HIGH_BITS_AT } else { 0 };
+    let high = if node.role == NodeRole::Root { node.id >> HIGH_BITS_AT } else { 0 };
     let pointer = fact(Relation::Pointer, [rid, common_id(node.id), high]);
     let level = match node.role {
-        Role::Data => Some(0),
-        Role::Inner => Some(u64::from(node.level) + 1),
+        NodeRole::Data => Some(0),
+        NodeRole::Inner => Some(u64::from(node.level) + 1),
         _ => None,
     };
     let size = level.map(|level| fact(Relation::PointerSize, [rid, level, node.size]));
-    let is_odd =
-        matches!(node.role, Role::NoKind | Role::Broken) || node.is_misplaced || node.id > id_max;
+    let is_odd = matches!(node.role, NodeRole::NoKind | NodeRole::Broken)
+        || node.is_misplaced
+        || node.id > id_max;
     let odd = is_odd.then(|| fact(Relation::PointerSize, [rid, node.id, ODD]));
     [Some(pointer), size, odd].into_iter().flatten()
 }
@@ -123,7 +124,7 @@ mod tests {
         }
     }
 
-    fn node(role: Role, number: u16, level: u16, size: u64) -> Node {
+    fn node(role: NodeRole, number: u16, level: u16, size: u64) -> Node {
         Node {
             rid: TARGET,
             unit: 0,
@@ -148,9 +149,9 @@ mod tests {
 
     #[test]
     fn a_reference_and_its_node_cancel() {
-        let data = node(Role::Data, 3, 0, 8040);
-        let inner = node(Role::Inner, 2, 1, 90_000);
-        let root = node(Role::Root, 5, 1, 90_000);
+        let data = node(NodeRole::Data, 3, 0, 8040);
+        let inner = node(NodeRole::Inner, 2, 1, 90_000);
+        let root = node(NodeRole::Root, 5, 1, 90_000);
         let stated = |level, size| Some(Stated { level, size });
         assert_eq!(open(reference(ExpectedId::Part(ID), stated(0, 8040)), data), []);
         assert_eq!(open(reference(ExpectedId::Whole(ID), stated(2, 90_000)), inner), []);
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_differs_does_not_cancel() {
-        let data = node(Role::Data, 3, 0, 8040);
+        let data = node(NodeRole::Data, 3, 0, 8040);
         let stated = |level, size| Some(Stated { level, size });
         let part = ExpectedId::Part(ID);
         let size = [Relation::PointerSize];
@@ -169,7 +170,7 @@ mod tests {
             open(reference(ExpectedId::Part(ID + 1), stated(0, 8040)), data),
             [Relation::Pointer]
         );
-        let root = node(Role::Root, 5, 1, 90_000);
+        let root = node(NodeRole::Root, 5, 1, 90_000);
         let high = ExpectedId::Whole(ID | 1 << 60);
         assert_eq!(open(reference(high, None), root), [Relation::Pointer]);
         let odd = Node { is_misplaced: true, ..data };

@@ -279,7 +279,7 @@ impl Verification<'_> {
             let why = "the second look did not see what the scan had seen";
             let args = [unit.owner.object.0.into(), name.clone().into(), WHAT.into(), why.into()];
             let place = Location::default().owned_by(unit.owner);
-            self.outcome.notes.push(Finding::new(59022, place, &args));
+            self.outcome.notes.push(Finding::new(59022, place, args));
             self.outcome.leave_out(format!("{WHAT} of {name}"), why, true);
         }
     }
@@ -289,7 +289,7 @@ impl Verification<'_> {
         let why = "pages of the object changed after the last checkpoint";
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let args = [object.0.into(), name.clone().into(), count.into(), why.into()];
-        self.outcome.notes.push(Finding::new(59023, Location::default(), &args));
+        self.outcome.notes.push(Finding::new(59023, Location::default(), args));
         self.outcome.leave_out(format!("{count} findings about {WHAT} of {name}"), why, true);
     }
 

@@ -44,7 +44,7 @@ mod kind {
 
 /// What a node is, as far as relations go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(super) enum NodeRole {
     /// Text pointers lead here; no size is stated.
     Root,
     /// Between a root and the data.
@@ -66,7 +66,7 @@ pub(super) struct Node {
     pub(super) unit: UnitIndex,
     pub(super) id: u64,
     pub(super) kind: u16,
-    pub(super) role: Role,
+    pub(super) role: NodeRole,
     /// Of nodes with links.
     pub(super) level: u16,
     /// Bytes of its part of the value.
@@ -103,10 +103,10 @@ pub(super) fn nodes<'a>(
             level,
             size,
             page_type: header.page_type,
-            is_misplaced: is_wrong_type && is_inner == is_on_mix && role != Role::Older,
+            is_misplaced: is_wrong_type && is_inner == is_on_mix && role != NodeRole::Older,
         };
         let links = match record.content() {
-            LobContent::Links(links) if role != Role::Broken => Some(links),
+            LobContent::Links(links) if role != NodeRole::Broken => Some(links),
             _ => None,
         };
         (node, links)
@@ -114,29 +114,31 @@ pub(super) fn nodes<'a>(
 }
 
 /// Role, level and size.
-fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (Role, u16, u64) {
+fn describe(record: &LobRecord<'_>, entry: &Entry<'_>, tag_bytes: u64) -> (NodeRole, u16, u64) {
     let is_tagged = entry.bytes.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
     let tag_bytes = if is_tagged { tag_bytes } else { 0 };
     match (record.fault(), record.content(), record.kind()) {
-        (_, _, kind::OLD_ROOT | kind::SUPER_ROOT | kind::UNUSED) => (Role::Older, 0, 0),
-        (Some(LobFault::Kind(_)), _, _) => (Role::NoKind, 0, 0),
-        (Some(_), _, _) => (Role::Broken, 0, 0),
-        (None, LobContent::Links(links), _) if !ascends(&links) => (Role::Broken, links.level, 0),
-        (None, LobContent::Data(data), _) => {
-            (Role::Data, 0, (data.len() as u64).saturating_sub(tag_bytes))
+        (_, _, kind::OLD_ROOT | kind::SUPER_ROOT | kind::UNUSED) => (NodeRole::Older, 0, 0),
+        (Some(LobFault::Kind(_)), _, _) => (NodeRole::NoKind, 0, 0),
+        (Some(_), _, _) => (NodeRole::Broken, 0, 0),
+        (None, LobContent::Links(links), _) if !ascends(&links) => {
+            (NodeRole::Broken, links.level, 0)
         }
-        (None, LobContent::SmallRoot(data), _) => (Role::Root, 0, data.len() as u64),
+        (None, LobContent::Data(data), _) => {
+            (NodeRole::Data, 0, (data.len() as u64).saturating_sub(tag_bytes))
+        }
+        (None, LobContent::SmallRoot(data), _) => (NodeRole::Root, 0, data.len() as u64),
         (None, LobContent::Links(links), number) => {
             let size = links
                 .len()
                 .checked_sub(1)
                 .and_then(|last| links.link(last))
                 .map_or(0, |link| link.end);
-            let role = if number == kind::INNER { Role::Inner } else { Role::Root };
+            let role = if number == kind::INNER { NodeRole::Inner } else { NodeRole::Root };
             (role, links.level, size)
         }
-        (None, LobContent::Null, _) => (Role::Root, 0, 0),
-        (None, LobContent::Unknown, _) => (Role::Broken, 0, 0),
+        (None, LobContent::Null, _) => (NodeRole::Root, 0, 0),
+        (None, LobContent::Unknown, _) => (NodeRole::Broken, 0, 0),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::part::FamilyPart;
 use crate::relation::RelationHashes;
 use crate::unit::UnitIndex;
-use crate::wire::{Wire, WireError, WireReader, wire_structs};
+use crate::wire::{wire_enums, wire_structs};
 
 /// Why the nodes of a rowset cannot be matched with their references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -17,19 +17,7 @@ pub(crate) enum Gap {
     Pointer,
 }
 
-impl Wire for Gap {
-    fn write(&self, out: &mut Vec<u8>) {
-        (*self as u8).write(out);
-    }
-
-    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
-        match u8::read(input)? {
-            0 => Ok(Gap::Node),
-            1 => Ok(Gap::Pointer),
-            _ => Err(input.wrong("gap")),
-        }
-    }
-}
+wire_enums! { Gap { Node, Pointer } }
 
 /// What the scan found of off-row data, besides findings.
 #[derive(Clone, Default, Debug)]

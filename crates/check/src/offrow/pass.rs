@@ -2,10 +2,9 @@
 
 use extentdb_base::Rid;
 
-use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
-use super::node::Node;
+use super::facts::Fact;
 use super::part::Gap;
-use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
+use super::read::{PageReader, Sink};
 use crate::finding::{Finding, Location, page_arg};
 use crate::options::Options;
 use crate::partial::Partial;
@@ -81,29 +80,15 @@ struct Pass<'a> {
     sketched: &'a [bool],
 }
 
-impl Pass<'_> {
+impl Sink for Pass<'_> {
+    fn id_max(&self) -> u64 {
+        self.id_max
+    }
+
     #[inline]
-    fn state(&mut self, fact: Fact) {
+    fn fact(&mut self, fact: Fact) {
         let has_sketch = self.sketched.get(fact.unit as usize).copied().unwrap_or(false);
         self.partial.sums.state(fact.unit, fact.relation, fact.side, fact.words, has_sketch);
-    }
-}
-
-impl Sink for Pass<'_> {
-    fn reference(&mut self, reference: &Reference) {
-        of_reference(reference).for_each(|fact| self.state(fact));
-    }
-
-    fn node(&mut self, node: &Node) {
-        of_node(node, self.id_max).for_each(|fact| self.state(fact));
-    }
-
-    fn stub(&mut self, stub: &Stub) {
-        self.state(of_stub(stub));
-    }
-
-    fn forwarded(&mut self, record: &Forwarded) {
-        of_forwarded(record).into_iter().for_each(|fact| self.state(fact));
     }
 
     #[cold]
@@ -111,8 +96,8 @@ impl Sink for Pass<'_> {
         let Some(unit) = self.plan.units.get(unit) else { return };
         let place = Location::page(rid.page).slot(rid.slot.0).owned_by(unit.owner);
         let at = [page_arg(rid.page), rid.slot.0.into(), column.into()];
-        let args: Vec<_> = unit.args().into_iter().chain(at).collect();
-        self.partial.findings.push(Finding::new(8960, place, &args));
+        let args = unit.args().into_iter().chain(at);
+        self.partial.findings.push(Finding::new(8960, place, args));
     }
 
     #[cold]

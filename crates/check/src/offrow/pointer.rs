@@ -30,7 +30,7 @@ const ROOT_TAGS: [u8; 2] = [2, 4];
 
 /// What a variable column may keep off its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Class {
+pub(super) enum PointerClass {
     /// Nothing: uniquifiers and numbers.
     Nothing,
     /// A value of up to 8000 bytes.
@@ -43,30 +43,32 @@ pub(super) enum Class {
     Unknown,
 }
 
-impl Class {
+impl PointerClass {
     /// The class of a column of a rowset.
-    pub(super) fn of(column: &PhysicalColumn) -> Class {
+    pub(super) fn of(column: &PhysicalColumn) -> PointerClass {
         if column.is_uniquifier() {
-            return Class::Nothing;
+            return PointerClass::Nothing;
         }
         match column.ty {
-            None => Class::Unknown,
-            Some(SqlType::Text { .. } | SqlType::NText { .. } | SqlType::Image) => Class::Text,
+            None => PointerClass::Unknown,
+            Some(SqlType::Text { .. } | SqlType::NText { .. } | SqlType::Image) => {
+                PointerClass::Text
+            }
             Some(
                 SqlType::VarChar { len: None, .. }
                 | SqlType::NVarChar { len: None, .. }
                 | SqlType::VarBinary { len: None }
                 | SqlType::Xml
                 | SqlType::Udt { len: None, .. },
-            ) => Class::Large,
+            ) => PointerClass::Large,
             Some(
                 SqlType::VarChar { .. }
                 | SqlType::NVarChar { .. }
                 | SqlType::VarBinary { .. }
                 | SqlType::SqlVariant
                 | SqlType::Udt { .. },
-            ) => Class::Short,
-            Some(_) => Class::Nothing,
+            ) => PointerClass::Short,
+            Some(_) => PointerClass::Nothing,
         }
     }
 }
@@ -90,7 +92,7 @@ pub(super) enum Complex<'a> {
 
 impl<'a> Complex<'a> {
     /// Reads the bytes of a complex column.
-    pub(super) fn read(bytes: &'a [u8], class: Class) -> Complex<'a> {
+    pub(super) fn read(bytes: &'a [u8], class: PointerClass) -> Complex<'a> {
         if bytes.is_empty() {
             return Complex::Empty;
         }
@@ -98,20 +100,20 @@ impl<'a> Complex<'a> {
             return Complex::Sparse(bytes);
         }
         match class {
-            Class::Nothing => Complex::Invalid,
-            Class::Short => Self::root(bytes).unwrap_or(Complex::Invalid),
-            Class::Large => {
+            PointerClass::Nothing => Complex::Invalid,
+            PointerClass::Short => Self::root(bytes).unwrap_or(Complex::Invalid),
+            PointerClass::Large => {
                 Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Invalid)
             }
-            Class::Text
+            PointerClass::Text
                 if bytes.len() != TEXT_POINTER_BYTES && InlineRoot::parse(bytes).is_none() =>
             {
                 Complex::Invalid
             }
-            Class::Text => {
+            PointerClass::Text => {
                 Self::text(bytes).or_else(|| Self::root(bytes)).unwrap_or(Complex::Unread)
             }
-            Class::Unknown => Self::root(bytes).unwrap_or(Complex::Unread),
+            PointerClass::Unknown => Self::root(bytes).unwrap_or(Complex::Unread),
         }
     }
 
@@ -157,13 +159,15 @@ mod tests {
 
     #[test]
     fn published_pointers_are_read() {
-        for class in [Class::Short, Class::Large, Class::Text, Class::Unknown] {
+        for class in
+            [PointerClass::Short, PointerClass::Large, PointerClass::Text, PointerClass::Unknown]
+        {
             let Complex::Root(root) = Complex::read(&OVERFLOW, class) else { panic!("{class:?}") };
             assert!(root.is_overflow());
             assert_eq!((root.blob_id(), root.value_len(), root.level()), (2_686_976, 8000, 0));
             assert_eq!(root.links().next().unwrap().target, Rid::new(PageId::new(1, 214_645), 0));
         }
-        for class in [Class::Large, Class::Text] {
+        for class in [PointerClass::Large, PointerClass::Text] {
             let root = Rid::new(PageId::new(1, 154), 0);
             assert_eq!(Complex::read(&TEXT, class), Complex::Text { id: 131_137_536, root });
         }
@@ -171,27 +175,29 @@ mod tests {
 
     #[test]
     fn what_a_column_cannot_hold_is_invalid_and_what_is_not_known_is_not_judged() {
-        let cases: [(&[u8], Class, Complex<'_>); 9] = [
-            (b"Nancy", Class::Short, Complex::Invalid),
-            (&OVERFLOW[..23], Class::Short, Complex::Invalid),
-            (&OVERFLOW, Class::Nothing, Complex::Invalid),
-            (&TEXT, Class::Short, Complex::Invalid),
-            (b"Nancy", Class::Large, Complex::Invalid),
-            (b"Nancy", Class::Text, Complex::Invalid),
-            (&[b'x'; 24], Class::Text, Complex::Unread),
-            (b"Nancy", Class::Unknown, Complex::Unread),
-            (&[], Class::Nothing, Complex::Empty),
+        let cases: [(&[u8], PointerClass, Complex<'_>); 9] = [
+            (b"Nancy", PointerClass::Short, Complex::Invalid),
+            (&OVERFLOW[..23], PointerClass::Short, Complex::Invalid),
+            (&OVERFLOW, PointerClass::Nothing, Complex::Invalid),
+            (&TEXT, PointerClass::Short, Complex::Invalid),
+            (b"Nancy", PointerClass::Large, Complex::Invalid),
+            (b"Nancy", PointerClass::Text, Complex::Invalid),
+            (&[b'x'; 24], PointerClass::Text, Complex::Unread),
+            (b"Nancy", PointerClass::Unknown, Complex::Unread),
+            (&[], PointerClass::Nothing, Complex::Empty),
         ];
         for (bytes, class, expected) in cases {
             assert_eq!(Complex::read(bytes, class), expected, "{bytes:02x?} {class:?}");
         }
         let nowhere = [7; 8].into_iter().chain([0; 8]).collect::<Vec<u8>>();
-        assert_eq!(Complex::read(&nowhere, Class::Text), Complex::Empty);
+        assert_eq!(Complex::read(&nowhere, PointerClass::Text), Complex::Empty);
     }
 
     #[test]
     fn sparse_vectors_are_no_pointers() {
-        for class in [Class::Nothing, Class::Short, Class::Large, Class::Unknown] {
+        for class in
+            [PointerClass::Nothing, PointerClass::Short, PointerClass::Large, PointerClass::Unknown]
+        {
             assert!(matches!(Complex::read(&[5, 0, 0, 0], class), Complex::Sparse(_)), "{class:?}");
         }
     }
@@ -201,7 +207,7 @@ mod tests {
         let collation = Collation(0);
         let class = |ty: Option<SqlType>, status: u32| {
             let (ti, collation_id) = ty.map_or((0, 0), |ty| ty.to_physical());
-            Class::of(&PhysicalColumn {
+            PointerClass::of(&PhysicalColumn {
                 column_id: 1,
                 ordinal: 1,
                 ti,
@@ -214,11 +220,17 @@ mod tests {
                 interior: Default::default(),
             })
         };
-        assert_eq!(class(Some(SqlType::VarChar { len: Some(10), collation }), 0), Class::Short);
-        assert_eq!(class(Some(SqlType::VarChar { len: None, collation }), 0), Class::Large);
-        assert_eq!(class(Some(SqlType::NText { collation }), 0), Class::Text);
-        assert_eq!(class(Some(SqlType::Decimal { precision: 9, scale: 2 }), 0), Class::Nothing);
-        assert_eq!(class(Some(SqlType::Int), 0x10), Class::Nothing, "a uniquifier");
-        assert_eq!(class(None, 0), Class::Unknown);
+        assert_eq!(
+            class(Some(SqlType::VarChar { len: Some(10), collation }), 0),
+            PointerClass::Short
+        );
+        assert_eq!(class(Some(SqlType::VarChar { len: None, collation }), 0), PointerClass::Large);
+        assert_eq!(class(Some(SqlType::NText { collation }), 0), PointerClass::Text);
+        assert_eq!(
+            class(Some(SqlType::Decimal { precision: 9, scale: 2 }), 0),
+            PointerClass::Nothing
+        );
+        assert_eq!(class(Some(SqlType::Int), 0x10), PointerClass::Nothing, "a uniquifier");
+        assert_eq!(class(None, 0), PointerClass::Unknown);
     }
 }

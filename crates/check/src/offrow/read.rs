@@ -13,9 +13,10 @@ use extentdb_format::record::sparse::SparseVector;
 use extentdb_format::record::status::HAS_NULL_BITMAP;
 use extentdb_format::record::{Record, RecordKind, VarColumn};
 
-use super::node::{Node, Role, nodes};
+use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
+use super::node::{Node, NodeRole, nodes};
 use super::part::Gap;
-use super::pointer::{Class, Complex, resembles_pointer};
+use super::pointer::{Complex, PointerClass, resembles_pointer};
 use crate::plan::Plan;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, UnitIndex};
@@ -115,22 +116,45 @@ pub(super) struct Forwarded {
 
 /// Receives what pages state.
 pub(super) trait Sink {
-    fn reference(&mut self, reference: &Reference);
-    fn node(&mut self, node: &Node);
-    fn stub(&mut self, stub: &Stub);
-    fn forwarded(&mut self, record: &Forwarded);
+    /// The highest text id to expect.
+    fn id_max(&self) -> u64;
+    /// One side of a relation, as the methods below state it.
+    fn fact(&mut self, fact: Fact);
+
+    #[inline]
+    fn reference(&mut self, reference: &Reference) {
+        of_reference(reference).for_each(|fact| self.fact(fact));
+    }
+
+    #[inline]
+    fn node(&mut self, node: &Node) {
+        of_node(node, self.id_max()).for_each(|fact| self.fact(fact));
+    }
+
+    #[inline]
+    fn stub(&mut self, stub: &Stub) {
+        self.fact(of_stub(stub));
+    }
+
+    #[inline]
+    fn forwarded(&mut self, record: &Forwarded) {
+        of_forwarded(record).into_iter().for_each(|fact| self.fact(fact));
+    }
+
     /// A complex column that is none: 8960.
-    fn invalid_column(&mut self, unit: UnitIndex, rid: Rid, column: i32);
+    fn invalid_column(&mut self, _: UnitIndex, _: Rid, _: i32) {}
+
     /// Something of the unit cannot be read.
-    fn gap(&mut self, unit: UnitIndex, gap: Gap);
+    fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
 /// What is known of a rowset's variable columns.
+#[derive(Default)]
 struct Columns {
     /// By variable column: its id and what it may be.
-    variable: Vec<(i32, Class)>,
+    variable: Vec<(i32, PointerClass)>,
     /// Sparse columns by id.
-    sparse: HashMap<i32, Class>,
+    sparse: HashMap<i32, PointerClass>,
     /// Where its off-row data should be.
     lob: Option<UnitIndex>,
     overflow: Option<UnitIndex>,
@@ -174,7 +198,7 @@ impl<'p> PageReader<'p> {
         }
         let state = self.plan.maps_of(page.id.file).and_then(|maps| maps.state(page.id.page));
         for (node, links) in nodes(page, state) {
-            if node.role == Role::Older {
+            if node.role == NodeRole::Older {
                 sink.gap(page.index, Gap::Node);
             }
             sink.node(&node);
@@ -220,19 +244,18 @@ impl Columns {
             let column = table.filter(|_| owner.index.0 <= 1).and_then(|table| table.column(id));
             column.is_some_and(|column| column.filestream)
         };
-        let mut columns = Columns {
-            variable: Vec::new(),
-            sparse: HashMap::new(),
-            lob: None,
-            overflow: None,
-        };
+        let mut columns = Columns::default();
         for column in &layout.columns {
-            let class = if is_file(column.column_id) { Class::Unknown } else { Class::of(column) };
+            let class = if is_file(column.column_id) {
+                PointerClass::Unknown
+            } else {
+                PointerClass::of(column)
+            };
             if column.is_sparse() {
                 columns.sparse.insert(column.column_id, class);
             } else if column.leaf.offset < 0 {
                 let at = usize::from(column.leaf.offset.unsigned_abs() - 1);
-                let unknown = (0, Class::Unknown);
+                let unknown = (0, PointerClass::Unknown);
                 columns.variable.resize(columns.variable.len().max(at + 1), unknown);
                 if let Some(place) = columns.variable.get_mut(at) {
                     *place = (column.column_id, class);
@@ -251,8 +274,8 @@ impl Columns {
         Some(columns)
     }
 
-    fn variable(&self, at: u16) -> (i32, Class) {
-        self.variable.get(usize::from(at)).copied().unwrap_or((0, Class::Unknown))
+    fn variable(&self, at: u16) -> (i32, PointerClass) {
+        self.variable.get(usize::from(at)).copied().unwrap_or((0, PointerClass::Unknown))
     }
 }
 
@@ -336,7 +359,7 @@ impl Row<'_> {
         is_last && self.page.unit.structure == Structure::Heap && is_back_pointer(value.bytes)
     }
 
-    fn complex(&self, column: i32, class: Class, bytes: &[u8], sink: &mut impl Sink) {
+    fn complex(&self, column: i32, class: PointerClass, bytes: &[u8], sink: &mut impl Sink) {
         match Complex::read(bytes, class) {
             Complex::Text { id, root } => {
                 self.reference(column, root, ExpectedId::Whole(id), None, self.columns.lob, sink);
@@ -370,11 +393,14 @@ impl Row<'_> {
         }
         for (column, value) in vector.entries() {
             let column = i32::from(column);
-            let class = self.columns.sparse.get(&column).copied().unwrap_or(Class::Unknown);
+            let class = self.columns.sparse.get(&column).copied().unwrap_or(PointerClass::Unknown);
             if value.complex && !SparseVector::is_one(value.bytes) {
-                self.complex(column, Class::Unknown, value.bytes, sink);
+                self.complex(column, PointerClass::Unknown, value.bytes, sink);
             } else {
-                let may_point = matches!(class, Class::Large | Class::Text | Class::Unknown);
+                let may_point = matches!(
+                    class,
+                    PointerClass::Large | PointerClass::Text | PointerClass::Unknown
+                );
                 if value.complex || (may_point && resembles_pointer(value.bytes)) {
                     sink.gap(self.page.index, Gap::Pointer);
                 }

@@ -86,7 +86,7 @@ impl<'r> Reporter<'r> {
     ) -> Option<(Finding, [PageId; 2])> {
         let unit = self.plan.units.get(unit)?;
         let (error, args, place, related) = draft(unit);
-        Some((Finding::new(error, place.owned_by(unit.owner), &args).related(related), related))
+        Some((Finding::new(error, place.owned_by(unit.owner), args).related(related), related))
     }
 
     /// Adds a finding to the collection, unless it may be a change in flight.

@@ -15,10 +15,10 @@ use std::collections::{BTreeSet, HashSet};
 use extentdb_base::Rid;
 
 use super::exact::ExactReader;
-use super::node::{Node, Role};
-use super::part::Gap;
+use super::facts::Fact;
+use super::node::{Node, NodeRole};
 use super::pass::id_max;
-use super::read::{Forwarded, PageReader, Reference, Sink, Stub};
+use super::read::{PageReader, Reference, Sink};
 use super::rowset::Rowset;
 use crate::collector::Collector;
 use crate::partial::Partial;
@@ -35,7 +35,7 @@ pub(super) fn has_none(pass: &SecondPass<'_>, rowset: &Rowset) -> Option<bool> {
     let visit: BTreeSet<UnitIndex> = rowset.units().collect();
     let found = pass.visit(&rowset.texts, || Search {
         reader: PageReader::new(pass.plan),
-        nodes: Older::default(),
+        nodes: OlderNodes::default(),
     })?;
     let nodes: HashSet<Rid> = found.into_iter().flat_map(|found| found.nodes.0).collect();
     if nodes.len() > NODES_MAX {
@@ -56,11 +56,11 @@ fn is_part(references: &[Reference]) -> bool {
 /// Finds nodes of an older kind.
 struct Search<'p> {
     reader: PageReader<'p>,
-    nodes: Older,
+    nodes: OlderNodes,
 }
 
 #[derive(Default)]
-struct Older(HashSet<Rid>);
+struct OlderNodes(HashSet<Rid>);
 
 impl Collector for Search<'_> {
     fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
@@ -70,22 +70,18 @@ impl Collector for Search<'_> {
     }
 }
 
-impl Sink for Older {
-    fn reference(&mut self, _: &Reference) {}
+impl Sink for OlderNodes {
+    fn id_max(&self) -> u64 {
+        0
+    }
+
+    fn fact(&mut self, _: Fact) {}
 
     fn node(&mut self, node: &Node) {
-        if node.role == Role::Older {
+        if node.role == NodeRole::Older {
             self.0.insert(node.rid);
         }
     }
-
-    fn stub(&mut self, _: &Stub) {}
-
-    fn forwarded(&mut self, _: &Forwarded) {}
-
-    fn invalid_column(&mut self, _: UnitIndex, _: Rid, _: i32) {}
-
-    fn gap(&mut self, _: UnitIndex, _: Gap) {}
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use extentdb_messages::Arg;
 
 use super::exact::{ExactFacts, ExactReader};
 use super::forward::{at, rid_args};
-use super::node::{Node, Role};
+use super::node::{Node, NodeRole};
 use super::read::{Reference, Referrer, Stated, common_id};
 use super::report::Reporter;
 use crate::finding::{Cause, Finding};
@@ -61,7 +61,9 @@ impl<'v, 'r> Values<'v, 'r> {
         reporter: &'v mut Reporter<'r>,
     ) -> Values<'v, 'r> {
         let mut unread: HashSet<u64> = HashSet::new();
-        let broken = |node: &&Node| matches!(node.role, Role::Broken | Role::NoKind | Role::Older);
+        let broken = |node: &&Node| {
+            matches!(node.role, NodeRole::Broken | NodeRole::NoKind | NodeRole::Older)
+        };
         unread.extend(facts.nodes.values().filter(broken).map(|node| common_id(node.id)));
         for reference in
             facts.references.values().flatten().filter(|reference| !reference.is_ghost())
@@ -135,7 +137,7 @@ impl<'v, 'r> Values<'v, 'r> {
     fn kind(&mut self, node: &Node, own: &[Reference]) {
         let error = match node.role {
             // Units with roots of an older kind are not judged; see `Roots`.
-            Role::NoKind | Role::Older => 8962,
+            NodeRole::NoKind | NodeRole::Older => 8962,
             _ if node.is_misplaced => 8963,
             _ => return,
         };
@@ -189,16 +191,16 @@ impl<'v, 'r> Values<'v, 'r> {
     /// 8961 for what one reference states of its node.
     fn shape(&mut self, node: &Node, reference: &Reference) {
         let state = match (node.role, reference.stated) {
-            (Role::NoKind | Role::Older, _) => None,
-            (Role::Broken, _) => Some(2),
-            (Role::Root, None) => None,
+            (NodeRole::NoKind | NodeRole::Older, _) => None,
+            (NodeRole::Broken, _) => Some(2),
+            (NodeRole::Root, None) => None,
             // A text pointer refers to a root, and nothing else does.
-            (Role::Inner | Role::Data, None) | (Role::Root, Some(_)) => Some(4),
+            (NodeRole::Inner | NodeRole::Data, None) | (NodeRole::Root, Some(_)) => Some(4),
             (_, Some(Stated { size, .. })) if size != node.size => Some(2),
-            (Role::Inner, Some(Stated { level, .. })) => {
+            (NodeRole::Inner, Some(Stated { level, .. })) => {
                 (!is_below(node.level, level, reference.by)).then_some(4)
             }
-            (Role::Data, Some(Stated { level, .. })) => (level != 0).then_some(4),
+            (NodeRole::Data, Some(Stated { level, .. })) => (level != 0).then_some(4),
         };
         if let Some(state) = state {
             self.mismatch(node, reference, state);

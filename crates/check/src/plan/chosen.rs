@@ -46,7 +46,7 @@ pub(crate) enum Chosen {
 }
 
 /// What was chosen, and what is to be said about it.
-pub(super) struct Choice {
+pub(super) struct ScopePlan {
     pub(super) chosen: Chosen,
     /// Its name in full.
     pub(super) target: Option<String>,
@@ -117,8 +117,8 @@ pub(super) fn choose(
     catalog: Option<&Catalog>,
     source: &dyn PageSource,
     units: &mut Units,
-) -> Result<Choice, Box<Finding>> {
-    let nothing_more = |chosen| Ok(Choice { chosen, target: None, notes: Vec::new() });
+) -> Result<ScopePlan, Box<Finding>> {
+    let nothing_more = |chosen| Ok(ScopePlan { chosen, target: None, notes: Vec::new() });
     if *choice == ScopeChoice::Database {
         return nothing_more(Chosen::Database);
     }
@@ -131,7 +131,7 @@ pub(super) fn choose(
         ScopeChoice::Table { schema, name } => {
             let table = find_table(catalog, schema.as_deref(), name)?;
             units.leave_out(|unit| unit.owner.object != table.id);
-            Ok(Choice {
+            Ok(ScopePlan {
                 chosen: Chosen::Table(table.id),
                 target: Some(table.full_name()),
                 notes: Vec::new(),
@@ -142,7 +142,7 @@ pub(super) fn choose(
 }
 
 fn refuse(error: u32, args: &[Arg<'_>]) -> Box<Finding> {
-    Box::new(Finding::new(error, Location::default(), args))
+    Box::new(Finding::new(error, Location::default(), args.iter().cloned()))
 }
 
 /// The table of this name. Of several schemas, `dbo` is the one that is meant.
@@ -188,7 +188,7 @@ fn choose_filegroup(
     name: &str,
     source: &dyn PageSource,
     units: &mut Units,
-) -> Result<Choice, Box<Finding>> {
+) -> Result<ScopePlan, Box<Finding>> {
     const ROWS: u8 = 0;
     let is_same = comparison(catalog);
     let id = name.parse::<i32>().ok();
@@ -209,7 +209,7 @@ fn choose_filegroup(
     }
     let notes = leave_out_elsewhere(catalog, space, units);
     let chosen = Chosen::Filegroup { id: space.id, files };
-    Ok(Choice { chosen, target: Some(space.name.clone()), notes })
+    Ok(ScopePlan { chosen, target: Some(space.name.clone()), notes })
 }
 
 /// Marks the units that lie elsewhere, and the nonclustered indexes whose base does. Units without
@@ -239,7 +239,7 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
             notes.push(Finding::new(
                 2595,
                 Location { owner: Some(unit.owner), ..Location::default() },
-                &args,
+                args,
             ));
         }
     }
@@ -265,7 +265,7 @@ fn rowset_elsewhere(catalog: &Catalog, table: &Table, unit: &Unit) -> Finding {
         filegroup_name(catalog, unit.filegroup).into(),
         unit.filegroup.into(),
     ];
-    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, &args)
+    Finding::new(2594, Location { owner: Some(unit.owner), ..Location::default() }, args)
 }
 
 fn filegroup_name(catalog: &Catalog, id: i16) -> String {

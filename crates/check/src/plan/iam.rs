@@ -35,27 +35,27 @@ use crate::finding::{Cause, Finding, Location, page_arg};
 use crate::unit::{Unit, UnitIndex, Units, unknown_args};
 
 /// What the walk of all chains works on.
-struct Walk<'w> {
+struct ChainWalk<'w> {
     units: &'w Units,
     maps: &'w [FileMaps],
     owners: &'w mut OwnerMap,
     /// Filegroup of each data file.
     filegroups: HashMap<FileId, i32>,
     /// Heads of chains whose interval begins past the end of its file.
-    heads_behind_end: Vec<Behind>,
+    heads_behind_end: Vec<HeadPastEnd>,
     page: PageBuf,
 }
 
 /// An IAM page whose interval begins past the end of its file.
 #[derive(Clone, Copy, Debug)]
-struct Behind {
+struct HeadPastEnd {
     id: PageId,
     interval: PageId,
     unit: UnitIndex,
 }
 
 /// A place in the chain of a unit.
-struct Link<'u> {
+struct ChainLink<'u> {
     index: UnitIndex,
     unit: &'u Unit,
     /// The IAM page before, `PageId::NONE` at the head, and its sequence number.
@@ -76,7 +76,7 @@ impl Prelude<'_> {
         let files = catalog.map_or(&[][..], |catalog| &catalog.files);
         let filegroups = files.iter().map(|file| (file.id, file.filegroup)).collect();
         let heads_behind_end = Vec::new();
-        let mut walk = Walk {
+        let mut walk = ChainWalk {
             units,
             maps,
             owners,
@@ -97,9 +97,9 @@ impl Prelude<'_> {
         }
     }
 
-    fn walk_iam_chain(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit) {
+    fn walk_iam_chain(&mut self, walk: &mut ChainWalk<'_>, index: UnitIndex, unit: &Unit) {
         let mut intervals: HashMap<PageId, PageId> = HashMap::new();
-        let mut link = Link {
+        let mut link = ChainLink {
             index,
             unit,
             previous: PageId::NONE,
@@ -118,15 +118,15 @@ impl Prelude<'_> {
             let interval = head.interval;
             let pages = self.source.page_count(interval.file);
             if link.previous.is_none() && pages > 0 && interval.page >= pages {
-                walk.heads_behind_end.push(Behind { id: link.id, interval, unit: index });
+                walk.heads_behind_end.push(HeadPastEnd { id: link.id, interval, unit: index });
             }
             if let Some(other) = intervals.insert(head.interval, link.id) {
-                self.report_unit(8947, link.id, unit, &[page_arg(other), page_arg(link.id)]);
+                self.report_unit(8947, link.id, unit, [page_arg(other), page_arg(link.id)]);
                 self.cut_units.insert(index);
             } else {
                 self.claim_listed(walk, index, unit, link.id);
             }
-            link = Link {
+            link = ChainLink {
                 previous: link.id,
                 sequence: Some(sequence),
                 id: head.next,
@@ -136,23 +136,21 @@ impl Prelude<'_> {
     }
 
     /// 8968: the only head of its file that describes what is no part of it.
-    fn report_heads_behind_end(&mut self, walk: &Walk<'_>) {
+    fn report_heads_behind_end(&mut self, walk: &ChainWalk<'_>) {
         for behind in only_of_their_files(&walk.heads_behind_end) {
             if let Some(unit) = walk.units.get(behind.unit) {
                 let args = ["IAM".into(), page_arg(behind.interval)].into_iter().chain(unit.args());
-                let args: Vec<Arg<'_>> = args.collect();
-                let place = Location::page(behind.id).owned_by(unit.owner);
-                self.findings.push(
-                    Finding::new(8968, place, &args).related([behind.interval, PageId::NONE]),
-                );
+                let place = unit.at(behind.id);
+                self.findings
+                    .push(Finding::new(8968, place, args).related([behind.interval, PageId::NONE]));
             }
         }
     }
 
     /// Loads the page of a link and makes sure that it is an IAM page of the unit. False ends the
     /// chain.
-    fn enter(&mut self, walk: &mut Walk<'_>, link: &Link<'_>) -> bool {
-        let Link { unit, id, previous, .. } = *link;
+    fn enter(&mut self, walk: &mut ChainWalk<'_>, link: &ChainLink<'_>) -> bool {
+        let ChainLink { unit, id, previous, .. } = *link;
         if self.is_out_of_range(id) {
             self.report_out_of_range("IAM", id, unit);
             self.drop_unit(unit, id, 8968);
@@ -175,7 +173,7 @@ impl Prelude<'_> {
         // A page that is not in use may hold anything; one that is must at least be sound.
         let is_no_iam = if is_allocated { state.is_sound() && !pfs_says_iam } else { true };
         if !is_iam && is_no_iam && !previous.is_none() {
-            self.report_unit_first(2575, previous, unit, &[page_arg(id), page_arg(previous)]);
+            self.report_unit_first(2575, previous, unit, [page_arg(id), page_arg(previous)]);
             return false;
         }
         let view = IamView::new(&walk.page);
@@ -209,13 +207,18 @@ impl Prelude<'_> {
     fn report_unallocated(&mut self, id: PageId, listed: PfsByte) {
         let expected = listed.with_allocated(true).with_iam(true).with_mixed(true);
         let args = [page_arg(id), page_arg(id.pfs_page()), listed.0.into(), expected.0.into()];
-        self.findings.push(Finding::new(8948, Location::page(id), &args));
+        self.report(8948, Location::page(id), args);
     }
 
     /// A chain that contains an IAM page which another chain, or this one, has already, or which
     /// names another unit: 8959, 8969.
-    fn report_crossing(&mut self, link: &Link<'_>, other: Option<&Unit>, walk: &mut Walk<'_>) {
-        let Link { unit, id, previous, .. } = *link;
+    fn report_crossing(
+        &mut self,
+        link: &ChainLink<'_>,
+        other: Option<&Unit>,
+        walk: &mut ChainWalk<'_>,
+    ) {
+        let ChainLink { unit, id, previous, .. } = *link;
         load(self.source, id, &mut walk.page);
         let back = PageHeader::of(&walk.page).prev();
         if other.map(Unit::id) != Some(unit.id()) {
@@ -226,30 +229,29 @@ impl Prelude<'_> {
                 .chain(others)
                 .chain(unit.args())
                 .chain([page_arg(previous)]);
-            let args: Vec<Arg<'_>> = args.collect();
-            self.findings.push(Finding::new(8959, Location::page(id).owned_by(unit.owner), &args));
+            self.report(8959, unit.at(id), args);
         }
         if !previous.is_none() && back != previous {
             self.report_back_link(link, back);
         }
     }
 
-    fn report_back_link(&mut self, link: &Link<'_>, back: PageId) {
-        let Link { unit, id, previous, .. } = *link;
+    fn report_back_link(&mut self, link: &ChainLink<'_>, back: PageId) {
+        let ChainLink { unit, id, previous, .. } = *link;
         self.report_unit(
             8969,
             previous,
             unit,
-            &[page_arg(previous), page_arg(id), page_arg(id), page_arg(back)],
+            [page_arg(previous), page_arg(id), page_arg(id), page_arg(back)],
         );
     }
 
     /// 8969, 2577, and 2576 for a head that claims to have a page before it.
-    fn verify_links(&mut self, link: &Link<'_>, back: PageId, sequence: u32) {
-        let Link { unit, id, previous, .. } = *link;
+    fn verify_links(&mut self, link: &ChainLink<'_>, back: PageId, sequence: u32) {
+        let ChainLink { unit, id, previous, .. } = *link;
         if back != previous {
             if previous.is_none() {
-                self.report_unit_first(2576, id, unit, &[page_arg(back), page_arg(id)]);
+                self.report_unit_first(2576, id, unit, [page_arg(back), page_arg(id)]);
             } else {
                 self.report_back_link(link, back);
             }
@@ -259,12 +261,18 @@ impl Prelude<'_> {
         if expected != Some(sequence) {
             let before = link.sequence.unwrap_or(0);
             let args = [page_arg(previous), before.into(), page_arg(id), sequence.into()];
-            self.report_unit(2577, id, unit, &args);
+            self.report_unit(2577, id, unit, args);
         }
     }
 
     /// Gives the unit what the loaded IAM page lists: 2533, 2579, 8910, 8968, 8996.
-    fn claim_listed(&mut self, walk: &mut Walk<'_>, index: UnitIndex, unit: &Unit, id: PageId) {
+    fn claim_listed(
+        &mut self,
+        walk: &mut ChainWalk<'_>,
+        index: UnitIndex,
+        unit: &Unit,
+        id: PageId,
+    ) {
         let view = IamView::new(&walk.page);
         let interval = view.interval();
         let singles: Vec<PageId> = view.single_pages().collect();
@@ -305,10 +313,10 @@ impl Prelude<'_> {
     /// 2533: a page at a place where every file has its maps and headers. The first extent of a
     /// file holds nothing else.
     fn report_never_owned(&mut self, page: PageId, unit: &Unit) {
-        self.report_unit_first(2533, page, unit, &[page_arg(page)]);
+        self.report_unit_first(2533, page, unit, [page_arg(page)]);
     }
 
-    fn verify_filegroup(&mut self, walk: &Walk<'_>, unit: &Unit, id: PageId, file: FileId) {
+    fn verify_filegroup(&mut self, walk: &ChainWalk<'_>, unit: &Unit, id: PageId, file: FileId) {
         let expected = i32::from(unit.filegroup);
         let Some(found) = walk.filegroups.get(&file).copied() else { return };
         // 0 is written where the filegroup is not kept.
@@ -317,19 +325,23 @@ impl Prelude<'_> {
                 .into_iter()
                 .chain(unit.args())
                 .chain([found.into(), expected.into()]);
-            let args: Vec<Arg<'_>> = args.collect();
-            self.findings.push(Finding::new(8996, Location::page(id).owned_by(unit.owner), &args));
+            self.report(8996, unit.at(id), args);
         }
     }
 
     fn report_beyond(&mut self, extent: Extent, unit: &Unit) {
         let page = extent.first_page();
-        let args: Vec<Arg<'_>> = [page_arg(page)].into_iter().chain(unit.args()).collect();
-        self.findings.push(Finding::new(2579, Location::page(page).owned_by(unit.owner), &args));
+        self.report_unit_first(2579, page, unit, [page_arg(page)]);
     }
 
     /// A page that two units list is taken for the one that its header names.
-    fn settle_shared_page(&self, walk: &mut Walk<'_>, page: PageId, index: UnitIndex, unit: &Unit) {
+    fn settle_shared_page(
+        &self,
+        walk: &mut ChainWalk<'_>,
+        page: PageId,
+        index: UnitIndex,
+        unit: &Unit,
+    ) {
         let mut bytes = PageBuf::zeroed();
         let is_sound = load(self.source, page, &mut bytes).is_sound();
         let is_listed_single = matches!(walk.owners.page(page), Some(PageOwner::Unit(_)));
@@ -338,7 +350,13 @@ impl Prelude<'_> {
         }
     }
 
-    fn report_shared_page(&mut self, walk: &Walk<'_>, page: PageId, unit: &Unit, other: PageOwner) {
+    fn report_shared_page(
+        &mut self,
+        walk: &ChainWalk<'_>,
+        page: PageId,
+        unit: &Unit,
+        other: PageOwner,
+    ) {
         let other = match other {
             PageOwner::Unit(other) | PageOwner::Iam(Some(other)) => walk.units.get(other),
             PageOwner::Iam(None) | PageOwner::Fixed => None,
@@ -346,12 +364,11 @@ impl Prelude<'_> {
         let others = other.map_or_else(|| unknown_args(extentdb_base::AllocUnitId(0)), Unit::args);
         let args =
             [page_arg(page), self.database_id.into()].into_iter().chain(others).chain(unit.args());
-        let args: Vec<Arg<'_>> = args.collect();
-        self.findings.push(Finding::new(8910, Location::page(page).owned_by(unit.owner), &args));
+        self.report(8910, unit.at(page), args);
     }
 
     /// IAM pages by PFS that no chain led to.
-    fn claim_stray_iam_pages(&mut self, walk: &mut Walk<'_>, maps: &FileMaps) {
+    fn claim_stray_iam_pages(&mut self, walk: &mut ChainWalk<'_>, maps: &FileMaps) {
         for (first, end) in maps.described_ranges() {
             for page in first..end {
                 let id = PageId { file: maps.file, page };
@@ -364,7 +381,7 @@ impl Prelude<'_> {
         }
     }
 
-    fn claim_stray_iam_page(&mut self, walk: &mut Walk<'_>, id: PageId) {
+    fn claim_stray_iam_page(&mut self, walk: &mut ChainWalk<'_>, id: PageId) {
         if !load(self.source, id, &mut walk.page).is_sound() {
             return;
         }
@@ -377,10 +394,9 @@ impl Prelude<'_> {
         let index = walk.units.of_header(named, false);
         let unit = index.and_then(|index| walk.units.get(index));
         let args = [page_arg(back), page_arg(id)].into_iter();
-        let args: Vec<Arg<'_>> =
-            args.chain(unit.map_or_else(|| unknown_args(named), Unit::args)).collect();
+        let args = args.chain(unit.map_or_else(|| unknown_args(named), Unit::args));
         let place = Location { owner: unit.map(|unit| unit.owner), ..Location::page(id) };
-        let mut finding = Finding::new(2576, place, &args).related([back, PageId::NONE]);
+        let mut finding = Finding::new(2576, place, args).related([back, PageId::NONE]);
         finding.derived_from = self.dropped.iter().find(|cause| cause.page == back).copied();
         self.findings.push(finding);
         let follows_known_page =
@@ -394,8 +410,7 @@ impl Prelude<'_> {
     /// 7965: the unit takes no part in what follows.
     fn drop_unit(&mut self, unit: &Unit, page: PageId, error: u32) {
         self.dropped.push(Cause { page, error });
-        let mut finding =
-            Finding::new(7965, Location::page(page).owned_by(unit.owner), &unit.args());
+        let mut finding = Finding::new(7965, unit.at(page), unit.args());
         finding.derived_from = Some(Cause { page, error });
         self.findings.push(finding);
     }
@@ -410,21 +425,29 @@ impl Prelude<'_> {
     }
 
     fn report_out_of_range(&mut self, what: &'static str, page: PageId, unit: &Unit) {
-        let args: Vec<Arg<'_>> =
-            [what.into(), page_arg(page)].into_iter().chain(unit.args()).collect();
-        self.findings.push(Finding::new(8968, Location::page(page).owned_by(unit.owner), &args));
+        self.report_unit_first(8968, page, unit, [what.into(), page_arg(page)]);
     }
 
     /// A finding whose message begins with the unit.
-    fn report_unit(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
-        let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        self.findings.push(Finding::new(error, Location::page(page).owned_by(unit.owner), &args));
+    fn report_unit<const N: usize>(
+        &mut self,
+        error: u32,
+        page: PageId,
+        unit: &Unit,
+        args: [Arg<'_>; N],
+    ) {
+        self.report(error, unit.at(page), unit.args().into_iter().chain(args));
     }
 
     /// A finding whose message ends with the unit.
-    fn report_unit_first(&mut self, error: u32, page: PageId, unit: &Unit, args: &[Arg<'static>]) {
-        let args: Vec<Arg<'_>> = args.iter().cloned().chain(unit.args()).collect();
-        self.findings.push(Finding::new(error, Location::page(page).owned_by(unit.owner), &args));
+    fn report_unit_first<const N: usize>(
+        &mut self,
+        error: u32,
+        page: PageId,
+        unit: &Unit,
+        args: [Arg<'_>; N],
+    ) {
+        self.report(error, unit.at(page), args.into_iter().chain(unit.args()));
     }
 }
 
@@ -433,8 +456,8 @@ fn maps_of(maps: &[FileMaps], file: FileId) -> Option<&FileMaps> {
 }
 
 /// Those that no other one shares its file with: several are what a file that shrank leaves.
-fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
-    let is_only = |one: &Behind| {
+fn only_of_their_files(behind: &[HeadPastEnd]) -> impl Iterator<Item = &HeadPastEnd> {
+    let is_only = |one: &HeadPastEnd| {
         behind.iter().filter(|other| other.interval.file == one.interval.file).count() == 1
     };
     behind.iter().filter(move |one| is_only(one))
@@ -444,8 +467,8 @@ fn only_of_their_files(behind: &[Behind]) -> impl Iterator<Item = &Behind> {
 mod tests {
     use super::*;
 
-    fn head(page: u32, file: u16) -> Behind {
-        Behind {
+    fn head(page: u32, file: u16) -> HeadPastEnd {
+        HeadPastEnd {
             id: PageId::new(1, page),
             interval: PageId::new(file, PAGES_PER_GAM),
             unit: 0,
@@ -454,8 +477,9 @@ mod tests {
 
     #[test]
     fn one_head_past_the_end_of_a_file_is_damage_and_several_are_a_file_that_shrank() {
-        let told =
-            |heads: &[Behind]| only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>();
+        let told = |heads: &[HeadPastEnd]| {
+            only_of_their_files(heads).map(|it| it.id.page).collect::<Vec<_>>()
+        };
         assert_eq!(told(&[]), [0u32; 0]);
         assert_eq!(told(&[head(10, 1)]), [10]);
         assert_eq!(told(&[head(10, 1), head(11, 1)]), [0u32; 0]);

@@ -306,7 +306,7 @@ impl Prelude<'_> {
         let kind = PageHeader::of(page).page_type;
         let args = [page_arg(id), name.into(), kind.into()];
         let state_number = if state == PageState::SoundPage { 1 } else { 2 };
-        let mut finding = Finding::new(8946, Location::page(id), &args).state(state_number);
+        let mut finding = Finding::new(8946, Location::page(id), args).state(state_number);
         if name == map_name(PageType::Pfs) {
             // Nothing else says what a PFS page said.
             finding.repair = RepairLevel::None;
@@ -318,13 +318,13 @@ impl Prelude<'_> {
     /// 8998: pages whose allocation cannot be checked.
     fn report_interval(&mut self, first: PageId, last: PageId) {
         let args = [self.database_id.into(), page_arg(first), page_arg(last)];
-        self.findings.push(Finding::new(8998, Location::page(first), &args).related([first, last]));
+        self.findings.push(Finding::new(8998, Location::page(first), args).related([first, last]));
     }
 
     fn note_longer_file(&mut self, file: FileId, pages: u32, declared: u32) {
         let name = self.file_name(file);
         let args = [name.into(), pages.into(), declared.into()];
         let place = Location::page(PageId { file, page: declared });
-        self.notes.push(Finding::new(59008, place, &args));
+        self.note(59008, place, args);
     }
 }

@@ -68,11 +68,7 @@ impl Prelude<'_> {
             unit.id.0.into(),
             unit.kind.name().into(),
         ];
-        self.findings.push(Finding::new(
-            2508,
-            Location { owner: Some(owner), ..Location::default() },
-            &args,
-        ));
+        self.report(2508, Location { owner: Some(owner), ..Location::default() }, args);
     }
 
     /// 8932: filegroups that do not exist; 8992: that have no file; 8995: system tables outside
@@ -102,7 +98,7 @@ impl Prelude<'_> {
                     PRIMARY.into(),
                 ];
                 let place = Location { owner: Some(unit.owner), ..Location::default() };
-                self.findings.push(Finding::new(8995, place, &args));
+                self.report(8995, place, args);
             }
         }
     }
@@ -115,7 +111,7 @@ impl Prelude<'_> {
             filegroup_without_file(filegroup)
         } else {
             let args = [filegroup.into(), self.database.clone().into()];
-            Finding::new(8932, Location::default(), &args)
+            Finding::new(8932, Location::default(), args)
         };
         self.findings.push(finding);
     }

@@ -37,7 +37,7 @@ use extentdb_messages::Arg;
 
 use super::pages::load;
 use super::{Chosen, FileMaps, Prelude};
-use crate::finding::{Finding, Location, Owner, page_arg};
+use crate::finding::{Location, Owner, page_arg};
 use crate::unit::{Unit, UnitIndex, Units};
 
 /// Owner of a single page.
@@ -279,7 +279,7 @@ impl Prelude<'_> {
             let Some(state) = state.filter(|state| !state.is_allocated()) else { continue };
             let expected = state.with_allocated(true).with_mixed(true);
             let args = [page_arg(id), page_arg(id.pfs_page()), state.0.into(), expected.0.into()];
-            self.findings.push(Finding::new(8948, Location::page(id).owned_by(unit.owner), &args));
+            self.report(8948, unit.at(id), args);
         }
     }
 
@@ -356,7 +356,7 @@ impl Prelude<'_> {
             names.join(", ").into(),
             page_arg(MapKind::Sgam.page_of(first)),
         ];
-        self.notes.push(Finding::new(59031, Location::page(first), &args));
+        self.note(59031, Location::page(first), args);
     }
 
     fn verify_extent(
@@ -379,13 +379,13 @@ impl Prelude<'_> {
             (false, false, ExtentOwner::Nobody) if self.has_cut_chains => return,
             (false, false, ExtentOwner::Nobody) => {
                 let args = [page_arg(page), self.database_id.into()];
-                return self.findings.push(Finding::new(8905, Location::page(page), &args));
+                return self.report(8905, Location::page(page), args);
             }
             (true, true, _) => {
                 let maps = [MapKind::Gam, MapKind::Sgam].map(|map| page_arg(map.page_of(page)));
                 let [gam, sgam] = maps;
                 let args = [page_arg(page), self.database_id.into(), gam, sgam];
-                self.findings.push(Finding::new(8903, Location::page(page), &args));
+                self.report(8903, Location::page(page), args);
                 if matches!(owner, ExtentOwner::Nobody | ExtentOwner::Singles) {
                     return;
                 }
@@ -416,9 +416,9 @@ impl Prelude<'_> {
         units: impl Iterator<Item = &'u Unit>,
     ) {
         let place = Location::page(page);
-        self.findings.push(Finding::new(8904, place, &[page_arg(page), self.database_id.into()]));
+        self.report(8904, place, [page_arg(page), self.database_id.into()]);
         for map in maps {
-            self.findings.push(Finding::new(8913, place, &[page_arg(page), map.into()]));
+            self.report(8913, place, [page_arg(page), map.into()]);
         }
         for unit in units {
             let Owner { object, index, partition, unit: id, .. } = unit.owner;
@@ -426,7 +426,7 @@ impl Prelude<'_> {
                 "object ID {object}, index ID {index}, partition ID {partition}, alloc unit ID {id}"
             );
             let args: [Arg<'_>; 2] = [page_arg(page), name.into()];
-            self.findings.push(Finding::new(8913, place.owned_by(unit.owner), &args));
+            self.report(8913, place.owned_by(unit.owner), args);
         }
     }
 }

@@ -27,7 +27,7 @@ use extentdb_reader::CheckedPages;
 
 use super::Prelude;
 use super::pages::load;
-use crate::finding::{Finding, Location, page_arg};
+use crate::finding::{Location, page_arg};
 
 /// The latch DBCC asks for, as 7985 names it.
 const LATCH: &str = "SH";
@@ -94,7 +94,7 @@ impl Prelude<'_> {
                     file.path.display().to_string().into(),
                     "its header holds an encryption key".into(),
                 ];
-                self.notes.push(Finding::new(59011, Location::page(id), &args));
+                self.note(59011, Location::page(id), args);
                 self.encrypted.push(file.id);
             }
             self.header_lsns.push((file.id, header.diff_base_lsn.unwrap_or_default()));
@@ -104,7 +104,7 @@ impl Prelude<'_> {
     pub(super) fn report_header_page(&mut self, what: &'static str, id: PageId) {
         let args =
             [what.into(), page_arg(id), self.database.clone().into(), self.database_id.into()];
-        self.findings.push(Finding::new(5250, Location::page(id), &args));
+        self.report(5250, Location::page(id), args);
         self.mark_bad(id, 5250);
     }
 
@@ -136,11 +136,7 @@ impl Prelude<'_> {
         let mut faults = Vec::new();
         tables.each(object::SYSSCHOBJS, &mut faults, |_| {});
         if !self.is_fatal && faults.iter().all(Fault::is_damage) {
-            self.findings.push(Finding::new(
-                8930,
-                Location::page(PageId::BOOT),
-                &[self.database_id.into()],
-            ));
+            self.report(8930, Location::page(PageId::BOOT), [self.database_id.into()]);
         }
     }
 
@@ -167,11 +163,7 @@ impl Prelude<'_> {
         if !self.is_fatal && (lacks || bootstrap.faults.iter().any(|fault| is_serious(&fault))) {
             let why =
                 bootstrap.faults.first().map_or_else(|| "no rows".to_owned(), ToString::to_string);
-            self.findings.push(Finding::new(
-                8930,
-                Location::page(PageId::BOOT),
-                &[self.database_id.into()],
-            ));
+            self.report(8930, Location::page(PageId::BOOT), [self.database_id.into()]);
             self.leave_out("ownership of pages", &format!("the catalog contradicts itself: {why}"));
             self.is_fatal = true;
         }
@@ -252,8 +244,8 @@ impl Prelude<'_> {
         page: PageId,
         args: &[extentdb_messages::Arg<'static>],
     ) {
-        let args: Vec<_> = std::iter::once(object.0.into()).chain(args.iter().cloned()).collect();
-        self.findings.push(Finding::new(error, Location::page(page), &args));
+        let args = std::iter::once(object.0.into()).chain(args.iter().cloned());
+        self.report(error, Location::page(page), args);
         self.is_fatal = true;
         // A page with a wrong link is still worth its audit.
         if !matches!(error, 7987 | 7988) {

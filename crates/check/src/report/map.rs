@@ -40,7 +40,7 @@ pub struct ExtentRun {
     pub first: u32,
     /// Number of extents.
     pub count: u32,
-    /// Their owner.
+    /// The same for all extents of the run.
     pub owner: CellOwner,
 }
 

@@ -33,7 +33,7 @@ use crate::unit::{Structure, Unit, UnitIndex, Units};
 
 /// The values of one partition.
 #[derive(Clone, Debug)]
-struct Range {
+struct PartitionRange {
     ty: SqlType,
     /// The boundaries; the first partition has none below, the last none above.
     low: Option<Datum<'static>>,
@@ -41,12 +41,12 @@ struct Range {
     is_right: bool,
 }
 
-impl Range {
-    fn new(ty: SqlType, number: i32, function: &PartitionFunction) -> Option<Range> {
+impl PartitionRange {
+    fn new(ty: SqlType, number: i32, function: &PartitionFunction) -> Option<PartitionRange> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
         let at = |place: usize| function.boundaries.get(place).cloned();
         let low = place.checked_sub(1).and_then(at);
-        Some(Range { ty, low, high: at(place), is_right: function.range_right })
+        Some(PartitionRange { ty, low, high: at(place), is_right: function.range_right })
     }
 
     fn position(&self, value: &Datum<'_>) -> BoundaryPosition {
@@ -79,7 +79,7 @@ impl Range {
 pub(super) struct Boundary {
     /// The partitioning column.
     pub(super) column: ColumnPlan,
-    range: Range,
+    range: PartitionRange,
 }
 
 impl Boundary {
@@ -232,7 +232,7 @@ fn boundary(
         _ => unit.expanded.as_deref()?,
     };
     let column = ColumnPlan::new(layout.column(id)?, "", catalog, rowset.id)?;
-    let range = Range::new(column.ty, rowset.partition, function)?;
+    let range = PartitionRange::new(column.ty, rowset.partition, function)?;
     Some(Boundary { column, range })
 }
 
@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    fn partition(number: i32, is_right: bool) -> Range {
+    fn partition(number: i32, is_right: bool) -> PartitionRange {
         let function = PartitionFunction {
             id: 65_536,
             name: "by_ten".to_owned(),
@@ -251,7 +251,7 @@ mod tests {
             boundaries: [10, 20, 30].map(Datum::Int).to_vec(),
             is_known: true,
         };
-        Range::new(SqlType::Int, number, &function).unwrap()
+        PartitionRange::new(SqlType::Int, number, &function).unwrap()
     }
 
     #[test]

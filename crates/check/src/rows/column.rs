@@ -79,7 +79,9 @@ impl ColumnPlan {
             place,
             null_bit: column.leaf.null_bit,
             is_not_null: column.is_not_null(),
-            absent: absent_value(catalog.added_default(rowset, column), &ty),
+            absent: catalog
+                .added_default(rowset, column)
+                .and_then(|default| stored_default(default, Some(&ty))),
             bytes_max: bytes_max(column, &ty),
             range: if has_other_form(column, &ty) { Range::Any } else { Range::of(&ty) },
         })
@@ -159,19 +161,22 @@ pub(super) fn has_other_form(column: &PhysicalColumn, ty: &SqlType) -> bool {
     column.leaf.offset < 0 && is_fixed && !column.is_uniquifier()
 }
 
-/// The default a column was added with, in the disk form of its type.
-fn absent_value(default: Option<&AddedDefault>, ty: &SqlType) -> Option<Box<[u8]>> {
-    match default? {
-        AddedDefault::Bytes(bytes) => Some(bytes.as_slice().into()),
-        AddedDefault::Variant(bytes) if *ty == SqlType::SqlVariant => Some(bytes.as_slice().into()),
-        AddedDefault::Variant(bytes) => match Datum::decode(&SqlType::SqlVariant, bytes).ok()? {
-            Datum::Variant(variant) => {
-                let mut out = Vec::new();
-                variant.value.encode(ty, &mut out).ok()?;
-                Some(out.into())
-            }
-            _ => None,
-        },
+/// The value of rows older than an added column, as a column of type `ty` stores it; nothing when
+/// it cannot be decoded.
+pub(crate) fn stored_default(default: &AddedDefault, ty: Option<&SqlType>) -> Option<Box<[u8]>> {
+    match (default, ty) {
+        (AddedDefault::Bytes(bytes), _)
+        | (AddedDefault::Variant(bytes), Some(SqlType::SqlVariant)) => {
+            Some(bytes.as_slice().into())
+        }
+        (AddedDefault::Variant(bytes), ty) => {
+            let Datum::Variant(variant) = Datum::decode(&SqlType::SqlVariant, bytes).ok()? else {
+                return None;
+            };
+            let mut out = Vec::new();
+            variant.value.encode(ty?, &mut out).ok()?;
+            Some(out.into())
+        }
     }
 }
 

@@ -127,19 +127,19 @@ fn refuse(what: &str, why: &CompileError) -> String {
 
 /// An expression whose inputs are found in the rows of one unit.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct BoundExpression {
     expression: Expression,
     /// Places of its inputs among the columns of the plan.
     inputs: Vec<u16>,
 }
 
-impl Placed {
+impl BoundExpression {
     /// `None` when a column that it reads is not in the rows.
-    pub(super) fn new(expression: &Expression, plan: &RowPlan) -> Option<Placed> {
+    pub(super) fn new(expression: &Expression, plan: &RowPlan) -> Option<BoundExpression> {
         let place =
             |id: &i32| Some(plan.columns.iter().position(|column| column.id == *id)? as u16);
         let inputs = expression.inputs.iter().map(place).collect::<Option<Vec<u16>>>()?;
-        Some(Placed { expression: expression.clone(), inputs })
+        Some(BoundExpression { expression: expression.clone(), inputs })
     }
 
     /// True for the expression of the same computed column.
@@ -152,7 +152,9 @@ impl Placed {
         &self,
         plan: &RowPlan,
         rows: &PageRows<'_>,
-        (batch, nulls, words): (&mut Batch, u64, &mut Vec<u64>),
+        batch: &mut Batch,
+        nulls: u64,
+        words: &mut Vec<u64>,
     ) -> Option<()> {
         for (at, place) in self.inputs.iter().enumerate() {
             let column = plan.columns.get(usize::from(*place))?;
@@ -246,7 +248,7 @@ impl Batches {
         }
         for (placed, batch) in plan.expressions.iter().zip(batches) {
             placed.expression.reset(batch);
-            if placed.push_columns(plan, rows, (batch, nulls, words)).is_none() {
+            if placed.push_columns(plan, rows, batch, nulls, words).is_none() {
                 placed.expression.reset(batch);
                 placed.push_rows(plan, hasher, page, rows, batch);
             }

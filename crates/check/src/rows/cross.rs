@@ -64,6 +64,11 @@ pub(crate) struct Cross {
 
 impl Cross {
     /// True when some of its values are not compared.
+    /// What the report calls the comparison.
+    pub(super) fn what(&self) -> String {
+        format!("index {} of {} against its table", self.name, self.table_name)
+    }
+
     pub(crate) fn has_long_columns(&self) -> bool {
         !self.long_columns.is_empty()
     }
@@ -117,8 +122,7 @@ impl Crosses {
     pub(super) fn leave_out(&mut self, number: CrossNumber, why: &str) {
         let Some(cross) = self.all.get(number as usize) else { return };
         self.numbers.remove(&(cross.table, cross.index));
-        let what = format!("index {} of {} against its table", cross.name, cross.table_name);
-        self.left_out.push((what, why.to_owned()));
+        self.left_out.push((cross.what(), why.to_owned()));
         self.dropped.insert(number);
     }
 

@@ -10,8 +10,10 @@ use std::fmt::Write;
 use extentdb_base::Rid;
 use extentdb_catalog::Catalog;
 use extentdb_catalog::access::LobReader;
-use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, RowLayout, cell};
+use extentdb_catalog::layout::{Cell, Compression, Level, PhysicalColumn, RowLayout, cell};
 use extentdb_catalog::model::{AddedDefault, Rowset, Table};
+use extentdb_format::PageBuf;
+use extentdb_format::page::PageRef;
 use extentdb_format::record::lob::LobPointer;
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_reader::CheckedPages;
@@ -20,6 +22,10 @@ use extentdb_types::{Datum, SqlType};
 
 use super::cross::{Cross, Origin};
 use super::hasher::OVERFLOW_BYTES_MAX;
+use crate::expand::Expander;
+use crate::plan::pages::load;
+use crate::second_pass::SecondPass;
+use crate::unit::{Structure, UnitIndex};
 
 /// Longer values are cut in messages.
 const SHOWN_CHARS_MAX: usize = 60;
@@ -39,7 +45,7 @@ impl Value {
 }
 
 /// A row on one side of an index.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) struct Described {
     /// All compared columns, locator included, in one form for both sides.
     pub(super) canonical: Vec<u8>,
@@ -64,49 +70,34 @@ impl Described {
 #[derive(Clone, Copy)]
 pub(super) struct Describer<'d> {
     pub(super) catalog: &'d Catalog,
-    pub(super) pages: &'d CheckedPages<'d>,
     pub(super) table: &'d Table,
     pub(super) cross: &'d Cross,
 }
 
 impl Describer<'_> {
     /// A row of the table, as its index should hold it.
-    pub(super) fn base(
-        &self,
-        (rowset, layout): (&Rowset, &RowLayout),
-        record: &Record<'_>,
-        rid: Rid,
-    ) -> Option<Described> {
-        let home = match record.kind() {
-            RecordKind::Forwarded => record.back_pointer()?,
-            _ => rid,
-        };
+    pub(super) fn base(&self, row: &StoredRow<'_>) -> Option<Described> {
+        let is_forwarded = row.record.kind() == RecordKind::Forwarded;
+        let home = if is_forwarded { row.record.back_pointer()? } else { row.rid };
         let column_of = |origin: Origin| match origin {
-            Origin::Column(id) => layout.column(id),
-            Origin::Uniquifier => layout.columns.iter().find(|column| column.is_uniquifier()),
+            Origin::Column(id) => row.layout.column(id),
+            Origin::Uniquifier => row.layout.columns.iter().find(|column| column.is_uniquifier()),
             Origin::Rid => None,
         };
-        let is_forwarded = record.kind() == RecordKind::Forwarded;
         let described = self.describe(|_, origin| match (column_of(origin), origin) {
-            (Some(column), _) => self.value(rowset, record, column, rid),
-            (None, Origin::Column(id)) => self.computed((rowset, layout), record, id, rid),
+            (Some(column), _) => row.value(column),
+            (None, Origin::Column(id)) => self.computed(row, id),
             (None, _) => Some(rid_value(home)),
         })?;
         Some(Described { is_forwarded, ..described })
     }
 
     /// A computed column that the row does not store.
-    fn computed(
-        &self,
-        (rowset, layout): (&Rowset, &RowLayout),
-        record: &Record<'_>,
-        id: i32,
-        rid: Rid,
-    ) -> Option<Value> {
+    fn computed(&self, row: &StoredRow<'_>, id: i32) -> Option<Value> {
         let (_, expression) = self.cross.computed.iter().find(|(computed, _)| *computed == id)?;
         let ty = self.table.column(id)?.ty?;
         let input = |id: &i32| {
-            let value = self.value(rowset, record, layout.column(*id)?, rid)?;
+            let value = row.value(row.layout.column(*id)?)?;
             Some(value.stored().map(<[u8]>::to_vec))
         };
         let inputs = expression.inputs.iter().map(input).collect::<Option<Vec<_>>>()?;
@@ -115,14 +106,9 @@ impl Describer<'_> {
     }
 
     /// An entry of the index.
-    pub(super) fn entry(
-        &self,
-        (rowset, layout): (&Rowset, &RowLayout),
-        record: &Record<'_>,
-        rid: Rid,
-    ) -> Option<Described> {
+    pub(super) fn entry(&self, row: &StoredRow<'_>) -> Option<Described> {
         self.describe(|ordinal, origin| {
-            let value = self.value(rowset, record, layout.column(ordinal)?, rid)?;
+            let value = row.value(row.layout.column(ordinal)?)?;
             match (origin, value.canonical.get(1..).and_then(|bytes| bytes.first_chunk())) {
                 (Origin::Rid, Some(bytes)) => Some(rid_value(Rid::from_bytes(*bytes))),
                 _ => Some(value),
@@ -131,12 +117,7 @@ impl Describer<'_> {
     }
 
     fn describe(&self, value: impl Fn(i32, Origin) -> Option<Value>) -> Option<Described> {
-        let mut described = Described {
-            canonical: Vec::new(),
-            values: String::new(),
-            identity: String::new(),
-            is_forwarded: false,
-        };
+        let mut described = Described::default();
         let key = self.key_columns();
         for (position, (ordinal, origin)) in self.cross.origins.iter().enumerate() {
             if self.cross.long_columns.contains(ordinal) {
@@ -184,48 +165,73 @@ impl Describer<'_> {
                 .map_or_else(|| format!("column {id}"), |column| column.name.clone()),
         }
     }
-
-    fn value(
-        &self,
-        rowset: &Rowset,
-        record: &Record<'_>,
-        column: &PhysicalColumn,
-        rid: Rid,
-    ) -> Option<Value> {
-        value_of(self.catalog, self.pages, rowset, record, column, rid)
-    }
 }
 
-/// A column of a leaf record.
-pub(super) fn value_of(
-    catalog: &Catalog,
-    pages: &CheckedPages<'_>,
-    rowset: &Rowset,
-    record: &Record<'_>,
-    column: &PhysicalColumn,
-    rid: Rid,
-) -> Option<Value> {
-    let ty = column.ty?;
-    match cell(record, column, Level::Leaf).ok()? {
-        Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
-        Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => {
-            Some(stored_value(&ty, &[0; 4]))
+/// A row where it is stored, for the second way of decoding.
+pub(super) struct StoredRow<'r> {
+    pub(super) catalog: &'r Catalog,
+    pages: &'r CheckedPages<'r>,
+    pub(super) rowset: &'r Rowset,
+    pub(super) layout: &'r RowLayout,
+    pub(super) record: Record<'r>,
+    pub(super) rid: Rid,
+}
+
+impl StoredRow<'_> {
+    /// Reads a row of a unit; nothing when its page or record cannot be used.
+    pub(super) fn read<T>(
+        pass: &SecondPass<'_>,
+        catalog: &Catalog,
+        pages: &CheckedPages<'_>,
+        index: UnitIndex,
+        rid: Rid,
+        with: impl FnOnce(&StoredRow<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let unit = pass.plan.units.get(index)?;
+        let rowset = catalog.rowsets.get(&unit.owner.partition)?;
+        let mut page = PageBuf::zeroed();
+        let is_sound = load(pass.source, rid.page, &mut page).is_sound();
+        let view = PageRef::new(&page);
+        let bytes = view.record_bytes(rid.slot.0).filter(|_| is_sound)?;
+        let layout = pass.plan.layout(index)?;
+        let is_entry = unit.structure == Structure::Nonclustered;
+        let mut expander = Expander::default();
+        let (bytes, fixed_end) = match unit.compression {
+            Compression::None => (bytes, view.header().fixed_len.get()),
+            _ => expander.single(&view, bytes, layout, !is_entry)?,
+        };
+        let record = if is_entry {
+            Record::parse_index(bytes, fixed_end)
+        } else {
+            Record::parse_data(bytes)
+        };
+        with(&StoredRow { catalog, pages, rowset, layout, record, rid })
+    }
+
+    /// A column of the row.
+    pub(super) fn value(&self, column: &PhysicalColumn) -> Option<Value> {
+        let ty = column.ty?;
+        match cell(&self.record, column, Level::Leaf).ok()? {
+            Cell::Null if is_uniquifier(column) => Some(stored_value(&ty, &[0; 4])),
+            Cell::Bytes(bytes) if bytes.is_empty() && is_uniquifier(column) => {
+                Some(stored_value(&ty, &[0; 4]))
+            }
+            Cell::Null => Some(null_value()),
+            Cell::Bit(bit) => Some(Value {
+                text: u8::from(bit).to_string(),
+                canonical: vec![1, bit.into()],
+            }),
+            Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
+            Cell::Complex(pointer) => {
+                let pointer = LobPointer::parse(&pointer, ty.may_have_text_pointer());
+                let reader = LobReader::new(self.pages, self.rid, &pointer).ok()?;
+                Some(stored_value(&ty, &reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
+            }
+            Cell::Missing => match self.catalog.added_default(self.rowset.id, column) {
+                None => Some(null_value()),
+                Some(default) => default_value(&ty, default),
+            },
         }
-        Cell::Null => Some(null_value()),
-        Cell::Bit(bit) => Some(Value {
-            text: u8::from(bit).to_string(),
-            canonical: vec![1, bit.into()],
-        }),
-        Cell::Bytes(bytes) => Some(stored_value(&ty, &bytes)),
-        Cell::Complex(pointer) => {
-            let pointer = LobPointer::parse(&pointer, ty.may_have_text_pointer());
-            let reader = LobReader::new(pages, rid, &pointer).ok()?;
-            Some(stored_value(&ty, &reader.read_to_vec(OVERFLOW_BYTES_MAX).ok()?))
-        }
-        Cell::Missing => match catalog.added_default(rowset.id, column) {
-            None => Some(null_value()),
-            Some(default) => default_value(&ty, default),
-        },
     }
 }
 

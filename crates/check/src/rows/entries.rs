@@ -17,14 +17,14 @@ use super::plan::{HashInput, RowPlan};
 use crate::hash::HashKey;
 use crate::nulls::NullBits;
 use crate::relation::MultisetHash;
-use crate::sound::{Records, SoundPage};
+use crate::sound::{Records, SoundPage, with_spans};
 use crate::spans::{RecordSpan, RecordSpans};
 
 /// Columns of an index whose entries are summed in one loop.
 const ALIKE_MAX: usize = 16;
 /// A column of entries that are alike.
 #[derive(Clone, Copy, Default)]
-struct Part {
+struct EntryColumn {
     at: usize,
     end: usize,
     multiplier: u64,
@@ -39,7 +39,7 @@ struct Word {
 }
 
 impl Word {
-    fn of(part: &Part) -> Option<Word> {
+    fn of(part: &EntryColumn) -> Option<Word> {
         let mask = match part.end - part.at {
             4 => u64::from(u32::MAX),
             8 => u64::MAX,
@@ -62,11 +62,11 @@ struct Ends {
 
 impl Ends {
     /// As [`HashKey::bytes`] takes a short value apart.
-    fn of(part: &Part) -> Option<Ends> {
+    fn of(part: &EntryColumn) -> Option<Ends> {
         const BYTE: u64 = 0xff;
         const PAIR: u64 = 0xffff;
         const HALF: u64 = u32::MAX as u64;
-        let Part { at, end, multiplier } = *part;
+        let EntryColumn { at, end, multiplier } = *part;
         let (low, high) = match end - at {
             2 | 3 => ((at, PAIR), (end - 1, BYTE)),
             5..=7 => ((at, HALF), (end - 4, HALF)),
@@ -79,16 +79,16 @@ impl Ends {
 
 /// Columns that are hashed in the loop that adds the entries up.
 #[derive(Clone, Copy, Default)]
-struct Last {
+struct LastColumns {
     words: [Word; 3],
     word_count: usize,
     ends: [Ends; 2],
     ends_count: usize,
 }
 
-impl Last {
+impl LastColumns {
     /// Takes a column, when there is a place for it.
-    fn take(&mut self, part: &Part) -> bool {
+    fn take(&mut self, part: &EntryColumn) -> bool {
         if let (Some(word), Some(place)) = (Word::of(part), self.words.get_mut(self.word_count)) {
             *place = word;
             self.word_count += 1;
@@ -110,7 +110,7 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
     key: &HashKey,
     bytes: &[u8],
     entries: impl Iterator<Item = (impl RecordSpan, u64)>,
-    last: &Last,
+    last: &LastColumns,
 ) -> Option<MultisetHash> {
     let words: &[Word; WORDS] = last.words.first_chunk()?;
     let ends: &[Ends; ENDS] = last.ends.first_chunk()?;
@@ -155,7 +155,7 @@ fn are_alike(bytes: &[u8], spans: impl RecordSpans) -> bool {
 
 /// What is read of the entries of an index.
 struct Layout<'l> {
-    parts: &'l [Part],
+    parts: &'l [EntryColumn],
     pminlen: usize,
     /// Null bits of the columns.
     nulls: NullBits,
@@ -171,7 +171,7 @@ impl RowHasher<'_> {
         rows: &RowPlan,
     ) -> Option<(CrossNumber, MultisetHash)> {
         let [target] = rows.targets.as_slice() else { return None };
-        let mut parts = [Part::default(); ALIKE_MAX];
+        let mut parts = [EntryColumn::default(); ALIKE_MAX];
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
             return None;
         }
@@ -180,19 +180,16 @@ impl RowHasher<'_> {
             let HashInput::Hashed(place) = input else { return None };
             let column = rows.hashed_column(*place)?;
             let (at, end) = column.fixed_place().filter(|(_, end)| *end <= page.pminlen())?;
-            *part = Part { at, end, multiplier: *multiplier };
+            *part = EntryColumn { at, end, multiplier: *multiplier };
             nulls.add(column.null_bit)?;
         }
         let parts = parts.get(..target.inputs.len())?;
         let layout = Layout { parts, pminlen: page.pminlen(), nulls };
         let sum = match page.records() {
             Records::Even(bytes, even) => self.sum_alike(bytes, even, &layout),
-            Records::OnPage(bytes, spans) => {
+            records => with_spans!(records, |bytes, spans| {
                 are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
-            }
-            Records::Expanded(bytes, spans) => {
-                are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
-            }
+            }),
         };
         Some((target.cross, sum?))
     }
@@ -212,7 +209,7 @@ impl RowHasher<'_> {
                 layout.nulls.are_clear(bytes, spans, layout.pminlen).then_some(())?;
             }
         }
-        let mut last = Last::default();
+        let mut last = LastColumns::default();
         self.combined.clear();
         for part in layout.parts {
             if !last.take(part) {
@@ -231,7 +228,7 @@ impl RowHasher<'_> {
         &self,
         bytes: &[u8],
         entries: impl Iterator<Item = (impl RecordSpan, u64)>,
-        last: &Last,
+        last: &LastColumns,
     ) -> Option<MultisetHash> {
         match (last.word_count, last.ends_count) {
             (0, 0) => sum_of::<0, 0>(self.key, bytes, entries, last),
@@ -250,8 +247,8 @@ impl RowHasher<'_> {
     }
 
     /// Adds a column to the combined entries.
-    fn add_column<S: RecordSpans>(&mut self, bytes: &[u8], spans: S, part: &Part) {
-        let Part { at, end, multiplier } = *part;
+    fn add_column<S: RecordSpans>(&mut self, bytes: &[u8], spans: S, part: &EntryColumn) {
+        let EntryColumn { at, end, multiplier } = *part;
         let key = *self.key;
         let value = move |span: S::RecordSpan| bytes.get(span.start() + at..span.start() + end);
         self.add_hashes(spans.iter().map(move |span| {
@@ -284,7 +281,7 @@ mod tests {
         let key = HashKey::new([3, 4]);
         let mut taken = 0;
         for len in 1..=20 {
-            let Some(ends) = Ends::of(&Part { at: 3, end: 3 + len, multiplier: 1 }) else {
+            let Some(ends) = Ends::of(&EntryColumn { at: 3, end: 3 + len, multiplier: 1 }) else {
                 continue;
             };
             taken += 1;

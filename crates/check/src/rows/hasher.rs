@@ -245,18 +245,16 @@ impl<'p> RowHasher<'p> {
         for (at, hashed) in (0u16..).zip(&rows.hashed) {
             match hashed {
                 Hashed::Column(place) => match rows.columns.get(usize::from(*place)) {
-                    Some(column) => self.hash_column(page, of_page, (at, column)),
+                    Some(column) => self.hash_column(page, of_page, at, column),
                     None => self.hashes.extend(of_page.iter().map(|_| 0)),
                 },
-                Hashed::Computed(expression) => {
-                    self.hash_computed(of_page.len(), (at, *expression))
-                }
+                Hashed::Computed(expression) => self.hash_computed(of_page.len(), at, *expression),
             }
         }
     }
 
     /// The values of an expression.
-    fn hash_computed(&mut self, rows: usize, (number, expression): (u16, u16)) {
+    fn hash_computed(&mut self, rows: usize, number: u16, expression: u16) {
         let key = self.key;
         let unread = &mut self.unread;
         match self.batches.numbers(expression) {
@@ -291,7 +289,8 @@ impl<'p> RowHasher<'p> {
         &mut self,
         page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
-        (number, column): (u16, &ColumnPlan),
+        number: u16,
+        column: &ColumnPlan,
     ) {
         let begin = self.hashes.len();
         let mut visit = Hashing {
@@ -304,7 +303,7 @@ impl<'p> RowHasher<'p> {
         };
         of_page.each(column, &mut visit);
         if visit.has_complex {
-            self.hash_complex(page, of_page, (number, column), begin);
+            self.hash_complex(page, of_page, number, column, begin);
         }
     }
 
@@ -314,7 +313,8 @@ impl<'p> RowHasher<'p> {
         &mut self,
         page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
-        (number, column): (u16, &ColumnPlan),
+        number: u16,
+        column: &ColumnPlan,
         begin: usize,
     ) {
         for (at, row) in of_page.iter().enumerate() {

@@ -13,28 +13,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::{HobtId, Rid};
+use extentdb_base::Rid;
 use extentdb_catalog::Catalog;
-use extentdb_catalog::layout::{Compression, PhysicalColumn, RowLayout};
-use extentdb_catalog::model::{Index, Rowset, Table};
-use extentdb_format::PageBuf;
-use extentdb_format::page::PageRef;
-use extentdb_format::record::{Record, RecordKind};
-use extentdb_messages::Arg;
+use extentdb_catalog::layout::PhysicalColumn;
+use extentdb_catalog::model::{Index, Table};
+use extentdb_format::record::RecordKind;
 use extentdb_reader::CheckedPages;
 use extentdb_types::Datum;
 
 use super::boundary::{Boundaries, index_of, what};
-use super::describe::{join, value_of};
+use super::describe::{StoredRow, join};
 use super::page::PageRows;
 use super::part::{BoundaryCounts, BoundaryPosition};
 use super::plan::RowPlans;
 use crate::collector::Collector;
 use crate::coverage::NotChecked;
-use crate::expand::Expander;
-use crate::finding::{Finding, Findings, Location};
+use crate::finding::{Finding, Findings};
 use crate::partial::Partial;
-use crate::plan::pages::load;
 use crate::second_pass::SecondPass;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit, UnitIndex};
@@ -44,7 +39,7 @@ const DOUBTFUL_SHARE: u64 = 4;
 
 /// What of an index is reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Verdict {
+struct BoundaryVerdict {
     /// Rows that are not between the boundaries.
     outside: bool,
     /// Rows on a boundary that belongs to the adjacent partition.
@@ -55,8 +50,8 @@ struct Verdict {
     is_contradicted: bool,
 }
 
-impl Verdict {
-    fn of(all: &BoundaryCounts) -> Verdict {
+impl BoundaryVerdict {
+    fn of(all: &BoundaryCounts) -> BoundaryVerdict {
         let own = all.inside + all.on_own_edge;
         let is_believed = all.outside * DOUBTFUL_SHARE <= own + all.outside;
         let knows_side = all.on_foreign_edge < all.on_own_edge;
@@ -69,7 +64,7 @@ impl Verdict {
         } else {
             None
         };
-        Verdict {
+        BoundaryVerdict {
             outside: all.outside > 0 && is_believed,
             on_edge: all.on_foreign_edge > 0 && knows_side && is_believed,
             why,
@@ -97,7 +92,7 @@ pub(crate) fn verify_partitions(
         units.insert(*unit);
     }
     for (all, units) in by_index.values() {
-        let verdict = Verdict::of(all);
+        let verdict = BoundaryVerdict::of(all);
         let Some(name) = units.first().and_then(|unit| name_of(pass, catalog, *unit)) else {
             continue;
         };
@@ -124,7 +119,7 @@ fn name_of(pass: &SecondPass<'_>, catalog: &Catalog, unit: UnitIndex) -> Option<
 /// them.
 struct Finder<'f> {
     boundaries: &'f Boundaries,
-    verdict: Verdict,
+    verdict: BoundaryVerdict,
     limit: usize,
     found: Vec<(UnitIndex, Rid)>,
 }
@@ -166,7 +161,7 @@ fn find(
     pass: &SecondPass<'_>,
     boundaries: &Boundaries,
     units: &BTreeSet<UnitIndex>,
-    verdict: Verdict,
+    verdict: BoundaryVerdict,
 ) -> Option<Vec<(UnitIndex, Rid)>> {
     let limit = pass.options.max_errors;
     let finders = pass.visit(units, || Finder { boundaries, verdict, limit, found: Vec::new() })?;
@@ -200,66 +195,40 @@ fn finding(
     rid: Rid,
 ) -> Option<Finding> {
     let unit = pass.plan.units.get(index)?;
-    let rowset = catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
-    let mut page = PageBuf::zeroed();
-    let is_sound = load(pass.source, rid.page, &mut page).is_sound();
-    let view = PageRef::new(&page);
-    let bytes = view.record_bytes(rid.slot.0).filter(|_| is_sound)?;
-    let layout = pass.plan.layout(index)?;
-    let is_entry = unit.structure == Structure::Nonclustered;
-    let mut expander = Expander::default();
-    let (bytes, fixed_end) = match unit.compression {
-        Compression::None => (bytes, view.header().fixed_len.get()),
-        _ => expander.single(&view, bytes, layout, !is_entry)?,
-    };
-    let record =
-        if is_entry { Record::parse_index(bytes, fixed_end) } else { Record::parse_data(bytes) };
-    let (table, owner) = index_of(catalog, rowset)?;
-    let row = Row {
-        catalog,
-        pages,
-        table,
-        index: owner,
-        rowset,
-        layout,
-        record,
-        rid,
-    };
-    let expected = row.partition().filter(|expected| *expected != rowset.partition)?;
-    let place = Location::page(rid.page).owned_by(unit.owner).slot(rid.slot.0);
-    let identity = row.identity(unit);
+    let (expected, partition, identity) =
+        StoredRow::read(pass, catalog, pages, index, rid, |stored| {
+            let (table, index) = index_of(catalog, stored.rowset)?;
+            let row = PartitionRow { stored, table, index };
+            let partition = stored.rowset.partition;
+            let expected = row.partition().filter(|expected| *expected != partition)?;
+            Some((expected, partition, row.identity(unit)))
+        })?;
+    let place = unit.at(rid.page).slot(rid.slot.0);
     let of_partition =
         [unit.owner.object.0.into(), unit.owner.index.0.into(), unit.owner.partition.0.into()];
-    let args: Vec<Arg<'_>> =
-        of_partition.into_iter().chain([expected.into(), rowset.partition.into()]).collect();
+    let args = of_partition.into_iter().chain([expected.into(), partition.into()]);
     let of_row =
         [rid.page.file.0.into(), rid.page.page.into(), rid.slot.0.into(), identity.clone().into()];
-    let companion = Finding::new(8988, place, &of_row);
-    Some(Finding::new(8984, place, &args).with(companion).key(identity))
+    let companion = Finding::new(8988, place, of_row);
+    Some(Finding::new(8984, place, args).with(companion).key(identity))
 }
 
 /// A row of a partition, to be put into words.
-struct Row<'r> {
-    catalog: &'r Catalog,
-    pages: &'r CheckedPages<'r>,
+struct PartitionRow<'r> {
+    stored: &'r StoredRow<'r>,
     table: &'r Table,
     index: &'r Index,
-    rowset: &'r Rowset,
-    layout: &'r RowLayout,
-    record: Record<'r>,
-    rid: Rid,
 }
 
-impl Row<'_> {
+impl PartitionRow<'_> {
     /// The partition that the function gives.
     fn partition(&self) -> Option<i32> {
-        let (function, id) = self.catalog.partition_function_of(self.index)?;
+        let (function, id) = self.stored.catalog.partition_function_of(self.index)?;
         let is_entry = self.index.id.0 > 1;
         let own =
             || self.index.columns.iter().find(|own| own.column_id == id).map(|own| own.ordinal);
-        let column = self.layout.column(if is_entry { own()? } else { id })?;
-        let value =
-            value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid)?;
+        let column = self.stored.layout.column(if is_entry { own()? } else { id })?;
+        let value = self.stored.value(column)?;
         match value.stored() {
             None => function.partition_of(&Datum::Null),
             Some(bytes) => function.partition_of(&Datum::decode(&column.ty?, bytes).ok()?),
@@ -270,16 +239,17 @@ impl Row<'_> {
     fn identity(&self, unit: &Unit) -> String {
         let mut text = String::new();
         if unit.structure == Structure::Heap {
-            let home = match self.record.kind() {
-                RecordKind::Forwarded => self.record.back_pointer().unwrap_or(self.rid),
-                _ => self.rid,
+            let home = match self.stored.record.kind() {
+                RecordKind::Forwarded => {
+                    self.stored.record.back_pointer().unwrap_or(self.stored.rid)
+                }
+                _ => self.stored.rid,
             };
             let Rid { page, slot } = home;
             join(&mut text, "HEAP RID", &format!("({}:{}:{})", page.file.0, page.page, slot.0));
         }
-        for column in self.layout.key() {
-            let value =
-                value_of(self.catalog, self.pages, self.rowset, &self.record, column, self.rid);
+        for column in self.stored.layout.key() {
+            let value = self.stored.value(column);
             let value = value.map_or_else(|| "?".to_owned(), |value| value.text);
             join(&mut text, &self.name(unit, column), &value);
         }
@@ -308,7 +278,7 @@ mod tests {
         on_foreign_edge: u64,
     ) -> (bool, bool, bool) {
         let all = BoundaryCounts { inside, outside, on_own_edge, on_foreign_edge, undecided: 0 };
-        let Verdict { outside, on_edge, why, .. } = Verdict::of(&all);
+        let BoundaryVerdict { outside, on_edge, why, .. } = BoundaryVerdict::of(&all);
         (outside, on_edge, why.is_some())
     }
 
@@ -335,6 +305,6 @@ mod tests {
     #[test]
     fn values_without_an_order_leave_the_index_open() {
         let all = BoundaryCounts { inside: 9, undecided: 1, ..BoundaryCounts::default() };
-        assert!(Verdict::of(&all).why.is_some());
+        assert!(BoundaryVerdict::of(&all).why.is_some());
     }
 }

@@ -44,12 +44,13 @@ mod variant;
 mod verify;
 
 pub(crate) use cells::u16_at;
+pub(crate) use column::stored_default;
 use hasher::RowHasher;
 pub(crate) use misplaced::verify_partitions;
 use page::{PageRows, Row};
 use plan::RowPlan;
 pub(crate) use plan::RowPlans;
-pub(crate) use recheck::{Compared, verify_crosses};
+pub(crate) use recheck::{IndexesCompared, verify_crosses};
 pub(crate) use shape::SYSFILES1;
 pub(crate) use value::resembles_ciphertext;
 
@@ -98,7 +99,14 @@ impl<'p> RowCollector<'p> {
         self.hasher.evaluate(page, &of_page, rows);
         if rows.is_base {
             let batches = &self.hasher.batches;
-            verify::verify_rows(page, &of_page, (rows, self.plans.has_purity), batches, partial);
+            verify::verify_rows(
+                page,
+                &of_page,
+                rows,
+                self.plans.has_purity,
+                batches,
+                &mut partial.findings,
+            );
         }
         let crosses = &mut partial.rows.crosses;
         let unread = &mut partial.rows.unread_crosses;
@@ -111,7 +119,7 @@ impl<'p> RowCollector<'p> {
             }
         });
         if !is_whole && !rows.is_base {
-            shape::report_short_entries(page, &of_page, &rows.columns, partial);
+            shape::report_short_entries(page, &of_page, &rows.columns, &mut partial.findings);
         }
     }
 }

@@ -17,7 +17,7 @@ use extentdb_format::record::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION
 
 use super::cells::{Cells, u16_at};
 use super::column::{ColumnPlan, ColumnPosition, Content};
-use crate::sound::{Records, SoundPage};
+use crate::sound::{SoundPage, with_spans};
 use crate::spans::{RecordSpan, RecordSpans};
 
 /// Kinds of records that are rows or entries: no ghosts, no stubs.
@@ -150,11 +150,9 @@ impl<'a> PageRows<'a> {
     /// Finds the rows; `memory` is used for one page after the other.
     #[inline]
     pub(super) fn read(page: &SoundPage<'a>, memory: &'a mut Vec<Row>) -> PageRows<'a> {
-        match page.records() {
-            Records::OnPage(bytes, spans) => PageRows::of(bytes, spans, page.pminlen(), memory),
-            Records::Even(bytes, even) => PageRows::of(bytes, even, page.pminlen(), memory),
-            Records::Expanded(bytes, spans) => PageRows::of(bytes, spans, page.pminlen(), memory),
-        }
+        with_spans!(page.records(), |bytes, spans| {
+            PageRows::of(bytes, spans, page.pminlen(), memory)
+        })
     }
 
     #[inline]

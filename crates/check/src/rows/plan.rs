@@ -10,7 +10,7 @@ use extentdb_types::Collation;
 
 use super::boundary::Boundaries;
 use super::column::{ColumnPlan, ColumnPosition};
-use super::computed::{Expression, Placed};
+use super::computed::{BoundExpression, Expression};
 use super::cross::{Cross, CrossNumber, Crosses, Origin};
 use super::page::VariableRule;
 use super::shape::{SYSFILES1, Shape};
@@ -88,7 +88,7 @@ pub(super) struct IndexTarget {
 }
 
 /// The rows of a unit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct RowPlan {
     /// Rows of the table, not entries of an index.
     pub(super) is_base: bool,
@@ -105,7 +105,7 @@ pub(crate) struct RowPlan {
     /// A table: all its indexes. An index: itself.
     pub(super) targets: Vec<IndexTarget>,
     /// What has to be evaluated for the indexes.
-    pub(super) expressions: Vec<Placed>,
+    pub(super) expressions: Vec<BoundExpression>,
     /// The shapes that rows of the table can have.
     pub(super) shape: Shape,
     /// Stored computed columns: place of the column, and of its expression.
@@ -280,14 +280,7 @@ fn columns(
     let mut plan = RowPlan {
         is_base,
         columns: Vec::with_capacity(layout.columns.len()),
-        ranged: Vec::new(),
-        variable: Vec::new(),
-        not_null: NullMask::default(),
-        hashed: Vec::new(),
-        targets: Vec::new(),
-        expressions: Vec::new(),
-        persisted: Vec::new(),
-        shape: Shape::default(),
+        ..RowPlan::default()
     };
     let is_of_server = matches!(table.kind, ObjectType::SYSTEM_TABLE | ObjectType::INTERNAL_TABLE);
     let follows_catalog = is_base && table.id != SYSFILES1;
@@ -299,7 +292,7 @@ fn columns(
         // Real base tables hold NULLs in variable columns that they call NOT NULL, never in fixed
         // ones; internal tables are written by the same hands.
         let may_be_null = is_of_server && matches!(column.place, ColumnPosition::Variable { .. });
-        let judges = Judged {
+        let judges = ColumnTests {
             nulls: follows_catalog && !may_be_null,
             filled: follows_catalog && !is_file,
             values: judges_values,
@@ -319,7 +312,7 @@ fn name_of<'t>(table: &'t Table, column: &PhysicalColumn, is_base: bool) -> &'t 
 }
 
 /// What is judged of a column.
-struct Judged {
+struct ColumnTests {
     /// NULL where it must not be.
     nulls: bool,
     /// Bytes where there is NULL.
@@ -329,7 +322,7 @@ struct Judged {
 }
 
 impl RowPlan {
-    fn add(&mut self, mut column: ColumnPlan, judged: Judged) {
+    fn add(&mut self, mut column: ColumnPlan, judged: ColumnTests) {
         if !judged.values {
             column.range = Range::Any;
         }
@@ -365,7 +358,7 @@ impl RowPlan {
         if let Some(known) = known {
             return Some(known as u16);
         }
-        let placed = Placed::new(expression, self)?;
+        let placed = BoundExpression::new(expression, self)?;
         self.expressions.push(placed);
         Some(self.expressions.len() as u16 - 1)
     }

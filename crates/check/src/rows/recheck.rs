@@ -9,23 +9,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::{HobtId, ObjectId, Rid};
-use extentdb_catalog::layout::Compression;
+use extentdb_base::{ObjectId, Rid};
 use extentdb_catalog::model::Catalog;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageRef;
-use extentdb_format::record::{Record, RecordKind};
+use extentdb_format::record::RecordKind;
 use extentdb_messages::Class;
 use extentdb_reader::CheckedPages;
 
 use super::cross::{Cross, CrossNumber};
-use super::describe::{Described, Describer};
+use super::describe::{Described, Describer, StoredRow};
 use super::hasher::RowHasher;
 use super::page::PageRows;
 use super::plan::RowPlans;
 use crate::collector::Collector;
 use crate::coverage::NotChecked;
-use crate::expand::Expander;
 use crate::finding::{Finding, Findings, Location, Owner};
 use crate::partial::Partial;
 use crate::plan::Plan;
@@ -47,7 +45,7 @@ const WHOLESALE_MIN: u64 = 8;
 const MOST_MIN: u64 = 64;
 /// The outcome of comparing indexes with their tables.
 #[derive(Default)]
-pub(crate) struct Compared {
+pub(crate) struct IndexesCompared {
     pub(crate) indexes: u64,
     pub(crate) entries: u64,
     pub(crate) left_out: Vec<NotChecked>,
@@ -59,8 +57,8 @@ pub(crate) fn verify_crosses(
     rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
-) -> Compared {
-    let Some(catalog) = &pass.plan.catalog else { return Compared::default() };
+) -> IndexesCompared {
+    let Some(catalog) = &pass.plan.catalog else { return IndexesCompared::default() };
     let (doubtful, mut compared) = judge(pass.plan, rows, sum, findings);
     let mut by_table: BTreeMap<ObjectId, BTreeSet<CrossNumber>> = BTreeMap::new();
     for number in doubtful {
@@ -88,9 +86,9 @@ fn judge(
     rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
-) -> (Vec<CrossNumber>, Compared) {
+) -> (Vec<CrossNumber>, IndexesCompared) {
     let mut doubtful = Vec::new();
-    let mut compared = Compared::default();
+    let mut compared = IndexesCompared::default();
     let damaged = damaged_units(plan, sum, findings);
     for (number, cross) in rows.crosses.iter() {
         if units_of(plan, rows, cross)
@@ -105,7 +103,7 @@ fn judge(
         {
             continue;
         }
-        let what = format!("index {} of {} against its table", cross.name, cross.table_name);
+        let what = cross.what();
         if units_of(plan, rows, cross).any(|unit| damaged.contains(&unit)) {
             compared.left_out.push(NotChecked::skipped(&what, "pages of one of them are damaged"));
         } else if units_of(plan, rows, cross).any(|unit| sum.audit.unexpanded.contains(&unit)) {
@@ -325,16 +323,13 @@ impl Recheck<'_> {
                 leftovers.iter().filter(|kept| kept.cross == *number).collect();
             let all = self.sum.rows.crosses.get(*number);
             if let Some(why) = why_not_believed(cross, own.len(), all) {
-                let what =
-                    format!("index {} of {} against its table", cross.name, cross.table_name);
-                left_out.push(NotChecked::asked(&what, why));
+                left_out.push(NotChecked::asked(cross.what(), why));
                 continue;
             }
-            let describer = Describer { catalog: self.catalog, pages: &pages, table, cross };
-            let described: Vec<(BucketRow, Option<Described>)> =
-                own.into_iter().map(|kept| (*kept, self.describe(&describer, kept))).collect();
-            let described: Vec<_> = described
+            let describer = Describer { catalog: self.catalog, table, cross };
+            let described: Vec<(BucketRow, Option<Described>)> = own
                 .into_iter()
+                .map(|kept| (*kept, self.describe(&describer, &pages, kept)))
                 .filter(|(kept, row)| !self.is_lost_on_the_way(kept, row.as_ref()))
                 .collect();
             let equal = equal_rows(&described);
@@ -342,7 +337,7 @@ impl Recheck<'_> {
                 let is_equal = row.as_ref().is_some_and(|row| equal.contains(&row.canonical));
                 if is_equal {
                     // Two ways of decoding disagree: a mistake of this program, not of the file.
-                    findings.push(Finding::new(8967, self.place(kept), &[]));
+                    findings.push(Finding::new(8967, self.place(kept), []));
                 } else {
                     findings.push(self.finding(cross, kept, row.as_ref()));
                 }
@@ -376,27 +371,15 @@ impl Recheck<'_> {
         status.is_some_and(|status| RecordKind::of(status) == RecordKind::ForwardingStub)
     }
 
-    fn describe(&self, describer: &Describer<'_>, kept: &BucketRow) -> Option<Described> {
-        let unit = self.pass.plan.units.get(kept.unit)?;
-        let rowset = self.catalog.rowsets.get(&HobtId(unit.owner.partition.0))?;
-        let mut page = PageBuf::zeroed();
-        if !load(self.pass.source, kept.rid.page, &mut page).is_sound() {
-            return None;
-        }
-        let view = PageRef::new(&page);
-        let bytes = view.record_bytes(kept.rid.slot.0)?;
-        let layout = self.pass.plan.layout(kept.unit)?;
-        let mut expander = Expander::default();
-        let (bytes, fixed_end) = match unit.compression {
-            Compression::None => (bytes, view.header().fixed_len.get()),
-            _ => expander.single(&view, bytes, layout, kept.is_base)?,
-        };
-        if kept.is_base {
-            describer.base((rowset, layout), &Record::parse_data(bytes), kept.rid)
-        } else {
-            let record = Record::parse_index(bytes, fixed_end);
-            describer.entry((rowset, layout), &record, kept.rid)
-        }
+    fn describe(
+        &self,
+        describer: &Describer<'_>,
+        pages: &CheckedPages<'_>,
+        kept: &BucketRow,
+    ) -> Option<Described> {
+        StoredRow::read(self.pass, self.catalog, pages, kept.unit, kept.rid, |row| {
+            if kept.is_base { describer.base(row) } else { describer.entry(row) }
+        })
     }
 
     fn place(&self, kept: &BucketRow) -> Location {
@@ -420,10 +403,10 @@ impl Recheck<'_> {
         } else {
             (8952, 8956, identity.clone(), [values.into(), identity.into()])
         };
-        let args: Vec<_> = table.into_iter().chain(index).collect();
-        let companion_args: Vec<_> = rid.into_iter().chain(last).collect();
-        let mut finding = Finding::new(error, place, &args)
-            .with(Finding::new(companion, place, &companion_args))
+        let args = table.into_iter().chain(index);
+        let companion_args = rid.into_iter().chain(last);
+        let mut finding = Finding::new(error, place, args)
+            .with(Finding::new(companion, place, companion_args))
             .key(key);
         // Whatever side it is on, the index is what has to be repaired.
         if let Some(owner) = &mut finding.location.owner {

@@ -26,8 +26,8 @@ pub(crate) use extentdb_catalog::system::object::SYSFILES1;
 
 use super::column::ColumnPlan;
 use super::page::{PageRows, Row};
-use super::report::{self, ShapeFault};
-use crate::partial::Partial;
+use super::report::{RowReport, ShapeFault};
+use crate::finding::Findings;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, Unit};
 
@@ -119,7 +119,7 @@ impl Shape {
         page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         columns: &[ColumnPlan],
-        partial: &mut Partial,
+        findings: &mut Findings,
     ) {
         let mut sound_before = None;
         for row in of_page.iter().filter(|row| row.has_bitmap()) {
@@ -127,13 +127,13 @@ impl Shape {
             if sound_before == Some(shape) {
                 continue;
             }
-            let entry = page.entry_at(row.slot, of_page.record(row));
+            let mut report = RowReport::new(page, of_page, row, findings);
             let mut missing = self.needed.iter().filter(|(bit, _)| *bit > row.columns()).peekable();
             if missing.peek().is_some() {
                 let names = missing.filter_map(|(_, place)| columns.get(usize::from(*place)));
-                names.for_each(|column| report::missing(page, &entry, column, partial));
+                names.for_each(|column| report.missing(column));
             } else if let Some(shape_fault) = self.shape_fault(page, of_page, row) {
-                report::shape_fault(page, &entry, shape_fault, partial);
+                report.shape_fault(shape_fault);
             } else {
                 sound_before = Some(shape);
             }
@@ -184,7 +184,7 @@ pub(super) fn report_short_entries(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
     columns: &[ColumnPlan],
-    partial: &mut Partial,
+    findings: &mut Findings,
 ) {
     if page.unit.compression != Compression::None {
         return;
@@ -194,12 +194,12 @@ pub(super) fn report_short_entries(
         let is_missing =
             |column: &&ColumnPlan| column.null_bit > row.columns() && column.of(&cells).is_none();
         if let Some(missing) = columns.iter().find(is_missing) {
-            let entry = page.entry_at(row.slot, of_page.record(row));
+            let mut report = RowReport::new(page, of_page, row, findings);
             let shape_fault = ShapeFault {
                 text: TEXT_OF_COLUMNS,
                 values: (row.columns(), missing.null_bit),
             };
-            report::shape_fault(page, &entry, shape_fault, partial);
+            report.shape_fault(shape_fault);
         }
     }
 }

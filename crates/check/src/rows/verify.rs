@@ -9,33 +9,34 @@ use super::column::{ColumnPlan, ColumnPosition, Content};
 use super::computed::Batches;
 use super::page::{PageRows, Row, Visit};
 use super::plan::RowPlan;
-use super::report;
+use super::report::RowReport;
 use super::value::{Range, resembles_ciphertext};
-use crate::partial::Partial;
+use crate::finding::Findings;
 use crate::sound::SoundPage;
 
 /// Looks at all rows of a page.
 pub(super) fn verify_rows(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
-    (rows, has_purity): (&RowPlan, bool),
+    rows: &RowPlan,
+    has_purity: bool,
     batches: &Batches,
-    partial: &mut Partial,
+    findings: &mut Findings,
 ) {
     if is_unusual(of_page, rows, has_purity) {
-        report_nulls(page, of_page, rows, partial);
-        report_values(page, of_page, (rows, has_purity), partial);
+        report_nulls(page, of_page, rows, findings);
+        report_values(page, of_page, rows, has_purity, findings);
     }
     if rows.shape.is_unusual(of_page, page.header().fixed_len.get()) {
-        rows.shape.report(page, of_page, &rows.columns, partial);
+        rows.shape.report(page, of_page, &rows.columns, findings);
     }
     for (column, expression) in &rows.persisted {
-        verify_computed(page, of_page, (rows, *column, *expression), batches, partial);
+        verify_computed(page, of_page, rows, *column, *expression, batches, findings);
     }
     if of_page.has_version_tags {
         for row in of_page.iter().filter(|row| row.has_version_tag()) {
-            let entry = page.entry_at(row.slot, of_page.record(row));
-            report::version_tag(page, &entry, &entry.record(), partial);
+            let mut report = RowReport::new(page, of_page, row, findings);
+            report.version_tag();
         }
     }
 }
@@ -100,16 +101,16 @@ fn report_nulls(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
     rows: &RowPlan,
-    partial: &mut Partial,
+    findings: &mut Findings,
 ) {
     for row in of_page.iter().filter(|row| rows.not_null.meets(of_page.bitmap(row))) {
-        let entry = page.entry_at(row.slot, of_page.record(row));
-        let record = entry.record();
+        let mut report = RowReport::new(page, of_page, row, findings);
+        let record = report.record();
         let is_null = |column: &&ColumnPlan| {
             rows.not_null.has(column.null_bit) && record.is_null(column.null_bit) == Some(true)
         };
         for column in rows.columns.iter().filter(is_null) {
-            report::null(page, &entry, column, partial);
+            report.null(column);
         }
     }
     let rules = rows.variable.iter().filter(|rule| rule.is_empty_when_null);
@@ -118,8 +119,8 @@ fn report_nulls(
     filled.sort_unstable_by_key(|row| row.slot);
     filled.dedup_by_key(|row| row.slot);
     for row in filled {
-        let entry = page.entry_at(row.slot, of_page.record(row));
-        report::filled_nulls(page, &rows.columns, &entry, &entry.record(), partial);
+        let mut report = RowReport::new(page, of_page, row, findings);
+        report.filled_nulls(&rows.columns);
     }
 }
 
@@ -128,12 +129,13 @@ fn report_nulls(
 fn report_values(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
-    (rows, has_purity): (&RowPlan, bool),
-    partial: &mut Partial,
+    rows: &RowPlan,
+    has_purity: bool,
+    findings: &mut Findings,
 ) {
     for row in of_page.iter() {
         let cells = of_page.cells(row);
-        let entry = page.entry_at(row.slot, of_page.record(row));
+        let mut report = RowReport::new(page, of_page, row, findings);
         for column in &rows.columns {
             let Some(Content::Bytes(bytes)) = column.of(&cells) else { continue };
             if resembles_ciphertext(bytes) {
@@ -141,10 +143,10 @@ fn report_values(
             }
             let is_variable = matches!(column.place, ColumnPosition::Variable { .. });
             if is_variable && bytes.len() > usize::from(column.bytes_max) {
-                report::too_long(page, &entry, column, bytes.len(), partial);
+                report.too_long(column, bytes.len());
             }
             if has_purity && !column.range.allows(bytes) {
-                report::out_of_range(page, &entry, column, partial);
+                report.out_of_range(column);
             }
         }
     }
@@ -154,9 +156,11 @@ fn report_values(
 fn verify_computed(
     page: &SoundPage<'_>,
     of_page: &PageRows<'_>,
-    (rows, column, expression): (&RowPlan, u16, u16),
+    rows: &RowPlan,
+    column: u16,
+    expression: u16,
     batches: &Batches,
-    partial: &mut Partial,
+    findings: &mut Findings,
 ) {
     let Some(column) = rows.columns.get(usize::from(column)) else { return };
     for (at, row) in of_page.iter().enumerate() {
@@ -166,8 +170,8 @@ fn verify_computed(
             _ => continue,
         };
         if batches.value(expression, at).is_ok_and(|computed| computed != stored) {
-            let entry = page.entry_at(row.slot, of_page.record(row));
-            report::computed(page, &entry, column, partial);
+            let mut report = RowReport::new(page, of_page, row, findings);
+            report.computed(column);
         }
     }
 }

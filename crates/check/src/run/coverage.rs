@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use extentdb_base::PageId;
+use extentdb_messages::Arg;
 
 use super::{Run, Stage};
 use crate::coverage::{Coverage, NotChecked};
@@ -52,6 +53,15 @@ impl Run<'_> {
     }
 
     /// Lists something that is outside the scope or was left out on purpose.
+    pub(super) fn note<'a>(
+        &mut self,
+        error: u32,
+        at: Location,
+        args: impl IntoIterator<Item = Arg<'a>>,
+    ) {
+        self.report.notes.push(Finding::new(error, at, args));
+    }
+
     pub(super) fn skip(&mut self, what: &str, why: &str) {
         self.report.coverage.not_checked.push(NotChecked::skipped(what, why));
     }
@@ -95,14 +105,14 @@ impl Run<'_> {
         }
         if sum.audit.unprotected > 0 {
             let args = [int_arg(sum.audit.unprotected), int_arg(checked)];
-            self.report.notes.push(Finding::new(59003, Location::default(), &args));
+            self.note(59003, Location::default(), args);
         }
         if checked < planned
             && let Some(first) = first_missing(plan, sum)
         {
             let why = self.why_unread();
             let args = [int_arg(planned - checked), int_arg(planned), page_arg(first), why.into()];
-            self.report.notes.push(Finding::new(59001, Location::page(first), &args));
+            self.note(59001, Location::page(first), args);
         }
     }
 

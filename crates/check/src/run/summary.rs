@@ -83,7 +83,7 @@ impl Run<'_> {
             for index in table.indexes.iter().filter(|index| index.is_marked_disabled()) {
                 let name = index.name.as_deref().unwrap_or_default();
                 let args = [name.into(), table.name.as_str().into()];
-                self.report.notes.push(Finding::new(2546, Location::default(), &args));
+                self.note(2546, Location::default(), args);
             }
         }
     }

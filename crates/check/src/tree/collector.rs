@@ -146,11 +146,11 @@ impl<'n> Node<'n> {
 /// What the last page of each unit says about the page after it. Most pages are followed by that
 /// one in the file, too: what both say then cancels here, and is never hashed.
 #[derive(Default)]
-struct Held {
+struct PendingSiblings {
     facts: Vec<Option<[u64; 3]>>,
 }
 
-impl Held {
+impl PendingSiblings {
     /// States the siblings of a page, one of them later.
     fn state_siblings(&mut self, node: &Node<'_>, tree: &Tree, sums: &mut RelationHashes) {
         let at = node.unit as usize;
@@ -215,7 +215,7 @@ pub(crate) struct TreeCollector<'p> {
     /// Most bytes for runs of leaves.
     budget: usize,
     open: Vec<Option<Box<OpenRun>>>,
-    held: Held,
+    held: PendingSiblings,
     children: Vec<PageId>,
     pairs: Pairs,
     low: Key,
@@ -230,7 +230,7 @@ impl<'p> TreeCollector<'p> {
             trees,
             budget,
             open: Vec::new(),
-            held: Held::default(),
+            held: PendingSiblings::default(),
             children: Vec::new(),
             pairs: Pairs::default(),
             low,
@@ -404,7 +404,7 @@ fn report(
     args: &[Arg<'static>],
     partial: &mut Partial,
 ) {
-    let args: Vec<Arg<'_>> = page.unit.args().into_iter().chain(args.iter().cloned()).collect();
+    let args = page.unit.args().into_iter().chain(args.iter().cloned());
     let place = Location::page(page.id).owned_by(page.unit.owner).slot(slot);
-    partial.findings.push(Finding::new(error, place, &args));
+    partial.findings.push(Finding::new(error, place, args));
 }

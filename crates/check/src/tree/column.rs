@@ -19,9 +19,10 @@ use extentdb_catalog::layout::{ColumnOffset, PhysicalColumn};
 use extentdb_catalog::model::AddedDefault;
 use extentdb_format::record::Record;
 use extentdb_types::collation::{Comparison, SortKey};
-use extentdb_types::{Collation, Datum, SqlType};
+use extentdb_types::{Collation, SqlType};
 
 use crate::rows::resembles_ciphertext;
+use crate::rows::stored_default;
 
 /// A value of a key column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,19 +44,9 @@ pub(super) enum Missing {
 impl Missing {
     /// The default of a column of type `ty`.
     pub(super) fn of(default: Option<&AddedDefault>, ty: Option<&SqlType>) -> Missing {
-        match (default, ty) {
-            (None, _) => Missing::Null,
-            (Some(AddedDefault::Bytes(bytes)), _) => Missing::Bytes(bytes.as_slice().into()),
-            (Some(AddedDefault::Variant(bytes)), Some(ty)) => {
-                let mut out = Vec::new();
-                let variant = Datum::decode(&SqlType::SqlVariant, bytes).ok();
-                let is_written = match variant {
-                    Some(Datum::Variant(variant)) => variant.value.encode(ty, &mut out).is_ok(),
-                    _ => false,
-                };
-                if is_written { Missing::Bytes(out.into()) } else { Missing::Unknown }
-            }
-            (Some(AddedDefault::Variant(_)), None) => Missing::Unknown,
+        match default {
+            None => Missing::Null,
+            Some(default) => stored_default(default, ty).map_or(Missing::Unknown, Missing::Bytes),
         }
     }
 }
@@ -77,7 +68,8 @@ pub(super) enum Rank {
     DateTime,
     /// Minutes u16, days u16.
     SmallDateTime,
-    /// So many bytes of time, three of the day, and an offset that does not count.
+    /// `datetimeoffset`: this many bytes of time, three of the day, and an offset that does not
+    /// count.
     DateTime2(u8),
     Guid,
     /// int of no or four bytes; none is 0.

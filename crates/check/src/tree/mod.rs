@@ -60,4 +60,4 @@ pub(crate) use plan::Trees;
 pub(crate) use verify::verify_trees;
 
 #[cfg(test)]
-mod model;
+mod tests;

@@ -17,7 +17,7 @@ use extentdb_format::record::RecordKind;
 
 use super::key::KeyPlan;
 use super::lead::{Lead, Pairs};
-use crate::sound::{Entry, Records, SoundPage};
+use crate::sound::{Entry, SoundPage, with_spans};
 use crate::spans::RecordSpans;
 
 /// Bits 1 to 3 of the status of a record that is kept for older versions only and has no columns.
@@ -50,23 +50,15 @@ pub(super) fn compare_neighbours(
     pairs: &mut Pairs,
     report: impl FnMut(Disorder),
 ) {
-    let mut judge = Judge { plan, is_leaf: page.is_leaf, report };
+    let mut judge = KeyComparer { plan, is_leaf: page.is_leaf, report };
     let skipped = usize::from(!has_first);
     let reaches = |lead: &&Lead| {
         lead.end() <= page.fixed_end_min() && !page.traits.has(RecordKind::GhostVersion)
     };
     let lead = plan.lead(page.is_leaf).filter(reaches);
-    let doubtful = match page.records() {
-        Records::OnPage(bytes, spans) => {
-            lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
-        }
-        Records::Even(bytes, even) => {
-            lead.and_then(|lead| of_lead(lead, page, (bytes, even), skipped, pairs))
-        }
-        Records::Expanded(bytes, spans) => {
-            lead.and_then(|lead| of_lead(lead, page, (bytes, spans), skipped, pairs))
-        }
-    };
+    let doubtful = with_spans!(page.records(), |bytes, spans| {
+        lead.and_then(|lead| of_lead(lead, page, bytes, spans, skipped, pairs))
+    });
     let Some(doubtful) = doubtful else {
         return judge.all(page.entries().skip(skipped).filter(has_key));
     };
@@ -83,7 +75,8 @@ pub(super) fn compare_neighbours(
 fn of_lead<'p, S: RecordSpans>(
     lead: &Lead,
     page: &SoundPage<'_>,
-    (bytes, spans): (&[u8], S),
+    bytes: &[u8],
+    spans: S,
     skipped: usize,
     pairs: &'p mut Pairs,
 ) -> Option<&'p [u16]> {
@@ -95,13 +88,13 @@ fn of_lead<'p, S: RecordSpans>(
 }
 
 /// Compares whole keys.
-struct Judge<'k, R> {
+struct KeyComparer<'k, R> {
     plan: &'k KeyPlan,
     is_leaf: bool,
     report: R,
 }
 
-impl<R: FnMut(Disorder)> Judge<'_, R> {
+impl<R: FnMut(Disorder)> KeyComparer<'_, R> {
     fn all<'a>(&mut self, mut entries: impl Iterator<Item = Entry<'a>>) {
         let Some(mut before) = entries.next() else { return };
         for entry in entries {

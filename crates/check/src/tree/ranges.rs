@@ -28,7 +28,7 @@ use super::key::{Key, KeyPlan};
 use super::page::{Ambiguous, Page, TreePageReader, read_page};
 use super::plan::{Tree, Trees};
 use super::undecided::Undecided;
-use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::finding::{Finding, Findings, page_arg};
 use crate::scan::PageVisitor;
 use crate::second_pass::SecondPass;
 use crate::unit::{Unit, UnitIndex};
@@ -39,22 +39,22 @@ const BATCH: usize = 8;
 const PAGES_PER_THREAD: u64 = 1024;
 
 /// Which children are compared with their left neighbours.
-pub(super) enum Scope {
+pub(super) enum LeafScope {
     All,
     /// These, and their leftmost descendants.
     At(HashSet<PageId>),
 }
 
-impl Scope {
+impl LeafScope {
     fn contains(&self, page: PageId) -> bool {
         match self {
-            Scope::All => true,
-            Scope::At(pages) => pages.contains(&page),
+            LeafScope::All => true,
+            LeafScope::At(pages) => pages.contains(&page),
         }
     }
 }
 
-pub(super) struct Compared {
+pub(super) struct RangeResult {
     pub(super) findings: Findings,
     /// Keys of the unit whose order is not certain.
     pub(super) undecided: Undecided,
@@ -65,21 +65,21 @@ pub(super) fn compare_ranges(
     pass: &SecondPass<'_>,
     trees: &Trees,
     index: UnitIndex,
-    scope: &Scope,
+    scope: &LeafScope,
     doubled: &Ambiguous,
     pages: u64,
-) -> Option<Compared> {
+) -> Option<RangeResult> {
     let tree = trees.get(index)?;
     let unit = pass.plan.units.get(index)?;
     let plan = tree.key.as_ref()?;
     let order = OrderPass { pass, trees, tree, plan, index, unit, scope, doubled };
     let threads = (pages / PAGES_PER_THREAD + 1).min(pass.jobs as u64).max(1);
     let cursor = Mutex::new(Cursor::default());
-    let parts: Vec<Compared> = thread::scope(|scope| {
+    let parts: Vec<RangeResult> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| order.work(&cursor))).collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
-    let mut all = Compared {
+    let mut all = RangeResult {
         findings: Findings::new(pass.options.max_errors),
         undecided: Undecided::default(),
     };
@@ -117,7 +117,7 @@ struct Step {
 
 /// The page left of where the walk is, on one level.
 #[derive(Clone)]
-struct Left {
+struct LeftPage {
     id: PageId,
     level: u8,
     high: Option<Key>,
@@ -133,7 +133,7 @@ struct OrderPass<'p> {
     plan: &'p KeyPlan,
     index: UnitIndex,
     unit: &'p Unit,
-    scope: &'p Scope,
+    scope: &'p LeafScope,
     doubled: &'p Ambiguous,
 }
 
@@ -143,7 +143,7 @@ struct Cursor {
     is_begun: bool,
     /// Path from the root, with the index of the next child of each page.
     frames: Vec<Frame>,
-    lefts: Vec<Option<Left>>,
+    lefts: Vec<Option<LeftPage>>,
     /// The last page of level 1 that was handed out; none after a gap.
     last: Option<Step>,
 }
@@ -163,13 +163,13 @@ struct Batch {
 }
 
 impl<'p> OrderPass<'p> {
-    fn work(&self, cursor: &Mutex<Cursor>) -> Compared {
+    fn work(&self, cursor: &Mutex<Cursor>) -> RangeResult {
         let findings = Findings::new(self.pass.options.max_errors);
         self.pass.visitor(TreePageReader::new(self.trees, true), |visitor| {
             let mut worker = Worker {
                 order: self,
                 visitor,
-                out: Compared { findings, undecided: Undecided::default() },
+                out: RangeResult { findings, undecided: Undecided::default() },
             };
             while !self.pass.is_stopped() {
                 let batch = worker.take_batch(&mut lock(cursor));
@@ -182,9 +182,9 @@ impl<'p> OrderPass<'p> {
         })
     }
 
-    fn left(&self, page: &Page) -> Left {
+    fn left(&self, page: &Page) -> LeftPage {
         let last = page.children.last().map(|(_, child)| *child);
-        Left {
+        LeftPage {
             id: page.id,
             level: page.level,
             high: page.high.clone(),
@@ -225,7 +225,7 @@ impl<'p> OrderPass<'p> {
 struct Worker<'w, 'l, 't> {
     order: &'w OrderPass<'w>,
     visitor: &'w mut PageVisitor<'l, TreePageReader<'t>>,
-    out: Compared,
+    out: RangeResult,
 }
 
 impl Worker<'_, '_, '_> {
@@ -323,7 +323,7 @@ impl Worker<'_, '_, '_> {
 
     fn compare_batch(&mut self, batch: &Batch) {
         let mut upper = None;
-        let mut leaf = Leaf::None;
+        let mut leaf = LeftLeaf::None;
         if let Some(before) = batch.before.as_ref().filter(|_| batch.gaps.first() == Some(&false))
             && let Some(page) = self.visitor(before)
         {
@@ -332,7 +332,7 @@ impl Worker<'_, '_, '_> {
         }
         for (step, is_gap) in batch.steps.iter().zip(&batch.gaps) {
             if *is_gap {
-                (upper, leaf) = (None, Leaf::None);
+                (upper, leaf) = (None, LeftLeaf::None);
             }
             let mut step = step.clone();
             // The root was not compared with anything.
@@ -343,52 +343,53 @@ impl Worker<'_, '_, '_> {
                 Some(page) => self.compare_leaves(page, &step, leaf),
                 None => {
                     self.compare_left_of_gap(&mut step, leaf);
-                    Leaf::None
+                    LeftLeaf::None
                 }
             };
         }
     }
 
-    fn last_leaf(&self, page: &Page, step: &Step) -> Leaf {
+    fn last_leaf(&self, page: &Page, step: &Step) -> LeftLeaf {
         let last =
             page.children.len().checked_sub(1).and_then(|at| self.order.step(page, at, step));
-        last.map_or(Leaf::None, Leaf::Unread)
+        last.map_or(LeftLeaf::None, LeftLeaf::Unread)
     }
 
     /// The leaves below a page of level 1. `left` is the leaf before them; the last of them comes
     /// back.
-    fn compare_leaves(&mut self, page: &Page, step: &Step, mut left: Leaf) -> Leaf {
+    fn compare_leaves(&mut self, page: &Page, step: &Step, mut left: LeftLeaf) -> LeftLeaf {
         for at in 0..page.children.len() {
             let Some(mut step) = self.order.step(page, at, step) else { break };
             if !step.is_wanted {
-                left = Leaf::Unread(step);
+                left = LeftLeaf::Unread(step);
                 continue;
             }
             let before = self.read(left);
             let leaf = self.visitor(&step);
             self.compare(&mut step, before.as_ref(), leaf.as_ref());
-            left = leaf.as_ref().map_or(Leaf::None, |leaf| Leaf::Read(self.order.left(leaf)));
+            left =
+                leaf.as_ref().map_or(LeftLeaf::None, |leaf| LeftLeaf::Read(self.order.left(leaf)));
         }
         left
     }
 
-    fn compare_left_of_gap(&mut self, step: &mut Step, left: Leaf) {
+    fn compare_left_of_gap(&mut self, step: &mut Step, left: LeftLeaf) {
         if step.is_wanted {
             let before = self.read(left);
             self.compare(step, before.as_ref(), None);
         }
     }
 
-    fn read(&mut self, leaf: Leaf) -> Option<Left> {
+    fn read(&mut self, leaf: LeftLeaf) -> Option<LeftPage> {
         match leaf {
-            Leaf::None => None,
-            Leaf::Read(left) => Some(left),
-            Leaf::Unread(step) => self.visitor(&step).map(|leaf| self.order.left(&leaf)),
+            LeftLeaf::None => None,
+            LeftLeaf::Read(left) => Some(left),
+            LeftLeaf::Unread(step) => self.visitor(&step).map(|leaf| self.order.left(&leaf)),
         }
     }
 
     /// Compares what is left and right of a bound with it.
-    fn compare(&mut self, step: &mut Step, left: Option<&Left>, page: Option<&Page>) {
+    fn compare(&mut self, step: &mut Step, left: Option<&LeftPage>, page: Option<&Page>) {
         let is_wanted = step.is_wanted || left.is_some_and(|left| left.is_wanted);
         let Some(bound) = step.bound.clone().filter(|_| is_wanted) else { return };
         let [right_broken, left_broken] = step.is_broken;
@@ -428,7 +429,7 @@ impl Worker<'_, '_, '_> {
         self.report(8933, page.id, &args, [step.parent, PageId::NONE]);
     }
 
-    fn report_high(&mut self, left: &Left, high: &Key, bound: &Bound, step: &Step) {
+    fn report_high(&mut self, left: &LeftPage, high: &Key, bound: &Bound, step: &Step) {
         // The parent's own slot for the next page, when that shows it, too.
         let is_behind = |own: &Key| {
             matches!(self.order.plan.compare(high, own), Some(Ordering::Greater | Ordering::Equal))
@@ -452,15 +453,15 @@ impl Worker<'_, '_, '_> {
         related: [PageId; 2],
     ) {
         let unit = self.order.unit;
-        let args: Vec<_> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        let place = Location::page(page).owned_by(unit.owner);
-        self.out.findings.push(Finding::new(error, place, &args).related(related));
+        let args = unit.args().into_iter().chain(args.iter().cloned());
+        let place = unit.at(page);
+        self.out.findings.push(Finding::new(error, place, args).related(related));
     }
 }
 
 /// A leaf that may become a left neighbour.
-enum Leaf {
+enum LeftLeaf {
     None,
     Unread(Step),
-    Read(Left),
+    Read(LeftPage),
 }

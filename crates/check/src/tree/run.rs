@@ -20,7 +20,7 @@ use extentdb_base::PageId;
 
 use super::key::Prefix;
 use crate::unit::UnitIndex;
-use crate::wire::{Wire, WireError, WireReader, wire_structs};
+use crate::wire::wire_structs;
 
 /// Neighbouring pages of one level of one unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -216,41 +216,8 @@ fn join_from<E: Ends>(
 wire_structs! {
     Children { first, last, has_sketch }
     Keys { low, high }
-}
-
-impl<E: Wire> Wire for PageRun<E> {
-    fn write(&self, out: &mut Vec<u8>) {
-        let PageRun { unit, rung, is_ring, first, prev, last, next, ends } = self;
-        (*unit, *rung, *is_ring).write(out);
-        [*first, *prev, *last, *next].write(out);
-        ends.write(out);
-    }
-
-    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
-        let (unit, rung, is_ring) = Wire::read(input)?;
-        let [first, prev, last, next] = Wire::read(input)?;
-        Ok(PageRun {
-            unit,
-            rung,
-            is_ring,
-            first,
-            prev,
-            last,
-            next,
-            ends: E::read(input)?,
-        })
-    }
-}
-
-impl<E: Wire> Wire for PageRuns<E> {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.runs.write(out);
-        self.settled.write(out);
-    }
-
-    fn read(input: &mut WireReader<'_>) -> Result<Self, WireError> {
-        Ok(PageRuns { runs: Wire::read(input)?, settled: Wire::read(input)? })
-    }
+    PageRun<E> { unit, rung, is_ring, first, prev, last, next, ends }
+    PageRuns<E> { runs, settled }
 }
 
 #[cfg(test)]

@@ -15,14 +15,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use extentdb_base::PageId;
-use extentdb_messages::Arg;
 
 use super::gather::{LinkFacts, STRUCTURE, named, put_together, read_again};
 use super::page::{Ambiguous, TreePageReader, read_page};
 use super::plan::{Tree, Trees};
-use super::ranges::{Scope, compare_ranges};
+use super::ranges::{LeafScope, compare_ranges};
 use super::undecided::Undecided;
-use crate::finding::{Finding, Findings, Location, page_arg};
+use crate::finding::{Finding, Findings, page_arg};
 use crate::partial::Partial;
 use crate::relation::{Relation, UnitHashes};
 use crate::second_pass::SecondPass;
@@ -54,7 +53,7 @@ pub(crate) fn verify_trees(
 }
 
 /// What is known of a tree whose links are not proven.
-struct Broken {
+struct BrokenLinks {
     doubled: Ambiguous,
     /// Pages that the sketches name.
     named: Option<HashSet<PageId>>,
@@ -100,14 +99,14 @@ impl Verifier<'_> {
             let nowhere = PageId::NONE;
             let slot = 0u16;
             let pointer = [page_arg(nowhere), slot.into(), page_arg(root), page_arg(nowhere)];
-            let args: Vec<Arg<'_>> = unit.args().into_iter().chain(pointer).collect();
-            let place = Location::page(root).owned_by(unit.owner);
-            self.findings.push(Finding::new(8980, place, &args).related([root, nowhere]));
+            let args = unit.args().into_iter().chain(pointer);
+            let place = unit.at(root);
+            self.findings.push(Finding::new(8980, place, args).related([root, nowhere]));
         }
     }
 
     /// Links of all trees that are not proven.
-    fn links(&mut self) -> BTreeMap<UnitIndex, Broken> {
+    fn links(&mut self) -> BTreeMap<UnitIndex, BrokenLinks> {
         let mut broken = BTreeMap::new();
         let mut again = BTreeSet::new();
         let mut pages = 0;
@@ -130,7 +129,8 @@ impl Verifier<'_> {
             match facts {
                 Some(facts) => {
                     let doubled = self.verify(facts);
-                    broken.insert(unit, Broken { doubled, named: named(sums, key, &STRUCTURE) });
+                    broken
+                        .insert(unit, BrokenLinks { doubled, named: named(sums, key, &STRUCTURE) });
                 }
                 None => {
                     again.insert(unit);
@@ -160,7 +160,7 @@ impl Verifier<'_> {
     fn links_again(
         &mut self,
         units: &BTreeSet<UnitIndex>,
-        broken: &mut BTreeMap<UnitIndex, Broken>,
+        broken: &mut BTreeMap<UnitIndex, BrokenLinks>,
     ) {
         if units.is_empty() {
             return;
@@ -171,7 +171,7 @@ impl Verifier<'_> {
         };
         let doubled = self.verify(facts);
         broken.extend(
-            units.iter().map(|unit| (*unit, Broken { doubled: doubled.clone(), named: None })),
+            units.iter().map(|unit| (*unit, BrokenLinks { doubled: doubled.clone(), named: None })),
         );
     }
 
@@ -184,7 +184,7 @@ impl Verifier<'_> {
     }
 
     /// Separators and order of all trees that are not proven.
-    fn order(&mut self, broken: &BTreeMap<UnitIndex, Broken>) {
+    fn order(&mut self, broken: &BTreeMap<UnitIndex, BrokenLinks>) {
         let nothing = Ambiguous::new();
         let trees = self.trees;
         for (unit, tree) in trees.iter().filter(|(_, tree)| tree.key.is_some() && tree.has_parents)
@@ -209,7 +209,12 @@ impl Verifier<'_> {
     }
 
     /// Which children of a tree must be compared with their neighbours; `None` when all are proven.
-    fn scope(&self, unit: UnitIndex, tree: &Tree, links: Option<&Broken>) -> Option<Scope> {
+    fn scope(
+        &self,
+        unit: UnitIndex,
+        tree: &Tree,
+        links: Option<&BrokenLinks>,
+    ) -> Option<LeafScope> {
         let sums = self.partial.sums.unit(unit)?;
         let part = &self.partial.tree;
         let is_balanced = sums.acc(Relation::Separator).is_balanced();
@@ -222,13 +227,13 @@ impl Verifier<'_> {
         }
         let by_links = links.map(|links| links.named.as_ref());
         if is_deferred || self.pass.options.force_rescan || by_links == Some(None) {
-            return Some(Scope::All);
+            return Some(LeafScope::All);
         }
         leaves.extend(by_links.flatten().into_iter().flatten());
         match named(sums, self.partial.sums.key(), &[Relation::Separator]) {
             Some(named) if tree.has_sketch || is_balanced => leaves.extend(named),
-            _ => return Some(Scope::All),
+            _ => return Some(LeafScope::All),
         }
-        Some(Scope::At(leaves))
+        Some(LeafScope::At(leaves))
     }
 }

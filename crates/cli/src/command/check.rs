@@ -277,7 +277,7 @@ fn add_set_findings(report: &mut Report, findings: &Findings, context: &Context)
             FindingKind::UnverifiedVersion => context.warn(&finding.to_string()),
             _ => {
                 let path = finding.path.display().to_string();
-                let mut reported = Finding::new(3241, Location::default(), &[path.as_str().into()]);
+                let mut reported = Finding::new(3241, Location::default(), [path.as_str().into()]);
                 reported.message += &format!(" At byte {}: {}.", finding.offset, finding.what);
                 report.findings.push(reported);
                 report.verdict = Verdict::Damaged;

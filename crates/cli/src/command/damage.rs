@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DamageArgs, context: &Context) -> anyhow::Result<Exit> 
     let kind = Kind::from_name(kind)?;
     if args.to.len() != args.files.len() {
         bail!(
-            "{} files need {} names behind --to, not {}",
+            "{} files need {} names after --to, not {}",
             args.files.len(),
             args.files.len(),
             args.to.len()

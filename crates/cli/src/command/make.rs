@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn further_files_stand_beside_the_first() {
+    fn further_files_are_in_the_folder_of_the_first() {
         let paths = paths(Path::new("dir/shop.mdf"), 3);
         assert_eq!(paths, ["dir/shop.mdf", "dir/shop_2.ndf", "dir/shop_3.ndf"].map(PathBuf::from));
     }

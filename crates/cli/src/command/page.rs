@@ -109,8 +109,7 @@ pub(crate) fn run(args: &PageArgs, context: &Context) -> anyhow::Result<Exit> {
 fn split(words: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, PageId)> {
     let Some((last, files)) = words.split_last() else { bail!("no file was given") };
     let text = last.to_string_lossy();
-    let id =
-        text.parse().map_err(|error| anyhow!("{text}: {error}; it stands behind the files"))?;
+    let id = text.parse().map_err(|error| anyhow!("{text}: {error}; it must follow the files"))?;
     Ok((files.to_vec(), id))
 }
 
@@ -131,7 +130,7 @@ fn read(opened: &OpenedFiles, id: PageId) -> anyhow::Result<(PageBuf, PathBuf)> 
     if id.page >= file.pages {
         let last = file.pages.saturating_sub(1);
         bail!(
-            "page {id} is behind the end of {}: its last page is ({}:{last})",
+            "page {id} is past the end of {}: its last page is ({}:{last})",
             file.path.display(),
             id.file
         );

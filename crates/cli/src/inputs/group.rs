@@ -33,7 +33,6 @@ pub(crate) fn groups(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     groups.into_iter().map(Group::into_paths).collect()
 }
 
-/// One path.
 struct Member {
     order: usize,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! What leads to a row: its place in a heap, or its key in a clustered table.
+//! Row locators: a RID in a heap, or the key in a clustered table.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,14 +10,14 @@ use extentdb_txn::lock::Resource;
 /// clustered table changes with its key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Address {
-    /// Its place in a heap.
+    /// Its RID in a heap.
     Rid(Rid),
     /// Its sort key in a clustered table, with the uniquifier where the key has one.
     Key(Box<[u8]>),
 }
 
 impl Address {
-    /// The place, of a row in a heap.
+    /// The RID, of a row in a heap.
     pub fn rid(&self) -> Option<Rid> {
         if let Address::Rid(rid) = self { Some(*rid) } else { None }
     }

@@ -1,8 +1,10 @@
 //! The catalog of an open database: the system base tables, and the user tables that they
 //! describe.
 //!
-//! There is no second one: what is kept in memory here is read from the base tables when the
-//! database is opened, and changed after the transaction that changed them has committed.
+//! The base tables are the only catalog; this is a copy of them in memory, read when the database
+//! is opened. DDL changes the copy together with the base tables, under the DDL mutex and under
+//! Sch-M locks that keep other sessions out; dropped heaps and trees leave it at the commit, and a
+//! rollback restores what DDL changed ([`pending`](crate::catalog::pending)).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +19,7 @@ use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
 use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
-use extentdb_space::{Counts, Space, Unit, UnitDescription, UnitRows};
+use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
@@ -48,8 +50,8 @@ pub(crate) struct CatalogCache {
     /// Heaps and trees that open transactions have dropped or replaced: a rollback restores their
     /// catalog rows.
     pub(crate) dropped_units: RwLock<BTreeMap<AllocUnitId, DroppedObject>>,
-    /// Units that open transactions have created: a rollback deletes their catalog rows, which
-    /// nobody else changes until then.
+    /// Units that open transactions have created: a rollback deletes their catalog rows, which no
+    /// other session changes until then.
     pub(crate) created_units: RwLock<BTreeSet<AllocUnitId>>,
     /// Tables that open transactions create.
     pub(crate) new_tables: RwLock<BTreeSet<ObjectId>>,
@@ -57,7 +59,7 @@ pub(crate) struct CatalogCache {
     pub(crate) filegroups: BTreeMap<String, i16>,
     /// The highest rowset id there ever was.
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
-    /// The clustered index of `sysallocunits`, for those who look for rows of units.
+    /// The clustered index of `sysallocunits`, to find the rows of units.
     finder: Arc<UnitFinder>,
 }
 
@@ -109,7 +111,7 @@ impl CatalogCache {
         let mut system = BTreeMap::new();
         // Internal tables are of another form in each database, and nothing here changes them.
         for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
-            if let Some(table) = SystemTable::open((definition, origin), &catalog, space, &units)? {
+            if let Some(table) = SystemTable::open(definition, origin, &catalog, space, &units)? {
                 system.insert(table.name.clone(), table);
             }
         }
@@ -171,7 +173,7 @@ impl CatalogCache {
         Ok(unit.map(|unit| Arc::new(Unit::new(&description(&unit, 0)))))
     }
 
-    /// The tree of a unit: that of a system table, of an index, or one that is about to go.
+    /// The tree of a unit: that of a system table, of an index, or one that is being dropped.
     pub(crate) fn tree_of(&self, unit: AllocUnitId) -> Option<Arc<Tree>> {
         let is_it = |tree: &&Arc<Tree>| tree.unit().is_known_as(unit);
         if let Some(tree) = self.system_trees.get(&unit) {
@@ -207,7 +209,7 @@ impl CatalogCache {
         read(&self.tables).owner(unit).filter(|table| table.unit().id() == unit).cloned()
     }
 
-    /// The heap whose rows a unit holds, that of a table or one that is about to go.
+    /// The heap whose rows a unit holds, that of a table or one that is being dropped.
     pub(crate) fn heap_of(&self, unit: AllocUnitId) -> Option<Arc<Heap>> {
         let dropped_units = || match read(&self.dropped_units).get(&unit) {
             Some(DroppedObject::Heap(heap)) => Some(heap.clone()),
@@ -287,7 +289,7 @@ fn description(unit: &AllocUnit, rows: i64) -> UnitDescription {
         first: unit.first_page,
         root: unit.root,
         first_iam: unit.first_iam,
-        counts: Counts {
+        counts: UnitCounts {
             rows: if unit.kind == AllocUnitKind::InRow { rows } else { 0 },
             data: unit.pages_data,
             used: unit.pages_used,

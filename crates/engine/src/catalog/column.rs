@@ -83,7 +83,7 @@ impl TableColumn {
         }
     }
 
-    /// A value to look for: no row has NULL in a column that takes none, but it may be asked for.
+    /// A value to search for: no row has NULL in a NOT NULL column, but it may be sought.
     pub(crate) fn sought(&self, value: &Datum<'_>) -> Result<Cell<'static>, Error> {
         if matches!(value, Datum::Null) { Ok(Cell::Null) } else { self.cell(value) }
     }

@@ -38,7 +38,8 @@ impl Check {
     /// # Errors
     /// Why it cannot be evaluated.
     pub(crate) fn compile(
-        (id, name): (ObjectId, String),
+        id: ObjectId,
+        name: String,
         text: &str,
         columns: &[TableColumn],
     ) -> Result<Check, String> {
@@ -92,8 +93,9 @@ pub(crate) fn constraints_of(
             continue;
         }
         let text = check.definition.as_deref().ok_or_else(|| "its text cannot be read".to_owned());
-        let name = (check.object.id, check.object.name.clone());
-        match text.and_then(|text| Check::compile(name, text, columns)) {
+        let compile =
+            |text| Check::compile(check.object.id, check.object.name.clone(), text, columns);
+        match text.and_then(compile) {
             Ok(check) => found.checks.push(Arc::new(check)),
             Err(why) => read_only = Some(format!("check constraint {}: {why}", check.object.name)),
         }

@@ -68,7 +68,7 @@ pub(crate) fn has_column(index: &IndexDefinition, column: i32) -> bool {
     index.keys.iter().any(|key| key.column_id == column) || index.included.contains(&column)
 }
 
-/// Do records of both layouts have the same columns in the same places?
+/// Do records of both layouts have the same columns at the same offsets?
 pub(crate) fn is_same_form(ours: &RowLayout, theirs: &RowLayout) -> bool {
     let is_same = |(a, b): (&PhysicalColumn, &_)| {
         let b: &PhysicalColumn = b;

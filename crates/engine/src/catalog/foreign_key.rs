@@ -23,7 +23,7 @@ pub(crate) struct ForeignKey {
     pub(crate) on_delete: ReferentialAction,
     /// What happens to rows that reference a row which gets another key.
     pub(crate) on_update: ReferentialAction,
-    /// One that is disabled keeps its parent, and is not looked at.
+    /// A disabled key keeps its parent, and is not checked.
     pub(crate) is_enabled: bool,
 }
 
@@ -42,8 +42,8 @@ impl ForeignKey {
         }
     }
 
-    /// Do rows of the child follow those of the parent?
-    pub(crate) fn follows(&self) -> bool {
+    /// Are changes of the parent cascaded to the child?
+    pub(crate) fn cascades(&self) -> bool {
         self.on_delete != ReferentialAction::NoAction
             || self.on_update != ReferentialAction::NoAction
     }

@@ -1,5 +1,5 @@
 //! Expressions over the columns of a row: what a computed column is, which rows a filtered index
-//! has, what a CHECK asks.
+//! has, the condition of a CHECK.
 //!
 //! ```text
 //! row       the cells of its record │ cells of computed columns that rows do not have
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Compiled once, when the table is opened or changed. What cannot be evaluated with certainty is
-//! told, never guessed: a CHECK, a filter or a persisted column that does not compile makes its
+//! reported, never guessed: a CHECK, a filter or a persisted column that does not compile makes its
 //! table read only, and a row that one leaves open is refused. The value of a column that rows do
-//! not have is missed by those who ask for it, and by nobody else.
+//! not have fails only the statements that need it.
 
 use std::borrow::Cow;
 

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalog_is_told_before_its_value_is_passed() {
+    fn identity_is_stored_before_its_value_is_passed() {
         for increment in [1, 5, -3] {
             let identity = identity(SqlType::Int, 10, increment);
             let mut told = 0;
@@ -239,8 +239,8 @@ mod tests {
                 if let Some(state) = state {
                     (told, stored) = (told + 1, state.stored);
                 }
-                // A restart goes on after what the catalog has: never at a value that was given
-                // out.
+                // A restart continues after the value in the catalog: never at a value that was
+                // given out.
                 assert!((stored - value) * increment.signum() >= 0, "{value} {stored}");
             }
             assert!((10..=11).contains(&told), "{told}");

@@ -37,15 +37,15 @@ use crate::catalog::storage::Storage;
 use crate::catalog::units::Units;
 use crate::error::{Error, Unsupported};
 
-/// Where the value of a column of an entry comes from.
+/// The source of the value of a column of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ValueSource {
-    /// A column of the table, by its place among them.
+    /// A column of the table, by its position.
     Column(usize),
-    /// A column of the row that no column of the table stands for, by its place in the row: a
+    /// A column of the row that is not a column of the table, by its position in the row: a
     /// uniquifier, or what was dropped.
     Row(usize),
-    /// The place of the row in its heap.
+    /// The RID of the row.
     Rid,
 }
 
@@ -54,7 +54,7 @@ enum ValueSource {
 enum Locator {
     /// It is the row: the index is clustered.
     Own,
-    /// By the place of the row, which this column of the entry has.
+    /// By the RID of the row, which this column of the entry holds.
     Rid(usize),
     /// By the clustered key: where its columns are in the entry, in key order.
     Key(Vec<usize>),
@@ -328,12 +328,12 @@ impl Index {
         Constraint::of_status(self.definition.status)
     }
 
-    /// Refuses to change an index that is out of order. Examines all of its keys when nobody has.
+    /// Refuses to change an index that is out of order. Examines all of its keys at the first call.
     pub(crate) fn verify_writable(&self, table: &str) -> Result<(), Error> {
         self.order.verify_writable(&self.tree, self.name_of(table))
     }
 
-    /// Where the index is out of order. Examines all of its keys when nobody has.
+    /// Where the index is out of order. Examines all of its keys at the first call.
     pub(crate) fn disorder(&self) -> Result<Option<Arc<Disorder>>, Error> {
         self.order.disorder(&self.tree)
     }
@@ -438,7 +438,7 @@ impl Index {
         }
     }
 
-    /// The place in the heap that an entry leads to.
+    /// The RID in an entry.
     pub(crate) fn rid(&self, entry: &Record<'_>) -> Result<Rid, Error> {
         let Locator::Rid(at) = self.locator else { return Err(self.dangling_entry()) };
         match self.tree.shape().cell(entry, at)? {
@@ -451,7 +451,7 @@ impl Index {
 
     /// Has the row that an entry leads to the values of the entry's key in its record, byte for
     /// byte? Where it has not, they may still belong together: letters may be of another case,
-    /// values computed, and what a filter says is not looked at here.
+    /// values computed, and the filter is not evaluated here.
     pub(crate) fn has_bytes_of(
         &self,
         entry: &Record<'_>,
@@ -531,7 +531,7 @@ impl Index {
     }
 }
 
-/// The columns of a key in key order, by their places.
+/// The columns of a key in key order, by their positions.
 fn key_of(layout: &RowLayout) -> Vec<usize> {
     let mut key: Vec<(i16, usize)> = (0..)
         .zip(&layout.columns)

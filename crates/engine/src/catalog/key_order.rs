@@ -44,8 +44,8 @@ impl Origin {
         Ok(if is_own { Origin::Own } else { Origin::Attached })
     }
 
-    /// Refuses a new key of an attached database whose place the product may see elsewhere. `key`
-    /// has the columns of the tree's key, in key order.
+    /// Refuses a new key of an attached database that the product may order differently. `key` has
+    /// the columns of the tree's key, in key order.
     ///
     /// # Errors
     /// [`Error::UncertainKey`].
@@ -95,7 +95,7 @@ impl Disorder {
 }
 
 #[derive(Clone, Debug)]
-enum Known {
+enum OrderState {
     /// Not examined since the database was opened.
     Unknown,
     Ordered,
@@ -108,24 +108,24 @@ pub(crate) struct KeyOrder {
     /// No other key can be out of order by its collation.
     has_texts: bool,
     /// Taken with no page latched.
-    known: RwLock<Known>,
+    known: RwLock<OrderState>,
 }
 
 impl KeyOrder {
     /// Of an empty tree.
     pub(crate) fn new() -> KeyOrder {
-        KeyOrder { has_texts: false, known: RwLock::new(Known::Ordered) }
+        KeyOrder { has_texts: false, known: RwLock::new(OrderState::Ordered) }
     }
 
     /// Of a tree that was there when the database was opened.
     pub(crate) fn unknown(shape: &RowShape) -> KeyOrder {
         KeyOrder {
             has_texts: shape.has_text_keys(),
-            known: RwLock::new(Known::Unknown),
+            known: RwLock::new(OrderState::Unknown),
         }
     }
 
-    /// Where the tree is out of order. Examines all of its keys when nobody has.
+    /// Where the tree is out of order. Examines all of its keys at the first call.
     ///
     /// # Errors
     /// The tree is damaged in another way, or a page of it cannot be read.
@@ -133,16 +133,16 @@ impl KeyOrder {
         if !self.has_texts {
             return Ok(None);
         }
-        if matches!(*read(&self.known), Known::Unknown) {
+        if matches!(*read(&self.known), OrderState::Unknown) {
             let mut known = write(&self.known);
-            if matches!(*known, Known::Unknown) {
+            if matches!(*known, OrderState::Unknown) {
                 let disorder = first_disorder(tree)?.map(Arc::new);
-                *known = disorder.map_or(Known::Ordered, Known::OutOfOrder);
+                *known = disorder.map_or(OrderState::Ordered, OrderState::OutOfOrder);
             }
         }
         Ok(match &*read(&self.known) {
-            Known::OutOfOrder(disorder) => Some(disorder.clone()),
-            Known::Unknown | Known::Ordered => None,
+            OrderState::OutOfOrder(disorder) => Some(disorder.clone()),
+            OrderState::Unknown | OrderState::Ordered => None,
         })
     }
 
@@ -173,7 +173,7 @@ fn first_disorder(tree: &Tree) -> Result<Option<Disorder>, Error> {
         };
         let key = sort_key(tree, &row.bytes)?;
         if let Some((last, first)) = &before
-            && is_same_row_twice((last, first), (&key, &row))
+            && is_duplicate_key((last, first), (&key, &row))
         {
             return Ok(Some(keys(tree, &first.bytes, &row.bytes)));
         }
@@ -183,7 +183,7 @@ fn first_disorder(tree: &Tree) -> Result<Option<Disorder>, Error> {
 }
 
 /// Equal keys of two rows. A ghost may lie next to the row of its key.
-fn is_same_row_twice(a: (&[u8], &Row), b: (&[u8], &Row)) -> bool {
+fn is_duplicate_key(a: (&[u8], &Row), b: (&[u8], &Row)) -> bool {
     a.0 == b.0 && !a.1.is_ghost() && !b.1.is_ghost()
 }
 

@@ -30,7 +30,7 @@ impl CatalogCache {
         let is_there =
             |row: &Cells| row.get(object::SCHEMA).and_then(number) == Some(schema.into());
         let objects = self.system("sysschobjs")?;
-        let mut rows = match objects.rows_named(object::BY_NAME, name)? {
+        let mut rows = match objects.rows_by_name(object::BY_NAME, name)? {
             // Equal under the collation of the database.
             Some(rows) => rows,
             None => objects.rows(&[])?.into_iter().filter(is_named).collect(),

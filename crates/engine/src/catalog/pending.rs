@@ -1,7 +1,8 @@
-//! Deferred catalog changes: the cached catalog follows the rows of the system tables when the
-//! transaction that changed them ends.
+//! Deferred catalog changes: what the cached catalog still has to do when the transaction that
+//! changed the system tables ends.
 //!
 //! ```text
+//! new_tables      tables that open transactions create: visible to others when they commit
 //! created_units   units that open transactions create: kept by a commit, removed by a rollback
 //! dropped_units   heaps and trees that they drop or replace: removed by a commit, kept by a
 //!                 rollback
@@ -17,7 +18,8 @@ use crate::catalog::storage::Storage;
 use crate::catalog::table::Table;
 use crate::error::Error;
 
-/// A change of the catalog by a transaction that is open: the cached catalog follows when it ends.
+/// A change of the catalog by an open transaction: kept or dropped for good by its commit, restored
+/// by its rollback.
 pub(crate) enum DeferredChange {
     /// A table was created.
     Created(Arc<Table>),
@@ -77,7 +79,7 @@ impl CatalogCache {
         }
     }
 
-    /// What a table had and has no more is about to go.
+    /// The units that a table had before are to be freed.
     pub(crate) fn drop_replaced(&self, old: &Storage, new: &Storage) {
         let mut dropped_units = write(&self.dropped_units);
         for (unit, left) in objects_of(old) {
@@ -87,12 +89,12 @@ impl CatalogCache {
         }
     }
 
-    /// This index is about to go.
+    /// This index is being dropped.
     pub(crate) fn drop_tree(&self, tree: &Arc<Tree>) {
         write(&self.dropped_units).insert(tree.unit().id(), DroppedObject::Tree(tree.clone()));
     }
 
-    /// All that a table has is about to go.
+    /// All units of a table are to be freed.
     pub(crate) fn drop_all(&self, storage: &Storage) {
         write(&self.dropped_units).extend(objects_of(storage));
     }
@@ -107,7 +109,7 @@ impl CatalogCache {
         });
     }
 
-    /// The units that one storage of a table has and the other has not are no more.
+    /// Forgets the units that one storage of a table has and the other has not.
     fn forget_units(&self, gone: &Storage, kept: &Storage) {
         for unit in gone.units().filter(|unit| kept.units().all(|other| other.id() != unit.id())) {
             self.forget_unit(unit.id());
@@ -118,7 +120,7 @@ impl CatalogCache {
         write(&self.dropped_units).remove(&unit);
         write(&self.created_units).remove(&unit);
         if let Some(unit) = self.units.remove(unit) {
-            write(&self.tables).disown(&unit);
+            write(&self.tables).remove_unit(&unit);
         }
     }
 

@@ -1,8 +1,7 @@
 //! What a table is at one moment: its columns, how its rows are laid out, where they lie, and the
 //! indexes that lead to them.
 //!
-//! DDL puts another one in its place, whole, while nobody else uses the table; a statement asks for
-//! it once.
+//! DDL replaces it as a whole while no other session uses the table; a statement asks for it once.
 
 use std::borrow::Cow;
 
@@ -148,7 +147,7 @@ impl Storage {
     }
 
     /// Adds the cells of columns that are computed and not stored. One that has no value is left
-    /// missing: that matters to those who ask for it, and to nobody else.
+    /// missing: only statements that need the value fail.
     fn compute_unstored(&self, cells: &mut Vec<Cell<'_>>) {
         for column in self.columns.iter().filter(|column| !column.is_stored()) {
             let value = self.computed(column, cells);

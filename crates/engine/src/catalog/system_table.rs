@@ -1,4 +1,4 @@
-//! A system base table: its clustered index and the nonclustered ones beside it, changed together.
+//! A system base table: its clustered and nonclustered indexes, changed together.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,8 @@ pub(crate) struct SystemTable {
 impl SystemTable {
     /// The table as the catalog of this database has it; `None` for one that is a heap.
     pub(crate) fn open(
-        (definition, origin): (&TableDefinition, Origin),
+        definition: &TableDefinition,
+        origin: Origin,
         catalog: &Catalog,
         space: &Arc<Space>,
         units: &Units,
@@ -124,10 +125,10 @@ impl SystemTable {
         scan.map(|row| index.cells(&row?.bytes, self.columns)).collect()
     }
 
-    /// The same by a text, which comes first in the key and compares without the case of ASCII
+    /// The same by a text, the first column of the key, which compares without the case of ASCII
     /// letters. `None` when the index is out of order or distinguishes case: then all rows must be
     /// read.
-    pub(crate) fn rows_named(
+    pub(crate) fn rows_by_name(
         &self,
         index: IndexId,
         name: &str,
@@ -223,7 +224,7 @@ impl SystemIndex {
     }
 }
 
-/// A cell that borrows from nobody.
+/// A cell without borrowed bytes.
 pub(crate) fn owned(cell: Cell<'_>) -> Cell<'static> {
     match cell {
         Cell::Null => Cell::Null,

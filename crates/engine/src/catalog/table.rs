@@ -108,11 +108,11 @@ impl Table {
                 Err(why) => storage.read_only = Some(why),
             }
         }
-        Ok(Some(Table::new((table.id, table.schema.clone(), table.name.clone()), storage)))
+        Ok(Some(Table::new(table.id, table.schema.clone(), table.name.clone(), storage)))
     }
 
     /// A table by its name and what it is.
-    pub(crate) fn new((id, schema, name): (ObjectId, String, String), storage: Storage) -> Table {
+    pub(crate) fn new(id: ObjectId, schema: String, name: String, storage: Storage) -> Table {
         Table { id, schema, name, storage: RwLock::new(Arc::new(storage)) }
     }
 
@@ -177,7 +177,7 @@ impl Table {
         self.verify_alterable(storage)?;
         match storage.triggers.first() {
             None => Ok(()),
-            Some(trigger) => Err(self.only_read(&format!("trigger {}", trigger.name))),
+            Some(trigger) => Err(self.read_only_error(&format!("trigger {}", trigger.name))),
         }
     }
 
@@ -198,10 +198,10 @@ impl Table {
 
     /// Refuses a table that is not even altered here.
     pub(crate) fn verify_alterable(&self, storage: &Storage) -> Result<(), Error> {
-        storage.read_only.as_ref().map_or(Ok(()), |why| Err(self.only_read(why)))
+        storage.read_only.as_ref().map_or(Ok(()), |why| Err(self.read_only_error(why)))
     }
 
-    fn only_read(&self, why: &str) -> Error {
+    fn read_only_error(&self, why: &str) -> Error {
         Unsupported::ReadOnlyTable { table: self.name.clone(), why: why.to_owned() }.into()
     }
 }

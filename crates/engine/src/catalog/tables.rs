@@ -31,15 +31,15 @@ pub(crate) struct Tables {
 impl Tables {
     /// Adds a table with all its units.
     pub(crate) fn add(&mut self, table: Arc<Table>) {
-        self.own(table.id(), &table.storage());
+        self.add_units(table.id(), &table.storage());
         self.by_name.entry(folded(table.schema(), table.name())).or_default().insert(table.id());
         self.by_id.insert(table.id(), table);
     }
 
-    /// The table has these units from here on, beside those that it had.
-    pub(crate) fn own(&mut self, table: ObjectId, storage: &Storage) {
+    /// Adds units to a table.
+    pub(crate) fn add_units(&mut self, table: ObjectId, storage: &Storage) {
         for id in storage.units().flat_map(|unit| unit.aliases()) {
-            // An id that a unit has of its own goes before one that it is known as, too.
+            // A unit's own id precedes one that is an alias.
             let is_own = storage.units().any(|unit| unit.id() == id);
             match self.by_unit.entry(id) {
                 Entry::Vacant(vacant) => {
@@ -53,8 +53,8 @@ impl Tables {
         }
     }
 
-    /// Forgets a unit, whose table goes on without it.
-    pub(crate) fn disown(&mut self, unit: &Unit) {
+    /// Forgets a unit; its table stays.
+    pub(crate) fn remove_unit(&mut self, unit: &Unit) {
         for id in unit.aliases() {
             self.by_unit.remove(&id);
         }

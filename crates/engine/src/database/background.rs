@@ -8,9 +8,10 @@
 //! ghost cleanup  every 100 ms: removes ghost records of trees  SLEEP_TASK
 //! ```
 //!
-//! A database without them does the same work in its sessions: deterministic, and enough for tools
-//! and simulations. With them a commit only notifies the checkpointer. It makes the checkpoint
-//! itself when the log is so full that waiting would mean error 9002.
+//! A database without them does the same work in its sessions, but for the ghost cleanup, which is
+//! left to the close: deterministic, and enough for tools and simulations. With them a commit only
+//! notifies the checkpointer. It makes the checkpoint itself when the log is so full that waiting
+//! would mean error 9002.
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.
@@ -38,16 +39,16 @@ impl Drop for Running<'_> {
 }
 
 /// Ends the threads, whatever ends the work.
-struct Over<'b>(&'b WakeUps);
+struct StopThreads<'b>(&'b WakeUps);
 
-impl Drop for Over<'_> {
+impl Drop for StopThreads<'_> {
     fn drop(&mut self) {
         self.0.all().into_iter().for_each(WakeUp::end);
     }
 }
 
 impl Database {
-    /// Frees frames before somebody has to wait for one; what has changed in them is written. One
+    /// Frees frames before a session has to wait for one; what has changed in them is written. One
     /// turn of the lazy writer.
     ///
     /// # Errors
@@ -61,8 +62,7 @@ impl Database {
     }
 
     /// Makes files longer in filegroups that are nearly full, so that no session has to. With
-    /// compatible space they grow when they are full and not before: the figures of trace flag 1165
-    /// tell.
+    /// compatible space they grow when they are full and not before: trace flag 1165 shows it.
     ///
     /// # Errors
     /// The database is offline.
@@ -76,15 +76,14 @@ impl Database {
     }
 
     /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow
-    /// and take ghosts away. One call at a time: inside of another one it is `work` and nothing
-    /// else.
+    /// and remove ghosts. One call at a time: inside of another one it is `work` and nothing else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.wake_ups.begin() {
             return work();
         }
         let _running = Running(&self.wake_ups);
         thread::scope(|scope| {
-            let _over = Over(&self.wake_ups);
+            let _over = StopThreads(&self.wake_ups);
             scope.spawn(|| {
                 let wake_up = &self.wake_ups.checkpoint;
                 let idle = WaitType::CheckpointQueue;

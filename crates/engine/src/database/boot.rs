@@ -38,7 +38,7 @@ pub(crate) fn read_boot(file: &dyn DiskFile) -> Result<BootRecord, Error> {
     record.ok_or(Error::Unreadable { path, page, kind: "boot page" })
 }
 
-/// What the boot page says beside its counters.
+/// The state in the boot page, apart from its counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     pub(crate) checkpoint: Lsn,
@@ -59,7 +59,7 @@ pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     record.checkpoint_lsn = mark.checkpoint;
     record.unknown_384 = u64::from(mark.last_xact.high) << 32 | u64::from(mark.last_xact.low);
     write_record(page.bytes_mut(), &record);
-    // With all that is on the page, which somebody may have logged a moment ago.
+    // With all that is on the page, which may have been logged a moment ago.
     pool.write_through(&mut page)?;
     Ok(())
 }
@@ -82,7 +82,7 @@ pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
     Ok(file.write_at(offset, &[&page[..]], Durability::Through)?)
 }
 
-/// The database goes on with its log as it was cut, without having been closed.
+/// The database continues its log as it was cut, without having been closed.
 pub(crate) fn end_emergency(pool: &Pool) -> Result<(), Error> {
     let mut page = pool.write(PageId::BOOT)?;
     let mut record =

@@ -27,7 +27,7 @@ use extentdb_format::log::payload::space::{
 };
 use extentdb_format::log::record::RecordHeader;
 use extentdb_format::log::{Context, Op, Payload};
-use extentdb_space::{Counts, Unit};
+use extentdb_space::{Unit, UnitCounts};
 use extentdb_telemetry::Event;
 use extentdb_txn::{RecordOwner, log_time};
 
@@ -60,7 +60,7 @@ pub(crate) struct Checkpoints {
     running: Mutex<()>,
     last: Mutex<Last>,
     /// Counters of units as the catalog has them, and the number of changes they were read at.
-    counted: Mutex<BTreeMap<AllocUnitId, (Counts, u64)>>,
+    counted: Mutex<BTreeMap<AllocUnitId, (UnitCounts, u64)>>,
     /// The newest record that a backup of the log has; zero = none.
     backed_up: Mutex<Lsn>,
     /// Pages of the files as the catalog has them.
@@ -149,7 +149,7 @@ impl Database {
 
     /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
     pub(crate) fn checkpoint_if_due(&self) -> Result<(), Error> {
-        match (self.urgency(), self.wake_ups.are_awaited()) {
+        match (self.urgency(), self.wake_ups.has_threads()) {
             (Urgency::None, _) => Ok(()),
             (Urgency::Due, true) => {
                 self.wake_ups.checkpoint.notify();
@@ -184,7 +184,7 @@ impl Database {
         let total = self.log.total_bytes();
         let since = used.saturating_sub(lock(&self.checkpoints.last).used_bytes);
         let is_much = self.options.checkpoint_log_bytes.is_some_and(|most| since >= most);
-        // Half of the target: what comes while the checkpoint is made is to be redone, too.
+        // Half of the target: log written during the checkpoint must be redone, too.
         let is_long =
             self.options.target_recovery.is_some_and(|most| self.redo_estimate(since) >= most / 2);
         if since < total / 10 && !is_much && !is_long {
@@ -366,7 +366,7 @@ impl Database {
         Ok(())
     }
 
-    fn write_counts_of(&self, unit: &Arc<Unit>, counts: Counts) -> Result<(), Error> {
+    fn write_counts_of(&self, unit: &Arc<Unit>, counts: UnitCounts) -> Result<(), Error> {
         let cell = |value, row_offset| CountCell { value, row_offset, bytes: 8 };
         let cells = [
             cell(counts.data, PCDATA_AT),
@@ -417,7 +417,7 @@ impl Database {
     }
 
     /// Closes the database: nothing of the log is needed to open it again. Its files are released
-    /// as soon as nobody holds a [`Table`](crate::Table) of it any more.
+    /// as soon as no [`Table`](crate::Table) of it is held any more.
     ///
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the
@@ -443,7 +443,7 @@ impl Database {
         Ok(!is_open && self.checkpoints.needed_from().is_none())
     }
 
-    /// Says in the boot page that the database was closed; every page is durable in place by now.
+    /// Says in the boot page that the database was closed; every page is durable by now.
     pub(crate) fn mark_closed(&self, checkpoint: Lsn, is_clean: bool) -> Result<(), Error> {
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;

@@ -17,7 +17,7 @@ use crate::database::Database;
 pub(crate) struct Deadlocks {
     database: String,
     events: Arc<dyn EventSink>,
-    /// Those of the catalog: whoever holds the locks must not keep the tables.
+    /// Those of the catalog: the lock manager must not own the tables.
     tables: Weak<RwLock<Tables>>,
 }
 
@@ -27,7 +27,7 @@ impl Database {
         let database = self.name.clone();
         let events = self.options.events.clone();
         let tables = Arc::downgrade(&self.catalog.tables);
-        // The manager is this database's own, and nobody has asked before.
+        // The manager is this database's own, and has no observer yet.
         self.locks.observe(Arc::new(Deadlocks { database, events, tables }));
     }
 }

@@ -64,7 +64,7 @@ const VALUE: usize = 4;
 const COLUMNS: usize = 5;
 /// `sysxprops.class` of the database.
 const DATABASE_CLASS: u8 = 0;
-/// What comes before the number in a sql_variant that holds an int: type and version.
+/// The bytes before the number in a sql_variant that holds an int: type and version.
 const VARIANT_OF_INT: [u8; 2] = [56, 1];
 
 /// What an emergency opening could not bring back.
@@ -206,7 +206,7 @@ impl Database {
     }
 
     /// Closes a database whose log was cut, so that the next opening gives it a new log past
-    /// `newest_vlf`. One whose pages cannot all be read needs its log, and goes on with it.
+    /// `newest_vlf`. One whose pages cannot all be read needs its log, and continues it.
     fn close_after_cut(self, newest_vlf: u32) -> Result<(), Error> {
         if !self.write_all()? {
             return end_emergency(&self.pool);
@@ -317,7 +317,7 @@ fn property(cuts: u32) -> RowValues {
     row
 }
 
-/// The number in the value of the property; 1 when somebody has given it another type.
+/// The number in the value of the property; 1 when it has another type.
 fn cuts_of(row: &Cells) -> u32 {
     let value = row.get(VALUE).map_or(&[][..], |cell| bytes(cell));
     let number = value.strip_prefix(&VARIANT_OF_INT).and_then(|rest| rest.first_chunk());

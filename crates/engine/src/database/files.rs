@@ -132,7 +132,7 @@ impl DataFiles {
         let oldest = torn_pages::oldest_stamp(stamps());
         // A log that was cut may end before the last opening.
         let newest = stamps().flatten().fold(stamp, Lsn::max);
-        std::mem::take(&mut self.leftover).begin_use(&primary, binding, (oldest, newest), options)
+        std::mem::take(&mut self.leftover).begin_use(&primary, binding, oldest, newest, options)
     }
 
     pub(crate) fn is_clean(&self) -> bool {

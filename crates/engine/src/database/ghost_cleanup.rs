@@ -1,9 +1,9 @@
 //! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until
 //! nobody can want them back.
 //!
-//! They go while the database runs with threads of its own, as soon as the transactions that left
-//! them have ended, and when it is closed and no transaction is open. The last record of a page
-//! stays, as the real product has it.
+//! They are removed while the database runs with threads of its own, as soon as the transactions
+//! that left them have ended, and when it is closed and no transaction is open. The last record of
+//! a page stays, as the real product has it.
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
@@ -17,7 +17,7 @@ use crate::error::{Cause, Error};
 const LEAVES_PER_TURN: usize = 64;
 
 impl Database {
-    /// Takes ghosts away that nobody can want back any more: one turn of the ghost cleanup. Nothing
+    /// Removes ghosts that no rollback can need any more: one turn of the ghost cleanup. Nothing
     /// with [`ghost_cleanup`](crate::Options::ghost_cleanup) off.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Database {
             let unit = tree.unit().id();
             if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
                 match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
-                    // There will be room in the log when those who need it more have ended.
+                    // There will be room in the log when other transactions have ended.
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),
                     done => skip_suspect(done.map(drop))?,
                 };

@@ -56,8 +56,8 @@ impl Database {
         OpenedFiles { files, log, options, restart }.recover()
     }
 
-    /// Opens a database that was closed cleanly. It needs nothing of its log, and goes on with it
-    /// when it is the one; any other file in its place is kept under another name, and never
+    /// Opens a database that was closed cleanly. It needs nothing of its log, and continues it when
+    /// it belongs to the database; any other file at its path is kept under another name, and never
     /// replayed.
     fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Database, Error> {
         let log = options.disk.open(path)?;
@@ -124,7 +124,7 @@ impl Database {
     }
 }
 
-/// Does the error say that the log cannot be gone on with, as against a disk that refuses?
+/// Does the error say that the log cannot be continued, as opposed to a disk that refuses?
 pub(crate) fn is_of_log(error: &Error) -> bool {
     matches!(
         error,
@@ -136,7 +136,7 @@ pub(crate) fn is_of_log(error: &Error) -> bool {
     )
 }
 
-/// Gives a file that stands in the place of a log another name: somebody may still want it.
+/// Renames a file at the path of the log: it may still be wanted.
 fn set_log_aside(disk: &dyn Disk, path: &Path) -> Result<PathBuf, Error> {
     for number in 1_u32.. {
         let mut name = path.as_os_str().to_owned();

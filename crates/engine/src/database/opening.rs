@@ -188,7 +188,7 @@ impl SystemUndone {
         }
         let losers: Vec<Transaction> = recovery.losers(&database.transactions);
         let touched = recovery.touched();
-        database.recovered = recovery.into_facts();
+        database.recovered = recovery.into_report();
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
         database.observe_deadlocks();

@@ -27,14 +27,14 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Pages in memory: 16 at least, and no more than the machine has memory for, or 2^31.
     pub frames: usize,
-    /// The first eight pages of a table come from mixed extents.
+    /// The first eight pages of a table are taken from mixed extents.
     pub mixed_pages: bool,
     /// Consecutive extents per file and turn: 1 to 64, as with `-E`.
     pub extents_per_turn: u32,
     /// New files count as full as SQL Server's are, in memory only, so that skip targets are the
     /// same; off by default.
     pub compatible_space: bool,
-    /// How rows are placed in heaps.
+    /// How rows are index_with_rowset in heaps.
     pub placement: Placement,
     /// Which log is kept.
     pub recovery_model: RecoveryModel,

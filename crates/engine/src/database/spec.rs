@@ -71,7 +71,7 @@ pub struct DatabaseSpec {
     pub filegroups: Vec<(String, Vec<DataFileSpec>)>,
     /// The log.
     pub log: LogFileSpec,
-    /// Where the random parts of ids come from.
+    /// Seed of the random parts of ids.
     pub seed: u64,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn physical_name(path: &Path) -> String {
 }
 
 impl DatabaseSpec {
-    /// One data file and a log beside each other: `name.mdf`, `name_log.ldf` in this folder.
+    /// One data file and a log in one folder: `name.mdf`, `name_log.ldf` in this folder.
     pub fn new(name: &str, folder: impl Into<PathBuf>, bytes: u64) -> DatabaseSpec {
         let folder: PathBuf = folder.into();
         let log = LogFileSpec::usual(&folder.join(format!("{name}_log.ldf")));
@@ -122,8 +122,8 @@ impl DatabaseSpec {
         }
     }
 
-    /// What the ids of the database follow from: no two databases have the same ones, though they
-    /// be made with the same seed.
+    /// The seed of the ids of the database: no two databases have the same ones, though they be
+    /// made with the same seed.
     pub(crate) fn identity_seed(&self, clock: &dyn Clock) -> u64 {
         let moment = clock.since_epoch().as_nanos().to_le_bytes();
         let paths = self.data_files().map(|file| file.path.as_os_str().as_encoded_bytes());

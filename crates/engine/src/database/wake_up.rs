@@ -55,7 +55,7 @@ pub(crate) struct WakeUps {
 
 impl WakeUps {
     /// Is there a thread that would hear them?
-    pub(crate) fn are_awaited(&self) -> bool {
+    pub(crate) fn has_threads(&self) -> bool {
         self.is_running.load(Ordering::Acquire)
     }
 

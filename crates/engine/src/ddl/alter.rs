@@ -77,7 +77,7 @@ impl Session<'_> {
         })
     }
 
-    /// Drops a column. The rows keep its place until they are rewritten.
+    /// Drops a column. The rows keep its bytes until they are rewritten.
     ///
     /// # Errors
     /// An index, a constraint or a computed column needs it: [`Error::Dependent`]. It is the only
@@ -105,7 +105,7 @@ impl Session<'_> {
                 layout = layout.with_dropped(gone.id);
                 context.change_layout(&old, &layout)?;
             }
-            let new = context.relaid(&old, new, layout)?;
+            let new = context.with_layout(&old, new, layout)?;
             context.store(table, new);
             Ok(())
         })
@@ -165,7 +165,7 @@ impl StatementContext<'_> {
             self.change_layout(old, &layout)?;
         }
         if let Some((name, text)) = &spec.default {
-            own.default = Some(self.insert_default(table, id, (name, text))?);
+            own.default = Some(self.insert_default(table, id, name, text)?);
         }
         let object = own.default.as_ref().map_or(ObjectId(0), |default| default.id);
         let definition = column_definition(spec, object)?;
@@ -181,7 +181,7 @@ impl StatementContext<'_> {
             self.add_own_identity(table.id());
             new.identity = Identity::new(id, spec.ty, identity).map(Arc::new);
         }
-        self.relaid(old, new, layout)
+        self.with_layout(old, new, layout)
     }
 
     /// The object of a default, which the column must name.
@@ -189,7 +189,8 @@ impl StatementContext<'_> {
         &mut self,
         table: &Table,
         column: i32,
-        (name, text): (&str, &str),
+        name: &str,
+        text: &str,
     ) -> Result<ColumnDefault, Error> {
         let (id, schema_id) = self.new_object(table, name)?;
         let kind = ChildKind::Default(column, text.to_owned());
@@ -214,7 +215,7 @@ impl StatementContext<'_> {
         Ok(row.get(object::COUNT).and_then(number).unwrap_or(0) as i32)
     }
 
-    /// What describes a column, but for its place.
+    /// The description of a column, but for its offset.
     pub(crate) fn forget_column(&mut self, table: &Table, gone: &TableColumn) -> Result<(), Error> {
         let id = table.id().0;
         let column = gone.id;
@@ -282,14 +283,14 @@ impl StatementContext<'_> {
     }
 
     /// The same pages under another layout, and other columns.
-    pub(crate) fn relaid(
+    pub(crate) fn with_layout(
         &self,
         old: &Storage,
         new: Storage,
         layout: RowLayout,
     ) -> Result<Storage, Error> {
         let columns = positioned_columns(&new.columns, &layout)?;
-        let shape = old.shape.relaid(layout)?;
+        let shape = old.shape.with_layout(layout)?;
         let space = self.db().space.clone();
         let unit = old.base.unit().clone();
         let base = match &old.base {

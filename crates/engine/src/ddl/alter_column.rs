@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What else needs the column stands in the way, but for indexes where texts may get longer; their
-//! entries stay, too. Between the one place and the other the catalog knows no such column: a
+//! entries stay, too. Between the old offset and the new one the catalog knows no such column: a
 //! restart that is interrupted there reads the table without it.
 
 use extentdb_base::sync::{Arc, lock};
@@ -41,9 +41,17 @@ const STATUS_OF_TYPE: i64 = 0x3;
 /// How a column gets another form.
 #[derive(PartialEq, Eq, Debug)]
 enum Method {
-    /// Rows stay as they are; true: they must be looked at.
-    InPlace(bool),
+    /// Rows stay as they are.
+    InPlace(ExistingRows),
     Rewrite,
+}
+
+/// What an alteration in place has to know of the rows that exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ExistingRows {
+    /// The new column may be too short for one, or takes no NULL.
+    Tested,
+    Fit,
 }
 
 impl Session<'_> {
@@ -71,8 +79,8 @@ impl Session<'_> {
             verify_free(&old, &was, &is, &way)?;
             context.verify_no_dependent(table, &old, &was)?;
             match way {
-                Method::InPlace(looks) => context.alter_in_place(table, &old, (&was, &is), looks),
-                Method::Rewrite => context.alter_rows(table, &old, (&was, &is)),
+                Method::InPlace(rows) => context.alter_in_place(table, &old, &is, rows),
+                Method::Rewrite => context.alter_rows(table, &old, &was, &is),
             }
         })
     }
@@ -83,19 +91,22 @@ impl StatementContext<'_> {
         &mut self,
         table: &Arc<Table>,
         old: &Storage,
-        (was, is): (&TableColumn, &TableColumn),
-        looks: bool,
+        is: &TableColumn,
+        rows: ExistingRows,
     ) -> Result<(), Error> {
-        let rows = if looks { self.rows_for_ddl(old)? } else { Vec::new() };
+        let rows = match rows {
+            ExistingRows::Tested => self.rows_for_ddl(old)?,
+            ExistingRows::Fit => Vec::new(),
+        };
         for FoundRow { record, .. } in rows {
-            is.verify_cell(old.cells(&record)?.get(was.at).unwrap_or(&Cell::Missing))?;
+            is.verify_cell(old.cells(&record)?.get(is.at).unwrap_or(&Cell::Missing))?;
         }
         let _ddl = lock(&self.db().ddl);
         let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
         self.change_layout(old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
         self.db().catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
-        let mut new = self.relaid(old, with_column(old, is), layout)?;
+        let mut new = self.with_layout(old, with_column(old, is), layout)?;
         self.describe_key(table, &new)?;
         let uses = |index: &Index| {
             index.uses(is.id) || old.base.clustered().is_some_and(|base| base.uses(is.id))
@@ -148,7 +159,8 @@ impl StatementContext<'_> {
         &mut self,
         table: &Arc<Table>,
         old: &Storage,
-        (was, is): (&TableColumn, &TableColumn),
+        was: &TableColumn,
+        is: &TableColumn,
     ) -> Result<(), Error> {
         let conversion = Conversion::of(was, is);
         let new = {
@@ -160,7 +172,7 @@ impl StatementContext<'_> {
             let layout = with_second_column(old, is)?;
             self.change_layout(old, &layout)?;
             columns.insert_cells(self.tx()?, &described(table, is, kept))?;
-            self.relaid(old, with_column(old, is), layout)?
+            self.with_layout(old, with_column(old, is), layout)?
         };
         let storage = self.store(table, new);
         let own = column(&storage.columns, &is.name)?;
@@ -195,7 +207,8 @@ impl Method {
             (a, b) => (false, a == b),
         };
         if is_same_kind {
-            Method::InPlace(shorter || (was.nullable && !is.nullable))
+            let may_not_fit = shorter || (was.nullable && !is.nullable);
+            Method::InPlace(if may_not_fit { ExistingRows::Tested } else { ExistingRows::Fit })
         } else {
             Method::Rewrite
         }
@@ -225,7 +238,7 @@ fn verify_free(
     }
     // Texts may get longer under an index, but for that of a primary key.
     let may_stay = |index: &Index| {
-        let is_longer = *way == Method::InPlace(false) && was.nullable == is.nullable;
+        let is_longer = *way == Method::InPlace(ExistingRows::Fit) && was.nullable == is.nullable;
         index.filter().is_none() && is_longer && index.constraint() != Constraint::PrimaryKey
     };
     if let Some(index) = storage.all_indexes().find(|index| index.uses(was.id) && !may_stay(index))
@@ -248,7 +261,7 @@ fn with_column(old: &Storage, is: &TableColumn) -> Storage {
     new
 }
 
-/// A second place for a column, after all others.
+/// A second offset for a column, after all others.
 fn with_second_column(old: &Storage, is: &TableColumn) -> Result<RowLayout, Error> {
     let layout = old.shape.layout().with_dropped(is.id).with_column(is.id, is.ty, is.nullable);
     layout.ok_or(Unsupported::RowLayout.into())

@@ -35,7 +35,7 @@ impl Session<'_> {
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
             let old = context.lock_for_ddl(table)?;
-            let mut check = Check::compile((ObjectId(0), name.to_owned()), text, &old.columns)
+            let mut check = Check::compile(ObjectId(0), name.to_owned(), text, &old.columns)
                 .map_err(|why| Unsupported::Check { constraint: name.to_owned(), why })?;
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
@@ -61,7 +61,7 @@ impl Session<'_> {
     }
 
     /// Adds a foreign key: `columns` of `table` name rows of `parent` by the columns of one of its
-    /// unique indexes. Rows that are named do not go: NO ACTION.
+    /// unique indexes. Referenced rows cannot be deleted: NO ACTION.
     ///
     /// # Errors
     /// The name is taken, the parent has no such unique index, types differ, or a row is there
@@ -76,12 +76,11 @@ impl Session<'_> {
         self.add_foreign_key_with(table, name, parent, columns, Default::default())
     }
 
-    /// The same with what happens to rows when a row that they name goes, and when it gets another
-    /// key.
+    /// The same with actions for the deletion of a referenced row and for a change of its key.
     ///
     /// # Errors
-    /// The same, and: rows would follow others in a circle, or on two ways; a column takes no NULL,
-    /// or has no default.
+    /// The same, and: cascades would form a cycle or multiple paths; a column takes no
+    /// NULL, or has no default.
     pub fn add_foreign_key_with(
         &mut self,
         table: &Arc<Table>,
@@ -92,15 +91,15 @@ impl Session<'_> {
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
-            // In one order, whoever does this: by id.
+            // In one order for all sessions: by id.
             let (first, second) =
                 if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
             context.lock_for_ddl(first)?;
             context.lock_for_ddl(second)?;
-            let key = foreign_key((ObjectId(0), name), (table, parent), columns)?;
+            let key = foreign_key(name, table, parent, columns)?;
             let mut key = ForeignKey { on_delete, on_update, ..key };
-            // Before the scan, so that nobody waits for one in vain, and once more when nothing
-            // else can come between.
+            // Before the scan, so that no session waits for one in vain, and once more when nothing
+            // else can be inserted between.
             context.verify_actions(&key, table)?;
             let old = table.storage();
             for row in context.rows_for_ddl(&old)? {
@@ -136,7 +135,7 @@ impl Session<'_> {
         })
     }
 
-    /// Adds a DEFAULT to a column: what rows get that come without a value for it. `text` as the
+    /// Adds a DEFAULT to a column: the value of rows that are inserted without one. `text` as the
     /// catalog is to keep it, in brackets: `((0))`.
     ///
     /// # Errors
@@ -158,7 +157,7 @@ impl Session<'_> {
                 let column = column_name.to_owned();
                 return Err(Unsupported::DefaultOfComputed { column }.into());
             }
-            let default = context.insert_default(table, own.id, (name, text))?;
+            let default = context.insert_default(table, own.id, name, text)?;
             context.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
             let is_it = |other: &&mut TableColumn| other.id == own.id;
@@ -212,7 +211,8 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Refuses actions that columns do not take, or that would meet on two ways or in a circle.
+    /// Refuses actions that columns do not take, and cascades that would form a cycle or multiple
+    /// paths.
     fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
         let refused =
             |why: String| Err(Unsupported::ForeignKey { key: key.name.clone(), why }.into());
@@ -224,21 +224,21 @@ impl StatementContext<'_> {
             if is_of && is_emptied && !own.nullable {
                 return refused(format!("column {} takes no NULL", own.name));
             }
-            if is_of && own.formula.is_some() && key.follows() {
+            if is_of && own.formula.is_some() && key.cascades() {
                 return refused(format!("column {} is computed", own.name));
             }
         }
-        if !key.follows() {
+        if !key.cascades() {
             return Ok(());
         }
         let tables = self.db().catalog.user_tables();
         let keys =
             tables.iter().flat_map(|table| table.storage().constraints.referencing_keys.clone());
         let keys: Vec<Arc<ForeignKey>> =
-            keys.filter(|key| key.follows()).chain([Arc::new(key.clone())]).collect();
-        let meets = |table: &Arc<Table>| follows_twice(table.id(), &keys);
+            keys.filter(|key| key.cascades()).chain([Arc::new(key.clone())]).collect();
+        let meets = |table: &Arc<Table>| reaches_a_table_twice(table.id(), &keys);
         if tables.iter().any(meets) {
-            refused("rows would follow others in a circle, or on two ways".to_owned())
+            refused("may cause cycles or multiple cascade paths".to_owned())
         } else {
             Ok(())
         }
@@ -255,7 +255,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The tables whose rows a table names forget its foreign keys: it is about to go.
+    /// The referenced tables forget the foreign keys of a table that is being dropped.
     pub(crate) fn remove_references(
         &mut self,
         table: &Table,
@@ -310,8 +310,8 @@ impl StatementContext<'_> {
     }
 }
 
-/// Do rows of some table follow those of this one on two ways, or its own?
-fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
+/// Would cascades from this table reach a table twice, or itself?
+fn reaches_a_table_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
     let mut reached = vec![start];
     let mut left = vec![start];
     while let Some(parent) = left.pop() {
@@ -326,10 +326,11 @@ fn follows_twice(start: ObjectId, keys: &[Arc<ForeignKey>]) -> bool {
     false
 }
 
-/// A foreign key by the names of its columns.
+/// A foreign key by the names of its columns, without an id.
 fn foreign_key(
-    (id, name): (ObjectId, &str),
-    (table, parent): (&Table, &Table),
+    name: &str,
+    table: &Table,
+    parent: &Table,
     columns: &[(&str, &str)],
 ) -> Result<ForeignKey, Error> {
     let own = table.storage();
@@ -360,7 +361,7 @@ fn foreign_key(
     let name = name.to_owned();
     let index = index.id();
     Ok(ForeignKey {
-        id,
+        id: ObjectId(0),
         name,
         child: table.id(),
         parent: parent.id(),

@@ -29,7 +29,7 @@ const STATUS: usize = 3;
 const ROWSET: usize = 10;
 
 impl Session<'_> {
-    /// Switches a nonclustered index off: its entries go, its description stays.
+    /// Disables a nonclustered index: its entries are freed, its description stays.
     /// [`Session::rebuild_index`] enables it again.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Session<'_> {
             let status =
                 (index.definition().status | index_status::DISABLED) & !index_status::HAS_ROWSET;
             let definition = IndexDefinition { status, ..index.definition().clone() };
-            context.leave_index(table, &old, &index);
+            context.begin_drop_index(table, &old, &index);
             context.delete_unit_rows(index.tree().unit())?;
             context.mark_index(table, &definition, HobtId(0))?;
             let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
@@ -81,7 +81,7 @@ impl StatementContext<'_> {
         let definition = IndexDefinition { status, ..disabled.clone() };
         let group = i16::try_from(definition.data_space).unwrap_or(old.base.unit().group());
         let of_table = definition_of(table.id(), table.name(), old);
-        let index = with_nullable_key(&of_table, self.placed(definition, group)?);
+        let index = with_nullable_key(&of_table, self.index_with_rowset(definition, group)?);
         let layout = of_table.layout(&index);
         self.insert_rowset_rows(&of_table, &index)?;
         self.mark_index(table, &index, index.rowset)?;

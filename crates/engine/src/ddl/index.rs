@@ -1,6 +1,7 @@
 //! CREATE and DROP INDEX: rows of the system tables, and entries for all rows of the table, in the
 //! session's transaction.
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::model::IndexKind;
@@ -11,7 +12,7 @@ use extentdb_catalog::table::describe::{
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::btree::{Fill, Sorter};
-use extentdb_rowset::layout::{KEY_BYTES_MAX, ROW_BYTES_MAX};
+use extentdb_rowset::layout::KEY_BYTES_MAX;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 use extentdb_types::SqlType;
@@ -220,7 +221,7 @@ impl Session<'_> {
                 drop(ddl);
                 return context.rebase_alone(table, &old, heap_definition(), Fill::default());
             }
-            context.leave_index(table, &old, &index);
+            context.begin_drop_index(table, &old, &index);
             context.delete_unit_rows(index.tree().unit())?;
             context.delete_where("sysidxstats", &[int(table.id().0), int(index.id().0)])?;
             context.delete_where("sysiscols", &[int(table.id().0), int(index.id().0)])?;
@@ -256,7 +257,7 @@ impl StatementContext<'_> {
         let old = table.storage();
         let new = Arc::new(new);
         self.db().catalog.drop_replaced(&old, &new);
-        write(&self.db().catalog.tables).own(table.id(), &new);
+        write(&self.db().catalog.tables).add_units(table.id(), &new);
         table.set_storage(new.clone());
         self.defer_change(DeferredChange::Stored { table: table.clone(), old, new: new.clone() });
         new
@@ -273,7 +274,7 @@ impl StatementContext<'_> {
         let db = self.db();
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
-        let mut index = self.placed(spec.definition(old)?, group)?;
+        let mut index = self.index_with_rowset(spec.definition(old)?, group)?;
         // Statistics, and indexes that are disabled, have numbers, too.
         let named = self.db().catalog.system("sysidxstats")?;
         while !named.rows(&[int(table.id().0), int(index.id.0)])?.is_empty() {
@@ -282,7 +283,7 @@ impl StatementContext<'_> {
         let index = with_nullable_key(&definition, index);
         let layout = definition.layout(&index);
         spec.verify_layout(&layout)?;
-        let constraint = self.constraint_of((table.id(), self.schema_id(table.schema())?), spec)?;
+        let constraint = self.constraint_of(table.id(), self.schema_id(table.schema())?, spec)?;
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index, index.units[0].id);
@@ -292,7 +293,8 @@ impl StatementContext<'_> {
     /// The object of the constraint that an index of a table in a schema is made for.
     pub(crate) fn constraint_of(
         &mut self,
-        (table, schema_id): (ObjectId, i32),
+        table: ObjectId,
+        schema_id: i32,
         spec: &IndexSpec,
     ) -> Result<Option<Child>, Error> {
         let kind = match spec.constraint {
@@ -452,8 +454,7 @@ impl IndexSpec {
         })
     }
 
-    /// A filtered index stands for no constraint, does not hold the rows, and asks for nothing that
-    /// is computed.
+    /// A filtered index is no constraint and not clustered, and requires nothing that is computed.
     fn verify_filter(&self, columns: &[TableColumn]) -> Result<(), Error> {
         let Some(text) = &self.filter else { return Ok(()) };
         let refused =
@@ -515,8 +516,8 @@ impl IndexSpec {
         Fill { percent: self.fill_factor, pads: self.pad_index }
     }
 
-    /// Fixed columns alone must not exceed a key; of variable ones each value is looked at when it
-    /// comes.
+    /// Fixed columns alone must not exceed a key; values of variable ones are tested at each
+    /// insert.
     pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
         let longest = layout.max_leaf as usize;
         let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);

@@ -8,12 +8,12 @@
 //! ```
 //!
 //! A table with a trigger is only read here: what the trigger would do after a change is not done.
-//! Its definition may change, as triggers are not asked about that.
+//! Its definition may change, as triggers do not run for that.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::ObjectType;
-use extentdb_catalog::table::describe::{SystemRows, add_module};
+use extentdb_catalog::table::describe::{ModuleDefinition, SystemRows, add_module};
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_txn::log_time;
 
@@ -186,13 +186,9 @@ impl StatementContext<'_> {
         let now = log_time(&*self.db().options.clock);
         let created = StoredTime { ticks: now.ticks, days: now.days as i32 };
         let mut rows = SystemRows::new();
-        add_module(
-            (id, kind),
-            (name, text),
-            (schema_id, parent),
-            (&definitions, created),
-            &mut rows,
-        );
+        let columns = definitions.as_slice();
+        let module = ModuleDefinition { id, kind, schema_id, parent, name, text, columns, created };
+        add_module(&module, &mut rows);
         self.insert_system_rows(&rows)?;
         Ok(id)
     }

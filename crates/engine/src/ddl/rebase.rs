@@ -51,7 +51,7 @@ impl Session<'_> {
                 return context.rebase_alone(table, &old, base, index.fill());
             }
             let ddl = lock(&context.db().ddl);
-            context.leave_index(table, &old, &index);
+            context.begin_drop_index(table, &old, &index);
             let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
             let unit = context.replace_unit(index.tree().unit())?;
             let fresh = Arc::new(index.over(context.db().space.clone(), unit));
@@ -84,7 +84,7 @@ impl StatementContext<'_> {
             return Err(Unsupported::MoveTable { table: table.name().to_owned() }.into());
         }
         let schema = self.schema_id(table.schema())?;
-        let constraint = self.constraint_of((table.id(), schema), spec)?;
+        let constraint = self.constraint_of(table.id(), schema, spec)?;
         let base = spec.base_definition(&old.columns)?;
         let storage = self.rebase(table, old, base, constraint)?;
         drop(ddl);
@@ -121,7 +121,7 @@ impl StatementContext<'_> {
             ..definition_of(table.id(), table.name(), old)
         };
         verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
-        self.leave(table, old);
+        self.begin_drop(table, old);
         if let Base::Heap(heap) = &old.base {
             heap.update_pfs()?;
         }
@@ -164,7 +164,7 @@ impl StatementContext<'_> {
         constraint: Option<Child>,
     ) -> Result<Storage, Error> {
         let group = old.base.unit().group();
-        let index = self.placed(base, group)?;
+        let index = self.index_with_rowset(base, group)?;
         let bare = TableDefinition {
             indexes: Vec::new(),
             ..definition_of(table.id(), table.name(), old)
@@ -180,8 +180,10 @@ impl StatementContext<'_> {
         let of_base = definition_of(table.id(), table.name(), &new);
         for index in &old.indexes {
             let group = index.tree().unit().group();
-            let index =
-                with_nullable_key(&of_base, self.placed(index.definition().clone(), group)?);
+            let index = with_nullable_key(
+                &of_base,
+                self.index_with_rowset(index.definition().clone(), group)?,
+            );
             let layout = of_base.layout(&index);
             self.insert_index_rows(&of_base, &index, None)?;
             let unit = self.new_unit(&index, index.units[0].id);
@@ -218,7 +220,7 @@ impl StatementContext<'_> {
     }
 
     /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are
-    /// told apart as they were, or, when they come from a heap, from 0 on.
+    /// uniquifiers as they were, or, when they were in a heap, from 0 on.
     fn build_clustered(
         &mut self,
         of: TableRef<'_>,
@@ -254,7 +256,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The same with keys that need not be told apart.
+    /// The same with keys that need no uniquifier.
     fn build_unique(
         &mut self,
         of: TableRef<'_>,

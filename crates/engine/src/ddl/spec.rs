@@ -1,4 +1,4 @@
-//! What is asked for when a table or a column is made.
+//! Specifications of new tables and columns.
 
 use extentdb_base::ObjectId;
 use extentdb_catalog::table::{ColumnDefinition, Computed};
@@ -57,7 +57,7 @@ impl ColumnSpec {
         self
     }
 
-    /// As statements know it, without its place and what it is computed by.
+    /// As statements know it, without its offset and its formula.
     pub(crate) fn table_column(&self, id: i32, default: ObjectId) -> TableColumn {
         let with_id = |(name, text): &(String, String)| ColumnDefault {
             id: default,
@@ -141,8 +141,8 @@ impl TableSpec {
         TableSpec { clustered: Some(index.clustered()), ..self }
     }
 
-    /// The columns as statements know them, without their places in rows; with the objects of their
-    /// defaults.
+    /// The columns as statements know them, without their offsets in rows; with the objects of
+    /// their defaults.
     pub(crate) fn table_columns(&self, defaults: &[ObjectId]) -> Result<Vec<TableColumn>, Error> {
         let with_defaults = (1..).zip(self.columns.iter().zip(defaults));
         let mut columns: Vec<TableColumn> =

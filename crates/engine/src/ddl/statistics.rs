@@ -14,7 +14,7 @@ use crate::session::context::StatementContext;
 
 /// `sysobjvalues.valclass`.
 pub(crate) const STATISTICS: u8 = 60;
-/// What the names of statistics begin with that nobody asked for.
+/// Prefix of the names of automatic statistics.
 const AUTOMATIC: &str = "_WA_Sys_";
 /// Columns of `sysiscols`, `sysidxstats` and `sysobjvalues`.
 const ISCOLS_INDEX: usize = 1;
@@ -23,10 +23,10 @@ const IDXSTATS_NAME: usize = 2;
 const IDXSTATS_TYPE: usize = 6;
 
 impl StatementContext<'_> {
-    /// Takes away the statistics of a column that goes.
+    /// Drops the statistics of a dropped column.
     ///
-    /// # Errors
-    /// [`Error::Dependent`]: somebody made them, or it is an index, perhaps a disabled one.
+    /// # Errors [`Error::Dependent`]: they were created by a user, or belong to an index, perhaps a
+    /// disabled one.
     pub(crate) fn drop_statistics(
         &mut self,
         table: &Table,

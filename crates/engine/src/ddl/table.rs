@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, read, write};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::layout::{Cell, Compression, PhysicalColumn, RowLayout};
@@ -16,8 +17,7 @@ use extentdb_change::in_own_system;
 use extentdb_format::allocation::field::StoredTime;
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
-use extentdb_rowset::layout::ROW_BYTES_MAX;
-use extentdb_space::{Counts, Freed, Unit, UnitDescription};
+use extentdb_space::{Freed, Unit, UnitCounts, UnitDescription};
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_txn::log_time;
 
@@ -37,7 +37,7 @@ use crate::error::{Error, Unsupported};
 use crate::session::Session;
 use crate::session::context::StatementContext;
 
-/// Object ids go up by this, modulo 2^31.
+/// Object ids grow by this, modulo 2^31.
 const OBJECT_ID_STEP: u64 = 16_000_057;
 /// `sysschobjs.status` of user tables.
 const TABLE_STATUS: u32 = 0xe_0000;
@@ -78,8 +78,8 @@ impl Session<'_> {
         })
     }
 
-    /// Drops a table: its rows in the system tables go, and its pages are free when the transaction
-    /// has committed.
+    /// Drops a table: its rows in the system tables are deleted, and its pages are free when the
+    /// transaction has committed.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |context| {
             let storage = context.lock_for_ddl(table)?;
@@ -88,12 +88,12 @@ impl Session<'_> {
             let _ddl = lock(&context.db().ddl);
             let db = context.db();
             context.remove_references(table, &storage)?;
-            // From here on PFS is not told of its pages any more; a rollback brings back what it
+            // From here on its PFS bytes are not updated any more; a rollback restores what it
             // knows now.
             if let Base::Heap(heap) = &storage.base {
                 heap.update_pfs()?;
             }
-            // Before its rows go: nobody else touches them from here on.
+            // Before its rows are deleted: no other session touches them from here on.
             db.catalog.drop_all(&storage);
             context.defer_change(DeferredChange::Dropped(table.clone()));
             context.delete_rows(table, &storage)?;
@@ -113,7 +113,7 @@ impl Session<'_> {
             let db = context.db();
             let old = table.storage();
             table.verify_unreferenced(&old, "truncate")?;
-            context.leave(table, &old);
+            context.begin_drop(table, &old);
             if let Base::Heap(heap) = &old.base {
                 heap.update_pfs()?;
             }
@@ -139,8 +139,8 @@ impl Session<'_> {
 }
 
 impl StatementContext<'_> {
-    /// Refuses a table when it, or a constraint that comes with it, has the name of another object
-    /// of the schema.
+    /// Refuses a table when it, or one of its constraints, has the name of another object of the
+    /// schema.
     fn verify_names_free(&self, defined: &Defined, schema: i32) -> Result<(), Error> {
         let mut own = BTreeSet::new();
         for name in
@@ -218,11 +218,11 @@ impl StatementContext<'_> {
                     let index = clustered.name.clone();
                     return Err(Unsupported::IndexElsewhere { index }.into());
                 }
-                children.extend(self.constraint_of((id, schema_id), clustered)?);
+                children.extend(self.constraint_of(id, schema_id, clustered)?);
                 clustered.base_definition(&of_table)?
             }
         };
-        let index = self.placed(index, group)?;
+        let index = self.index_with_rowset(index, group)?;
         let definition = TableDefinition {
             id,
             name: spec.name.clone(),
@@ -248,7 +248,7 @@ impl StatementContext<'_> {
     }
 
     /// An index with a rowset and a unit of its own in a filegroup.
-    pub(crate) fn placed(
+    pub(crate) fn index_with_rowset(
         &mut self,
         index: IndexDefinition,
         group: i16,
@@ -318,7 +318,7 @@ impl StatementContext<'_> {
             read_only,
         };
         let schema = spec.schema.clone().unwrap_or_else(|| "dbo".to_owned());
-        let table = Arc::new(Table::new((definition.id, schema, spec.name.clone()), storage));
+        let table = Arc::new(Table::new(definition.id, schema, spec.name.clone(), storage));
         if spec.columns.iter().any(|column| column.identity.is_some()) {
             self.add_own_identity(table.id());
         }
@@ -328,8 +328,8 @@ impl StatementContext<'_> {
         Ok(table)
     }
 
-    /// The heap or clustered index of a definition, empty, and the columns with their places in its
-    /// rows.
+    /// The heap or clustered index of a definition, empty, and the columns with their offsets in
+    /// its rows.
     pub(crate) fn open_base(
         &self,
         definition: &TableDefinition,
@@ -368,7 +368,7 @@ impl StatementContext<'_> {
             first: none,
             root: none,
             first_iam: none,
-            counts: Counts::default(),
+            counts: UnitCounts::default(),
         }));
         write(&self.db().catalog.created_units).insert(unit.id());
         self.db().catalog.units.add(unit.clone());
@@ -437,7 +437,7 @@ impl StatementContext<'_> {
         let table = db.catalog.system(table)?;
         for row in table.rows(prefix)? {
             if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
-                // Its pages would belong to nobody.
+                // Its pages would have no owner.
                 return Err(Unsupported::SystemRowOffRow { table: table.name.clone() }.into());
             }
             table.delete(self.tx()?, &row)?;
@@ -445,9 +445,9 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// The rows of the catalog about a table's units are about to change: nobody else touches
+    /// The rows of the catalog about a table's units are about to change: no other session touches
     /// them until that is done or undone.
-    pub(crate) fn leave(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
+    pub(crate) fn begin_drop(&mut self, table: &Arc<Table>, old: &Arc<Storage>) {
         self.db().catalog.drop_all(old);
         self.defer_change(DeferredChange::Stored {
             table: table.clone(),
@@ -457,7 +457,12 @@ impl StatementContext<'_> {
     }
 
     /// The same of one index alone: the counters of the others are written as before.
-    pub(crate) fn leave_index(&mut self, table: &Arc<Table>, old: &Arc<Storage>, index: &Index) {
+    pub(crate) fn begin_drop_index(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        index: &Index,
+    ) {
         self.db().catalog.drop_tree(index.tree());
         self.defer_change(DeferredChange::Stored {
             table: table.clone(),
@@ -466,7 +471,7 @@ impl StatementContext<'_> {
         });
     }
 
-    /// A new, empty unit for a rowset, in the place of the one that it has.
+    /// A new, empty unit for a rowset, which replaces its own.
     pub(crate) fn replace_unit(&mut self, old: &Unit) -> Result<Arc<Unit>, Error> {
         let db = self.db();
         self.delete_where("sysallocunits", &[bigint(old.id().0)])?;
@@ -481,7 +486,7 @@ impl StatementContext<'_> {
         let first = none;
         let root = none;
         let first_iam = none;
-        let counts = Counts::default();
+        let counts = UnitCounts::default();
         let unit = Arc::new(Unit::new(&UnitDescription {
             id,
             hobt,
@@ -499,7 +504,7 @@ impl StatementContext<'_> {
     }
 }
 
-/// The columns with their places in rows of this layout, and after them.
+/// The columns with their offsets in rows of this layout, and after them.
 pub(crate) fn positioned_columns(
     columns: &[TableColumn],
     layout: &RowLayout,
@@ -510,14 +515,14 @@ pub(crate) fn positioned_columns(
         layout.columns.iter().position(is_it)
     };
     let mut behind = layout.columns.len()..;
-    let placed = columns.iter().map(|column| {
+    let index_with_rowset = columns.iter().map(|column| {
         let at = if column.is_stored() { place(column.id) } else { behind.next() };
         let at = at.ok_or_else(|| {
             Error::catalog(format!("rows have no place for column {}", column.name))
         })?;
         Ok(TableColumn { at, ..column.clone() })
     });
-    placed.collect()
+    index_with_rowset.collect()
 }
 
 /// What the longest record of a heap is said to be leaves room for one; the rows themselves may be
@@ -526,11 +531,7 @@ const ROOM_FOR_BACK_POINTER: usize = 12;
 
 /// Rows must fit a page, and those of heaps their way back when they move.
 pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
-    let most = if is_heap {
-        extentdb_rowset::heap::RECORD_BYTES_MAX + ROOM_FOR_BACK_POINTER
-    } else {
-        ROW_BYTES_MAX
-    };
+    let most = if is_heap { ROW_BYTES_MAX + ROOM_FOR_BACK_POINTER } else { ROW_BYTES_MAX };
     if longest as usize > most {
         Err(Unsupported::RowBytes { bytes: longest }.into())
     } else {
@@ -551,7 +552,7 @@ pub(crate) fn with_nullable_key(
     }
 }
 
-/// A heap that has no place yet.
+/// A heap without pages.
 pub(crate) fn heap_definition() -> IndexDefinition {
     IndexDefinition {
         id: IndexId(0),

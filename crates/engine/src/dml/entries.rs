@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::session::context::StatementContext;
 
 impl StatementContext<'_> {
-    /// A row has come: so do its entries.
+    /// Inserts the entries of a new row.
     pub(crate) fn add_entries(
         &mut self,
         of: TableRef<'_>,
@@ -45,7 +45,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// A row has gone.
+    /// Deletes the entries of a row.
     pub(crate) fn delete_entries(
         &mut self,
         of: TableRef<'_>,
@@ -61,12 +61,13 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// A row has got another record, and its address stayed.
+    /// Changes the entries of a row that has got another record and kept its address.
     pub(crate) fn change_entries(
         &mut self,
         of: TableRef<'_>,
         at: &Address,
-        (before, after): (&[u8], &[Cell<'_>]),
+        before: &[u8],
+        after: &[Cell<'_>],
     ) -> Result<(), Error> {
         if of.storage.indexes.is_empty() {
             return Ok(());
@@ -78,7 +79,9 @@ impl StatementContext<'_> {
             let new = index.entry(after, &of.storage.columns, at)?;
             match (old, new) {
                 (None, None) => {}
-                (Some(old), Some(new)) => self.change_entry(of, index, (&old, &new), at)?,
+                (Some(old), Some(new)) => {
+                    self.change_entry(of, index, EntryChange { old: &old, new: &new }, at)?
+                }
                 // By its filter the index has no entry for the row any more, or has one now.
                 (Some(old), None) => self.delete_entry(of, index, &old, at)?,
                 (None, Some(new)) => self.add_entry(of, index, &new)?,
@@ -91,9 +94,10 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         index: &Index,
-        (old, new): (&[Cell<'_>], &[Cell<'_>]),
+        change: EntryChange<'_>,
         at: &Address,
     ) -> Result<(), Error> {
+        let EntryChange { old, new } = change;
         if old == new {
             return Ok(());
         }
@@ -101,7 +105,7 @@ impl StatementContext<'_> {
         // index.
         let shape = index.tree().shape();
         if shape.key_of_cells(old)? == shape.key_of_cells(new)? {
-            return self.replace_entry(of.table, index, (old, new));
+            return self.replace_entry(of.table, index, change);
         }
         self.delete_entry(of, index, old, at)?;
         self.add_entry(of, index, new)
@@ -112,8 +116,9 @@ impl StatementContext<'_> {
         &mut self,
         table: &Table,
         index: &Index,
-        (old, new): (&[Cell<'_>], &[Cell<'_>]),
+        change: EntryChange<'_>,
     ) -> Result<(), Error> {
+        let EntryChange { old, new } = change;
         if !index.key_cells(old).eq(index.key_cells(new)) {
             self.verify_new_key(table, index, new)?;
         }
@@ -190,7 +195,7 @@ impl StatementContext<'_> {
     }
 
     /// Reads the row that an entry leads to, when it is committed and has that key. The entry may
-    /// be a ghost of somebody who rolls back, or take the place of such a one: whoever changed it
+    /// be a ghost of a transaction that rolls back, or replace one: the transaction that changed it
     /// is waited for, and then it is looked up again.
     pub(crate) fn read_entry(
         &self,
@@ -210,7 +215,7 @@ impl StatementContext<'_> {
                 let row = RowRef::at(storage, &record, &at)?;
                 let is_here =
                     index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
-                if is_here || Self::has_entry((index, &key), &row, storage, &at)? {
+                if is_here || Self::has_entry(index, &key, &row, storage, &at)? {
                     return each(&row);
                 }
             }
@@ -225,7 +230,8 @@ impl StatementContext<'_> {
 
     /// Does a row have an entry with this key?
     fn has_entry(
-        (index, key): (&Index, &[u8]),
+        index: &Index,
+        key: &[u8],
         row: &RowRef<'_>,
         storage: &Storage,
         at: &Address,
@@ -234,6 +240,13 @@ impl StatementContext<'_> {
         let own = entry.map(|entry| index.tree().shape().key_of_cells(&entry)).transpose()?;
         Ok(own.is_some_and(|own| own == key))
     }
+}
+
+/// The columns of an entry, or of a row of a clustered index, before a change and after it.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryChange<'e> {
+    pub(crate) old: &'e [Cell<'e>],
+    pub(crate) new: &'e [Cell<'e>],
 }
 
 pub(crate) fn duplicate(

@@ -79,7 +79,7 @@ impl ForeignKey {
 
     /// Is a row of the parent still found by what it was named by? Letters of another case may be
     /// the same to its index.
-    fn stays(
+    fn keeps_key(
         &self,
         parent: &Storage,
         before: &[Cell<'_>],
@@ -87,7 +87,7 @@ impl ForeignKey {
     ) -> Result<bool, Error> {
         let Some(after) = after else { return Ok(false) };
         let index = parent.all_indexes().find(|index| index.id() == self.index);
-        let index = index.ok_or_else(|| self.not_there())?;
+        let index = index.ok_or_else(|| self.missing_index())?;
         let declared: Vec<i32> = index.declared(&parent.columns).map(|column| column.id).collect();
         let [before, after] = [before, after].map(|row| parent.cells_by_id(&declared, row));
         index.is_same(&before, &after)
@@ -101,19 +101,34 @@ impl ForeignKey {
         }
     }
 
-    fn not_there(&self) -> Error {
-        Error::catalog(format!("foreign key {} leads to no unique index", self.name))
+    fn missing_index(&self) -> Error {
+        Error::catalog(format!("foreign key {} references no unique index", self.name))
     }
 }
 
-/// An index that leads to rows, and what their keys in it begin with.
+/// A referenced row: before its change or deletion, and after the change.
+#[derive(Clone, Copy)]
+struct Referenced<'r> {
+    before: &'r [Cell<'r>],
+    after: Option<&'r [Cell<'r>]>,
+}
+
+/// New values of referencing columns: those of the parent row, or what the action says.
+#[derive(Clone, Copy)]
+struct ReferenceChange<'r> {
+    parent: &'r Storage,
+    after: Option<&'r [Cell<'r>]>,
+    action: ReferentialAction,
+}
+
+/// An index and the prefix of its keys that rows have.
 struct IndexRange<'s> {
     index: &'s Index,
     keys: KeyRange,
 }
 
 impl StatementContext<'_> {
-    /// A row has come, or changed from `before`: the rows that it names are there.
+    /// A row was inserted, or changed from `before`: the rows that it references exist.
     pub(crate) fn verify_references(
         &mut self,
         of: TableRef<'_>,
@@ -134,13 +149,14 @@ impl StatementContext<'_> {
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
     ) -> Result<(), Error> {
-        let parent = self.db().catalog.table_by_id(key.parent).ok_or_else(|| key.not_there())?;
+        let parent =
+            self.db().catalog.table_by_id(key.parent).ok_or_else(|| key.missing_index())?;
         // Only from here on it is certain what it is.
         self.lock_table(&parent, LockMode::Is)?;
         let of_parent = parent.storage();
         let index =
             of_parent.all_indexes().find(|index| index.id() == key.index && index.is_unique());
-        let index = index.ok_or_else(|| key.not_there())?;
+        let index = index.ok_or_else(|| key.missing_index())?;
         let Some(named) = key.referenced_values(of.storage, index, &of_parent, row) else {
             return Ok(());
         };
@@ -159,8 +175,8 @@ impl StatementContext<'_> {
         }
     }
 
-    /// A row has gone, or changed to `after`: no row is left that names it, or those that did have
-    /// followed.
+    /// A row was deleted, or changed to `after`: no row references it any more, or those that did
+    /// have followed.
     pub(crate) fn verify_unreferenced_row(
         &mut self,
         of: TableRef<'_>,
@@ -179,8 +195,8 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Rows that name one that has gone or changed follow it; what must not be named any more is
-    /// looked at when all have.
+    /// Rows that reference a deleted or changed row are cascaded; rows that must not be referenced
+    /// any more are tested after that.
     fn cascade_all(
         &mut self,
         of: TableRef<'_>,
@@ -191,7 +207,7 @@ impl StatementContext<'_> {
             let named: Vec<i32> = key.columns.iter().map(|(_, to)| *to).collect();
             let gone = of.storage.cells_by_id(&named, before);
             let is_null = |cell: &Cell<'_>| matches!(cell, Cell::Null | Cell::Missing);
-            if gone.iter().any(is_null) || key.stays(of.storage, before, after)? {
+            if gone.iter().any(is_null) || key.keeps_key(of.storage, before, after)? {
                 continue;
             }
             let action = if after.is_some() { key.on_update } else { key.on_delete };
@@ -201,60 +217,55 @@ impl StatementContext<'_> {
                         .db()
                         .catalog
                         .table_by_id(of.table.id())
-                        .ok_or_else(|| key.not_there())?;
+                        .ok_or_else(|| key.missing_index())?;
                     let values = gone.into_iter().map(owned).collect();
                     self.defer_check(DeferredCheck { key: key.clone(), parent, values });
                 }
-                action => self.follow(key, of, (&gone, after), action)?,
+                action => self.cascade(key, of, Referenced { before: &gone, after }, action)?,
             }
         }
         Ok(())
     }
 
-    /// The rows that name one which has gone, or got another key, follow it.
-    fn follow(
+    /// Cascades the deletion, or the new key, of a referenced row.
+    fn cascade(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
-        (gone, after): (&[Cell<'_>], Option<&[Cell<'_>]>),
+        row: Referenced<'_>,
         action: ReferentialAction,
     ) -> Result<(), Error> {
-        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
-        self.each_referencing(key, parent, gone, true, &mut |row| {
+        self.each_referencing(key, parent, row.before, true, &mut |row| {
             found.push(row.address()?);
             Ok(ControlFlow::Continue(()))
         })?;
         for at in found {
             let storage = self.lock_row(&child, &at)?;
             let is_cascade = action == ReferentialAction::Cascade;
-            match after {
+            match row.after {
                 None if is_cascade => self.delete_at(child.with(&storage), &at)?,
                 after => {
                     let after = after.filter(|_| is_cascade);
-                    self.set_reference(
-                        key,
-                        child.with(&storage),
-                        &at,
-                        (parent.storage, after),
-                        action,
-                    )?;
+                    let change = ReferenceChange { parent: parent.storage, after, action };
+                    self.set_reference(key, child.with(&storage), &at, change)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Gives a row that names another one the columns to name it by from now on.
+    /// Sets the referencing columns of a row.
     fn set_reference(
         &mut self,
         key: &ForeignKey,
         of: TableRef<'_>,
         at: &Address,
-        (parent, after): (&Storage, Option<&[Cell<'_>]>),
-        action: ReferentialAction,
+        change: ReferenceChange<'_>,
     ) -> Result<(), Error> {
+        let ReferenceChange { parent, after, action } = change;
         let record = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
         let before: Vec<Cell<'static>> =
             of.storage.cells(&record)?.into_iter().map(owned).collect();
@@ -265,7 +276,7 @@ impl StatementContext<'_> {
                 .columns
                 .iter()
                 .find(|column| column.id == *from)
-                .ok_or_else(|| key.not_there())?;
+                .ok_or_else(|| key.missing_index())?;
             row[column.at] = match after {
                 Some(after) => parent.cells_by_id(&[*to], after).pop().map_or(Cell::Null, owned),
                 None => self.cleared_value(of, column, action)?,
@@ -274,11 +285,11 @@ impl StatementContext<'_> {
         }
         of.storage.compute(&mut row)?;
         self.update_at(of, at, &mut row)?;
-        // Also where the columns stay as they are: the row that they name has just gone.
+        // Also when the columns do not change: the row that they reference was just deleted.
         self.verify_reference(key, of, None, &row)
     }
 
-    /// What a column has when the row that it named is no more.
+    /// The value of a column after the row that it referenced was deleted.
     fn cleared_value(
         &mut self,
         of: TableRef<'_>,
@@ -315,15 +326,14 @@ impl StatementContext<'_> {
         for_update: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.not_there())?;
+        let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Is)?;
         let of_child = if child.id() == of.table.id() {
             Arc::new(of.storage.clone())
         } else {
             child.storage()
         };
-        // Rows of a clustered table may move past the one who looks, rows of a heap stay where they
-        // are.
+        // Rows of a clustered table may move past the reader, rows of a heap stay where they are.
         let isolation = if of_child.base.clustered().is_some() {
             Isolation::Serializable
         } else {
@@ -345,18 +355,18 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         debug_assert_eq!(key.parent, parent.table.id());
         if let Some(IndexRange { index, keys }) = key.through_index(child.storage, gone)? {
-            return self.each_in(child, index, keys, each);
+            return self.read_committed_range(child, index, keys, each);
         }
-        // Without an index over its columns every row must be looked at.
+        // Without an index over its columns every row is read.
         let index = parent.storage.all_indexes().find(|index| index.id() == key.index);
-        let index = index.ok_or_else(|| key.not_there())?;
+        let index = index.ok_or_else(|| key.missing_index())?;
         let named: Vec<(i32, &Cell<'_>)> =
             key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
         let of_gone = index.declared(&parent.storage.columns).map(|column| {
             named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone())
         });
         let gone: Option<Vec<Cell<'_>>> = of_gone.collect();
-        let gone = gone.ok_or_else(|| key.not_there())?;
+        let gone = gone.ok_or_else(|| key.missing_index())?;
         let naming = &mut |row: &RowRef<'_>| match key.referenced_values(
             child.storage,
             index,
@@ -374,14 +384,14 @@ impl StatementContext<'_> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
         let reading = Reading { table: of.table, storage: of.storage, for_update: false };
-        self.each_in(reading, index, keys, &mut |_| {
+        self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))
         })?;
         Ok(is_there)
     }
 
-    fn each_in(
+    fn read_committed_range(
         &mut self,
         of: Reading<'_>,
         index: &Index,

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::session::context::StatementContext;
 
 impl Session<'_> {
-    /// The next value of the table's identity column. It is gone, whatever becomes of the
+    /// The next value of the table's identity column. It is used up, whatever becomes of the
     /// transaction.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl Session<'_> {
 
 impl StatementContext<'_> {
     pub(crate) fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
-        // Nobody draws from a table that somebody else is making or dropping.
+        // No other session draws from a table that is being created or dropped.
         self.lock_table(table, LockMode::Ix)?;
         let missing = || Unsupported::NoIdentity { table: table.name().to_owned() };
         let used_up = || Error::Identity { table: table.name().to_owned() };

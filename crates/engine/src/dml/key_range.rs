@@ -1,4 +1,5 @@
-//! Key-range locking: serializable readers lock ranges of keys, inserters test them.
+//! Key-range locking, the inserter's side: the range that a key is inserted into is tested. The
+//! reader's side, which locks ranges, is in [`read`](crate::dml::read).
 
 use std::ops::Bound;
 
@@ -57,7 +58,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Waits until nobody else keeps the range that a key is about to be inserted into.
+    /// Waits until no other transaction holds the range that a key is about to be inserted into.
     pub(crate) fn test_range(
         &self,
         table: &Table,

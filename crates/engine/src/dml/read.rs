@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A row that was read for an entry at once is handed out when it has the values of the entry's
-//! key: between the two reads it may have become another one, and then it is looked at by itself.
+//! key: between the two reads it may have changed, and then it is read again by itself.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -172,8 +172,8 @@ impl Session<'_> {
         self.visit(table, range, &mut |row| Ok(each(row.address()?, row.values()?)))
     }
 
-    /// The same for one who needs some of the values, or looks at them and keeps none: nothing is
-    /// copied that is not asked for.
+    /// The same for a caller that needs some of the values, or only reads them in place: nothing is
+    /// copied that is not requested.
     ///
     /// # Errors
     /// As for [`range`](Self::range), and those of `each`.
@@ -275,7 +275,7 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         match index.disorder()? {
             None => self.read_keys(of, index, range, backward, each),
-            Some(_) => self.read_disordered(of, index, (&range, backward), each),
+            Some(_) => self.read_disordered(of, index, &range, backward, each),
         }
     }
 
@@ -285,7 +285,8 @@ impl StatementContext<'_> {
         &self,
         of: Reading<'_>,
         index: &Index,
-        (range, backward): (&KeyRange, bool),
+        range: &KeyRange,
+        backward: bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let mut found = Vec::new();
@@ -326,9 +327,8 @@ impl StatementContext<'_> {
         let is_locked = self.isolation() == Isolation::Serializable;
         if is_locked {
             self.begin_serializable();
-            // Against the order of the index the end comes first: a range is locked from the key
-            // after it.
-            self.lock_behind(of, index, range.following())?;
+            // Backwards, the end is read first: a range is locked from the key after it.
+            self.lock_next_key(of, index, range.following())?;
         }
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
@@ -339,14 +339,14 @@ impl StatementContext<'_> {
                 leaves.next(&|| self.oldest_open(of.for_update))?
             };
             let Some(leaf) = leaf else { return Ok(()) };
-            if self.hand_out(of, index, &leaf, each)?.is_break() {
+            if self.emit_leaf(of, index, &leaf, each)?.is_break() {
                 return Ok(());
             }
         }
     }
 
     /// Rows of a leaf of an index.
-    fn hand_out(
+    fn emit_leaf(
         &self,
         of: Reading<'_>,
         index: &Index,
@@ -358,7 +358,7 @@ impl StatementContext<'_> {
         if let Some(heap) =
             of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none())
         {
-            return self.hand_out_of_heap(of, (index, heap), leaf, each);
+            return self.emit_heap_rows(of, index, heap, leaf, each);
         }
         for row in leaf.iter() {
             let flow = if is_base && leaf.is_settled() {
@@ -373,13 +373,14 @@ impl StatementContext<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Rows of a heap that the entries of a leaf lead to, a batch after the other: whoever wants
-    /// the first ones only waits for no more than a few. What is not settled, or has changed since
-    /// the entry was read, is looked at by itself.
-    fn hand_out_of_heap(
+    /// Rows of a heap that the entries of a leaf lead to, in batches that grow: a caller that wants
+    /// the first rows only does not wait for many. A row that is not settled, or has changed since
+    /// its entry was read, is read by itself.
+    fn emit_heap_rows(
         &self,
         of: Reading<'_>,
-        (index, heap): (&Index, &Heap),
+        index: &Index,
+        heap: &Heap,
         leaf: &LeafRows,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
@@ -411,7 +412,7 @@ impl StatementContext<'_> {
     }
 
     /// The next leaf of a range with locks of all its keys and of the one after it: they are
-    /// locked, then it is read again. When keys have come between, they are locked, too.
+    /// locked, then it is read again. Keys inserted meanwhile are locked, too.
     fn locked_leaf(
         &self,
         of: Reading<'_>,
@@ -426,8 +427,8 @@ impl StatementContext<'_> {
                 self.lock(key_resource(index.hobt(), key), mode, Some(of.table))?;
             }
             if !backward {
-                // What comes to the end of the leaf later lies before the first key after it.
-                self.lock_behind(of, index, Some(found.rest.onward()))?;
+                // A key inserted at the end of the leaf later is less than the first key after it.
+                self.lock_next_key(of, index, Some(found.rest.onward()))?;
             }
             let now = Batch::of(leaves, index)?;
             if found.keys == now.keys {
@@ -440,7 +441,7 @@ impl StatementContext<'_> {
 
     /// Locks the first key of what lies after a range, one that is not about to vanish, or the end
     /// of the index.
-    fn lock_behind(
+    fn lock_next_key(
         &self,
         of: Reading<'_>,
         index: &Index,
@@ -458,9 +459,9 @@ impl StatementContext<'_> {
             let now = first_of(index, behind.as_ref())?;
             let now_key = now.as_ref().map(|row| index.key_of_record(&row.bytes)).transpose()?;
             match key {
-                // Another key came between, or this one has gone.
+                // Another key was inserted before it, or this one was deleted.
                 key if key != now_key => first = now,
-                // Ghosts go: what is after them has to hold the range then.
+                // Ghosts are removed: the key after them must hold the range then.
                 Some(key) if now.is_some_and(|row| row.is_ghost()) => {
                     behind = Some(KeyRange::all().with_lower(Bound::Excluded(&key)));
                     first = first_of(index, behind.as_ref())?;
@@ -483,7 +484,7 @@ impl StatementContext<'_> {
         Ok(())
     }
 
-    /// Reads a row under the lock that the isolation asks for.
+    /// Reads a row under the lock that the isolation level requires.
     pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
         let Some((mode, stays)) = self.row_lock(of.for_update) else {
             return of.storage.row_at(at);

@@ -1,4 +1,4 @@
-//! A row while it is read: its record, of which values are taken as they are asked for.
+//! A row while it is read: its record; values are decoded on request.
 
 use extentdb_base::Rid;
 use extentdb_catalog::layout::{Cell, Level};
@@ -11,8 +11,8 @@ use crate::catalog::storage::Storage;
 use crate::error::Error;
 use crate::session::Row;
 
-/// A row while it is read. What it gives lives as long as the call that it was given to; nothing is
-/// copied before somebody asks.
+/// A row while it is read. Borrowed values are valid during the call; nothing is copied before it
+/// is requested.
 #[derive(Clone, Copy)]
 pub struct RowRef<'r> {
     storage: &'r Storage,
@@ -22,7 +22,7 @@ pub struct RowRef<'r> {
 }
 
 impl<'r> RowRef<'r> {
-    /// A row of a table with this record, at this place of a heap, or by its key in a clustered
+    /// A row of a table with this record, at this RID of a heap, or by its key in a clustered
     /// index.
     pub(crate) fn new(
         storage: &'r Storage,

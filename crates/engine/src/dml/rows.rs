@@ -22,6 +22,7 @@ use crate::catalog::address::Address;
 use crate::catalog::index::Index;
 use crate::catalog::storage::{Base, Storage};
 use crate::catalog::table::{Table, TableRef};
+use crate::dml::entries::EntryChange;
 use crate::dml::entries::duplicate;
 use crate::error::Error;
 use crate::session::Session;
@@ -166,7 +167,7 @@ impl StatementContext<'_> {
                     return Err(error.into());
                 }
             }
-            // Of another key somebody else was given the same uniquifier, and was faster.
+            // Another session got the same uniquifier, and was faster.
             if index.is_unique() {
                 return Err(duplicate(of.table, of.storage, index, cells));
             }
@@ -190,7 +191,7 @@ impl StatementContext<'_> {
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
                 self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
-                self.change_entries(of, at, (&before, cells))?;
+                self.change_entries(of, at, &before, cells)?;
                 Ok((at.clone(), before))
             }
             (Base::Clustered(index), Address::Key(_)) => {
@@ -201,12 +202,13 @@ impl StatementContext<'_> {
                     cells[place] = crate::catalog::system_table::owned(old[place].clone());
                 }
                 if of.storage.key_address(cells)? == *at {
-                    let stored = (of.storage.stored(&old), of.storage.stored(cells));
-                    self.replace_entry(of.table, index, stored)?;
-                    self.change_entries(of, at, (&before, cells))?;
+                    let change =
+                        EntryChange { old: of.storage.stored(&old), new: of.storage.stored(cells) };
+                    self.replace_entry(of.table, index, change)?;
+                    self.change_entries(of, at, &before, cells)?;
                     return Ok((at.clone(), before));
                 }
-                // The row moves: what leads to it has its key.
+                // The row moves: its locator is its key.
                 self.delete_row(of, at)?;
                 Ok((self.insert_row(of, cells)?, before))
             }
@@ -237,7 +239,7 @@ impl StatementContext<'_> {
         Ok(before)
     }
 
-    /// The record of a row of a heap before it changes. Without indexes and foreign keys nobody
+    /// The record of a row of a heap before it changes. Without indexes and foreign keys nothing
     /// needs it.
     fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
         if storage.indexes.is_empty() && !storage.constraints.needs_old_rows() {
@@ -247,7 +249,7 @@ impl StatementContext<'_> {
         }
     }
 
-    /// All rows of a table that nobody else can be changing.
+    /// All rows of a table that no other session can be changing.
     pub(crate) fn rows_for_ddl(&self, storage: &Storage) -> Result<Vec<FoundRow>, Error> {
         let mut rows = Vec::new();
         self.each_row_for_ddl(storage, &mut |at, record| {
@@ -291,7 +293,8 @@ impl StatementContext<'_> {
             }
             Base::Clustered(index) => {
                 let mut leaves = index.tree().leaves(KeyRange::all());
-                // Nobody else changes anything: what this transaction itself has deleted is gone.
+                // No other session changes the table: rows that this transaction has deleted are
+                // ghosts.
                 while let Some(leaf) = leaves.next(&|| None)? {
                     for row in leaf.iter() {
                         each(index.address(row.bytes, &storage.shape)?, row.bytes)?;

@@ -1,6 +1,9 @@
 //! Analysis: which transactions are open at the end of the log, and what the log has touched.
 //!
-//! It reads every record that redo reads, in the same pass.
+//! It reads every record that redo reads, in the same pass. The list of transactions that a
+//! checkpoint logs (XACT_CKPT) is not needed: the pass begins at the minimum LSN, which is not
+//! after the begin record of the oldest open transaction (`database::checkpoint`). The analysis of
+//! files that are only read is in `format::log::replay`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

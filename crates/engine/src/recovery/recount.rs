@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use extentdb_base::Extent;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::RecordKind;
-use extentdb_space::{Counts, Unit};
+use extentdb_space::{Unit, UnitCounts};
 
 use crate::database::Database;
 use crate::database::suspect::skip_suspect;
@@ -62,10 +62,10 @@ impl Database {
     }
 
     /// The size of a unit by its maps and pages.
-    fn count(&self, unit: &Unit) -> Result<Counts, Error> {
+    fn count(&self, unit: &Unit) -> Result<UnitCounts, Error> {
         let owned = self.space.owned_by(unit)?;
         let pages = self.space.pages_of(unit)?;
-        let mut counts = Counts {
+        let mut counts = UnitCounts {
             rows: 0,
             data: 0,
             used: (pages.len() + owned.iams) as i64,

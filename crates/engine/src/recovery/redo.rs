@@ -119,8 +119,9 @@ impl Recovery {
         Ok(())
     }
 
-    /// The page of a record, announced as changed; none when it cannot be read. Such a page may be
-    /// one whose first write was torn: then a later record formats it.
+    /// The page of a record, announced as changed; none when it has the record already, or cannot
+    /// be read. A page that cannot be read may be one whose first write was torn: then a later
+    /// record formats it.
     fn page_to_redo(
         &mut self,
         lsn: Lsn,
@@ -146,6 +147,10 @@ impl Recovery {
                         lsn: page_lsn,
                         end: self.log_end,
                     });
+                }
+                // Already on the page: it is neither changed nor written again.
+                if page_lsn >= lsn && PageHeader::of(&page).page_id() == id {
+                    return Ok(None);
                 }
                 page.set_dirty(lsn);
                 Ok(Some(page))
@@ -182,7 +187,7 @@ impl Recovery {
         files.into_iter().map(size).collect()
     }
 
-    pub(crate) fn into_facts(self) -> Recovered {
+    pub(crate) fn into_report(self) -> Recovered {
         self.facts
     }
 }

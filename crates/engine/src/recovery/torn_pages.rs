@@ -34,7 +34,7 @@ use crate::error::Error;
 /// Images of a segment, in a pool that is large enough for them.
 const PAGES_PER_SEGMENT: usize = 128;
 
-/// Where the area of a database is: beside its primary data file.
+/// Path of the area of a database: in the folder of its primary data file.
 pub(crate) fn area_path(primary: &Path) -> PathBuf {
     let mut name = OsString::from(primary);
     name.push(".dw");
@@ -72,13 +72,13 @@ fn find_area(disks: &[Arc<dyn DiskFile>], disk: &dyn Disk) -> Result<Option<Area
             Some(area) if matches(area.header(), disks)? != Match::None => return Ok(Some(area)),
             Some(area) => {
                 drop(area);
-                if let Some(unused) = asides(&path).find(|aside| !disk.exists(aside)) {
+                if let Some(unused) = set_aside_names(&path).find(|aside| !disk.exists(aside)) {
                     disk.rename(&path, &unused)?;
                 }
             }
         }
     }
-    for aside in asides(&path).take_while(|aside| disk.exists(aside)) {
+    for aside in set_aside_names(&path).take_while(|aside| disk.exists(aside)) {
         let Some(area) = Area::open(disk, &aside)? else { continue };
         if matches(area.header(), disks)? == Match::All {
             drop(area);
@@ -171,7 +171,8 @@ impl Leftover {
         self,
         primary: &Path,
         binding_id: Guid,
-        (oldest_use, current_use): (Lsn, Lsn),
+        oldest_use: Lsn,
+        current_use: Lsn,
         options: &Options,
     ) -> Result<Option<Arc<DoubleWrite>>, Error> {
         let path = area_path(primary);
@@ -197,8 +198,8 @@ pub(crate) fn oldest_stamp(stamps: impl Iterator<Item = Option<Lsn>>) -> Lsn {
 }
 
 /// Names for areas of other states of the files, in the order in which they are taken: those files
-/// may still come back.
-fn asides(path: &Path) -> impl Iterator<Item = PathBuf> {
+/// may still be reopened.
+fn set_aside_names(path: &Path) -> impl Iterator<Item = PathBuf> {
     (1..).map(move |number| {
         let mut name = OsString::from(path);
         name.push(if number == 1 { ".old".to_owned() } else { format!(".old{number}") });

@@ -183,9 +183,9 @@ impl Database {
         Ok(tree.undo(tx, header.previous, header, &payload)?)
     }
 
-    /// A unit that the transaction made goes with its row. What it owns came by system
-    /// transactions, which stay; it is freed by one that stays, too, and takes the pointers
-    /// with it: doing this twice does it once.
+    /// A unit that the transaction made is freed with its row. What it owns was allocated by system
+    /// transactions, which stay; it is freed by one that stays, too, and takes the pointers with
+    /// it: doing this twice does it once.
     fn free_created_unit(&self, tx: &mut Transaction, row: &[u8]) -> Result<Freed, Error> {
         let Some(id) = unit_of_row(row) else { return Ok(Freed::default()) };
         let unit = match self.catalog.units.get(id) {

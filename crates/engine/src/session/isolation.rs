@@ -5,8 +5,8 @@
 //! READ COMMITTED     S on each row while it is read; no locks on a page that no open transaction
 //!                    has changed
 //! REPEATABLE READ    S on each row to the end of the transaction; others may insert (phantoms)
-//! SERIALIZABLE       RangeS-S on each key of the range and on the next key after it, to the end of
-//!                    the transaction; a heap has no keys: S on the table
+//! SERIALIZABLE       RangeS-S on each key of the range and on the next key, or the end of the
+//!                    index, to the end of the transaction; a heap has no keys: S on the table
 //! ```
 //!
 //! Next-key locking: an inserter tests the key after the new one with RangeI-N while a serializable
@@ -29,7 +29,7 @@ pub enum Isolation {
     ReadCommitted,
     /// What was read stays.
     RepeatableRead,
-    /// What was read stays, and nothing comes to it.
+    /// What was read stays, and no row is added to it.
     Serializable,
 }
 

@@ -40,7 +40,8 @@ fn assert_found_by_name(db: &Database) -> usize {
         let name = text(row.get(object::NAME));
         for name in [name.clone(), name.to_ascii_lowercase(), name.to_ascii_uppercase()] {
             assert_eq!(db.catalog.object_named(schema, &name).unwrap(), Some(id), "{name}");
-            by_index += usize::from(objects.rows_named(object::BY_NAME, &name).unwrap().is_some());
+            by_index +=
+                usize::from(objects.rows_by_name(object::BY_NAME, &name).unwrap().is_some());
         }
         assert_eq!(db.catalog.object_named(schema, &format!("{name}_not")).unwrap(), None);
     }
@@ -63,7 +64,7 @@ fn objects_are_found_by_name_in_new_and_real_databases() {
 }
 
 #[test]
-fn children_and_units_are_found_as_by_a_look_at_all_of_them() {
+fn children_and_units_are_found_as_by_a_full_scan() {
     let db = create("children");
     let mut session = db.session();
     let tables: Vec<_> =

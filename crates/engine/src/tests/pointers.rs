@@ -29,7 +29,7 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
     let mut tx = db.transactions.begin(extentdb_txn::TransactionKind::System, "CutOff");
     db.space.set_root(&mut tx, &table.unit(), PageId::new(1, 77)).unwrap();
     assert_ne!(row(&table), own);
-    // A row comes in front of it, which makes it the next one in its page.
+    // A row is inserted before it, which makes it the next one on its page.
     session.begin();
     let unit = UnitDefinition {
         kind: AllocUnitKind::InRow,
@@ -48,7 +48,7 @@ fn the_pointer_of_the_unit_gets_its_old_value_and_no_other() {
 fn description(id: AllocUnitId) -> extentdb_space::UnitDescription {
     let none = PageId::NONE;
     let group = 1;
-    let counts = extentdb_space::Counts::default();
+    let counts = extentdb_space::UnitCounts::default();
     let hobt = extentdb_base::HobtId(0);
     extentdb_space::UnitDescription {
         id,

@@ -1,4 +1,4 @@
-//! A heap asks for row locks in the middle of a change: a refusal reaches the session as what it
+//! A heap requests row locks in the middle of a change: a refusal reaches the session as what it
 //! is.
 
 use std::time::Duration;

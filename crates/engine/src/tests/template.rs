@@ -1,5 +1,5 @@
-//! `rows.tsv` beside a real database of the same version: the rows of a new database are those of
-//! the real one, minus what its users made; `cargo x gen` writes the file again.
+//! `rows.tsv` compared with a real database of the same version: the rows of a new database are
+//! those of the real one, minus what its users made; `cargo x gen` writes the file again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

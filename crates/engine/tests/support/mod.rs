@@ -48,8 +48,13 @@ pub fn assert_sound(files: &[PathBuf]) {
 /// way to them but the bytes.
 pub fn rows_by_reader(files: &[PathBuf], name: &str) -> Vec<Row> {
     let reader = Reader::open(files, &OpenOptions::default()).unwrap();
-    let table =
-        reader.catalog().user_tables().into_iter().find(|table| table.name == name).unwrap();
+    rows_of_reader(&reader, name)
+}
+
+/// The same by a reader that is open.
+pub fn rows_of_reader(reader: &Reader, name: &str) -> Vec<Row> {
+    let tables = reader.catalog().user_tables();
+    let table = tables.into_iter().find(|table| table.name == name).unwrap();
     let pages = reader.pages();
     let mut scan = TableScan::new(&pages, reader.catalog(), table).unwrap();
     let mut rows = Vec::new();
@@ -122,12 +127,16 @@ pub fn rows(session: &mut Session<'_>, table: &Table) -> Vec<(Address, Row)> {
     rows
 }
 
-pub fn ids(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
-    let id = |row: &Row| match row[0] {
+/// The id in the first column.
+pub fn id_of(row: &Row) -> i32 {
+    match row[0] {
         Datum::Int(id) => id,
         _ => panic!("no id"),
-    };
-    let mut ids: Vec<i32> = rows(session, table).iter().map(|(_, row)| id(row)).collect();
+    }
+}
+
+pub fn ids(session: &mut Session<'_>, table: &Table) -> Vec<i32> {
+    let mut ids: Vec<i32> = rows(session, table).iter().map(|(_, row)| id_of(row)).collect();
     ids.sort_unstable();
     ids
 }
@@ -140,11 +149,27 @@ pub fn ids_in(
 ) -> Result<Vec<i32>, Error> {
     let mut found = Vec::new();
     let each = &mut |_: Address, row: Row| {
-        found.push(if let Datum::Int(id) = row[0] { id } else { -1 });
+        found.push(id_of(&row));
         ControlFlow::Continue(())
     };
     session.range(table, range, each)?;
     Ok(found)
+}
+
+/// Ids of the rows whose keys begin with these values, in the order of the index.
+pub fn seek(
+    session: &mut Session<'_>,
+    table: &Table,
+    index: &str,
+    values: &[Datum<'_>],
+) -> Vec<i32> {
+    ids_in(session, table, &Range::of(index, values)).unwrap()
+}
+
+/// Closes a database in memory; its files check clean.
+pub fn close_and_check(db: Database, disk: &MemDisk, paths: &Paths) {
+    db.close().unwrap();
+    assert_sound_on(disk, paths);
 }
 
 pub fn exists(disk: &dyn Disk, path: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use extentdb_types::{Guid, SqlType};
 
-use super::{Binder, Bound, Label, Literal, Ty, Value};
+use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::calendar::{self, Clock};
 use crate::error::CompileError;
 use crate::lane::Reg;
@@ -17,7 +17,12 @@ use crate::typing;
 const MONEY_UNIT: i64 = 10_000;
 
 impl Binder<'_> {
-    pub(super) fn convert(&mut self, to: &TypeName, value: Value, style: Option<&Value>) -> Bound {
+    pub(super) fn convert(
+        &mut self,
+        to: &TypeName,
+        value: Value,
+        style: Option<&Value>,
+    ) -> BindResult {
         let collation = match value.ty {
             Ty::Sql(ty) => ty.collation(),
             _ => None,
@@ -38,7 +43,7 @@ impl Binder<'_> {
         Ok(converted)
     }
 
-    pub(super) fn collate(&mut self, value: Value, name: &str) -> Bound {
+    pub(super) fn collate(&mut self, value: Value, name: &str) -> BindResult {
         let ty = self.sql(&value)?;
         let own = self.environment.database_collation;
         let is_own = name.eq_ignore_ascii_case("database_default");
@@ -59,11 +64,11 @@ impl Binder<'_> {
     }
 
     /// The value as another type; the same lane where nothing changes.
-    pub(super) fn cast(&mut self, value: Value, to: SqlType) -> Bound {
+    pub(super) fn cast(&mut self, value: Value, to: SqlType) -> BindResult {
         self.cast_in_style(value, to, 0)
     }
 
-    fn cast_in_style(&mut self, value: Value, to: SqlType, style: i64) -> Bound {
+    fn cast_in_style(&mut self, value: Value, to: SqlType, style: i64) -> BindResult {
         if value.ty == Ty::Null {
             return self.null(Ty::Sql(to));
         }
@@ -107,12 +112,17 @@ impl Binder<'_> {
         Ok(converted)
     }
 
-    pub(super) fn step(&mut self, a: Reg, how: How, ty: SqlType) -> Bound {
+    pub(super) fn step(&mut self, a: Reg, how: How, ty: SqlType) -> BindResult {
         self.emit(Op::Convert(convert::Op { a, how }), ty)
     }
 
     /// A text literal as a constant of another type; `None` when the type takes texts row by row.
-    fn literal_as(&mut self, text: &str, from: &SqlType, to: &SqlType) -> Bound<Option<Constant>> {
+    fn literal_as(
+        &mut self,
+        text: &str,
+        from: &SqlType,
+        to: &SqlType,
+    ) -> BindResult<Option<Constant>> {
         if let Some(clock) = calendar::clock(to) {
             self.is_deterministic = false;
             let count = date_text::read_unambiguous(text, clock)
@@ -142,7 +152,7 @@ impl Binder<'_> {
     }
 
     /// Between text types: width, code page, length, padding.
-    fn cast_text(&mut self, value: Value, from: SqlType, to: SqlType) -> Bound {
+    fn cast_text(&mut self, value: Value, from: SqlType, to: SqlType) -> BindResult {
         let was_wide = typing::is_wide_text(&from);
         let is_wide = typing::is_wide_text(&to);
         let code_page = |ty: &SqlType| ty.collation().and_then(|collation| collation.code_page());
@@ -187,7 +197,7 @@ impl Binder<'_> {
         from: SqlType,
         to: SqlType,
         style: i64,
-    ) -> Bound {
+    ) -> BindResult {
         let how = if typing::is_text(&to) {
             // In place: a text type of fixed length is padded after the fact.
             self.text_of(&value, &from, &to, style)?
@@ -228,7 +238,7 @@ impl Binder<'_> {
         from: &SqlType,
         to: &SqlType,
         style: i64,
-    ) -> Bound<Option<How>> {
+    ) -> BindResult<Option<How>> {
         let is_wide = typing::is_wide_text(to);
         let len = typing::characters(to);
         let small_style = u8::try_from(style).unwrap_or(u8::MAX);
@@ -276,7 +286,7 @@ impl Binder<'_> {
         value: &Value,
         natural: SqlType,
         declared: SqlType,
-    ) -> Bound<Reg> {
+    ) -> BindResult<Reg> {
         let mismatch = Err(CompileError::ResultType { natural, declared });
         let most = |ty: &SqlType| ty.max_bytes().unwrap_or(usize::MAX);
         let how = match (&natural, &declared) {

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::{Binder, Bound, Ty, Value};
+use super::{BindResult, Binder, Ty, Value};
 use crate::calendar::{self, Clock};
 use crate::op::Op;
 use crate::op::date::{self, DatePart};
@@ -10,7 +10,12 @@ use crate::typing;
 
 impl Binder<'_> {
     /// DATEPART, DATEADD, DATEDIFF: the functions with a part as first argument.
-    pub(super) fn date_part_function(&mut self, name: &str, part: &str, args: Vec<Value>) -> Bound {
+    pub(super) fn date_part_function(
+        &mut self,
+        name: &str,
+        part: &str,
+        args: Vec<Value>,
+    ) -> BindResult {
         let Some(known) = DatePart::named(part) else {
             return self.unsupported(format!("the part {part} of a date"));
         };
@@ -24,7 +29,11 @@ impl Binder<'_> {
     }
 
     /// The other functions of dates; `None` when the name is none of theirs.
-    pub(super) fn date_function(&mut self, name: &str, args: &[Value]) -> Bound<Option<Value>> {
+    pub(super) fn date_function(
+        &mut self,
+        name: &str,
+        args: &[Value],
+    ) -> BindResult<Option<Value>> {
         let value = match (name, args) {
             ("year", [a]) => self.date_part(DatePart::Year, a.clone())?,
             ("month", [a]) => self.date_part(DatePart::Month, a.clone())?,
@@ -46,7 +55,7 @@ impl Binder<'_> {
     }
 
     /// A value as a point in time: a number counts days, a literal text becomes `literal`.
-    fn clock(&mut self, value: Value, literal: SqlType) -> Bound<(Value, Clock)> {
+    fn clock(&mut self, value: Value, literal: SqlType) -> BindResult<(Value, Clock)> {
         let ty = match value.ty {
             Ty::Null => literal,
             _ => self.sql(&value)?,
@@ -64,7 +73,7 @@ impl Binder<'_> {
         }
     }
 
-    fn date_part(&mut self, part: DatePart, a: Value) -> Bound {
+    fn date_part(&mut self, part: DatePart, a: Value) -> BindResult {
         let (a, clock) = self.clock(a, SqlType::DateTime2 { scale: 7 })?;
         let is_of_time = part.ticks().is_some() || part == DatePart::Nanosecond;
         let is_fine = matches!(part, DatePart::Microsecond | DatePart::Nanosecond);
@@ -81,7 +90,7 @@ impl Binder<'_> {
         self.emit(Op::Date(date::Op::DatePart { part, clock, a: a.reg }), SqlType::Int)
     }
 
-    fn date_add(&mut self, part: DatePart, count: Value, a: Value) -> Bound {
+    fn date_add(&mut self, part: DatePart, count: Value, a: Value) -> BindResult {
         let (a, clock) = self.clock(a, SqlType::DateTime)?;
         let ty = self.sql(&a)?;
         let count = self.cast(count, SqlType::Int)?.reg;
@@ -103,7 +112,7 @@ impl Binder<'_> {
         self.emit(Op::Date(op), ty)
     }
 
-    fn date_diff(&mut self, part: DatePart, from: Value, to: Value) -> Bound {
+    fn date_diff(&mut self, part: DatePart, from: Value, to: Value) -> BindResult {
         let literal = SqlType::DateTime2 { scale: 7 };
         let (from, a) = self.clock(from, literal)?;
         let (to, b) = self.clock(to, literal)?;
@@ -123,7 +132,7 @@ impl Binder<'_> {
         self.emit(Op::Date(op), SqlType::Int)
     }
 
-    fn end_of_month(&mut self, a: Value, months: Value) -> Bound {
+    fn end_of_month(&mut self, a: Value, months: Value) -> BindResult {
         let (a, clock) = self.clock(a, SqlType::Date)?;
         if clock == Clock::Time {
             return self.unsupported("EOMONTH of a time");

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::{Binder, Bound, Literal, Ty, Value};
+use super::{BindResult, Binder, Literal, Ty, Value};
 use crate::lane::LaneKind;
 use crate::op::convert::How;
 use crate::op::{Op, arithmetic, digest, logic};
@@ -11,7 +11,7 @@ use crate::typing;
 use crate::wide::power_of_ten;
 
 impl Binder<'_> {
-    pub(super) fn call(&mut self, name: &str, part: Option<&str>, args: Vec<Value>) -> Bound {
+    pub(super) fn call(&mut self, name: &str, part: Option<&str>, args: Vec<Value>) -> BindResult {
         if let Some(part) = part {
             return self.date_part_function(name, part, args);
         }
@@ -49,7 +49,7 @@ impl Binder<'_> {
         }
     }
 
-    fn is_null(&mut self, a: Value, b: Value) -> Bound {
+    fn is_null(&mut self, a: Value, b: Value) -> BindResult {
         if a.ty == Ty::Null {
             return Ok(b);
         }
@@ -72,7 +72,7 @@ impl Binder<'_> {
     }
 
     /// A literal takes the collation of the column it stands for; two columns must agree.
-    fn same_collation(&mut self, a: &Value, b: Value) -> Bound {
+    fn same_collation(&mut self, a: &Value, b: Value) -> BindResult {
         let (Ty::Sql(ta), Ty::Sql(tb)) = (a.ty, b.ty) else { return Ok(b) };
         let (Some(ca), Some(cb)) = (ta.collation(), tb.collation()) else { return Ok(b) };
         if ca == cb {
@@ -85,14 +85,14 @@ impl Binder<'_> {
         self.under(b, tb, is_wide, ca)
     }
 
-    fn first_of(&mut self, a: &Value, b: &Value) -> Bound {
+    fn first_of(&mut self, a: &Value, b: &Value) -> BindResult {
         let ty = self.sql(a)?;
         let op = logic::Op::IfNull { a: a.reg, b: b.reg, kind: typing::kind(&ty) };
         let value = self.emit(Op::Logic(op), ty)?;
         Ok(Value { label: a.label, is_settled: a.is_settled, ..value })
     }
 
-    fn coalesce(&mut self, args: Vec<Value>) -> Bound {
+    fn coalesce(&mut self, args: Vec<Value>) -> BindResult {
         let mut values = self.unify(args)?.into_iter().rev();
         let Some(mut chosen) = values.next() else {
             return self.unsupported("COALESCE without values");
@@ -103,7 +103,7 @@ impl Binder<'_> {
         Ok(chosen)
     }
 
-    fn null_if(&mut self, a: Value, b: Value) -> Bound {
+    fn null_if(&mut self, a: Value, b: Value) -> BindResult {
         let ty = self.sql(&a)?;
         let equal = self.compare(Test::Equal, a.clone(), b)?;
         let null = self.null(Ty::Sql(ty))?;
@@ -117,7 +117,7 @@ impl Binder<'_> {
         Ok(Value { label: a.label, is_settled: a.is_settled, ..value })
     }
 
-    fn abs_or_sign(&mut self, a: &Value, is_sign: bool) -> Bound {
+    fn abs_or_sign(&mut self, a: &Value, is_sign: bool) -> BindResult {
         let ty = self.sql(a)?;
         let result = number_result(&ty);
         let unit = if typing::is_money(&ty) { 10_000 } else { 1 };
@@ -146,7 +146,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    fn step_to_whole(&mut self, a: Value, is_up: bool) -> Bound {
+    fn step_to_whole(&mut self, a: Value, is_up: bool) -> BindResult {
         let ty = self.sql(&a)?;
         let (op, result) = match ty {
             SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
@@ -170,7 +170,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    fn round(&mut self, a: Value, digits: &Value, cut: Option<&Value>) -> Bound {
+    fn round(&mut self, a: Value, digits: &Value, cut: Option<&Value>) -> BindResult {
         let digits = self.literal_integer(digits, "a length of ROUND")?;
         let cut = match cut {
             Some(cut) => self.literal_integer(cut, "a third argument of ROUND")? != 0,
@@ -201,7 +201,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    fn hash_bytes(&mut self, algorithm: &Value, a: &Value) -> Bound {
+    fn hash_bytes(&mut self, algorithm: &Value, a: &Value) -> BindResult {
         let algorithm = match &algorithm.literal {
             Some(Literal::Text(name)) => digest::Algorithm::named(name),
             _ => None,

@@ -2,7 +2,7 @@
 
 use extentdb_types::{Collation, SqlType};
 
-use super::{Binder, Bound, Label, Literal, Ty, Value};
+use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::lane::LaneKind;
 use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
 use crate::op::ascii::Encoding;
@@ -12,7 +12,7 @@ use crate::syntax::{Infix, Test};
 use crate::typing;
 
 impl Binder<'_> {
-    pub(super) fn negate(&mut self, a: Value) -> Bound {
+    pub(super) fn negate(&mut self, a: Value) -> BindResult {
         if a.ty == Ty::Null {
             return Ok(a);
         }
@@ -35,7 +35,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    pub(super) fn bit_not(&mut self, a: Value) -> Bound {
+    pub(super) fn bit_not(&mut self, a: Value) -> BindResult {
         if a.ty == Ty::Null {
             return Ok(a);
         }
@@ -48,7 +48,7 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn infix(&mut self, op: Infix, a: Value, b: Value) -> Bound {
+    pub(super) fn infix(&mut self, op: Infix, a: Value, b: Value) -> BindResult {
         let (a, b) = match (a.ty, b.ty) {
             (Ty::Null, Ty::Null) => return self.null(Ty::Sql(SqlType::Int)),
             (Ty::Null, Ty::Sql(ty)) => (self.null(Ty::Sql(ty))?, b),
@@ -80,7 +80,7 @@ impl Binder<'_> {
     }
 
     /// Numbers: the higher type's arithmetic.
-    fn arithmetic(&mut self, op: Infix, sign: Sign, a: Value, b: Value) -> Bound {
+    fn arithmetic(&mut self, op: Infix, sign: Sign, a: Value, b: Value) -> BindResult {
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
         let higher = if typing::rank(&ta) <= typing::rank(&tb) { ta } else { tb };
@@ -124,7 +124,7 @@ impl Binder<'_> {
         }
     }
 
-    fn decimal_arithmetic(&mut self, op: Infix, sign: Sign, a: Value, b: Value) -> Bound {
+    fn decimal_arithmetic(&mut self, op: Infix, sign: Sign, a: Value, b: Value) -> BindResult {
         let da = self.decimal_digits(&a)?;
         let db = self.decimal_digits(&b)?;
         let Some(result) = typing::result_digits(op, da, db) else {
@@ -165,7 +165,7 @@ impl Binder<'_> {
 
     /// Precision and scale an operand has beside a decimal: a literal only as many digits as it
     /// shows.
-    fn decimal_digits(&self, value: &Value) -> Bound<(u8, u8)> {
+    fn decimal_digits(&self, value: &Value) -> BindResult<(u8, u8)> {
         if let Some(Literal::Integer(number)) = value.literal {
             let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
             return Ok((digits as u8, 0));
@@ -173,12 +173,12 @@ impl Binder<'_> {
         let ty = self.sql(value)?;
         match typing::digits(&ty) {
             Some(digits) => Ok(digits),
-            None => self.unsupported(format!("{ty} beside a decimal")),
+            None => self.unsupported(format!("{ty} with a decimal")),
         }
     }
 
     /// datetime and smalldatetime with days, or with one another.
-    fn clock_arithmetic(&mut self, sign: Sign, a: Value, b: Value) -> Bound {
+    fn clock_arithmetic(&mut self, sign: Sign, a: Value, b: Value) -> BindResult {
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
         let higher = if typing::rank(&ta) <= typing::rank(&tb) { ta } else { tb };
@@ -195,7 +195,7 @@ impl Binder<'_> {
         self.emit(Op::Arithmetic(arithmetic::Op::Int { sign, a: a.reg, b: b.reg, range }), higher)
     }
 
-    fn bits(&mut self, bits: Bits, a: Value, b: Value) -> Bound {
+    fn bits(&mut self, bits: Bits, a: Value, b: Value) -> BindResult {
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
         if !typing::is_integer(&ta) || !typing::is_integer(&tb) {
@@ -208,11 +208,15 @@ impl Binder<'_> {
     }
 
     /// Both texts in one width, and the collation that both obey.
-    pub(super) fn agree(&mut self, a: Value, b: Value) -> Bound<(Value, Value, Collation, Label)> {
+    pub(super) fn agree(
+        &mut self,
+        a: Value,
+        b: Value,
+    ) -> BindResult<(Value, Value, Collation, Label)> {
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
         let (Some(ca), Some(cb)) = (ta.collation(), tb.collation()) else {
-            return self.unsupported(format!("{ta} beside {tb}"));
+            return self.unsupported(format!("{ta} with {tb}"));
         };
         let (collation, label) = match a.label.cmp(&b.label) {
             std::cmp::Ordering::Greater => (ca, a.label),
@@ -233,7 +237,7 @@ impl Binder<'_> {
         ty: SqlType,
         is_wide: bool,
         collation: Collation,
-    ) -> Bound {
+    ) -> BindResult {
         let is_variable = !typing::is_padded(&ty) || is_wide != typing::is_wide_text(&ty);
         let target = match ty {
             SqlType::Char { len, .. } if !is_variable => SqlType::Char { len, collation },
@@ -247,7 +251,7 @@ impl Binder<'_> {
         self.cast(value, target)
     }
 
-    fn concatenate(&mut self, a: Value, b: Value) -> Bound {
+    fn concatenate(&mut self, a: Value, b: Value) -> BindResult {
         let limit = |ty: &SqlType| typing::characters(ty);
         let la = limit(&self.sql(&a)?);
         let lb = limit(&self.sql(&b)?);
@@ -271,7 +275,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    fn concatenate_binary(&mut self, a: &Value, b: &Value) -> Bound {
+    fn concatenate_binary(&mut self, a: &Value, b: &Value) -> BindResult {
         let len = |ty: SqlType| match ty {
             SqlType::VarBinary { len } => len,
             other => other.fixed_bytes().and_then(|len| u16::try_from(len).ok()),
@@ -286,7 +290,7 @@ impl Binder<'_> {
         )
     }
 
-    pub(super) fn compare(&mut self, test: Test, a: Value, b: Value) -> Bound {
+    pub(super) fn compare(&mut self, test: Test, a: Value, b: Value) -> BindResult {
         if a.ty == Ty::Null || b.ty == Ty::Null {
             return match (a.ty, b.ty) {
                 (Ty::Truth, _) | (_, Ty::Truth) => {
@@ -304,13 +308,13 @@ impl Binder<'_> {
             return self.comparison(test, compare::How::Binary, &a, &b);
         }
         let Some(common) = typing::common(&ta, &tb) else {
-            return self.unsupported(format!("{ta} beside {tb}"));
+            return self.unsupported(format!("{ta} with {tb}"));
         };
         // A text beside a decimal takes a precision of its own.
         let is_open = (typing::is_text(&ta) || typing::is_text(&tb))
             && typing::kind(&common) == LaneKind::Wide;
         if is_open {
-            return self.unsupported(format!("{ta} beside {tb}"));
+            return self.unsupported(format!("{ta} with {tb}"));
         }
         let a = self.cast(a, common)?;
         let b = self.cast(b, common)?;
@@ -320,13 +324,13 @@ impl Binder<'_> {
             LaneKind::Float => compare::How::Float,
             LaneKind::Bytes if common == SqlType::UniqueIdentifier => compare::How::Guid,
             LaneKind::Bytes | LaneKind::Opaque => {
-                return self.unsupported(format!("{ta} beside {tb}"));
+                return self.unsupported(format!("{ta} with {tb}"));
             }
         };
         self.comparison(test, how, &a, &b)
     }
 
-    fn compare_texts(&mut self, test: Test, a: Value, b: Value) -> Bound {
+    fn compare_texts(&mut self, test: Test, a: Value, b: Value) -> BindResult {
         let (a, b, collation, _) = self.agree(a, b)?;
         let ty = self.sql(&a)?;
         let is_wide = typing::is_wide_text(&ty);
@@ -338,11 +342,11 @@ impl Binder<'_> {
         self.comparison(test, how, &a, &b)
     }
 
-    fn comparison(&mut self, test: Test, how: compare::How, a: &Value, b: &Value) -> Bound {
+    fn comparison(&mut self, test: Test, how: compare::How, a: &Value, b: &Value) -> BindResult {
         self.condition(Op::Compare(compare::Op { how, test, a: a.reg, b: b.reg }))
     }
 
-    pub(super) fn like(&mut self, a: Value, pattern: &Value, escape: Option<&Value>) -> Bound {
+    pub(super) fn like(&mut self, a: Value, pattern: &Value, escape: Option<&Value>) -> BindResult {
         let escape = match escape.map(|escape| &escape.literal) {
             None => None,
             Some(Some(Literal::Text(text))) if text.chars().count() == 1 => text.chars().next(),
@@ -379,7 +383,7 @@ impl Binder<'_> {
         operand: Option<&Value>,
         arms: Vec<(Value, Value)>,
         other: Option<Value>,
-    ) -> Bound {
+    ) -> BindResult {
         let mut conditions = Vec::with_capacity(arms.len());
         let mut values = Vec::with_capacity(arms.len() + 1);
         for (condition, value) in arms {
@@ -415,7 +419,7 @@ impl Binder<'_> {
     }
 
     /// All values in their common type.
-    pub(super) fn unify(&mut self, values: Vec<Value>) -> Bound<Vec<Value>> {
+    pub(super) fn unify(&mut self, values: Vec<Value>) -> BindResult<Vec<Value>> {
         let mut common: Option<(SqlType, Label)> = None;
         for value in values.iter().filter(|value| value.ty != Ty::Null) {
             let ty = self.sql(value)?;
@@ -443,7 +447,11 @@ impl Binder<'_> {
         Ok(unified)
     }
 
-    fn unify_types(&self, a: (SqlType, Label), b: (SqlType, Label)) -> Bound<(SqlType, Label)> {
+    fn unify_types(
+        &self,
+        a: (SqlType, Label),
+        b: (SqlType, Label),
+    ) -> BindResult<(SqlType, Label)> {
         let (first, second) = if a.1 >= b.1 { (a, b) } else { (b, a) };
         let is_conflict =
             a.1 == b.1 && a.0.collation().is_some() && a.0.collation() != b.0.collation();
@@ -452,7 +460,7 @@ impl Binder<'_> {
         }
         match typing::common(&first.0, &second.0) {
             Some(common) => Ok((common, first.1)),
-            None => self.unsupported(format!("{} beside {}", a.0, b.0)),
+            None => self.unsupported(format!("{} with {}", a.0, b.0)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::{Binder, Bound, Label, Literal, Ty, Value};
+use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::lane::LaneKind;
 use crate::op::Op;
 use crate::op::ascii::{Encoding, Fold};
@@ -16,7 +16,7 @@ const DOTLESS_I: [u32; 2] = [0x1F, 0x2C];
 const LATIN1_SORT_ORDERS: [u8; 3] = [0, 51, 52];
 
 impl Binder<'_> {
-    pub(super) fn text_function(&mut self, name: &str, args: Vec<Value>) -> Bound {
+    pub(super) fn text_function(&mut self, name: &str, args: Vec<Value>) -> BindResult {
         match (name, args.as_slice()) {
             ("len", [a]) => self.len(a),
             ("datalength", [a]) => self.data_length(a),
@@ -53,7 +53,7 @@ impl Binder<'_> {
     }
 
     /// Type and encoding of an argument that must be a text.
-    fn text_type(&self, a: &Value) -> Bound<(SqlType, Encoding)> {
+    fn text_type(&self, a: &Value) -> BindResult<(SqlType, Encoding)> {
         let ty = self.sql(a)?;
         if typing::is_text(&ty) {
             Ok((ty, Encoding::of(&ty)))
@@ -62,19 +62,19 @@ impl Binder<'_> {
         }
     }
 
-    fn text_step(&mut self, op: text::Op, ty: SqlType, label: Label) -> Bound {
+    fn text_step(&mut self, op: text::Op, ty: SqlType, label: Label) -> BindResult {
         let value = self.emit(Op::Text(op), ty)?;
         Ok(Value { label, ..value })
     }
 
     /// A step whose length as a type is not published, so that ISNULL must not cut by it.
-    fn open_step(&mut self, op: text::Op, ty: SqlType, label: Label) -> Bound {
+    fn open_step(&mut self, op: text::Op, ty: SqlType, label: Label) -> BindResult {
         let value = self.text_step(op, ty, label)?;
         Ok(Value { is_settled: false, ..value })
     }
 
     /// An argument that must be an integer.
-    fn count(&mut self, a: &Value) -> Bound {
+    fn count(&mut self, a: &Value) -> BindResult {
         let ty = self.sql(a)?;
         if typing::is_integer(&ty) {
             Ok(a.clone())
@@ -83,13 +83,13 @@ impl Binder<'_> {
         }
     }
 
-    fn len(&mut self, a: &Value) -> Bound {
+    fn len(&mut self, a: &Value) -> BindResult {
         let (ty, encoding) = self.text_type(a)?;
         let result = if ty.is_max() { SqlType::BigInt } else { SqlType::Int };
         self.emit(Op::Text(text::Op::Len { a: a.reg, encoding }), result)
     }
 
-    fn data_length(&mut self, a: &Value) -> Bound {
+    fn data_length(&mut self, a: &Value) -> BindResult {
         let ty = self.sql(a)?;
         let result = if ty.is_max() { SqlType::BigInt } else { SqlType::Int };
         let fixed = if ty == SqlType::Bit { Some(1) } else { ty.fixed_bytes() };
@@ -104,7 +104,7 @@ impl Binder<'_> {
         self.emit(Op::Text(op), result)
     }
 
-    fn upper_or_lower(&mut self, a: &Value, is_upper: bool) -> Bound {
+    fn upper_or_lower(&mut self, a: &Value, is_upper: bool) -> BindResult {
         let (ty, encoding) = self.text_type(a)?;
         let Some(collation) = ty.collation() else {
             return self.unsupported("text without collation");
@@ -123,7 +123,7 @@ impl Binder<'_> {
         self.text_step(text::Op::Case { a: a.reg, encoding, casing }, variable(ty, None), a.label)
     }
 
-    fn trim(&mut self, a: &Value, left: bool, right: bool) -> Bound {
+    fn trim(&mut self, a: &Value, left: bool, right: bool) -> BindResult {
         let (ty, encoding) = self.text_type(a)?;
         self.text_step(
             text::Op::Trim { a: a.reg, encoding, left, right },
@@ -132,7 +132,7 @@ impl Binder<'_> {
         )
     }
 
-    fn left_or_right(&mut self, a: &Value, len: &Value, is_left: bool) -> Bound {
+    fn left_or_right(&mut self, a: &Value, len: &Value, is_left: bool) -> BindResult {
         let (ty, encoding) = self.text_type(a)?;
         let count = self.count(len)?;
         let a_reg = a.reg;
@@ -145,7 +145,7 @@ impl Binder<'_> {
         self.open_step(op, variable(ty, literal_len(len)), a.label)
     }
 
-    fn substring(&mut self, a: &Value, start: &Value, len: &Value) -> Bound {
+    fn substring(&mut self, a: &Value, start: &Value, len: &Value) -> BindResult {
         let ty = self.sql(a)?;
         let (encoding, result) = if typing::is_binary(&ty) {
             (
@@ -162,14 +162,14 @@ impl Binder<'_> {
         self.open_step(text::Op::Substring { a: a.reg, start, len, encoding }, result, a.label)
     }
 
-    fn replicate(&mut self, a: &Value, count: &Value) -> Bound {
+    fn replicate(&mut self, a: &Value, count: &Value) -> BindResult {
         let (ty, _) = self.text_type(a)?;
         let count = self.count(count)?;
         let (result, limit) = longest(&ty);
         self.open_step(text::Op::Replicate { a: a.reg, count: count.reg, limit }, result, a.label)
     }
 
-    fn stuff(&mut self, a: &Value, start: &Value, len: &Value, with: &Value) -> Bound {
+    fn stuff(&mut self, a: &Value, start: &Value, len: &Value, with: &Value) -> BindResult {
         self.text_type(a)?;
         self.text_type(with)?;
         let (a, with, _, label) = self.agree(a.clone(), with.clone())?;
@@ -181,7 +181,7 @@ impl Binder<'_> {
         self.open_step(op, result, label)
     }
 
-    fn replace(&mut self, a: &Value, pattern: &Value, with: &Value) -> Bound {
+    fn replace(&mut self, a: &Value, pattern: &Value, with: &Value) -> BindResult {
         for argument in [a, pattern, with] {
             self.text_type(argument)?;
         }
@@ -212,7 +212,7 @@ impl Binder<'_> {
         self.open_step(op, result, label)
     }
 
-    fn char_index(&mut self, pattern: &Value, a: &Value, start: &Value) -> Bound {
+    fn char_index(&mut self, pattern: &Value, a: &Value, start: &Value) -> BindResult {
         self.text_type(pattern)?;
         self.text_type(a)?;
         let start = self.count(start)?.reg;
@@ -226,7 +226,7 @@ impl Binder<'_> {
         self.emit(Op::Text(op), result)
     }
 
-    fn first_unit(&mut self, a: &Value, is_wide: bool) -> Bound {
+    fn first_unit(&mut self, a: &Value, is_wide: bool) -> BindResult {
         let (ty, _) = self.text_type(a)?;
         let Some(collation) = ty.collation() else {
             return self.unsupported("text without collation");
@@ -236,7 +236,7 @@ impl Binder<'_> {
         self.emit(Op::Text(text::Op::FirstUnit { a: a.reg, encoding }), SqlType::Int)
     }
 
-    fn character(&mut self, a: &Value, is_wide: bool) -> Bound {
+    fn character(&mut self, a: &Value, is_wide: bool) -> BindResult {
         let a = self.count(a)?;
         let collation = self.environment.database_collation;
         let ty = if is_wide {
@@ -252,7 +252,7 @@ impl Binder<'_> {
     }
 
     /// CONCAT: every argument as text, NULL as the empty one.
-    pub(super) fn concat(&mut self, args: Vec<Value>) -> Bound {
+    pub(super) fn concat(&mut self, args: Vec<Value>) -> BindResult {
         let mut is_wide = false;
         let mut texts = Vec::with_capacity(args.len());
         for value in args {
@@ -268,7 +268,7 @@ impl Binder<'_> {
         Ok(whole)
     }
 
-    fn join(&mut self, a: Value, b: Value, is_wide: bool) -> Bound {
+    fn join(&mut self, a: Value, b: Value, is_wide: bool) -> BindResult {
         let (a, b, collation, label) = self.agree(a, b)?;
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
@@ -289,7 +289,7 @@ impl Binder<'_> {
         self.open_step(text::Op::Concat { a: a.reg, b: b.reg, limit }, result, label)
     }
 
-    fn concat_argument(&mut self, value: Value) -> Bound {
+    fn concat_argument(&mut self, value: Value) -> BindResult {
         let collation = self.environment.database_collation;
         if value.ty == Ty::Null {
             return self.constant(

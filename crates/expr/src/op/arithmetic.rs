@@ -11,7 +11,7 @@
 //! Where public descriptions do not settle the last digit (a tie in a product of money, digits lost
 //! in a sum), the row is [`EvalError::Rounding`].
 
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, map, zip};
 use crate::wide::{multiply_divide, power_of_ten};
 
@@ -147,13 +147,13 @@ pub(crate) enum Op {
     },
 }
 
-fn fit(value: Option<i64>, range: Range) -> Outcome<i64> {
+fn fit(value: Option<i64>, range: Range) -> EvalResult<i64> {
     value.filter(|value| (range.0..=range.1).contains(value)).ok_or(EvalError::Overflow)
 }
 
 /// Is the value below `10^precision`?
 #[inline]
-pub(crate) fn fit_wide(value: Option<i128>, precision: u8) -> Outcome<i128> {
+pub(crate) fn fit_wide(value: Option<i128>, precision: u8) -> EvalResult<i128> {
     let limit = power_of_ten(precision).ok_or(EvalError::Overflow)?;
     value.filter(|value| -limit < *value && *value < limit).ok_or(EvalError::Overflow)
 }
@@ -224,7 +224,7 @@ impl Op {
     }
 }
 
-fn narrow(value: i128, range: Range) -> Outcome<i64> {
+fn narrow(value: i128, range: Range) -> EvalResult<i64> {
     fit(i64::try_from(value).ok(), range)
 }
 
@@ -248,7 +248,7 @@ fn int(sign: Sign, range: Range, operands: (&Lane, &Lane), out: &mut Lane) {
 
 /// Most products have 64 bits, and those are divided many times faster.
 #[inline]
-fn money_product(a: i64, b: i64, range: Range) -> Outcome<i64> {
+fn money_product(a: i64, b: i64, range: Range) -> EvalResult<i64> {
     let Some(product) = a.checked_mul(b) else {
         let product = i128::from(a) * i128::from(b);
         let up = round_up((product % 10_000) as i64)?;
@@ -259,14 +259,14 @@ fn money_product(a: i64, b: i64, range: Range) -> Outcome<i64> {
 
 /// What rounding adds to a quotient with this remainder; a half is not decided.
 #[inline]
-fn round_up(rest: i64) -> Outcome<i64> {
+fn round_up(rest: i64) -> EvalResult<i64> {
     match rest.abs() {
         5_000 => Err(EvalError::Rounding),
         far => Ok(rest.signum() * i64::from(far > 5_000)),
     }
 }
 
-fn money_quotient(a: i64, b: i64, range: Range) -> Outcome<i64> {
+fn money_quotient(a: i64, b: i64, range: Range) -> EvalResult<i64> {
     match b {
         0 => Err(EvalError::DivideByZero),
         _ => narrow(i128::from(a) * 10_000 / i128::from(b), range),
@@ -334,7 +334,7 @@ fn product(a: i128, b: i128) -> Option<i128> {
 }
 
 /// `a * b / unit`, the half away from zero.
-fn rounded_product(a: i128, b: i128, unit: i128) -> Outcome<i128> {
+fn rounded_product(a: i128, b: i128, unit: i128) -> EvalResult<i128> {
     let unit = unit.unsigned_abs();
     let (whole, rest) =
         multiply_divide(a.unsigned_abs(), b.unsigned_abs(), unit).ok_or(EvalError::Overflow)?;
@@ -343,7 +343,7 @@ fn rounded_product(a: i128, b: i128, unit: i128) -> Outcome<i128> {
 }
 
 /// `a * up / b`, cut.
-fn quotient(a: i128, b: i128, up: i128) -> Outcome<i128> {
+fn quotient(a: i128, b: i128, up: i128) -> EvalResult<i128> {
     if b == 0 {
         return Err(EvalError::DivideByZero);
     }
@@ -355,12 +355,12 @@ fn quotient(a: i128, b: i128, up: i128) -> Outcome<i128> {
     signed(whole, (a < 0) != (b < 0))
 }
 
-fn signed(magnitude: u128, is_negative: bool) -> Outcome<i128> {
+fn signed(magnitude: u128, is_negative: bool) -> EvalResult<i128> {
     let value = i128::try_from(magnitude).map_err(|_| EvalError::Overflow)?;
     Ok(if is_negative { -value } else { value })
 }
 
-fn float(sign: Sign, a: f64, b: f64, is_real: bool) -> Outcome<f64> {
+fn float(sign: Sign, a: f64, b: f64, is_real: bool) -> EvalResult<f64> {
     let value = match sign {
         Sign::Add => a + b,
         Sign::Subtract => a - b,
@@ -374,13 +374,13 @@ fn float(sign: Sign, a: f64, b: f64, is_real: bool) -> Outcome<f64> {
 }
 
 /// A result as its type holds it; what is no number is an overflow.
-pub(crate) fn settle_float(value: f64, is_real: bool) -> Outcome<f64> {
+pub(crate) fn settle_float(value: f64, is_real: bool) -> EvalResult<f64> {
     let value = if is_real { f64::from(value as f32) } else { value };
     if value.is_finite() { Ok(value) } else { Err(EvalError::Overflow) }
 }
 
 /// The next multiple of `unit` above or below.
-fn step(value: i128, unit: i128, is_up: bool) -> Outcome<i128> {
+fn step(value: i128, unit: i128, is_up: bool) -> EvalResult<i128> {
     let below = value.checked_rem_euclid(unit).ok_or(EvalError::Overflow)?;
     match below {
         0 => Ok(value),
@@ -390,7 +390,7 @@ fn step(value: i128, unit: i128, is_up: bool) -> Outcome<i128> {
 }
 
 /// The nearest multiple of `unit`, the half away from zero; or, cut, the next one towards zero.
-pub(crate) fn round(value: i128, unit: i128, cut: bool) -> Outcome<i128> {
+pub(crate) fn round(value: i128, unit: i128, cut: bool) -> EvalResult<i128> {
     let rest = value.checked_rem(unit).ok_or(EvalError::Overflow)?;
     let down = value - rest;
     let is_far = !cut && rest.unsigned_abs() >= unit.unsigned_abs() - rest.unsigned_abs();

@@ -16,7 +16,7 @@
 
 use extentdb_types::{Collation, SqlType};
 
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::typing;
 
 /// Where characters lie.
@@ -56,7 +56,7 @@ impl Encoding {
     }
 
     /// An error when a character of this text may be more than one unit.
-    pub(crate) fn verify_units(self, text: &[u8]) -> Outcome<()> {
+    pub(crate) fn verify_units(self, text: &[u8]) -> EvalResult<()> {
         let is_plain = match self {
             Encoding::SingleByte | Encoding::Utf16 => true,
             Encoding::MultiByte => text.is_ascii(),
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
         pattern: &'a [u8],
         encoding: Encoding,
         fold: Fold,
-    ) -> Outcome<Search<'a>> {
+    ) -> EvalResult<Search<'a>> {
         let unit = encoding.unit();
         if text.len().saturating_mul(pattern.len().max(1)) > MAX_WORK {
             return Err(EvalError::Space);
@@ -207,7 +207,7 @@ mod tests {
 
     const SQL: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 
-    fn find(text: &str, pattern: &str, fold: Fold) -> Outcome<Option<usize>> {
+    fn find(text: &str, pattern: &str, fold: Fold) -> EvalResult<Option<usize>> {
         Search::new(text.as_bytes(), pattern.as_bytes(), Encoding::SingleByte, fold)
             .map(|it| it.find(0))
     }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use extentdb_types::{Collation, Guid};
 
 use crate::arena::Arena;
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Element, Lane, Lanes, Reg, Span, zip};
 use crate::op::ascii::{self, Encoding};
 use crate::syntax::Test;
@@ -96,7 +96,7 @@ pub(crate) fn compare_text(
     encoding: Encoding,
     a: &[u8],
     b: &[u8],
-) -> Outcome<Ordering> {
+) -> EvalResult<Ordering> {
     let comparison = if encoding.unit() == 2 {
         collation.compare_nchar(a, b)
     } else {
@@ -107,7 +107,7 @@ pub(crate) fn compare_text(
 
 /// Byte by byte. Whether zeros at the end count is not certain, so texts that differ by nothing
 /// else are left open.
-fn compare_binary(a: &[u8], b: &[u8]) -> Outcome<Ordering> {
+fn compare_binary(a: &[u8], b: &[u8]) -> EvalResult<Ordering> {
     let common = a.len().min(b.len());
     let order = a.iter().zip(b).map(|(a, b)| a.cmp(b)).find(|order| order.is_ne());
     if let Some(order) = order {

@@ -12,7 +12,7 @@ use extentdb_types::text::CharDecoder;
 
 use crate::arena::Arena;
 use crate::calendar::{self, Clock, DAY, SECOND, SMALL_DAY};
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, Span, map};
 use crate::op::arithmetic::{self, Range, fit_wide, settle_float};
 use crate::op::date_text::{self, Style};
@@ -70,7 +70,7 @@ pub(crate) enum How {
         range: Range,
     },
     ToReal,
-    /// Between clocks.
+    /// Between date and time types.
     Clock {
         from: Clock,
         to: Clock,
@@ -280,15 +280,15 @@ impl Op {
     }
 }
 
-fn within(value: i64, range: Range) -> Outcome<i64> {
+fn within(value: i64, range: Range) -> EvalResult<i64> {
     if (range.0..=range.1).contains(&value) { Ok(value) } else { Err(EvalError::Overflow) }
 }
 
-fn narrow(value: i128, range: Range) -> Outcome<i64> {
+fn narrow(value: i128, range: Range) -> EvalResult<i64> {
     within(i64::try_from(value).map_err(|_| EvalError::Overflow)?, range)
 }
 
-fn power(exponent: u8) -> Outcome<i128> {
+fn power(exponent: u8) -> EvalResult<i128> {
     power_of_ten(exponent).ok_or(EvalError::Overflow)
 }
 
@@ -302,7 +302,7 @@ fn int_to_wide(a: &Lane, up: u8, precision: u8, is_certain: bool, out: &mut Lane
     }
 }
 
-fn rescale(value: i128, from: u8, to: u8) -> Outcome<i128> {
+fn rescale(value: i128, from: u8, to: u8) -> EvalResult<i128> {
     if to >= from {
         return value.checked_mul(power(to - from)?).ok_or(EvalError::Overflow);
     }
@@ -310,14 +310,14 @@ fn rescale(value: i128, from: u8, to: u8) -> Outcome<i128> {
     Ok(arithmetic::round(value, unit, false)? / unit)
 }
 
-fn float_to_int(value: f64, range: Range) -> Outcome<i64> {
+fn float_to_int(value: f64, range: Range) -> EvalResult<i64> {
     let value = value.trunc();
     // 2^63 itself is a float and not an i64.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value);
     if fits { within(value as i64, range) } else { Err(EvalError::Overflow) }
 }
 
-fn clock(from: Clock, to: Clock, count: i64, scale: u8) -> Outcome<i64> {
+fn clock(from: Clock, to: Clock, count: i64, scale: u8) -> EvalResult<i64> {
     let moment = from.moment(count);
     let unit = 10i64.pow(u32::from(7 - scale.min(7)));
     // Parts of 1/300 s are thirds of 1 ms: at three digits and fewer they round the same from
@@ -355,7 +355,7 @@ fn clock(from: Clock, to: Clock, count: i64, scale: u8) -> Outcome<i64> {
 }
 
 /// Makes ASCII text of one byte per character the text of its type; an error when it is too long.
-fn finish(to: &mut Vec<u8>, is_wide: bool, len: Option<u16>) -> Outcome<()> {
+fn finish(to: &mut Vec<u8>, is_wide: bool, len: Option<u16>) -> EvalResult<()> {
     if len.is_some_and(|len| to.len() > usize::from(len)) {
         return Err(EvalError::Overflow);
     }
@@ -373,7 +373,11 @@ fn finish(to: &mut Vec<u8>, is_wide: bool, len: Option<u16>) -> Outcome<()> {
 const LONGEST: usize = 64;
 
 /// Reads ASCII text of either width.
-fn with_plain<T>(text: &[u8], is_wide: bool, read: impl FnOnce(&[u8]) -> Outcome<T>) -> Outcome<T> {
+fn with_plain<T>(
+    text: &[u8],
+    is_wide: bool,
+    read: impl FnOnce(&[u8]) -> EvalResult<T>,
+) -> EvalResult<T> {
     if !is_wide {
         return read(text);
     }
@@ -389,7 +393,7 @@ fn with_plain<T>(text: &[u8], is_wide: bool, read: impl FnOnce(&[u8]) -> Outcome
     read(target)
 }
 
-fn widen(text: &[u8], code_page: CodePage, to: &mut Vec<u8>) -> Outcome<()> {
+fn widen(text: &[u8], code_page: CodePage, to: &mut Vec<u8>) -> EvalResult<()> {
     if text.is_ascii() {
         to.extend(text.iter().flat_map(|byte| [*byte, 0]));
         return Ok(());
@@ -405,7 +409,7 @@ fn widen(text: &[u8], code_page: CodePage, to: &mut Vec<u8>) -> Outcome<()> {
 }
 
 /// Only ASCII: for the rest, the product looks for the nearest character.
-fn narrow_text(text: &[u8], to: &mut Vec<u8>) -> Outcome<()> {
+fn narrow_text(text: &[u8], to: &mut Vec<u8>) -> EvalResult<()> {
     for [low, high] in text.as_chunks::<2>().0 {
         if *high != 0 || !low.is_ascii() {
             return Err(EvalError::Characters);
@@ -421,7 +425,7 @@ fn resize(
     pad: Option<&[u8]>,
     is_plain: bool,
     arena: &mut Arena,
-) -> Outcome<Span> {
+) -> EvalResult<Span> {
     let found = a.len as usize;
     match pad {
         _ if found > len && is_plain && !arena.get(a).is_ascii() => Err(EvalError::Characters),

@@ -5,7 +5,7 @@
 //! begin on Sunday, whatever the session says.
 
 use crate::calendar::{self, Clock, DAY, Moment, SECOND};
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, map, zip, zip3};
 use crate::op::arithmetic::Range;
 use crate::op::date_text::milliseconds;
@@ -170,7 +170,7 @@ fn date_parts(part: DatePart, clock: Clock, a: &Lane, out: &mut Lane) {
 }
 
 #[inline(always)]
-fn date_part(part: DatePart, clock: Clock, count: i64) -> Outcome<i64> {
+fn date_part(part: DatePart, clock: Clock, count: i64) -> EvalResult<i64> {
     let Moment { days, ticks } = clock.moment(count);
     let seconds = ticks / SECOND;
     Ok(match part {
@@ -195,7 +195,7 @@ fn date_part(part: DatePart, clock: Clock, count: i64) -> Outcome<i64> {
 }
 
 /// The same time of day some months later.
-fn add_months(clock: Clock, count: i64, months: i64) -> Outcome<i64> {
+fn add_months(clock: Clock, count: i64, months: i64) -> EvalResult<i64> {
     let before = clock.moment(count).days;
     let after = calendar::add_months(before, months)?;
     after
@@ -206,7 +206,7 @@ fn add_months(clock: Clock, count: i64, months: i64) -> Outcome<i64> {
 }
 
 /// Boundaries of the part between two points in time; the result is an int.
-fn diff(part: DatePart, from: Moment, to: Moment) -> Outcome<i64> {
+fn diff(part: DatePart, from: Moment, to: Moment) -> EvalResult<i64> {
     let months = |moment: Moment| {
         let (year, month, _) = calendar::ymd(moment.days)?;
         Ok::<i64, EvalError>(year * 12 + month - 1)

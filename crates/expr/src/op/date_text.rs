@@ -10,7 +10,7 @@
 //! text is [`EvalError::StorageForm`].
 
 use crate::calendar::{self, Clock, DAY, Moment, SECOND};
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 
 /// What a style writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Style {
         count: i64,
         digits: u8,
         to: &mut Vec<u8>,
-    ) -> Outcome<()> {
+    ) -> EvalResult<()> {
         let moment = clock.moment(count);
         let (year, month, day) = calendar::ymd(moment.days)?;
         for part in self.date.bytes() {
@@ -121,7 +121,7 @@ impl Style {
     }
 
     /// The point in time of a text, its time in parts of 100 ns.
-    pub(crate) fn read(self, text: &[u8]) -> Outcome<Moment> {
+    pub(crate) fn read(self, text: &[u8]) -> EvalResult<Moment> {
         let end = text.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1);
         let mut reader = Reader { rest: text.get(..end).unwrap_or_default() };
         let mut year = 0;
@@ -160,7 +160,7 @@ pub(crate) fn read_unambiguous(text: &str, clock: Clock) -> Option<Moment> {
 }
 
 /// The count of a clock for a moment that a text gave; `None` for a time.
-pub(crate) fn count(clock: Clock, moment: Moment) -> Outcome<i64> {
+pub(crate) fn count(clock: Clock, moment: Moment) -> EvalResult<i64> {
     let day = clock.of_day(moment.days).ok_or(EvalError::Conversion)?;
     let rest = match clock {
         // Parts of 1/300 s: the nearest, as 1 ms is 0, 2 to 4 are 3, 5 to 8 are 7 and 9 is 10.
@@ -202,12 +202,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn expect(&mut self, byte: u8) -> Outcome<()> {
+    fn expect(&mut self, byte: u8) -> EvalResult<()> {
         self.rest = self.rest.strip_prefix(&[byte]).ok_or(EvalError::Form)?;
         Ok(())
     }
 
-    fn digits(&mut self, count: usize) -> Outcome<i64> {
+    fn digits(&mut self, count: usize) -> EvalResult<i64> {
         let (digits, rest) = self.rest.split_at_checked(count).ok_or(EvalError::Form)?;
         if !digits.iter().all(u8::is_ascii_digit) {
             return Err(EvalError::Form);
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 
     /// `hh:mi[:ss[.f]]` to the end.
-    fn time(&mut self) -> Outcome<i64> {
+    fn time(&mut self) -> EvalResult<i64> {
         let hours = self.digits(2)?;
         self.expect(b':')?;
         let minutes = self.digits(2)?;

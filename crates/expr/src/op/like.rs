@@ -8,7 +8,7 @@
 use extentdb_types::Collation;
 
 use crate::arena::Arena;
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, Span, map};
 use crate::op::ascii::{self, Encoding};
 use crate::op::compare::compare_text;
@@ -55,7 +55,7 @@ impl Op {
         map(out, lanes.at(self.a), |a: Span| self.matches(arena.get(a)));
     }
 
-    fn matches(&self, text: &[u8]) -> Outcome<i64> {
+    fn matches(&self, text: &[u8]) -> EvalResult<i64> {
         if !ascii::is_printable(text, self.encoding.unit()) {
             return Err(EvalError::Characters);
         }
@@ -66,7 +66,7 @@ impl Op {
     }
 
     /// Two pointers: on a mismatch, the last `%` takes one character more.
-    fn matches_all(&self, text: &[u8]) -> Outcome<bool> {
+    fn matches_all(&self, text: &[u8]) -> EvalResult<bool> {
         let unit = self.encoding.unit();
         let pattern = self.pattern.0.as_slice();
         let mut at = 0;
@@ -93,7 +93,7 @@ impl Op {
         }
     }
 
-    fn takes(&self, part: &PatternElement, byte: u8) -> Outcome<bool> {
+    fn takes(&self, part: &PatternElement, byte: u8) -> EvalResult<bool> {
         match part {
             PatternElement::Any => Ok(false),
             PatternElement::Each => Ok(true),
@@ -113,7 +113,7 @@ impl Op {
         a == b || (self.collation.ignores_case() && a.eq_ignore_ascii_case(&b))
     }
 
-    fn is_within(&self, byte: u8, from: u8, to: u8) -> Outcome<bool> {
+    fn is_within(&self, byte: u8, from: u8, to: u8) -> EvalResult<bool> {
         if self.is_same(byte, from) || self.is_same(byte, to) {
             return Ok(true);
         }
@@ -185,7 +185,7 @@ fn parse_set(rest: &mut impl Iterator<Item = u8>, escape: Option<u8>) -> Option<
 mod tests {
     use super::*;
 
-    fn like(text: &str, pattern: &str, collation: &str) -> Outcome<bool> {
+    fn like(text: &str, pattern: &str, collation: &str) -> EvalResult<bool> {
         let collation = Collation::from_name(collation).unwrap();
         let pattern = Pattern::parse(pattern, Some('!')).ok_or(EvalError::Form)?;
         let op = Op {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_the_branch_not_taken_is_gone() {
+    fn an_error_in_the_branch_not_taken_is_dropped() {
         let lane = |rows: [(u8, i64); 4]| Lane {
             state: rows.iter().map(|row| row.0).collect(),
             ints: rows.iter().map(|row| row.1).collect(),

@@ -10,7 +10,7 @@
 //! A text that is read must be blanks, a sign, digits (and a point), blanks. What the product may
 //! accept beyond that is [`EvalError::Form`], except the empty text, which is 0 as an integer.
 
-use crate::error::{EvalError, Outcome};
+use crate::error::{EvalError, EvalResult};
 use crate::wide::power_of_ten;
 
 /// Decimal digits of `value / 10^scale`, every digit of the scale.
@@ -41,7 +41,7 @@ pub(crate) fn write_decimal(value: i128, scale: u8, to: &mut Vec<u8>) {
 }
 
 /// money by its style.
-pub(crate) fn write_money(value: i64, style: u8, to: &mut Vec<u8>) -> Outcome<()> {
+pub(crate) fn write_money(value: i64, style: u8, to: &mut Vec<u8>) -> EvalResult<()> {
     if style == 2 {
         write_decimal(value.into(), 4, to);
         return Ok(());
@@ -61,7 +61,7 @@ pub(crate) fn write_money(value: i64, style: u8, to: &mut Vec<u8>) -> Outcome<()
 }
 
 /// The text form of a stored uniqueidentifier.
-pub(crate) fn write_guid(stored: &[u8], to: &mut Vec<u8>) -> Outcome<()> {
+pub(crate) fn write_guid(stored: &[u8], to: &mut Vec<u8>) -> EvalResult<()> {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     for (at, from) in ORDER.into_iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {
@@ -85,7 +85,7 @@ struct Plain<'a> {
     fraction: &'a [u8],
 }
 
-fn plain(text: &[u8]) -> Outcome<Plain<'_>> {
+fn plain(text: &[u8]) -> EvalResult<Plain<'_>> {
     let blank = |byte: &u8| *byte == b' ';
     let start = text.iter().position(|byte| !blank(byte)).unwrap_or(text.len());
     let end = text.iter().rposition(|byte| !blank(byte)).map_or(start, |at| at + 1);
@@ -104,7 +104,7 @@ fn plain(text: &[u8]) -> Outcome<Plain<'_>> {
 }
 
 /// The integer of a text.
-pub(crate) fn read_integer(text: &[u8]) -> Outcome<i64> {
+pub(crate) fn read_integer(text: &[u8]) -> EvalResult<i64> {
     if text.iter().all(|byte| *byte == b' ') {
         return Ok(0);
     }
@@ -121,7 +121,7 @@ pub(crate) fn read_integer(text: &[u8]) -> Outcome<i64> {
 }
 
 /// The decimal of a text at a scale; digits beyond it are rounded, the half away from zero.
-pub(crate) fn read_decimal(text: &[u8], scale: u8) -> Outcome<i128> {
+pub(crate) fn read_decimal(text: &[u8], scale: u8) -> EvalResult<i128> {
     let Plain { is_negative, whole, fraction } = plain(text)?;
     let kept = fraction.get(..usize::from(scale)).unwrap_or(fraction);
     let digit =

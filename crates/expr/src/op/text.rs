@@ -6,7 +6,7 @@
 //! - A result that is part of its operand is a span inside it and copies nothing.
 
 use crate::arena::{self, Arena};
-use crate::error::{EvalError, NULL, Outcome, VALUE};
+use crate::error::{EvalError, EvalResult, NULL, VALUE};
 use crate::lane::{Lane, LaneKind, Lanes, Reg, Span, map, zip, zip3};
 use crate::op::ascii::{Encoding, Fold, Search};
 
@@ -219,14 +219,14 @@ impl Op {
 }
 
 /// Bytes of the first `len` characters, at most all.
-fn bytes_of(a: Span, len: i64, arena: &Arena, encoding: Encoding) -> Outcome<usize> {
+fn bytes_of(a: Span, len: i64, arena: &Arena, encoding: Encoding) -> EvalResult<usize> {
     let len = usize::try_from(len).map_err(|_| EvalError::Argument)?;
     encoding.verify_units(arena.get(a))?;
     Ok(len.saturating_mul(encoding.unit()).min(a.len as usize))
 }
 
 /// `start` counts from 1; what lies before the text shortens the part.
-fn substring(a: Span, start: i64, len: i64, unit: usize) -> Outcome<Span> {
+fn substring(a: Span, start: i64, len: i64, unit: usize) -> EvalResult<Span> {
     if len < 0 {
         return Err(EvalError::Argument);
     }
@@ -250,7 +250,7 @@ fn fixed_length(a: &Lane, len: i64, out: &mut Lane) {
 }
 
 impl Casing {
-    fn write(self, text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> Outcome<()> {
+    fn write(self, text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> EvalResult<()> {
         if encoding.unit() == 1 {
             for byte in text {
                 to.push(self.unit((*byte).into())? as u8);
@@ -265,7 +265,7 @@ impl Casing {
     }
 
     /// One unit in the other case; an error where tables of Windows would have to say.
-    fn unit(self, unit: u16) -> Outcome<u16> {
+    fn unit(self, unit: u16) -> EvalResult<u16> {
         const CASE: u16 = 0x20;
         if unit < 0x80 {
             let is_i = matches!(unit, 0x49 | 0x69);
@@ -287,7 +287,7 @@ impl Casing {
     }
 }
 
-fn reverse(text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> Outcome<()> {
+fn reverse(text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> EvalResult<()> {
     encoding.verify_units(text)?;
     if encoding.unit() == 1 {
         to.extend(text.iter().rev());
@@ -357,7 +357,7 @@ fn replicate((a, count): (&Lane, &Lane), limit: Option<u16>, arena: &mut Arena, 
     }
 }
 
-fn repeat(text: &[u8], count: i64, limit: Option<u16>, to: &mut Vec<u8>) -> Outcome<()> {
+fn repeat(text: &[u8], count: i64, limit: Option<u16>, to: &mut Vec<u8>) -> EvalResult<()> {
     let most = limit.map_or(arena::MAX_BYTES, usize::from);
     let wanted = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(text.len());
     if wanted > arena::MAX_BYTES && limit.is_none() {
@@ -416,7 +416,7 @@ fn replace(
     unit: usize,
     limit: Option<u16>,
     to: &mut Vec<u8>,
-) -> Outcome<()> {
+) -> EvalResult<()> {
     let text = search.text;
     let mut from = 0;
     if !search.pattern.is_empty() {

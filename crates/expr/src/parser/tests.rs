@@ -89,7 +89,7 @@ fn the_normalised_forms_of_the_catalog_are_read() {
 }
 
 #[test]
-fn what_is_cut_off_or_foreign_is_an_error_with_its_place() {
+fn what_is_truncated_or_foreign_is_an_error_with_its_position() {
     for (text, at) in [
         ("", 0),
         ("(1", 2),

@@ -10,12 +10,12 @@
 //!
 //! Of large tables the first [`PAGES_MAX`] pages are considered, so that a database of any size is
 //! damaged quickly. Pages that cannot be read are skipped: the database may be damaged
-//! already.
+//! already. Choices are drawn from a generator that is seeded for each fault.
 
 pub(crate) mod entry;
 mod space;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
 
 use extentdb_base::env::{Rng, SplitMix64};
@@ -129,6 +129,8 @@ pub(crate) struct Candidates<'a> {
     heaps: OnceCell<Vec<PartitionPage>>,
     entries: OnceCell<Vec<PartitionPage>>,
     uppers: OnceCell<Vec<PartitionPage>>,
+    /// What every choice is drawn from; set for each fault.
+    pub(crate) rng: RefCell<SplitMix64>,
 }
 
 impl<'a> Candidates<'a> {
@@ -146,7 +148,26 @@ impl<'a> Candidates<'a> {
         let heaps = OnceCell::new();
         let entries = OnceCell::new();
         let uppers = OnceCell::new();
-        Ok(Candidates { image, catalog, partitions, leaves, heaps, entries, uppers })
+        let rng = RefCell::new(SplitMix64::new(0));
+        Ok(Candidates {
+            image,
+            catalog,
+            partitions,
+            leaves,
+            heaps,
+            entries,
+            uppers,
+            rng,
+        })
+    }
+
+    pub(crate) fn next_u64(&self) -> u64 {
+        self.rng.borrow_mut().next_u64()
+    }
+
+    /// A random number below `bound`; 0 when `bound` is 0.
+    pub(crate) fn below(&self, bound: u64) -> u64 {
+        self.rng.borrow_mut().below(bound)
     }
 
     pub(crate) fn partitions(&self) -> &[Partition] {
@@ -314,46 +335,42 @@ impl<'a> Candidates<'a> {
     /// The first page, in list order from a random page, for which `choose` returns a change.
     pub(crate) fn pick<T>(
         &self,
-        rng: &mut SplitMix64,
         pages: &[PartitionPage],
-        mut choose: impl FnMut(&CandidatePage, &mut SplitMix64) -> Option<T>,
+        mut choose: impl FnMut(&CandidatePage) -> Option<T>,
     ) -> Option<(CandidatePage, T)> {
-        let from = rng.below(pages.len() as u64) as usize;
+        let from = self.below(pages.len() as u64) as usize;
         let (before, after) = pages.split_at_checked(from)?;
         after.iter().chain(before).take(TRIES_MAX).find_map(|page| {
             let found = self.found(page.id, self.partitions.get(page.partition)?)?;
-            let chosen = choose(&found, rng)?;
+            let chosen = choose(&found)?;
             Some((found, chosen))
         })
     }
 
     /// A leaf page of a clustered index between two others, with two rows at least.
-    pub(crate) fn leaf(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
-        let suits = |found: &CandidatePage, _: &mut SplitMix64| {
-            (found.has_links() && rows_of(&found.page) >= 2).then_some(())
-        };
-        self.pick(rng, self.leaves(), suits).map(|(found, ())| found)
+    pub(crate) fn leaf(&self) -> Option<CandidatePage> {
+        let suits =
+            |found: &CandidatePage| (found.has_links() && rows_of(&found.page) >= 2).then_some(());
+        self.pick(self.leaves(), suits).map(|(found, ())| found)
     }
 
     /// A leaf page of a nonclustered index between two others.
-    pub(crate) fn entry_page(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
-        let suits = |found: &CandidatePage, _: &mut SplitMix64| {
-            (found.has_links() && rows_of(&found.page) >= 2).then_some(())
-        };
-        self.pick(rng, self.entries(), suits).map(|(found, ())| found)
+    pub(crate) fn entry_page(&self) -> Option<CandidatePage> {
+        let suits =
+            |found: &CandidatePage| (found.has_links() && rows_of(&found.page) >= 2).then_some(());
+        self.pick(self.entries(), suits).map(|(found, ())| found)
     }
 
     /// A page above the leaves of a clustered index, between two others: not the root.
-    pub(crate) fn upper(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
-        let suits = |found: &CandidatePage, _: &mut SplitMix64| {
-            (found.has_links() && rows_of(&found.page) >= 2).then_some(())
-        };
-        self.pick(rng, self.uppers(), suits).map(|(found, ())| found)
+    pub(crate) fn upper(&self) -> Option<CandidatePage> {
+        let suits =
+            |found: &CandidatePage| (found.has_links() && rows_of(&found.page) >= 2).then_some(());
+        self.pick(self.uppers(), suits).map(|(found, ())| found)
     }
 
     /// A page of a heap with rows, and without forwarded ones: damage to those has consequences
     /// elsewhere.
-    pub(crate) fn heap(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
+    pub(crate) fn heap(&self) -> Option<CandidatePage> {
         let is_plain = |found: &CandidatePage| {
             rows_of(&found.page) >= 2
                 && found.view().records().all(|(_, bytes)| {
@@ -361,21 +378,20 @@ impl<'a> Candidates<'a> {
                     record.kind() == RecordKind::Primary && record.vars().all(|var| !var.complex)
                 })
         };
-        self.pick(rng, self.heaps(), |found, _| is_plain(found).then_some(()))
-            .map(|(found, ())| found)
+        self.pick(self.heaps(), |found| is_plain(found).then_some(())).map(|(found, ())| found)
     }
 
     /// A leaf page of a clustered index or a page of a heap.
-    pub(crate) fn row_page(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
-        match rng.below(2) {
-            0 => self.leaf(rng).or_else(|| self.heap(rng)),
-            _ => self.heap(rng).or_else(|| self.leaf(rng)),
+    pub(crate) fn row_page(&self) -> Option<CandidatePage> {
+        match self.below(2) {
+            0 => self.leaf().or_else(|| self.heap()),
+            _ => self.heap().or_else(|| self.leaf()),
         }
     }
 
     /// A page of a heap, or of a clustered index when there is no heap.
-    pub(crate) fn heap_or_leaf(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
-        self.heap(rng).or_else(|| self.leaf(rng))
+    pub(crate) fn heap_or_leaf(&self) -> Option<CandidatePage> {
+        self.heap().or_else(|| self.leaf())
     }
 
     /// All pages with rows of user tables.
@@ -387,13 +403,12 @@ impl<'a> Candidates<'a> {
     /// are left alone.
     pub(crate) fn pick_row<T>(
         &self,
-        rng: &mut SplitMix64,
         pages: &[PartitionPage],
         mut choose: impl FnMut(&CandidatePage, u16, &Record<'_>) -> Option<T>,
     ) -> Option<(CandidatePage, u16, T)> {
-        let (found, (slot, chosen)) = self.pick(rng, pages, |found, rng| {
+        let (found, (slot, chosen)) = self.pick(pages, |found| {
             let slots = found.slots();
-            let from = rng.below(slots.into()) as u16;
+            let from = self.below(slots.into()) as u16;
             (0..slots).map(|at| (from + at) % slots).find_map(|slot| {
                 let record = found.record(slot)?;
                 let is_row = matches!(record.kind(), RecordKind::Primary | RecordKind::Index);

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, PageId};
 use extentdb_catalog::PageGetter;
@@ -17,8 +16,8 @@ use super::{CandidatePage, Candidates, PAGES_MAX, Partition};
 
 impl Candidates<'_> {
     /// A page in an extent of its unit.
-    pub(crate) fn page_in_extent(&self, rng: &mut SplitMix64) -> Option<CandidatePage> {
-        (0..64).find_map(|_| self.row_page(rng).filter(|found| self.lists_extent(found)))
+    pub(crate) fn page_in_extent(&self) -> Option<CandidatePage> {
+        (0..64).find_map(|_| self.row_page().filter(|found| self.lists_extent(found)))
     }
 
     fn lists_extent(&self, found: &CandidatePage) -> bool {
@@ -56,11 +55,8 @@ impl Candidates<'_> {
     }
 
     /// A partition with an IAM page that lists an extent.
-    pub(crate) fn partition_with_extents(
-        &self,
-        rng: &mut SplitMix64,
-    ) -> Option<(Partition, PageId, PageBuf)> {
-        self.pick_partition(rng, |partition| {
+    pub(crate) fn partition_with_extents(&self) -> Option<(Partition, PageId, PageBuf)> {
+        self.pick_partition(|partition| {
             let (id, page) = self.iam_chain(&partition.unit).into_iter().next()?;
             IamView::new(&page).extents().next()?;
             Some((partition.clone(), id, page))
@@ -70,10 +66,9 @@ impl Candidates<'_> {
     /// The first partition, from a random one on, for which `choose` returns something.
     pub(crate) fn pick_partition<T>(
         &self,
-        rng: &mut SplitMix64,
         choose: impl FnMut(&Partition) -> Option<T>,
     ) -> Option<T> {
-        let from = rng.below(self.partitions.len() as u64) as usize;
+        let from = self.below(self.partitions.len() as u64) as usize;
         let (before, after) = self.partitions.split_at_checked(from)?;
         after.iter().chain(before).find_map(choose)
     }
@@ -84,7 +79,7 @@ impl Candidates<'_> {
     }
 
     /// An extent within a file that is free by GAM, in the first interval of a file.
-    pub(crate) fn free_extent(&self, rng: &mut SplitMix64) -> Option<Extent> {
+    pub(crate) fn free_extent(&self) -> Option<Extent> {
         let mut free = Vec::new();
         for file in self.image.files() {
             let first = PageId { file, page: 0 };
@@ -94,13 +89,13 @@ impl Candidates<'_> {
             let extents = AllocationBitmap::of(&gam).ones().take_while(is_inside);
             free.extend(extents.take(PAGES_MAX).map(|index| Extent { file, index }));
         }
-        free.get(rng.below(free.len() as u64) as usize).copied()
+        free.get(self.below(free.len() as u64) as usize).copied()
     }
 
     /// The extent that holds the last allocated page of a file; its owner must be a user table.
-    pub(crate) fn last_extent(&self, rng: &mut SplitMix64) -> Option<(Extent, CandidatePage)> {
+    pub(crate) fn last_extent(&self) -> Option<(Extent, CandidatePage)> {
         let files: Vec<_> = self.image.files().collect();
-        let from = rng.below(files.len() as u64) as usize;
+        let from = self.below(files.len() as u64) as usize;
         files.iter().cycle().skip(from).take(files.len()).find_map(|file| {
             let last = self.last_allocated(PageId { file: *file, page: 0 })?;
             let page = self.page(last)?;

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::PAGE_HEADER_BYTES;
 use extentdb_catalog::layout::Compression;
 use extentdb_format::PageBuf;
@@ -22,7 +21,6 @@ const LINKS: &[u32] = &[8976, 8977, 8978, 8980, 8981];
 /// A leaf page of a compressed table for which `choose` finds something to do.
 fn page<T>(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     choose: impl Fn(&CandidatePage) -> Option<T>,
 ) -> Option<(CandidatePage, T)> {
     let partitions = db.all_parts();
@@ -34,7 +32,7 @@ fn page<T>(
         })
         .flat_map(|partition| db.leaf_pages(partition).into_iter().map(move |id| (id, partition)))
         .collect();
-    let from = rng.below(compressed.len() as u64) as usize;
+    let from = db.below(compressed.len() as u64) as usize;
     let (before, after) = compressed.split_at_checked(from)?;
     after.iter().chain(before).find_map(|(id, partition)| {
         let found = db.found(*id, partition)?;
@@ -59,8 +57,8 @@ fn lost(
 }
 
 /// Row 151: the size of the compression information.
-pub(crate) fn information_size(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, at) = page(db, rng, |found| {
+pub(crate) fn information_size(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, at) = page(db, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let has_both = ci.flags() & (HAS_ANCHOR | HAS_DICTIONARY) == HAS_ANCHOR | HAS_DICTIONARY;
         Some(PAGE_HEADER_BYTES + if has_both { 5 } else { 3 })
@@ -69,8 +67,8 @@ pub(crate) fn information_size(db: &Candidates<'_>, rng: &mut SplitMix64) -> Opt
 }
 
 /// Row 152: an entry of the dictionary ends past the end of the page.
-pub(crate) fn dictionary_entry(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, at) = page(db, rng, |found| {
+pub(crate) fn dictionary_entry(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, at) = page(db, |found| {
         let ci = CiView::of(&found.page)
             .filter(|ci| ci.fault().is_none() && !ci.dictionary().is_empty())?;
         let ends_at = if ci.flags() & HAS_ANCHOR != 0 { 7 } else { 5 };
@@ -99,9 +97,8 @@ fn row(found: &CandidatePage, suits: impl Fn(u16, &CdRecord<'_>) -> bool) -> Opt
 }
 
 /// Row 153: a descriptor that there is not.
-pub(crate) fn descriptor(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, at)) =
-        page(db, rng, |found| row(found, |_, record| record.column_count() > 0))?;
+pub(crate) fn descriptor(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, (slot, at)) = page(db, |found| row(found, |_, record| record.column_count() > 0))?;
     // Below 128 columns the count is one byte.
     let wide = usize::from(*found.page.get(at + 1)? >= 0x80);
     let fault = lost(
@@ -117,8 +114,8 @@ pub(crate) fn descriptor(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fa
 }
 
 /// Row 154: a value that begins with more bytes of its anchor than the anchor has.
-pub(crate) fn anchor_prefix(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, range)) = page(db, rng, |found| {
+pub(crate) fn anchor_prefix(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, (slot, range)) = page(db, |found| {
         let ci = CiView::of(&found.page).filter(|ci| ci.fault().is_none())?;
         let anchors = ci.anchors();
         let view = PageRef::new(&found.page);

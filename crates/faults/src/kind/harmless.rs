@@ -1,7 +1,6 @@
 //! Group 11: changes that leave a database sound. A check must report nothing.
 
 use extentdb_base::PageId;
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::layout::PhysicalColumn;
 use extentdb_catalog::table::Source;
 use extentdb_format::page::{PageHeader, PageRef};
@@ -46,39 +45,32 @@ impl Harmless {
     }
 
     /// New images of pages; `None` when there is nothing to change.
-    pub(crate) fn make(
-        self,
-        db: &Candidates<'_>,
-        rng: &mut SplitMix64,
-    ) -> Option<Vec<(PageId, PageBuf)>> {
+    pub(crate) fn make(self, db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
         match self {
-            Harmless::Garbage => garbage(db, rng),
-            Harmless::FirstRowsDeleted => first_rows_deleted(db, rng),
-            Harmless::CaseChanged => case_changed(db, rng),
-            Harmless::Ghosts => ghosts(db, rng),
+            Harmless::Garbage => garbage(db),
+            Harmless::FirstRowsDeleted => first_rows_deleted(db),
+            Harmless::CaseChanged => case_changed(db),
+            Harmless::Ghosts => ghosts(db),
         }
     }
 }
 
 /// N1.
-fn garbage(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+fn garbage(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let mut edit = Edit::new(db);
     for _ in 0..PAGES {
-        let Some(found) = db.row_page(rng).or_else(|| db.entry_page(rng)) else {
+        let Some(found) = db.row_page().or_else(|| db.entry_page()) else {
             break;
         };
         let free = usize::from(found.header().free_offset.get())..found.view().slot_array_start();
-        edit.page(found.id)?
-            .get_mut(free)?
-            .iter_mut()
-            .for_each(|byte| *byte = rng.next_u64() as u8);
+        edit.page(found.id)?.get_mut(free)?.iter_mut().for_each(|byte| *byte = db.next_u64() as u8);
     }
     let mut images = edit.images()?;
-    if let Some(extent) = db.free_extent(rng) {
+    if let Some(extent) = db.free_extent() {
         // Nobody's pages carry no protection that could be right.
         images.extend(extent.pages().filter(|page| db.stored(*page).is_some()).map(|page| {
             let mut image = PageBuf::zeroed();
-            image.iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+            image.iter_mut().for_each(|byte| *byte = db.next_u64() as u8);
             (page, image)
         }));
     }
@@ -86,11 +78,11 @@ fn garbage(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, Pag
 }
 
 /// N2.
-fn first_rows_deleted(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+fn first_rows_deleted(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let mut edit = Edit::new(db);
     let mut deleted = 0;
     for _ in 0..4 * PAGES {
-        let Some(found) = db.leaf(rng) else { break };
+        let Some(found) = db.leaf() else { break };
         let is_row = found.record(0).is_some_and(|record| record.kind() == RecordKind::Primary);
         if !is_row || edit.has(found.id) || deleted == PAGES {
             continue;
@@ -107,7 +99,7 @@ fn first_rows_deleted(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(
 }
 
 /// N6.
-fn case_changed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+fn case_changed(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let ignores_case = |column: &PhysicalColumn| {
         let collation = column.ty.and_then(|ty| match ty {
             SqlType::Char { collation, .. } | SqlType::VarChar { len: Some(_), collation } => {
@@ -118,8 +110,8 @@ fn case_changed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId
         collation.is_some_and(|collation| !collation.is_binary() && collation.ignores_case())
     };
     let pages = db.base_pages();
-    let mut pick = |indexed: bool| {
-        db.pick_row(rng, &pages, |found, slot, _| {
+    let pick = |indexed: bool| {
+        db.pick_row(&pages, |found, slot, _| {
             let table = db.table(&found.partition)?;
             if table.columns.iter().any(|column| column.computed.is_some())
                 || table.indexes.iter().any(|index| index.filter.is_some())
@@ -149,7 +141,7 @@ fn case_changed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId
 }
 
 /// N7: a page of only ghosts.
-fn ghosts(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, PageBuf)>> {
+fn ghosts(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let is_plain = |found: &CandidatePage| {
         let records = || (0..found.slots()).filter_map(|slot| found.record(slot));
         let table = db.table(&found.partition);
@@ -160,7 +152,7 @@ fn ghosts(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Vec<(PageId, Page
                 .all(|record| record.kind() == RecordKind::Primary && !has_pointers(&record))
     };
     let (found, ()) =
-        db.pick(rng, db.leaves(), |found, _| (found.has_links() && is_plain(found)).then_some(()))?;
+        db.pick(db.leaves(), |found| (found.has_links() && is_plain(found)).then_some(()))?;
     let mut edit = Edit::new(db);
     for slot in 0..found.slots() {
         let entries = db.entries_of(&found, slot)?;

@@ -1,6 +1,5 @@
 //! Group 2: page headers and slot arrays under a right checksum.
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::{AllocUnitId, FileId, Lsn, PageId};
 use extentdb_catalog::PageGetter;
 use extentdb_format::PageBuf;
@@ -44,13 +43,13 @@ fn header(change: impl FnOnce(&mut PageHeader)) -> impl FnOnce(&mut PageBuf) -> 
     }
 }
 
-fn random_slot(found: &CandidatePage, rng: &mut SplitMix64) -> u16 {
-    rng.below(found.slots().into()) as u16
+fn random_slot(db: &Candidates<'_>, found: &CandidatePage) -> u16 {
+    db.below(found.slots().into()) as u16
 }
 
 /// Row 21.
-pub(crate) fn page_type_index(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
+pub(crate) fn page_type_index(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
     // Pages from SQL Server 2000 name index 0 in their header, which is theirs as long as they are
     // data pages.
     let is_old = PageHeader::of(&found.page).alloc_unit().0 >> 48 == 0;
@@ -59,27 +58,27 @@ pub(crate) fn page_type_index(db: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
 }
 
 /// Row 22.
-pub(crate) fn page_type_unknown(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn page_type_unknown(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     lost(db, &found, header(|h| h.page_type = 0x7f), &[8939, 8928])
 }
 
 /// Row 23.
-pub(crate) fn header_version(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
+pub(crate) fn header_version(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
     lost(db, &found, header(|h| h.header_version = 2), &[8939, 8928])
 }
 
 /// Row 24.
-pub(crate) fn leaf_level(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
+pub(crate) fn leaf_level(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
     let fault = changed(db, &found, header(|h| h.level = 1), &[8931, 2531])?;
     Some(fault.permit(&[8938, 8928]))
 }
 
 /// Row 25.
-pub(crate) fn upper_level(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.upper(rng)?;
+pub(crate) fn upper_level(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.upper()?;
     changed(db, &found, header(|h| h.level += 1), &[8931, 2531])
 }
 
@@ -91,9 +90,9 @@ fn set_unit(unit: AllocUnitId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// Rows 27 and 29: another table's unit; where there is none, row 28.
-pub(crate) fn owner(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
-    let others = [db.heap(rng), db.leaf(rng)].into_iter().flatten();
+pub(crate) fn owner(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
+    let others = [db.heap(), db.leaf()].into_iter().flatten();
     let Some(other) =
         others.into_iter().find(|other| other.partition.object != found.partition.object)
     else {
@@ -103,8 +102,8 @@ pub(crate) fn owner(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> 
 }
 
 /// Row 28.
-pub(crate) fn owner_unknown(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn owner_unknown(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     unknown_owner(db, &found)
 }
 
@@ -115,34 +114,34 @@ fn unknown_owner(db: &Candidates<'_>, found: &CandidatePage) -> Option<Fault> {
 }
 
 /// Row 38.
-pub(crate) fn slot_count_less(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn slot_count_less(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     lost(db, &found, header(|h| h.slot_count.set(h.slot_count.get() - 1)), &[8939, 8928])
 }
 
 /// Row 39: what lies before the slot array is taken for a slot.
-pub(crate) fn slot_count_more(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn slot_count_more(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     let fault = lost(db, &found, header(|h| h.slot_count.set(h.slot_count.get() + 1)), &[8928])?;
     Some(fault.any_of(&[8939, 8941, 8942, 8944]))
 }
 
 /// Row 40.
-pub(crate) fn free_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
+pub(crate) fn free_count(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
     let change = header(|h| h.free_bytes.set(h.free_bytes.get().wrapping_add(2)));
     lost(db, &found, change, &[8939, 8928])
 }
 
 /// Row 41.
-pub(crate) fn free_offset_low(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
+pub(crate) fn free_offset_low(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
     lost(db, &found, header(|h| h.free_offset.set(40)), &[8939, 8928])
 }
 
 /// Row 42: 20 bytes below the end of the last record.
-pub(crate) fn free_offset_short(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
+pub(crate) fn free_offset_short(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
     let end =
         |slot: u16| Some(usize::from(found.view().slot_offset(slot)?) + found.record(slot)?.len());
     let last = (0..found.slots()).filter_map(end).max()?;
@@ -151,28 +150,28 @@ pub(crate) fn free_offset_short(db: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 }
 
 /// Row 43.
-pub(crate) fn ghost_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn ghost_count(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     changed(db, &found, header(|h| h.ghost_count.set(h.ghost_count.get() + 1)), &[8927])
 }
 
 /// Row 44.
-pub(crate) fn ghost_count_high(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn ghost_count_high(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     lost(db, &found, header(|h| h.ghost_count.set(h.slot_count.get() + 1)), &[8939, 8928])
 }
 
 /// Row 45.
-pub(crate) fn page_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
+pub(crate) fn page_id(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
     let wrong = PageId { page: found.id.page + 1, ..found.id };
     lost(db, &found, header(|h| h.page_id_bytes = wrong.to_bytes()), &[8909, 8928])
 }
 
 /// Row 46: newer than any log. Of a file by itself that is worth a note, no more; the map of
 /// changed extents may contradict it.
-pub(crate) fn lsn_high(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.row_page(rng)?;
+pub(crate) fn lsn_high(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.row_page()?;
     let lsn = found.header().lsn();
     let high = Lsn { vlf: lsn.vlf.saturating_add(1 << 20), ..lsn };
     changed(db, &found, header(|h| h.lsn_bytes = high.to_bytes()), &[])
@@ -180,7 +179,7 @@ pub(crate) fn lsn_high(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Faul
 }
 
 /// Row 47: a page that is newer than the last full backup, and is not marked as changed.
-pub(crate) fn diff_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn diff_bit(db: &Candidates<'_>) -> Option<Fault> {
     let boot = &db.catalog.boot;
     if !boot.status.is_clean() {
         return None;
@@ -193,7 +192,7 @@ pub(crate) fn diff_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Faul
         Some(boot.backup_lsn).filter(|base| !base.is_zero()).map(|base| base.max(own))
     };
     let pages: Vec<_> = db.base_pages();
-    let (found, map) = db.pick(rng, &pages, |found, _| {
+    let (found, map) = db.pick(&pages, |found| {
         let map = MapKind::Diff.page_of(found.id);
         let page = db.page(map)?;
         let is_marked = AllocationBitmap::of(&page).get(extent_bit(found.id));
@@ -217,9 +216,9 @@ fn extent_bit(page: PageId) -> u32 {
 }
 
 /// Row 48: the page header states a longer fixed part than its rows have.
-pub(crate) fn fixed_length(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn fixed_length(db: &Candidates<'_>) -> Option<Fault> {
     let found = (0..16).find_map(|_| {
-        let found = db.heap_or_leaf(rng)?;
+        let found = db.heap_or_leaf()?;
         let usual = db.rowset(&found.partition)?.min_leaf;
         (found.header().fixed_len.get() == usual).then_some(found)
     })?;
@@ -227,9 +226,9 @@ pub(crate) fn fixed_length(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<
 }
 
 /// Row 49.
-pub(crate) fn slot_offset(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
-    let slot = random_slot(&found, rng);
+pub(crate) fn slot_offset(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
+    let slot = random_slot(db, &found);
     let change = |page: &mut PageBuf| {
         PageMut::new(page).set_slot_offset(slot, 0x20);
         Some(())
@@ -238,9 +237,9 @@ pub(crate) fn slot_offset(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// Row 50.
-pub(crate) fn slot_same(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
-    let slot = 1 + rng.below(u64::from(found.slots()) - 1) as u16;
+pub(crate) fn slot_same(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
+    let slot = 1 + db.below(u64::from(found.slots()) - 1) as u16;
     let before = found.view().slot_offset(slot - 1)?;
     let change = |page: &mut PageBuf| {
         PageMut::new(page).set_slot_offset(slot, before);
@@ -250,9 +249,9 @@ pub(crate) fn slot_same(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fau
 }
 
 /// Row 51.
-pub(crate) fn slot_middle(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap_or_leaf(rng)?;
-    let slot = random_slot(&found, rng);
+pub(crate) fn slot_middle(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap_or_leaf()?;
+    let slot = random_slot(db, &found);
     let middle = found.view().slot_offset(slot)? + 5;
     let change = |page: &mut PageBuf| {
         PageMut::new(page).set_slot_offset(slot, middle);
@@ -265,34 +264,30 @@ pub(crate) fn slot_middle(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// Row 52.
-pub(crate) fn slots_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let long = |found: &CandidatePage, _: &mut SplitMix64| (found.slots() >= 4).then_some(());
-    let (found, ()) = db.pick(rng, db.leaves(), long)?;
-    disorder(db, &found, rng)
+pub(crate) fn slots_exchanged(db: &Candidates<'_>) -> Option<Fault> {
+    let long = |found: &CandidatePage| (found.slots() >= 4).then_some(());
+    let (found, ()) = db.pick(db.leaves(), long)?;
+    disorder(db, &found)
 }
 
 /// Row 54.
-pub(crate) fn index_slots_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let long = |found: &CandidatePage, _: &mut SplitMix64| (found.slots() >= 4).then_some(());
-    let (found, ()) = db.pick(rng, db.entries(), long)?;
-    disorder(db, &found, rng)
+pub(crate) fn index_slots_exchanged(db: &Candidates<'_>) -> Option<Fault> {
+    let long = |found: &CandidatePage| (found.slots() >= 4).then_some(());
+    let (found, ()) = db.pick(db.entries(), long)?;
+    disorder(db, &found)
 }
 
 /// Two neighbouring slots in the middle of a page: the first and the last row stay what they are.
-pub(crate) fn disorder(
-    db: &Candidates<'_>,
-    found: &CandidatePage,
-    rng: &mut SplitMix64,
-) -> Option<Fault> {
+pub(crate) fn disorder(db: &Candidates<'_>, found: &CandidatePage) -> Option<Fault> {
     let inner = u64::from(found.slots().checked_sub(3).filter(|inner| *inner > 0)?);
-    let slot = 1 + rng.below(inner) as u16;
+    let slot = 1 + db.below(inner) as u16;
     let fault = changed(db, found, |page| exchange_slots(page, slot, slot + 1), &[2511])?;
     Some(fault.at_slot(slot))
 }
 
 /// Row 53: real heaps have pages with such links, so a check reports nothing about them.
-pub(crate) fn heap_links(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap(rng)?;
+pub(crate) fn heap_links(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap()?;
     let neighbour = db.heaps().iter().map(|page| page.id).find(|id| *id != found.id)?;
     let change =
         header(|h| (h.prev_bytes, h.next_bytes) = (neighbour.to_bytes(), neighbour.to_bytes()));

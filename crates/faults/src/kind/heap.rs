@@ -1,7 +1,6 @@
 //! Group 4: stubs and forwarded rows of heaps. And a deleted row of a heap (group 7).
 
 use extentdb_base::Rid;
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageHeader;
 use extentdb_format::record::row::STUB_BYTES;
@@ -31,14 +30,10 @@ impl Stub {
 }
 
 /// A stub whose row exists and refers back to it.
-fn stub(
-    db: &Candidates<'_>,
-    rng: &mut SplitMix64,
-    suits: impl Fn(&CandidatePage, u16) -> bool,
-) -> Option<Stub> {
-    let (found, (slot, rid)) = db.pick(rng, db.heaps(), |found, rng| {
+fn stub(db: &Candidates<'_>, suits: impl Fn(&CandidatePage, u16) -> bool) -> Option<Stub> {
+    let (found, (slot, rid)) = db.pick(db.heaps(), |found| {
         let slots = found.slots();
-        let from = rng.below(slots.into()) as u16;
+        let from = db.below(slots.into()) as u16;
         (0..slots).map(|at| (from + at) % slots).filter(|slot| suits(found, *slot)).find_map(
             |slot| {
                 let rid = found.record(slot)?.stub_target()?;
@@ -52,35 +47,35 @@ fn stub(
 }
 
 /// A forwarded row and its RID.
-fn moved_row(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, u16, Stub)> {
-    let stub = stub(db, rng, |_, _| true)?;
+fn moved_row(db: &Candidates<'_>) -> Option<(CandidatePage, u16, Stub)> {
+    let stub = stub(db, |_, _| true)?;
     let found = db.found(stub.target.page, &stub.found.partition)?;
     let slot = stub.target.slot.0;
     Some((found, slot, stub))
 }
 
 /// Row 86.
-pub(crate) fn stub_target(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let stub = stub(db, rng, |_, _| true)?;
+pub(crate) fn stub_target(db: &Candidates<'_>) -> Option<Fault> {
+    let stub = stub(db, |_, _| true)?;
     let slots = db.found(stub.target.page, &stub.found.partition)?.slots();
     let unused = Rid::new(stub.target.page, slots + 5);
     stub.change(db, unused, &[8993, 8994])
 }
 
 /// Row 87: two stubs refer to one row, and none to the other.
-pub(crate) fn stub_shared(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let first = stub(db, rng, |_, _| true)?;
+pub(crate) fn stub_shared(db: &Candidates<'_>) -> Option<Fault> {
+    let first = stub(db, |_, _| true)?;
     let is_other = |found: &CandidatePage, slot: u16| {
         found.partition.unit.id == first.found.partition.unit.id
             && (found.id, slot) != (first.found.id, first.slot)
     };
-    let second = stub(db, rng, is_other)?;
+    let second = stub(db, is_other)?;
     first.change(db, second.target, &[8972, 8994])
 }
 
 /// Row 88: the row refers back to another slot of its stub's page.
-pub(crate) fn back_pointer(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, stub) = moved_row(db, rng)?;
+pub(crate) fn back_pointer(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, stub) = moved_row(db)?;
     let record = found.record(slot)?;
     let column = record.var(record.var_count().checked_sub(1)?)?;
     let end = offset_of(&found.page, slot)? + record.len() - tag_bytes(&record);
@@ -100,8 +95,8 @@ fn tag_bytes(record: &Record<'_>) -> usize {
 }
 
 /// Row 89: a ghost as short as a stub, without a single column.
-pub(crate) fn stub_ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let stub = stub(db, rng, |_, _| true)?;
+pub(crate) fn stub_ghost(db: &Candidates<'_>) -> Option<Fault> {
+    let stub = stub(db, |_, _| true)?;
     let at = offset_of(&stub.found.page, stub.slot)?;
     let write = |page: &mut PageBuf| {
         let record = page.get_mut(at..at + STUB_BYTES)?;
@@ -121,8 +116,8 @@ pub(crate) fn stub_ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fa
 }
 
 /// Row 90: the row becomes an ordinary row, and its stub refers to none.
-pub(crate) fn forwarded_primary(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, _) = moved_row(db, rng)?;
+pub(crate) fn forwarded_primary(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, _) = moved_row(db)?;
     let at = offset_of(&found.page, slot)?;
     let write = |page: &mut PageBuf| {
         let status = page.get_mut(at)?;
@@ -135,9 +130,9 @@ pub(crate) fn forwarded_primary(db: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 }
 
 /// Row 128: deleted, counted, and still in the indexes.
-pub(crate) fn row_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn row_removed(db: &Candidates<'_>) -> Option<Fault> {
     let heaps: Vec<_> = db.heaps().to_vec();
-    let (found, slot, ()) = db.pick_row(rng, &heaps, |found, _, record| {
+    let (found, slot, ()) = db.pick_row(&heaps, |found, _, record| {
         let suits = !has_pointers(record) && record.kind() == RecordKind::Primary;
         (suits && db.full_indexes(&found.partition).next().is_some()).then_some(())
     })?;

@@ -1,6 +1,5 @@
 //! Group 6: IAM pages, their bits and their chains.
 
-use extentdb_base::env::SplitMix64;
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_GAM};
 use extentdb_base::{Extent, PageId};
 use extentdb_catalog::PageGetter;
@@ -27,8 +26,8 @@ struct Chain {
 
 impl Chain {
     /// A chain of a user table with at least `pages` pages and an extent.
-    fn pick(db: &Candidates<'_>, rng: &mut SplitMix64, least: usize) -> Option<Chain> {
-        db.pick_partition(rng, |partition| {
+    fn pick(db: &Candidates<'_>, least: usize) -> Option<Chain> {
+        db.pick_partition(|partition| {
             let pages = db.iam_chain(&partition.unit);
             let has_extents = pages
                 .first()
@@ -71,19 +70,19 @@ fn set_next(next: PageId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// Row 103: a free extent in an interval that the table has an IAM page for.
-pub(crate) fn claims(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn claims(db: &Candidates<'_>) -> Option<Fault> {
     let (extent, found) = (0..64).find_map(|_| {
-        let found = db.heap_or_leaf(rng)?;
-        let extent = db.free_extent(rng)?;
+        let found = db.heap_or_leaf()?;
+        let extent = db.free_extent()?;
         db.iam_of(&found.partition.unit, extent.first_page()).map(|_| (extent, found))
     })?;
     set_bit(db, &found.partition, extent, true, &[8904, 8913])
 }
 
 /// Row 104: an extent of leaf pages or of heap pages only.
-pub(crate) fn loses(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn loses(db: &Candidates<'_>) -> Option<Fault> {
     let found = (0..64).find_map(|_| {
-        let found = db.page_in_extent(rng)?;
+        let found = db.page_in_extent()?;
         let is_data = |page: PageId| match db.state(page) {
             Some(state) if state.is_allocated() => {
                 db.page(page).is_some_and(|page| PageHeader::of(&page).kind() == PageType::Data)
@@ -99,12 +98,11 @@ pub(crate) fn loses(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> 
 }
 
 /// Row 105: an extent of another table.
-pub(crate) fn shares(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn shares(db: &Candidates<'_>) -> Option<Fault> {
     let (extent, partition) = (0..64).find_map(|_| {
-        let found = db.page_in_extent(rng)?;
-        let other = db
-            .heap_or_leaf(rng)
-            .filter(|other| other.partition.object != found.partition.object)?;
+        let found = db.page_in_extent()?;
+        let other =
+            db.heap_or_leaf().filter(|other| other.partition.object != found.partition.object)?;
         db.iam_of(&other.partition.unit, found.id).map(|_| (found.id.extent(), other.partition))
     })?;
     let fault = set_bit(db, &partition, extent, true, &[8904, 8913])?;
@@ -127,8 +125,8 @@ fn set_bit(
 }
 
 /// Row 110: a page of a mixed extent that no IAM page lists any more.
-pub(crate) fn single_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (chain, slot, page) = db.pick_partition(rng, |partition| {
+pub(crate) fn single_page(db: &Candidates<'_>) -> Option<Fault> {
+    let (chain, slot, page) = db.pick_partition(|partition| {
         let pages = db.iam_chain(&partition.unit);
         let slots = IamView::new(&pages.first()?.1).single_page_slots();
         let slot = slots.iter().position(|page| !page.is_none())?;
@@ -142,9 +140,9 @@ pub(crate) fn single_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// Row 116: the chain continues at a page of rows.
-pub(crate) fn next_data_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 2).or_else(|| Chain::pick(db, rng, 1))?;
-    let page = db.row_page(rng)?.id;
+pub(crate) fn next_data_page(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 2).or_else(|| Chain::pick(db, 1))?;
+    let page = db.row_page()?.id;
     let fault = chain.change(db, 0, set_next(page), &[2575])?;
     if chain.is_long() {
         // What the following pages listed has no owner now.
@@ -155,10 +153,10 @@ pub(crate) fn next_data_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// Row 117: of a chain of one page, the page before is none of an IAM at all.
-pub(crate) fn previous_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 2).or_else(|| Chain::pick(db, rng, 1))?;
+pub(crate) fn previous_wrong(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 2).or_else(|| Chain::pick(db, 1))?;
     let other = (0..64).find_map(|_| {
-        let other = Chain::pick(db, rng, 1)?;
+        let other = Chain::pick(db, 1)?;
         (other.partition.unit.id != chain.partition.unit.id).then_some(other.pages.first()?.0)
     })?;
     let at = usize::from(chain.is_long());
@@ -170,23 +168,23 @@ pub(crate) fn previous_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// Row 118.
-pub(crate) fn sequence(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 2)?;
+pub(crate) fn sequence(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 2)?;
     let wrong = IamView::new(&chain.pages.get(1)?.1).sequence() + 1;
     chain.change(db, 1, |page| put(page, SEQUENCE, &wrong.to_le_bytes()), &[2577])
 }
 
 /// Row 119: two IAM pages for one interval. What the second one lists is now elsewhere.
-pub(crate) fn interval_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 2)?;
+pub(crate) fn interval_doubled(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 2)?;
     let first = IamView::new(&chain.pages.first()?.1).interval();
     let fault = chain.change(db, 1, |page| put(page, INTERVAL, &first.to_bytes()), &[8947])?;
     Some(fault.permit(&[8905, 8904, 8913, 8910, 8906]).permit(&OWNERLESS))
 }
 
 /// Row 120: the interval of a file in another filegroup.
-pub(crate) fn interval_filegroup(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 1)?;
+pub(crate) fn interval_filegroup(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 1)?;
     let own = i32::from(chain.partition.unit.filegroup);
     let files = db.catalog.files.iter().filter(|file| file.file_type == 0 && file.filegroup != own);
     let file = files.map(|file| file.id).find(|file| db.image.page_count(*file) > 0)?;
@@ -196,8 +194,8 @@ pub(crate) fn interval_filegroup(db: &Candidates<'_>, rng: &mut SplitMix64) -> O
 }
 
 /// Row 121: an extent past the end of the file.
-pub(crate) fn beyond_file(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 1)?;
+pub(crate) fn beyond_file(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 1)?;
     let interval = IamView::new(&chain.pages.first()?.1).interval();
     let pages = db.image.page_count(interval.file).checked_sub(interval.page)?;
     let extent = pages.div_ceil(PAGES_PER_EXTENT) + 100;
@@ -212,10 +210,10 @@ pub(crate) fn beyond_file(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// Row 122: the chain continues in that of another table.
-pub(crate) fn next_foreign(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn next_foreign(db: &Candidates<'_>) -> Option<Fault> {
     let (chain, other) = (0..64).find_map(|_| {
-        let chain = Chain::pick(db, rng, 1)?;
-        let other = Chain::pick(db, rng, 1)?;
+        let chain = Chain::pick(db, 1)?;
+        let other = Chain::pick(db, 1)?;
         let suits = chain.partition.object != other.partition.object && !chain.is_long();
         suits.then(|| Some((chain, other.pages.first()?.0)))?
     })?;
@@ -223,8 +221,8 @@ pub(crate) fn next_foreign(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<
 }
 
 /// Row 123.
-pub(crate) fn page_type(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let chain = Chain::pick(db, rng, 1)?;
+pub(crate) fn page_type(db: &Candidates<'_>) -> Option<Fault> {
+    let chain = Chain::pick(db, 1)?;
     let set = |page: &mut PageBuf| {
         PageHeader::of_mut(page).page_type = PageType::Data.to_byte();
         Some(())

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use extentdb_base::Rid;
-use extentdb_base::env::SplitMix64;
 use extentdb_catalog::layout::PhysicalColumn;
 use extentdb_catalog::table::Source;
 use extentdb_format::PageBuf;
@@ -59,10 +58,9 @@ fn flip(
 /// An entry with an included column of its own: no key, no part of the row locator.
 fn included(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     suits: impl Fn(&Partition) -> bool,
 ) -> Option<(CandidatePage, u16, usize)> {
-    db.pick_row(rng, db.entries(), |found, slot, _| {
+    db.pick_row(db.entries(), |found, slot, _| {
         let columns = if suits(&found.partition) {
             included_columns(db, &found.partition)
         } else {
@@ -85,20 +83,20 @@ fn included_columns<'t>(db: &'t Candidates<'_>, partition: &Partition) -> Vec<&'
 }
 
 /// Row 125.
-pub(crate) fn included_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, at) = included(db, rng, |_| true)?;
+pub(crate) fn included_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, at) = included(db, |_| true)?;
     flip(db, &found, slot, at, PAIR)
 }
 
 /// Row 135: the same, in an index of a partitioned table.
-pub(crate) fn partition_index_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, at) = included(db, rng, |partition| db.base_parts(partition).len() > 1)?;
+pub(crate) fn partition_index_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, at) = included(db, |partition| db.base_parts(partition).len() > 1)?;
     flip(db, &found, slot, at, PAIR)
 }
 
 /// Row 126: the entry refers to another row, which has an entry of its own.
-pub(crate) fn locator(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ranges) = db.pick_row(rng, db.entries(), |found, slot, _| {
+pub(crate) fn locator(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, ranges) = db.pick_row(db.entries(), |found, slot, _| {
         let sources = db.sources(&found.partition);
         let mut indexes = db.table(&found.partition)?.indexes.iter();
         let index = indexes.find(|index| index.id == found.partition.index)?;
@@ -131,42 +129,41 @@ fn put_all(page: &mut PageBuf, ranges: &[(Range<usize>, Vec<u8>)]) -> Option<()>
 }
 
 /// Row 127: from the middle of a page, so that no separator is concerned.
-pub(crate) fn entry_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ()) = db.pick_row(rng, db.entries(), |found, slot, _| {
+pub(crate) fn entry_removed(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, ()) = db.pick_row(db.entries(), |found, slot, _| {
         (slot > 0 && slot + 1 < found.slots()).then_some(())
     })?;
     changed(db, &found, |page| remove(page, slot), &[8951]).map(|fault| fault.at_slot(slot))
 }
 
 /// Row 129: a column that an index has, too, changes in the table alone.
-pub(crate) fn base_column(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn base_column(db: &Candidates<'_>) -> Option<Fault> {
     let is_copied = |found: &CandidatePage, column: &PhysicalColumn| {
         let table = db.table(&found.partition);
         let logical = table.and_then(|table| table.column(column.column_id));
         logical.is_some_and(|logical| logical.computed.is_none())
     };
-    let (found, slot, at) = copied(db, rng, is_copied)?;
+    let (found, slot, at) = copied(db, is_copied)?;
     flip(db, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537, 8984]))
 }
 
 /// Row 133: the stored value of a computed column.
-pub(crate) fn computed_value(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn computed_value(db: &Candidates<'_>) -> Option<Fault> {
     let is_computed = |found: &CandidatePage, column: &PhysicalColumn| {
         let table = db.table(&found.partition);
         let logical = table.and_then(|table| table.column(column.column_id));
         logical.is_some_and(|logical| logical.computed.is_some() && logical.persisted)
     };
-    let (found, slot, at) = copied(db, rng, is_computed)?;
+    let (found, slot, at) = copied(db, is_computed)?;
     flip(db, &found, slot, at, PAIR).map(|fault| fault.permit(&[2537]))
 }
 
 /// A value of a row that is no part of its clustered key and has a copy in an index.
 fn copied(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, &PhysicalColumn) -> bool,
 ) -> Option<(CandidatePage, u16, usize)> {
-    db.pick_row(rng, &db.base_pages(), |found, slot, record| {
+    db.pick_row(&db.base_pages(), |found, slot, record| {
         if record.kind() != RecordKind::Primary {
             return None;
         }
@@ -179,8 +176,8 @@ fn copied(
 }
 
 /// Row 130: one entry three times, and two rows without one.
-pub(crate) fn entry_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, (at, bytes)) = db.pick_row(rng, db.entries(), |found, slot, record| {
+pub(crate) fn entry_doubled(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, (at, bytes)) = db.pick_row(db.entries(), |found, slot, record| {
         let next = found.record(slot.checked_add(1)?)?;
         let second = found.record(slot.checked_add(2)?)?;
         let len = record.len();
@@ -208,8 +205,8 @@ pub(crate) fn entry_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option
 }
 
 /// Row 131: two entries exchange their included values.
-pub(crate) fn entries_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, (one, other)) = db.pick_row(rng, db.entries(), |found, slot, _| {
+pub(crate) fn entries_exchanged(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, (one, other)) = db.pick_row(db.entries(), |found, slot, _| {
         let columns = included_columns(db, &found.partition);
         (1..=NEIGHBOURS).map(|step| (slot + step) % found.slots()).find_map(|other| {
             columns.iter().find_map(|column| {
@@ -230,8 +227,8 @@ pub(crate) fn entries_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 /// its entries.
 ///
 /// The column that rows are distributed by must be the first one of the key, and an integer.
-pub(crate) fn wrong_partition(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, column, high) = db.pick_partition(rng, |partition| {
+pub(crate) fn wrong_partition(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, column, high) = db.pick_partition(|partition| {
         let partitions = db.base_parts(partition);
         let is_candidate = partition.is_clustered()
             && partitions.len() > 1
@@ -278,8 +275,8 @@ fn put_int(page: &mut PageBuf, range: &Range<usize>, value: i64) -> Option<()> {
 ///
 /// The entry is inserted between two others whose first key column, an integer, is lower and
 /// higher.
-pub(crate) fn filtered_row(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, index) = db.pick_partition(rng, |partition| {
+pub(crate) fn filtered_row(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, index) = db.pick_partition(|partition| {
         let index =
             db.table(partition)?.indexes.iter().find(|index| index.id == partition.index)?;
         index.filter.is_some().then_some((partition.clone(), index))
@@ -287,7 +284,7 @@ pub(crate) fn filtered_row(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<
     let sources = db.sources(&partition);
     let (key, source) = *sources.iter().find(|(column, _)| column.key_ordinal == 1)?;
     let bases = db.base_pages();
-    let (base, slot, wanted) = db.pick_row(rng, &bases, |found, slot, _| {
+    let (base, slot, wanted) = db.pick_row(&bases, |found, slot, _| {
         let is_of_table = found.partition.object == partition.object;
         let own = is_of_table.then(|| db.sources(&found.partition))?;
         let (column, _) = own.iter().find(|(_, it)| *it == source)?;

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_catalog::layout::PhysicalColumn;
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageHeader;
@@ -82,11 +81,11 @@ fn moved(
 }
 
 /// Row 68: a row in the middle gets the key of the second row after it.
-pub(crate) fn raised(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, page)) = db.pick(rng, db.leaves(), |found, rng| {
+pub(crate) fn raised(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(db.leaves(), |found| {
         let key = key_of(db, found)?;
         let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
-        let from = rng.below(inner.into()) as u16;
+        let from = db.below(inner.into()) as u16;
         (0..inner)
             .map(|at| 1 + (from + at) % inner)
             .filter(|slot| slot + 2 < found.slots())
@@ -100,22 +99,17 @@ pub(crate) fn raised(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault>
 }
 
 /// Row 69: the last row gets the key of the second row of the next page.
-pub(crate) fn raised_last(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    last_gets(db, rng, 1, &[8934])
+pub(crate) fn raised_last(db: &Candidates<'_>) -> Option<Fault> {
+    last_gets(db, 1, &[8934])
 }
 
 /// Row 73: the last row gets the key of the first row of the next page.
-pub(crate) fn doubled_across(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    last_gets(db, rng, 0, &[]).map(|fault| fault.any_of(&[2512, 8934]))
+pub(crate) fn doubled_across(db: &Candidates<'_>) -> Option<Fault> {
+    last_gets(db, 0, &[]).map(|fault| fault.any_of(&[2512, 8934]))
 }
 
-fn last_gets(
-    db: &Candidates<'_>,
-    rng: &mut SplitMix64,
-    from: u16,
-    expected: &[u32],
-) -> Option<Fault> {
-    let (found, (slot, page)) = db.pick(rng, db.leaves(), |found, _| {
+fn last_gets(db: &Candidates<'_>, from: u16, expected: &[u32]) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(db.leaves(), |found| {
         let key = key_of(db, found)?;
         let next = db.found(next_of(db, found.id)?, &found.partition)?;
         let slot =
@@ -129,11 +123,11 @@ fn last_gets(
 }
 
 /// Row 70: the first row gets a key below its separator, yet above all of the page before.
-pub(crate) fn lowered_first(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn lowered_first(db: &Candidates<'_>) -> Option<Fault> {
     let (found, page) = db
-        .pick(rng, db.uppers(), |upper, rng| {
+        .pick(db.uppers(), |upper| {
             let slots = upper.slots();
-            let from = rng.below(slots.into()) as u16;
+            let from = db.below(slots.into()) as u16;
             (0..slots).map(|at| (from + at) % slots).find_map(|slot| lower_child(db, upper, slot))
         })
         .map(|(_, (found, page))| (found, page))?;
@@ -174,13 +168,13 @@ fn integer(column: &PhysicalColumn, page: &PageBuf, slot: u16) -> Option<i64> {
 }
 
 /// Row 71: an entry of a unique index gets the key of the one before it.
-pub(crate) fn index_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, page)) = db.pick(rng, db.entries(), |found, rng| {
+pub(crate) fn index_doubled(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(db.entries(), |found| {
         let table = db.table(&found.partition)?;
         table.indexes.iter().find(|index| index.id == found.partition.index && index.unique)?;
         let key = key_of(db, found)?;
         let pairs = found.slots().checked_sub(2).filter(|pairs| *pairs > 0)?;
-        let slot = 1 + rng.below(pairs.into()) as u16;
+        let slot = 1 + db.below(pairs.into()) as u16;
         let mut page = found.page.clone();
         copy_key(&key, &mut page, slot, &found.page, slot - 1)?;
         Some((slot, page))
@@ -189,12 +183,12 @@ pub(crate) fn index_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option
 }
 
 /// Row 72: two rows with the same key and the same number.
-pub(crate) fn uniquifier_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, (slot, page)) = db.pick(rng, db.leaves(), |found, rng| {
+pub(crate) fn uniquifier_doubled(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, (slot, page)) = db.pick(db.leaves(), |found| {
         let key = key_of(db, found)?;
         let (number, rest) = key.split_last().filter(|(last, _)| last.is_uniquifier())?;
         let pairs = found.slots().checked_sub(1).filter(|pairs| *pairs > 0)?;
-        let from = rng.below(pairs.into()) as u16;
+        let from = db.below(pairs.into()) as u16;
         (0..pairs).map(|at| 1 + (from + at) % pairs).find_map(|slot| {
             let same = |column: &PhysicalColumn| {
                 value(&found.page, slot, column) == value(&found.page, slot - 1, column)
@@ -212,14 +206,13 @@ pub(crate) fn uniquifier_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> O
 /// An upper page with a separator, not the first of its page, that gets the key of a row near it.
 fn separator(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     source: impl Fn(&CandidatePage, u16) -> Option<(CandidatePage, u16)>,
     expected: &[u32],
 ) -> Option<Fault> {
-    let (found, (slot, page)) = db.pick(rng, db.uppers(), |found, rng| {
+    let (found, (slot, page)) = db.pick(db.uppers(), |found| {
         let key = key_of(db, found)?;
         let inner = found.slots().checked_sub(1).filter(|inner| *inner > 0)?;
-        let from = rng.below(inner.into()) as u16;
+        let from = db.below(inner.into()) as u16;
         (0..inner).map(|at| 1 + (from + at) % inner).find_map(|slot| {
             let (leaf, row) = source(found, slot)?;
             let mut page = found.page.clone();
@@ -240,27 +233,27 @@ fn separator(
 }
 
 /// Row 74: the second row of the child becomes its separator.
-pub(crate) fn separator_raised(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn separator_raised(db: &Candidates<'_>) -> Option<Fault> {
     let second = |found: &CandidatePage, slot: u16| {
         let child = db.found(found.record(slot)?.child()?, &found.partition)?;
         (child.slots() >= 3).then_some((child, 1))
     };
-    separator(db, rng, second, &[8933])
+    separator(db, second, &[8933])
 }
 
 /// Row 75: the last row but one of the child before becomes the separator.
-pub(crate) fn separator_lowered(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn separator_lowered(db: &Candidates<'_>) -> Option<Fault> {
     let last_but_one = |found: &CandidatePage, slot: u16| {
         let child = db.found(found.record(slot - 1)?.child()?, &found.partition)?;
         let row = child.slots().checked_sub(2).filter(|row| *row >= 1)?;
         Some((child, row))
     };
-    separator(db, rng, last_but_one, &[8934])
+    separator(db, last_but_one, &[8934])
 }
 
 /// Row 76: the key of the leftmost slot of a level is not compared.
-pub(crate) fn separator_ignored(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, page) = db.pick(rng, db.uppers(), |found, _| {
+pub(crate) fn separator_ignored(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, page) = db.pick(db.uppers(), |found| {
         let key = key_of(db, found).filter(|_| found.header().prev().is_none())?;
         let mut page = found.page.clone();
         copy_key(&key, &mut page, 0, &found.page, found.slots().checked_sub(1)?)?;
@@ -279,42 +272,42 @@ pub(crate) fn separator_ignored(db: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 }
 
 /// An upper page with children to spare, and a slot in its middle.
-fn pointers(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, u16)> {
-    db.pick(rng, db.uppers(), |found, rng| {
+fn pointers(db: &Candidates<'_>) -> Option<(CandidatePage, u16)> {
+    db.pick(db.uppers(), |found| {
         let inner = found.slots().checked_sub(3).filter(|inner| *inner > 0)?;
-        let slot = 1 + rng.below(inner.into()) as u16;
+        let slot = 1 + db.below(inner.into()) as u16;
         let leads = |slot: u16| db.found(record_at(&found.page, slot)?.child()?, &found.partition);
         (leads(slot).is_some() && leads(slot + 1).is_some()).then_some(slot)
     })
 }
 
 /// Row 77: two slots refer to the same child, and none to the other one.
-pub(crate) fn child_doubled(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(db, rng)?;
+pub(crate) fn child_doubled(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot) = pointers(db)?;
     let child = found.record(slot + 1)?.child()?;
     let fault = changed(db, &found, |page| set_child(page, slot, child), &[8937, 8977])?;
     Some(fault.permit(&[8935, 8933, 8934]).at_slot(slot))
 }
 
 /// Row 78.
-pub(crate) fn child_foreign(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(db, rng)?;
-    let other = db.heap(rng).filter(|heap| heap.partition.object != found.partition.object)?;
+pub(crate) fn child_foreign(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot) = pointers(db)?;
+    let other = db.heap().filter(|heap| heap.partition.object != found.partition.object)?;
     let fault = changed(db, &found, |page| set_child(page, slot, other.id), &[8977])?;
     Some(fault.any_of(&[8926, 8976, 8980]).at_slot(slot))
 }
 
 /// Row 79.
-pub(crate) fn child_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(db, rng)?;
-    let free = free_page(db, rng)?;
+pub(crate) fn child_free(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot) = pointers(db)?;
+    let free = free_page(db)?;
     let fault = changed(db, &found, |page| set_child(page, slot, free), &[8977])?;
     Some(fault.any_of(&[8976, 8980]).at_slot(slot))
 }
 
 /// Row 80.
-pub(crate) fn children_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot) = pointers(db, rng)?;
+pub(crate) fn children_exchanged(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot) = pointers(db)?;
     let left = found.record(slot)?.child()?;
     let right = found.record(slot + 1)?.child()?;
     let exchange = |page: &mut PageBuf| {
@@ -326,9 +319,8 @@ pub(crate) fn children_exchanged(db: &Candidates<'_>, rng: &mut SplitMix64) -> O
 }
 
 /// Row 81: no page above the leaves may be empty.
-pub(crate) fn upper_emptied(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found =
-        db.upper(rng).or_else(|| db.pick(rng, db.uppers(), |_, _| Some(())).map(|it| it.0))?;
+pub(crate) fn upper_emptied(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.upper().or_else(|| db.pick(db.uppers(), |_| Some(())).map(|it| it.0))?;
     let fault = changed(
         db,
         &found,

@@ -1,7 +1,6 @@
 //! Group 2: the links between pages of one level.
 
 use extentdb_base::PageId;
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_format::PageBuf;
 use extentdb_format::page::PageHeader;
 
@@ -26,77 +25,73 @@ fn set_next(page: PageId) -> impl FnOnce(&mut PageBuf) -> Option<()> {
 }
 
 /// A leaf page, and another one of its tree.
-fn far_pair(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<(CandidatePage, CandidatePage)> {
-    db.pick(rng, db.leaves(), |found, rng| far_leaf(db, found, rng))
+fn far_pair(db: &Candidates<'_>) -> Option<(CandidatePage, CandidatePage)> {
+    db.pick(db.leaves(), |found| far_leaf(db, found))
 }
 
 /// A leaf page of the same tree that is neither the page nor next to it, and has both neighbours
 /// itself.
-fn far_leaf(
-    db: &Candidates<'_>,
-    found: &CandidatePage,
-    rng: &mut SplitMix64,
-) -> Option<CandidatePage> {
+fn far_leaf(db: &Candidates<'_>, found: &CandidatePage) -> Option<CandidatePage> {
     let (prev, next) = found.neighbours?;
     let own = found.partition.unit.id;
-    let suits = |other: &CandidatePage, _: &mut SplitMix64| {
+    let suits = |other: &CandidatePage| {
         let is_far = ![prev, next, found.id].contains(&other.id) && other.has_links();
         (is_far && other.partition.unit.id == own).then_some(())
     };
-    db.pick(rng, db.leaves(), suits).map(|(other, ())| other)
+    db.pick(db.leaves(), suits).map(|(other, ())| other)
 }
 
 /// Row 30: the page before points here, and is not pointed back at.
-pub(crate) fn previous_none(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
+pub(crate) fn previous_none(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
     changed(db, &found, set_prev(PageId::NONE), &[8936, 8935]).map(|fault| fault.permit(&[8978]))
 }
 
 /// Row 31.
-pub(crate) fn previous_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, far) = far_pair(db, rng)?;
+pub(crate) fn previous_wrong(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, far) = far_pair(db)?;
     changed(db, &found, set_prev(far.id), &[8935, 8936, 8978])
 }
 
 /// Row 32: the next page lacks a reference.
-pub(crate) fn next_none(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
+pub(crate) fn next_none(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
     changed(db, &found, set_next(PageId::NONE), &[8978]).map(|fault| fault.permit(&[8936, 8935]))
 }
 
 /// Row 33.
-pub(crate) fn next_wrong(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, far) = far_pair(db, rng)?;
+pub(crate) fn next_wrong(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, far) = far_pair(db)?;
     changed(db, &found, set_next(far.id), &[8936, 8978])
 }
 
 /// Row 34. NOINDEX does not read the page that the link refers to, and reports that it was not
 /// encountered.
-pub(crate) fn next_index(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
-    let other = db.pick(rng, db.entries(), |_, _| Some(())).map(|(other, ())| other)?;
+pub(crate) fn next_index(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
+    let other = db.pick(db.entries(), |_| Some(())).map(|(other, ())| other)?;
     let fault = changed(db, &found, set_next(other.id), &[8978])?;
     Some(fault.any_of(&[8982]).permit(&[8981]).unread_with_no_index(&[8982]))
 }
 
 /// Row 35.
-pub(crate) fn next_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
-    let free = db.free_extent(rng)?.first_page();
+pub(crate) fn next_free(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
+    let free = db.free_extent()?.first_page();
     changed(db, &found, set_next(free), &[8981, 8978])
 }
 
 /// Row 36.
-pub(crate) fn next_beyond(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
+pub(crate) fn next_beyond(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
     let fault = changed(db, &found, set_next(beyond(db, found.id)), &[8978])?;
     Some(fault.any_of(&[8981, 8968]))
 }
 
 /// Row 37: all children of one parent point at each other only, and their neighbours close the gap:
 /// every link is answered, and the parents know better.
-pub(crate) fn detached_cycle(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.upper(rng)?;
+pub(crate) fn detached_cycle(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.upper()?;
     let children = children_of(&found);
     let first = *children.first()?;
     let last = *children.last()?;
@@ -115,7 +110,7 @@ pub(crate) fn detached_cycle(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// A page without an owner, for dangling pointers.
-pub(crate) fn free_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<PageId> {
-    let first = db.free_extent(rng)?.first_page();
-    Some(PageId { page: first.page + rng.below(8) as u32, ..first })
+pub(crate) fn free_page(db: &Candidates<'_>) -> Option<PageId> {
+    let first = db.free_extent()?.first_page();
+    Some(PageId { page: first.page + db.below(8) as u32, ..first })
 }

@@ -7,7 +7,6 @@
 
 use std::ops::Range;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::{PageId, Rid};
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
 use extentdb_format::PageBuf;
@@ -113,11 +112,10 @@ fn links_of(db: &Candidates<'_>, rid: Rid) -> Option<Vec<Link>> {
 /// A row with a value off it, for which `choose` returns a change.
 fn site<'t, T>(
     db: &'t Candidates<'_>,
-    rng: &mut SplitMix64,
     mut choose: impl FnMut(&Site<'t>) -> Option<T>,
 ) -> Option<(Site<'t>, T)> {
     let pages = db.base_pages();
-    let (_, _, chosen) = db.pick_row(rng, &pages, |found, slot, record| {
+    let (_, _, chosen) = db.pick_row(&pages, |found, slot, record| {
         let columns = &db.catalog.rowsets.get(&found.partition.rowset)?.layout.columns;
         columns.iter().filter(|column| !column.is_dropped()).find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };
@@ -171,10 +169,9 @@ fn siblings(db: &Candidates<'_>, site: &Site<'_>) -> Option<Vec<Link>> {
 /// A LOB page that a row refers to, with its owner.
 pub(crate) fn lob_pages(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     suits: impl Fn(&PageHeader) -> bool,
 ) -> Option<(PageId, Owner)> {
-    let (_, (id, owner)) = site(db, rng, |site| {
+    let (_, (id, owner)) = site(db, |site| {
         let mut links = site.own_links();
         for _ in 0..DEPTH_MAX {
             let id = links.first()?.target.page;
@@ -218,8 +215,8 @@ fn put(page: &mut PageBuf, at: usize, bytes: &[u8]) -> Option<()> {
 }
 
 /// Row 92.
-pub(crate) fn slot_unused(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, (link, slots)) = site(db, rng, |site| {
+pub(crate) fn slot_unused(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, (link, slots)) = site(db, |site| {
         let link = *site.own_links().first()?;
         Some((link, PageRef::new(&*db.page(link.target.page)?).slot_count()))
     })?;
@@ -230,8 +227,8 @@ pub(crate) fn slot_unused(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// Row 93: the id of the value in the row.
-pub(crate) fn text_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, ()) = site(db, rng, |_| Some(()))?;
+pub(crate) fn text_id(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, ()) = site(db, |_| Some(()))?;
     let at = site.range.start + if site.is_inline { 8 } else { 4 };
     let fault = changed(
         db,
@@ -248,8 +245,8 @@ pub(crate) fn text_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault
 }
 
 /// Row 94: the id of the value in a node.
-pub(crate) fn node_text_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(db, rng, |site| data_link(db, site))?;
+pub(crate) fn node_text_id(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, link) = site(db, |site| data_link(db, site))?;
     let flip = |page: &mut PageBuf, at: usize| {
         *page.get_mut(at + 6)? ^= 0x40;
         Some(())
@@ -258,15 +255,15 @@ pub(crate) fn node_text_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<
 }
 
 /// Row 95.
-pub(crate) fn node_type(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(db, rng, |site| data_link(db, site))?;
+pub(crate) fn node_type(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, link) = site(db, |site| data_link(db, site))?;
     let set = |page: &mut PageBuf, at: usize| put(page, at + 12, &9u16.to_le_bytes());
     on_node(db, &site, link.target, set, &[8962, OWNED]).map(|fault| fault.permit(&[8961]))
 }
 
 /// Row 97: two references to one child, none to its neighbour.
-pub(crate) fn children_equal(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, links) = site(db, rng, |site| siblings(db, site))?;
+pub(crate) fn children_equal(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, links) = site(db, |site| siblings(db, site))?;
     let [first, second, ..] = links[..] else { return None };
     let mut edit = Edit::new(db);
     put(edit.page(second.page)?, second.rid_at, &first.target.to_bytes())?;
@@ -275,8 +272,8 @@ pub(crate) fn children_equal(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// Row 98: the recorded end of the last part is one byte too high.
-pub(crate) fn child_size(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, (link, (at, bytes))) = site(db, rng, |site| {
+pub(crate) fn child_size(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, (link, (at, bytes))) = site(db, |site| {
         let link = *siblings(db, site).or_else(|| Some(site.own_links()))?.last()?;
         Some((link, link.end?))
     })?;
@@ -296,8 +293,8 @@ fn inner(site: Site<'_>, fault: Fault, link: Link) -> Fault {
 }
 
 /// Row 99: the column becomes NULL, with no bytes; its value has no owner.
-pub(crate) fn value_null(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, record) = site(db, rng, |site| {
+pub(crate) fn value_null(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, record) = site(db, |site| {
         let column = site.column;
         let is_nullable = db.table(&site.found.partition)?.column(column.column_id)?.nullable;
         let record = site.found.record(site.slot)?;
@@ -320,25 +317,25 @@ pub(crate) fn value_null(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fa
 }
 
 /// Row 100.
-pub(crate) fn overflow_free_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn overflow_free_page(db: &Candidates<'_>) -> Option<Fault> {
     let (site, link) =
-        site(db, rng, |site| site.is_overflow.then(|| site.own_links().first().copied())?)?;
-    let nowhere = Rid::new(free_page(db, rng)?, 0);
+        site(db, |site| site.is_overflow.then(|| site.own_links().first().copied())?)?;
+    let nowhere = Rid::new(free_page(db)?, 0);
     let mut edit = Edit::new(db);
     put(edit.page(link.page)?, link.rid_at, &nowhere.to_bytes())?;
     site.fault(db, edit, &[8965, 8964, OWNED])
 }
 
 /// Row 101.
-pub(crate) fn node_ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, link) = site(db, rng, |site| data_link(db, site))?;
+pub(crate) fn node_ghost(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, link) = site(db, |site| data_link(db, site))?;
     let ghost = |page: &mut PageBuf, at: usize| put(page, at, &[RecordKind::GhostData.bits()]);
     on_node(db, &site, link.target, ghost, &[8965, OWNED]).map(|fault| fault.permit(&[8927]))
 }
 
 /// Row 102: a check cannot know what a value should be.
-pub(crate) fn payload(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (site, (link, len)) = site(db, rng, |site| {
+pub(crate) fn payload(db: &Candidates<'_>) -> Option<Fault> {
+    let (site, (link, len)) = site(db, |site| {
         let is_bytes = matches!(
             site.column.ty?,
             SqlType::VarChar { .. }
@@ -353,7 +350,7 @@ pub(crate) fn payload(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault
             .then(|| (link, record.len()))
     })?;
     let first = extentdb_format::record::lob::HEADER_BYTES;
-    let at = first + rng.below(len.checked_sub(first)? as u64) as usize;
+    let at = first + db.below(len.checked_sub(first)? as u64) as usize;
     let flip = |page: &mut PageBuf, start: usize| {
         *page.get_mut(start + at)? ^= 1;
         Some(())

@@ -1,6 +1,5 @@
 //! Group 6: the allocation maps PFS, GAM and SGAM.
 
-use extentdb_base::env::SplitMix64;
 use extentdb_base::size::EXTENTS_PER_GAM;
 use extentdb_base::{Extent, PageId};
 use extentdb_format::allocation::bitmap::{AllocationBitmapMut, MapKind};
@@ -27,8 +26,8 @@ fn set_state(
 }
 
 /// Row 111: the page is there, is linked, and may not be read.
-pub(crate) fn pfs_allocated(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng)?;
+pub(crate) fn pfs_allocated(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf()?;
     let state = db.state(found.id)?.with_allocated(false);
     let fault = set_state(db, found.id, Owner::of(&found.partition), state, &[8976, 8978])?;
     let fault = permit_of_single(fault, state);
@@ -41,8 +40,8 @@ fn permit_of_single(fault: Fault, state: PfsByte) -> Fault {
 }
 
 /// Row 112: the rows of the page are lost, and only an index refers to them.
-pub(crate) fn pfs_heap_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap(rng)?;
+pub(crate) fn pfs_heap_page(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap()?;
     let state = db.state(found.id)?.with_allocated(false);
     let fault = set_state(
         db,
@@ -55,8 +54,8 @@ pub(crate) fn pfs_heap_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option
 }
 
 /// Row 113: an unused page of an extent of a table.
-pub(crate) fn pfs_unused_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, page) = db.pick_partition(rng, |partition| {
+pub(crate) fn pfs_unused_page(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, page) = db.pick_partition(|partition| {
         let (_, iam) = db.iam_chain(&partition.unit).into_iter().next()?;
         let extents = IamView::new(&iam).extents();
         let is_unused = |page: &PageId| {
@@ -75,8 +74,8 @@ pub(crate) fn pfs_unused_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
 }
 
 /// Row 114.
-pub(crate) fn pfs_mixed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.page_in_extent(rng)?;
+pub(crate) fn pfs_mixed(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.page_in_extent()?;
     let state = db.state(found.id)?;
     set_state(
         db,
@@ -88,8 +87,8 @@ pub(crate) fn pfs_mixed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fau
 }
 
 /// Row 112, too: a page of a mixed extent, with its owner and its slot in the list of an IAM page.
-pub(crate) fn pfs_single_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, page) = db.pick_partition(rng, |partition| {
+pub(crate) fn pfs_single_page(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, page) = db.pick_partition(|partition| {
         let (_, iam) = db.iam_chain(&partition.unit).into_iter().next()?;
         let is_allocated = |page: &PageId| db.state(*page).is_some_and(PfsByte::is_allocated);
         let page = IamView::new(&iam).single_pages().find(is_allocated)?;
@@ -104,15 +103,15 @@ pub(crate) fn pfs_single_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
 }
 
 /// Row 115.
-pub(crate) fn pfs_iam(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, id, _) = db.partition_with_extents(rng)?;
+pub(crate) fn pfs_iam(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, id, _) = db.partition_with_extents()?;
     let state = db.state(id)?.with_iam(false);
     set_state(db, id, Owner::of(&partition), state, &[8948])
 }
 
 /// Row 91: the fullness of the page in PFS.
-pub(crate) fn pfs_fullness(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.heap(rng)?;
+pub(crate) fn pfs_fullness(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.heap()?;
     let state = db.state(found.id)?;
     let empty = Fullness::from_bits(0)?;
     let wrong = if state.fullness() == Some(empty) { Fullness::from_bits(4)? } else { empty };
@@ -136,25 +135,25 @@ fn set_map(
 }
 
 /// Row 106.
-pub(crate) fn gam_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.page_in_extent(rng)?;
+pub(crate) fn gam_free(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.page_in_extent()?;
     set_map(db, MapKind::Gam, found.id.extent(), true, Owner::of(&found.partition), &[8904, 8913])
 }
 
 /// Row 107.
-pub(crate) fn gam_lost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let extent = db.free_extent(rng)?;
+pub(crate) fn gam_lost(db: &Candidates<'_>) -> Option<Fault> {
+    let extent = db.free_extent()?;
     set_map(db, MapKind::Gam, extent, false, Owner::default(), &[8905])
 }
 
 /// Row 109.
-pub(crate) fn sgam_owned(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.page_in_extent(rng)?;
+pub(crate) fn sgam_owned(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.page_in_extent()?;
     set_map(db, MapKind::Sgam, found.id.extent(), true, Owner::of(&found.partition), &[8904, 8913])
 }
 
 /// Row 108.
-pub(crate) fn sgam_free(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let extent = db.free_extent(rng)?;
+pub(crate) fn sgam_free(db: &Candidates<'_>) -> Option<Fault> {
+    let extent = db.free_extent()?;
     set_map(db, MapKind::Sgam, extent, true, Owner::default(), &[8903])
 }

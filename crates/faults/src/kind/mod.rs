@@ -19,8 +19,6 @@ mod value;
 
 use std::fmt;
 
-use extentdb_base::env::SplitMix64;
-
 use crate::Error;
 use crate::candidates::Candidates;
 use crate::fault::{Fault, Repair};
@@ -77,9 +75,9 @@ macro_rules! kinds {
             }
 
             /// Makes the fault in memory; `None` when there is nothing to make it in.
-            pub(crate) fn make(self, db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+            pub(crate) fn make(self, db: &Candidates<'_>) -> Option<Fault> {
                 match self {
-                    $(Kind::$kind => $function(db, rng),)*
+                    $(Kind::$kind => $function(db),)*
                 }
             }
         }

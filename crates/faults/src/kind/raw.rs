@@ -1,7 +1,6 @@
 //! Group 1: damage under a checksum that is wrong, pages that are not theirs, and a file that ends
 //! too early.
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::size::{PAGE_BYTES, PAGE_HEADER_BYTES, SECTOR_BYTES};
 use extentdb_base::{AllocUnitId, FileId, PageId};
 use extentdb_catalog::bootstrap::SYSALLOCUNITS;
@@ -15,7 +14,7 @@ use extentdb_format::page::{PageHeader, PageType};
 use extentdb_types::SqlType;
 
 use crate::candidates::{CandidatePage, Candidates, children_of, reseal};
-use crate::fault::{Fault, Owner};
+use crate::fault::{Fault, Owner, Truncation};
 use crate::kind::lob::lob_pages;
 use crate::row::{has_pointers, span};
 
@@ -39,95 +38,95 @@ fn has_checksum(db: &Candidates<'_>, id: PageId) -> bool {
 
 /// A bit of the page's body flips. Only a checksum sees every bit: a torn-page signature covers two
 /// bits of a sector.
-fn flip(db: &Candidates<'_>, id: PageId, rng: &mut SplitMix64) -> Option<PageBuf> {
+fn flip(db: &Candidates<'_>, id: PageId) -> Option<PageBuf> {
     if !has_checksum(db, id) {
         return None;
     }
     let mut page = db.stored(id)?;
-    let at = PAGE_HEADER_BYTES + rng.below((PAGE_BYTES - PAGE_HEADER_BYTES) as u64) as usize;
-    page[at] ^= 1 << rng.below(8);
+    let at = PAGE_HEADER_BYTES + db.below((PAGE_BYTES - PAGE_HEADER_BYTES) as u64) as usize;
+    page[at] ^= 1 << db.below(8);
     Some(page)
 }
 
 /// Rows 1 and 2: a bit of a row, after its header.
-pub(crate) fn flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = protected(db, rng, |it| matches!(it, Protection::Checksum { .. }))?;
-    flip_in_row(db, &found, rng).map(|fault| fault.permit(&[824]).permit(orphans(&found)))
+pub(crate) fn flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let found = protected(db, |it| matches!(it, Protection::Checksum { .. }))?;
+    flip_in_row(db, &found).map(|fault| fault.permit(&[824]).permit(orphans(&found)))
 }
 
 /// Row 3.
-pub(crate) fn index_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.entry_page(rng).filter(|found| has_checksum(db, found.id))?;
-    flip_in_row(db, &found, rng)
+pub(crate) fn index_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.entry_page().filter(|found| has_checksum(db, found.id))?;
+    flip_in_row(db, &found)
 }
 
-fn flip_in_row(db: &Candidates<'_>, found: &CandidatePage, rng: &mut SplitMix64) -> Option<Fault> {
-    let slot = rng.below(found.slots().into()) as u16;
+fn flip_in_row(db: &Candidates<'_>, found: &CandidatePage) -> Option<Fault> {
+    let slot = db.below(found.slots().into()) as u16;
     let at = usize::from(found.view().slot_offset(slot)?);
     let len = found.record(slot)?.len();
     let mut page = db.stored(found.id)?;
-    let at = at + 4 + rng.below(len.saturating_sub(4).max(1) as u64) as usize;
-    *page.get_mut(at)? ^= 1 << rng.below(8);
+    let at = at + 4 + db.below(len.saturating_sub(4).max(1) as u64) as usize;
+    *page.get_mut(at)? ^= 1 << db.below(8);
     Some(Fault::on(found, page, &with_links(found, &[8928, 8939])).at_slot(slot))
 }
 
 /// Row 4: what hangs below the page has no parent.
-pub(crate) fn upper_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.upper(rng)?;
-    let page = flip(db, found.id, rng)?;
+pub(crate) fn upper_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.upper()?;
+    let page = flip(db, found.id)?;
     Some(Fault::on(&found, page, &with_links(&found, &[8928, 8939, 8977])))
 }
 
 /// Row 5.
-pub(crate) fn root_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.pick_partition(rng, |partition| {
+pub(crate) fn root_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.pick_partition(|partition| {
         let found =
             db.found(partition.unit.root, partition).filter(|_| partition.is_clustered())?;
         (found.header().kind() == PageType::Index && children_of(&found).len() >= 2)
             .then_some(found)
     })?;
-    let page = flip(db, found.id, rng)?;
+    let page = flip(db, found.id)?;
     Some(Fault::on(&found, page, &[8928, 8939, 8977]).permit(&[8979]))
 }
 
 /// Row 6.
-pub(crate) fn lob_tree_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    lob_flipped(db, rng, PageType::TextTree)
+pub(crate) fn lob_tree_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    lob_flipped(db, PageType::TextTree)
 }
 
 /// Row 7.
-pub(crate) fn lob_mix_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    lob_flipped(db, rng, PageType::TextMix)
+pub(crate) fn lob_mix_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    lob_flipped(db, PageType::TextMix)
 }
 
-fn lob_flipped(db: &Candidates<'_>, rng: &mut SplitMix64, kind: PageType) -> Option<Fault> {
+fn lob_flipped(db: &Candidates<'_>, kind: PageType) -> Option<Fault> {
     let (id, owner) =
-        lob_pages(db, rng, |header| header.kind() == kind && has_checksum(db, header.page_id()))?;
-    let page = flip(db, id, rng)?;
+        lob_pages(db, |header| header.kind() == kind && has_checksum(db, header.page_id()))?;
+    let page = flip(db, id)?;
     Some(Fault::new(id, owner, vec![(id, page)], &[8928, 8939, 8965, 8929]).permit(&[8964]))
 }
 
 /// Row 16.
-pub(crate) fn lob_zero_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (id, owner) = lob_pages(db, rng, |_| true)?;
+pub(crate) fn lob_zero_page(db: &Candidates<'_>) -> Option<Fault> {
+    let (id, owner) = lob_pages(db, |_| true)?;
     let images = vec![(id, PageBuf::zeroed())];
     Some(Fault::new(id, owner, images, &[8909, 8928, 8965, 8929]).permit(&[8964]))
 }
 
 /// Row 8: without its IAM page the allocation of the table is unknown.
-pub(crate) fn iam_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, id, _) = db.partition_with_extents(rng)?;
-    let page = flip(db, id, rng)?;
+pub(crate) fn iam_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, id, _) = db.partition_with_extents()?;
+    let page = flip(db, id)?;
     let fault = Fault::new(id, Owner::of(&partition), vec![(id, page)], &[8946, 7965, 8905]);
     Some(fault.permit(&[8906, 2576, 8928, 8939]))
 }
 
-fn fixed(db: &Candidates<'_>, rng: &mut SplitMix64, page: u32) -> Option<(PageId, PageBuf)> {
+fn fixed(db: &Candidates<'_>, page: u32) -> Option<(PageId, PageBuf)> {
     let files: Vec<FileId> = db.image.files().collect();
-    let from = rng.below(files.len() as u64) as usize;
+    let from = db.below(files.len() as u64) as usize;
     let file = files.get(from)?;
     let id = PageId { file: *file, page };
-    flip(db, id, rng).map(|page| (id, page))
+    flip(db, id).map(|page| (id, page))
 }
 
 fn nobodys(id: PageId, page: PageBuf, expected: &[u32]) -> Fault {
@@ -135,39 +134,39 @@ fn nobodys(id: PageId, page: PageBuf, expected: &[u32]) -> Fault {
 }
 
 /// Row 9.
-pub(crate) fn pfs_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    fixed(db, rng, 1).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
+pub(crate) fn pfs_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    fixed(db, 1).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
 /// Row 10.
-pub(crate) fn gam_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn gam_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let page = MapKind::Gam.page_of(PageId::new(1, 0)).page;
-    fixed(db, rng, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
+    fixed(db, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
 /// Row 11.
-pub(crate) fn sgam_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn sgam_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let page = MapKind::Sgam.page_of(PageId::new(1, 0)).page;
-    fixed(db, rng, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
+    fixed(db, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
 /// Row 12.
-pub(crate) fn boot_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    flip(db, PageId::BOOT, rng).map(|page| nobodys(PageId::BOOT, page, &[5250]))
+pub(crate) fn boot_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    flip(db, PageId::BOOT).map(|page| nobodys(PageId::BOOT, page, &[5250]))
 }
 
 /// Row 13.
-pub(crate) fn file_header_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    fixed(db, rng, 0).map(|(id, page)| nobodys(id, page, &[5250]))
+pub(crate) fn file_header_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
+    fixed(db, 0).map(|(id, page)| nobodys(id, page, &[5250]))
 }
 
 /// Row 13, too: the page itself adds up.
-pub(crate) fn file_header_file_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn file_header_file_id(db: &Candidates<'_>) -> Option<Fault> {
     let files: Vec<FileId> = db.image.files().collect();
-    let file = *files.get(rng.below(files.len() as u64) as usize)?;
+    let file = *files.get(db.below(files.len() as u64) as usize)?;
     let id = PageId { file, page: 0 };
     let mut page = db.page(id)?;
-    let wrong = FileId(file.0 + 1 + rng.below(9) as u16);
+    let wrong = FileId(file.0 + 1 + db.below(9) as u16);
     let range = FileHeaderView::new(&page).file_id_range()?;
     page.get_mut(range)?.copy_from_slice(&wrong.0.to_le_bytes());
     reseal(db.image, id, &mut page)?;
@@ -175,9 +174,9 @@ pub(crate) fn file_header_file_id(db: &Candidates<'_>, rng: &mut SplitMix64) -> 
 }
 
 /// Row 14.
-pub(crate) fn catalog_flipped_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn catalog_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let id = db.catalog.boot.first_sys_indexes;
-    let page = flip(db, id, rng)?;
+    let page = flip(db, id)?;
     Some(
         Fault::new(id, sysallocunits(), vec![(id, page)], &[7985])
             .permit(&[5235, 5233, 8928, 8939]),
@@ -195,27 +194,27 @@ pub(crate) fn sysallocunits() -> Owner {
 }
 
 /// Row 15.
-pub(crate) fn zero_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng).or_else(|| db.heap(rng))?;
+pub(crate) fn zero_page(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf().or_else(|| db.heap())?;
     let fault = Fault::on(&found, PageBuf::zeroed(), &with_links(&found, &[8909, 8928]));
     Some(fault.permit(orphans(&found)))
 }
 
 /// Row 17: a misdirected write. The foreign image is sound in itself, its checksum is right.
-pub(crate) fn foreign_page(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let found = db.leaf(rng).or_else(|| db.heap(rng))?;
-    let foreign = (0..16).find_map(|_| db.row_page(rng).filter(|other| other.id != found.id))?;
+pub(crate) fn foreign_page(db: &Candidates<'_>) -> Option<Fault> {
+    let found = db.leaf().or_else(|| db.heap())?;
+    let foreign = (0..16).find_map(|_| db.row_page().filter(|other| other.id != found.id))?;
     let page = db.stored(foreign.id)?;
     Some(Fault::on(&found, page, &with_links(&found, &[8909, 8928])).permit(orphans(&found)))
 }
 
 /// Row 18: the last sector is from another time; here, from another page of the table.
-pub(crate) fn torn_sector(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn torn_sector(db: &Candidates<'_>) -> Option<Fault> {
     const LAST: usize = PAGE_BYTES - SECTOR_BYTES;
-    let found = protected(db, rng, |it| it != Protection::None)?;
+    let found = protected(db, |it| it != Protection::None)?;
     let mut page = db.stored(found.id)?;
     let other = (0..16).find_map(|_| {
-        let other = db.row_page(rng)?;
+        let other = db.row_page()?;
         let other = db.stored(other.id)?;
         (other[LAST..] != page[LAST..]).then_some(other)
     })?;
@@ -232,13 +231,9 @@ pub(crate) fn torn_sector(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// A page of a table whose stored form is protected in a way that `suits`.
-fn protected(
-    db: &Candidates<'_>,
-    rng: &mut SplitMix64,
-    suits: impl Fn(Protection) -> bool,
-) -> Option<CandidatePage> {
+fn protected(db: &Candidates<'_>, suits: impl Fn(Protection) -> bool) -> Option<CandidatePage> {
     (0..64).find_map(|_| {
-        let found = db.row_page(rng)?;
+        let found = db.row_page()?;
         suits(verify(&*db.stored(found.id)?)).then_some(found)
     })
 }
@@ -246,21 +241,28 @@ fn protected(
 /// Row 19: the last allocated extent of a file is missing, with everything after it. Which of the
 /// messages about unreadable pages a check gives depends on what they were: leaf or not,
 /// first or last.
-pub(crate) fn truncated(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (extent, found) = db.last_extent(rng)?;
+pub(crate) fn truncated(db: &Candidates<'_>) -> Option<Fault> {
+    let (extent, found) = db.last_extent()?;
     let first = extent.first_page();
     let bytes = u64::from(first.page) * PAGE_BYTES as u64;
     let fault = Fault::new(first, Owner::of(&found.partition), Vec::new(), &[8928, 8939]);
     let links = [823, 2579, 8968, 8976, 8977, 8978, 8979, 8980, 8981, 2533, 2534, 8905];
     let rows = [8964, 8965, 8929, 8993, 8994];
-    Some(Fault { truncate: Some((first.file, bytes)), ..fault }.permit(&links).permit(&rows))
+    Some(
+        Fault {
+            truncate: Some(Truncation { file: first.file, bytes }),
+            ..fault
+        }
+        .permit(&links)
+        .permit(&rows),
+    )
 }
 
 /// Row 20: two bits in the same column of one sector cancel in the checksum. Both hit values that
 /// an index has, too, so that the rows no longer match their entries.
-pub(crate) fn cancelling_flips(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn cancelling_flips(db: &Candidates<'_>) -> Option<Fault> {
     const WORD: usize = 4;
-    let (found, (one, other)) = db.pick(rng, &db.base_pages(), |found, _| {
+    let (found, (one, other)) = db.pick(&db.base_pages(), |found| {
         if !has_checksum(db, found.id) {
             return None;
         }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use extentdb_base::env::SplitMix64;
 use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
 use extentdb_format::PageBuf;
 use extentdb_format::record::Record;
@@ -23,15 +22,14 @@ use crate::row::{
 /// A row of a leaf between two others, or else of a heap, for which `choose` finds something to do.
 fn row<T>(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     mut choose: impl FnMut(&CandidatePage, u16, &Record<'_>) -> Option<T>,
 ) -> Option<(CandidatePage, u16, T)> {
     let mut in_tree = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
         let suits = found.has_links() && found.slots() >= 2 && !has_pointers(record);
         suits.then(|| choose(found, slot, record))?
     };
-    db.pick_row(rng, db.leaves(), &mut in_tree).or_else(|| {
-        db.pick_row(rng, db.heaps(), |found, slot, record| {
+    db.pick_row(db.leaves(), &mut in_tree).or_else(|| {
+        db.pick_row(db.heaps(), |found, slot, record| {
             let is_plain = found.slots() >= 2
                 && found.view().records().all(|(_, bytes)| {
                     let other = Record::parse_data(bytes);
@@ -45,11 +43,10 @@ fn row<T>(
 /// A row that makes its page unreadable: 8944, 8928 and what follows.
 fn broken(
     db: &Candidates<'_>,
-    rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, u16, &Record<'_>) -> bool,
     change: impl Fn(&mut PageBuf, usize, Option<Anatomy>) -> Option<()>,
 ) -> Option<Fault> {
-    let (found, slot, at) = row(db, rng, |found, slot, record| {
+    let (found, slot, at) = row(db, |found, slot, record| {
         suits(found, slot, record).then(|| offset_of(&found.page, slot))?
     })?;
     let partitions = anatomy(&found.page, slot);
@@ -75,43 +72,43 @@ fn u16_at(page: &PageBuf, at: usize) -> Option<u16> {
 }
 
 /// Row 55: a forwarding stub cannot be in a clustered index.
-pub(crate) fn kind_stub(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn kind_stub(db: &Candidates<'_>) -> Option<Fault> {
     let in_tree = |found: &CandidatePage, _: u16, _: &Record<'_>| !found.partition.is_heap();
-    broken(db, rng, in_tree, |page, at, _| {
+    broken(db, in_tree, |page, at, _| {
         page[at] = page[at] & !0x0e | 0x04;
         Some(())
     })
 }
 
 /// Row 56: the row is a ghost, its entries are not, and no count includes it.
-pub(crate) fn ghost(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, ()) = row(db, rng, |_, _, _| Some(()))?;
+pub(crate) fn ghost(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, ()) = row(db, |_, _, _| Some(()))?;
     let fault = changed(db, &found, |page| make_ghost(page, slot), &[8927])?;
     let fault = fault.and(db.cross(&found.partition, &[8952]));
     Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
 /// Row 57.
-pub(crate) fn reserved_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(db, rng, any, |page, at, _| {
+pub(crate) fn reserved_bit(db: &Candidates<'_>) -> Option<Fault> {
+    broken(db, any, |page, at, _| {
         page[at] |= 0x80;
         Some(())
     })
 }
 
 /// Row 58.
-pub(crate) fn record_length(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(db, rng, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
+pub(crate) fn record_length(db: &Candidates<'_>) -> Option<Fault> {
+    broken(db, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
 }
 
 /// Row 59: one column more than the table has.
-pub(crate) fn column_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn column_count(db: &Candidates<'_>) -> Option<Fault> {
     let is_full = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
         let columns = db.rowset(&found.partition).map_or(&[][..], |rowset| &rowset.layout.columns);
         let most = columns.iter().map(|column| column.leaf.null_bit).max().unwrap_or(0);
         most > 0 && record.column_count() == most && anatomy(&found.page, slot).is_some()
     };
-    let fault = broken(db, rng, is_full, |page, _, partitions| {
+    let fault = broken(db, is_full, |page, _, partitions| {
         let at = partitions?.column_count;
         let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
@@ -120,18 +117,18 @@ pub(crate) fn column_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<
 }
 
 /// Row 62: far past the end of the record.
-pub(crate) fn end_offset_beyond(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(db, rng, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 0x1f00))
+pub(crate) fn end_offset_beyond(db: &Candidates<'_>) -> Option<Fault> {
+    broken(db, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 0x1f00))
 }
 
 /// Row 63: the first column ends before it begins.
-pub(crate) fn end_offsets_descending(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    broken(db, rng, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 1))
+pub(crate) fn end_offsets_descending(db: &Candidates<'_>) -> Option<Fault> {
+    broken(db, has_variable, |page, _, partitions| put_u16(page, partitions?.ends, 1))
         .map(|it| it.permit(&[2537]))
 }
 
 /// Row 64: the first bytes of the first value are taken for an end offset.
-pub(crate) fn variable_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn variable_count(db: &Candidates<'_>) -> Option<Fault> {
     let is_caught = |found: &CandidatePage, slot: u16, record: &Record<'_>| {
         if !has_variable(found, slot, record) {
             return false;
@@ -145,7 +142,7 @@ pub(crate) fn variable_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
         }
         Record::parse_data(&bytes).fault().is_some()
     };
-    broken(db, rng, is_caught, |page, _, partitions| {
+    broken(db, is_caught, |page, _, partitions| {
         let at = partitions?.var_count;
         let count = u16_at(page, at)?;
         put_u16(page, at, count + 1)
@@ -158,10 +155,9 @@ type PlacedColumn<'t> = (&'t PhysicalColumn, Range<usize>);
 /// A column of a row of a user table for which `suits` holds, and whose bytes are in the row.
 fn column<'t>(
     db: &'t Candidates<'_>,
-    rng: &mut SplitMix64,
     suits: impl Fn(&CandidatePage, &PhysicalColumn) -> bool,
 ) -> Option<(CandidatePage, u16, PlacedColumn<'t>)> {
-    db.pick_row(rng, &db.base_pages(), |found, slot, _| {
+    db.pick_row(&db.base_pages(), |found, slot, _| {
         let rowset = db.catalog.rowsets.get(&found.partition.rowset)?;
         let live = rowset.layout.columns.iter().filter(|column| !column.is_dropped());
         live.filter(|column| column.key_ordinal == 0 && suits(found, column))
@@ -170,7 +166,7 @@ fn column<'t>(
 }
 
 /// Row 60: the bytes stay, the null bit is set. An index that has the column has the value.
-pub(crate) fn null_not_null(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn null_not_null(db: &Candidates<'_>) -> Option<Fault> {
     let is_fixed = |column: &PhysicalColumn| {
         column.leaf.offset > 0 && column.leaf.null_bit > 0 && column.is_not_null()
     };
@@ -181,8 +177,8 @@ pub(crate) fn null_not_null(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option
     let indexed = |found: &CandidatePage, column: &PhysicalColumn| {
         db.is_indexed(&found.partition, column.column_id)
     };
-    let (found, slot, (column, _)) = column(db, rng, |f, c| is_clear(f, c) && indexed(f, c))
-        .or_else(|| column(db, rng, is_clear))?;
+    let (found, slot, (column, _)) =
+        column(db, |f, c| is_clear(f, c) && indexed(f, c)).or_else(|| column(db, is_clear))?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
     let fault = changed(
         db,
@@ -217,11 +213,11 @@ fn is_lonely_text(db: &Candidates<'_>, found: &CandidatePage, column: &PhysicalC
 }
 
 /// Row 61.
-pub(crate) fn null_with_data(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn null_with_data(db: &Candidates<'_>) -> Option<Fault> {
     let suits = |found: &CandidatePage, column: &PhysicalColumn| {
         is_lonely_text(db, found, column) && !column.is_not_null() && column.leaf.null_bit > 0
     };
-    let (found, slot, (column, _)) = column(db, rng, suits)?;
+    let (found, slot, (column, _)) = column(db, suits)?;
     let (at, mask) = null_bit(&found.page, slot, column)?;
     let fault = changed(
         db,
@@ -236,11 +232,11 @@ pub(crate) fn null_with_data(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// Row 65: letters are taken for a pointer.
-pub(crate) fn complex_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn complex_bit(db: &Candidates<'_>) -> Option<Fault> {
     let suits = |found: &CandidatePage, column: &PhysicalColumn| {
         is_lonely_text(db, found, column) && !column.ty.is_some_and(|ty| ty.is_max())
     };
-    let (found, slot, (column, _)) = column(db, rng, suits)?;
+    let (found, slot, (column, _)) = column(db, suits)?;
     let ends = anatomy(&found.page, slot)?.ends;
     let at = ends + 2 * (usize::from(column.leaf.offset.unsigned_abs()) - 1);
     let fault = changed(
@@ -256,8 +252,8 @@ pub(crate) fn complex_bit(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<F
 }
 
 /// Row 67: a version chain without a time.
-pub(crate) fn version_timestamp(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (found, slot, end) = db.pick_row(rng, &db.base_pages(), |found, slot, record| {
+pub(crate) fn version_timestamp(db: &Candidates<'_>) -> Option<Fault> {
+    let (found, slot, end) = db.pick_row(&db.base_pages(), |found, slot, record| {
         let tag = record.version_tag().filter(|_| record.status_a() & HAS_VERSION_TAG != 0)?;
         let is_known = !tag.previous.page.is_none() && tag.sequence != [0; 6];
         is_known.then(|| Some(offset_of(&found.page, slot)? + record.len()))?
@@ -276,9 +272,9 @@ pub(crate) fn version_timestamp(db: &Candidates<'_>, rng: &mut SplitMix64) -> Op
 }
 
 /// Row 84: one byte more than the column may have (two for Unicode text).
-pub(crate) fn in_row_too_long(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn in_row_too_long(db: &Candidates<'_>) -> Option<Fault> {
     let longest = |column: &PhysicalColumn| column.ty.filter(|ty| !ty.is_max())?.max_bytes();
-    let (found, slot, page) = db.pick_row(rng, &db.base_pages(), |found, slot, record| {
+    let (found, slot, page) = db.pick_row(&db.base_pages(), |found, slot, record| {
         let columns =
             db.columns(&found.partition).filter(|column| is_lonely_text(db, found, column));
         columns.into_iter().find_map(|column| {
@@ -302,9 +298,9 @@ pub(crate) fn in_row_too_long(db: &Candidates<'_>, rng: &mut SplitMix64) -> Opti
 
 /// Row 85: the sparse vector counts one value too many. The message of a server is not known; the
 /// count and the bytes contradict each other.
-pub(crate) fn sparse_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn sparse_count(db: &Candidates<'_>) -> Option<Fault> {
     let pages: Vec<PartitionPage> = db.base_pages();
-    let (found, slot, at) = db.pick_row(rng, &pages, |found, slot, record| {
+    let (found, slot, at) = db.pick_row(&pages, |found, slot, record| {
         let columns = db.rowset(&found.partition)?.layout.columns.iter();
         columns.into_iter().find_map(|column| {
             let Cell::Complex(bytes) = cell(record, column, Level::Leaf).ok()? else { return None };

@@ -1,7 +1,6 @@
 //! Group 10: the system tables. And rows 82, 83 and 124, where they state something wrong
 //! about a user table.
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_base::{IndexId, ObjectId, PageId};
 use extentdb_catalog::layout::PhysicalColumn;
 use extentdb_catalog::model::ObjectType;
@@ -96,8 +95,8 @@ fn set(
 
 /// Row 82: the root of an index is one of its leaf pages; the page that is the root has nobody
 /// above it.
-pub(crate) fn root_leaf(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let leaf = db.leaf(rng)?;
+pub(crate) fn root_leaf(db: &Candidates<'_>) -> Option<Fault> {
+    let leaf = db.leaf()?;
     let entry = row_with(db, object::SYSALLOCUNITS, AUID, leaf.partition.unit.id.0)?;
     let about = (leaf.partition.unit.root, &leaf.partition);
     let fault = set(db, entry, PGROOT, &leaf.id.to_bytes(), about, &[8979])?;
@@ -105,8 +104,8 @@ pub(crate) fn root_leaf(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fau
 }
 
 /// Row 83: no row refers to the IAM chain of a table.
-pub(crate) fn first_iam_none(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
-    let (partition, iam, _) = db.partition_with_extents(rng)?;
+pub(crate) fn first_iam_none(db: &Candidates<'_>) -> Option<Fault> {
+    let (partition, iam, _) = db.partition_with_extents()?;
     let entry = row_with(db, object::SYSALLOCUNITS, AUID, partition.unit.id.0)?;
     let fault =
         set(db, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), (iam, &partition), &[2576, 8905])?;
@@ -114,9 +113,9 @@ pub(crate) fn first_iam_none(db: &Candidates<'_>, rng: &mut SplitMix64) -> Optio
 }
 
 /// Row 124: a table of minus one row.
-pub(crate) fn row_count(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn row_count(db: &Candidates<'_>) -> Option<Fault> {
     let partition =
-        db.pick_partition(rng, |partition| (partition.index.0 <= 1).then(|| partition.clone()))?;
+        db.pick_partition(|partition| (partition.index.0 <= 1).then(|| partition.clone()))?;
     let entry = row_with(db, object::SYSROWSETS, ROWSETID, partition.rowset.0)?;
     let page = entry.found.id;
     set(db, entry, RCROWS, &(-1i64).to_le_bytes(), (page, &partition), &[2508])
@@ -144,36 +143,36 @@ fn critical_pages(db: &Candidates<'_>) -> Option<(PageId, PageId)> {
 }
 
 /// Row 155.
-pub(crate) fn critical_type(db: &Candidates<'_>, _: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn critical_type(db: &Candidates<'_>) -> Option<Fault> {
     critical(db, db.catalog.boot.first_sys_indexes, |header| header.page_type = 2, &[7984])
 }
 
 /// Row 156.
-pub(crate) fn critical_owner(db: &Candidates<'_>, _: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn critical_owner(db: &Candidates<'_>) -> Option<Fault> {
     let (_, second) = critical_pages(db)?;
     critical(db, second, |header| header.object_id.set(41), &[7986])
 }
 
 /// Row 157.
-pub(crate) fn critical_previous(db: &Candidates<'_>, _: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn critical_previous(db: &Candidates<'_>) -> Option<Fault> {
     let (_, second) = critical_pages(db)?;
     critical(db, second, |header| header.prev_bytes = PageId::BOOT.to_bytes(), &[7987])
 }
 
 /// Row 158.
-pub(crate) fn critical_loop(db: &Candidates<'_>, _: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn critical_loop(db: &Candidates<'_>) -> Option<Fault> {
     let (first, second) = critical_pages(db)?;
     let fault = critical(db, second, |header| header.next_bytes = first.to_bytes(), &[7988])?;
     Some(fault.about(first).permit(&[7987]))
 }
 
 /// Row 159: what describes the columns of all tables is out of order.
-pub(crate) fn columns_disorder(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn columns_disorder(db: &Candidates<'_>) -> Option<Fault> {
     let partition = db.system_part(object::SYSRSCOLS, CLUSTERED)?;
     let pages = db.leaf_pages(&partition);
-    let id = *pages.get(rng.below(pages.len() as u64) as usize)?;
+    let id = *pages.get(db.below(pages.len() as u64) as usize)?;
     let found = db.found(id, &partition)?;
-    disorder(db, &found, rng).map(|fault| fault.and(&[7995]))
+    disorder(db, &found).map(|fault| fault.and(&[7995]))
 }
 
 /// A row of a system table is removed with its entries.
@@ -187,28 +186,28 @@ fn removed(db: &Candidates<'_>, row: SystemRow, about: ObjectId) -> Option<Fault
     Some(Fault { owner, ..fault }.permit(&[8901, 8930, 2537, 8951, 8952]))
 }
 
-fn user_table(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Partition> {
-    db.pick_partition(rng, |partition| (partition.index.0 <= 1).then(|| partition.clone()))
+fn user_table(db: &Candidates<'_>) -> Option<Partition> {
+    db.pick_partition(|partition| (partition.index.0 <= 1).then(|| partition.clone()))
 }
 
 /// Row 160: the columns of a table without the table. Views and functions are preferred: they
 /// have no pages that a check would miss.
-pub(crate) fn object_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn object_removed(db: &Candidates<'_>) -> Option<Fault> {
     let has_columns = |kind: ObjectType| matches!(kind.code(), "V" | "TF" | "IF");
     let view =
         db.catalog.objects.values().find(|object| has_columns(object.kind) && object.id.0 > 0);
     let id = match view {
         Some(view) => view.id,
-        None => user_table(db, rng)?.object,
+        None => user_table(db)?.object,
     };
     let found = row_with(db, object::SYSSCHOBJS, 1, i64::from(id.0))?;
     removed(db, found, id)
 }
 
 /// Row 162: the pages of an index without the index.
-pub(crate) fn index_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn index_removed(db: &Candidates<'_>) -> Option<Fault> {
     let partition =
-        db.pick_partition(rng, |partition| (partition.index.0 >= 2).then(|| partition.clone()))?;
+        db.pick_partition(|partition| (partition.index.0 >= 2).then(|| partition.clone()))?;
     let table = db.system_part(object::SYSIDXSTATS, CLUSTERED)?;
     let id = column(db, &table, 1)?;
     let index = column(db, &table, 2)?;
@@ -221,7 +220,7 @@ pub(crate) fn index_removed(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option
 
 /// Row 161: a column of an object that there is not. It is a copy of the last row of the table, and
 /// of the last entry of each index, under the next object id: so it is the last there, too.
-pub(crate) fn column_orphan(db: &Candidates<'_>, _: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn column_orphan(db: &Candidates<'_>) -> Option<Fault> {
     let partition = db.system_part(object::SYSCOLPARS, CLUSTERED)?;
     let id_column = column(db, &partition, 1)?;
     let last = db.found(*db.leaf_pages(&partition).last()?, &partition)?;
@@ -268,15 +267,14 @@ fn append(edit: &mut Edit<'_>, found: &CandidatePage, record: &[u8]) -> Option<(
 }
 
 /// Row 164: an entry of a unique index of the catalog names another row.
-pub(crate) fn entry_byte(db: &Candidates<'_>, rng: &mut SplitMix64) -> Option<Fault> {
+pub(crate) fn entry_byte(db: &Candidates<'_>) -> Option<Fault> {
     let table = db.catalog.tables.get(&object::SYSSCHOBJS)?;
     let (found, slot, range) =
         table.indexes.iter().filter(|index| index.id.0 >= 2 && index.unique).find_map(|index| {
             let partition = db.system_part(table.id, index.id)?;
             let pages = db.leaf_pages(&partition);
-            let found =
-                db.found(*pages.get(rng.below(pages.len() as u64) as usize)?, &partition)?;
-            let slot = rng.below(found.slots().into()) as u16;
+            let found = db.found(*pages.get(db.below(pages.len() as u64) as usize)?, &partition)?;
+            let slot = db.below(found.slots().into()) as u16;
             let is_locator = |column: &&PhysicalColumn| {
                 column.key_ordinal == 0 && column.ty == Some(SqlType::Int)
             };

@@ -46,7 +46,7 @@ pub const BITMAP_OFFSET: usize = 194;
 pub const BITS_IN_RECORD: u16 = 32;
 const _: () = assert!(190 + BITS_IN_RECORD as usize / 8 == BITMAP_OFFSET);
 /// `pminlen` of every map page.
-pub(super) const MAP_PMINLEN: u16 = 90;
+pub const MAP_PMINLEN: u16 = 90;
 /// Record 0 and record 1 of a map page.
 pub(super) const MAP_RECORDS: [(u16, [u8; 4]); 2] =
     [(96, [0, 0, 0x5e, 0]), (190, [0, 0, 0x38, 0x1f])];

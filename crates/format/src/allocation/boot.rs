@@ -32,6 +32,12 @@
 //! (998). All other bytes were zero in new databases; what is not is kept as
 //! [`residue`](BootRecord::residue). Page 0 of a log file holds a copy of this record.
 //!
+//! What a crash can tear: the page is written in sectors of 512 bytes, whose borders lie at 416,
+//! 928 and 1440 of the record. Everything before 416 lies in the sector of the page header, and so
+//! of the checksum: a write that changes nothing else leaves the old page or the new one. A write
+//! that changes a field past 416 as well can be torn: the checksum tells, and the page was copied
+//! before (`buffer::double_write`).
+//!
 //! Observed in real files of versions 611 to 998; DBCC's names for the fields are public. Marked
 //! below where a meaning is only published or unknown.
 
@@ -40,7 +46,7 @@ mod version;
 
 use std::ops::Range;
 
-use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
+use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_HEADER_BYTES};
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_types::Guid;
 
@@ -115,9 +121,10 @@ boot_record! {
     6 create_version: u16,
     /// `dbi_nextseqnum`: never, unless restored.
     20 next_seq_num: StoredTime,
-    /// `dbi_status`: options, see [`DatabaseStatus`].
+    /// `dbi_status`: options, see [`DatabaseStatus`]. Never torn from `checkpoint_lsn`: a database
+    /// cannot be clean with the checkpoint of another shutdown.
     36 status: DatabaseStatus,
-    /// `dbi_nextid`: next object id to try.
+    /// `dbi_nextid`: next object id to try. Logged, so that redo repeats a write that was lost.
     40 next_object_id: i32,
     /// `dbi_crdate`: when it was created.
     44 created: StoredTime,
@@ -135,13 +142,15 @@ boot_record! {
     324 restore_lsn: Lsn,
     /// `dbi_dbbackupLSN`: the last full backup.
     336 backup_lsn: Lsn,
-    /// `dbi_checkptLSN`: the last checkpoint. In a file closed cleanly no page is newer.
+    /// `dbi_checkptLSN`: the last checkpoint. In a file closed cleanly no page is newer. Not
+    /// logged; never torn: the old checkpoint or the new one, and the log has both.
     348 checkpoint_lsn: Lsn,
     /// `dbi_dbccFlags`: 2 = column values have been checked (data purity).
     358 dbcc_flags: u16,
     /// The checkpoint again, 706 and later.
     372 checkpoint_lsn_copy: Lsn,
-    /// A counter of unknown meaning.
+    /// A counter of unknown meaning; this engine keeps the last transaction id in it. In the first
+    /// sector, with the checkpoint that it belongs to.
     384 unknown_384: u64,
     /// `dbi_collation`.
     392 collation_id: u32,
@@ -188,6 +197,8 @@ boot_record! {
     /// `dbi_svcBrokerOptions`: 0 or 1.
     708 broker_options: u32,
     /// `dbi_AuIdNext`: the next allocation unit id, shifted right by 16. Absent in 611.
+    /// In the second sector: a write that changes it can tear the page. Logged, as
+    /// `next_object_id`.
     736 alloc_unit_next: Option<u64>,
     /// A constant of the template, 706 and later.
     1452 template_lsn: Option<Lsn>,
@@ -299,16 +310,11 @@ impl<'a> BootView<'a> {
 
     /// Where the record lies: slot 0, or right after the header when the slot points nowhere.
     pub fn record_offset(self) -> usize {
-        match PageRef::new(self.page).slot_offset(0).map(usize::from) {
-            Some(offset) if (PAGE_HEADER_BYTES..PAGE_BYTES).contains(&offset) => offset,
-            _ => PAGE_HEADER_BYTES,
-        }
+        PageRef::new(self.page).only_record_offset()
     }
 
     fn record_bytes(self) -> &'a [u8] {
-        self.page
-            .get(self.record_offset()..PageRef::new(self.page).slot_array_start())
-            .unwrap_or_default()
+        PageRef::new(self.page).only_record_bytes()
     }
 
     /// The record; `None` when it is too short to be one.

@@ -27,13 +27,18 @@
 //! Sizes are pages. `size` and `min_size` are not kept up when a file grows by itself: the length
 //! of the file counts.
 //!
+//! What a crash can tear: the record spans sectors, and every rewrite moves it. In a data file
+//! page 0 is written like any other page: copied first, then in place, so that a torn header is
+//! repaired (`buffer::double_write`). In a log file it is written once, and synced before the first
+//! block: a log with a torn header has never been used.
+//!
 //! Presence and lengths observed in data and log files of versions 539 to 904; the meaning of
 //! columns 18, 19, 22, 38, 39 and 41 to 45 is from the names that DBCC prints, in their order
 //! (unverified).
 
 use std::ops::Range;
 
-use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_BYTES, PAGE_HEADER_BYTES};
+use extentdb_base::size::{PAGE_BODY_BYTES, PAGE_HEADER_BYTES};
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 use extentdb_types::Guid;
 
@@ -141,7 +146,7 @@ file_header! {
     5 max_size: u32,
     /// Growth, see [`growth`](Self::growth).
     6 growth: u32,
-    /// 0.
+    /// 0 in all files seen.
     7 perf: u32,
     /// `BackupLsn`.
     8 backup_lsn: Lsn,
@@ -277,11 +282,6 @@ impl FileHeader {
             self.encryption_key.as_ref().is_some_and(|key| key.0.iter().any(|byte| *byte != 0));
         has_key || self.encryption_state.is_some_and(|state| (2..=6).contains(&state))
     }
-
-    /// Was the header last written in the form of SQL Server 2000?
-    pub fn is_2000_form(&self) -> bool {
-        self.column_count <= 23
-    }
 }
 
 /// Something about a file header page that cannot be right.
@@ -339,16 +339,11 @@ impl<'a> FileHeaderView<'a> {
 
     /// Where the record lies: slot 0, or right past the page header when the slot points nowhere.
     pub fn record_offset(self) -> usize {
-        match PageRef::new(self.page).slot_offset(0).map(usize::from) {
-            Some(offset) if (PAGE_HEADER_BYTES..PAGE_BYTES).contains(&offset) => offset,
-            _ => PAGE_HEADER_BYTES,
-        }
+        PageRef::new(self.page).only_record_offset()
     }
 
     fn record_bytes(self) -> &'a [u8] {
-        self.page
-            .get(self.record_offset()..PageRef::new(self.page).slot_array_start())
-            .unwrap_or_default()
+        PageRef::new(self.page).only_record_bytes()
     }
 
     /// Where the file id lies on the page; `None` when the record does not have it.

@@ -58,7 +58,7 @@ const IAM: u8 = 0x10;
 /// The page has ghost records.
 const GHOST: u8 = 0x08;
 const FULLNESS: u8 = 0x07;
-/// Never set.
+/// Set in no file seen.
 const RESERVED: u8 = 0x80;
 
 /// How full a page is, in the classes that PFS knows.
@@ -73,7 +73,7 @@ pub enum Fullness {
     UpTo80,
     /// 3: up to 95 %.
     UpTo95,
-    /// 4: more.
+    /// 4: more than 95 % full.
     UpTo100,
 }
 

@@ -21,6 +21,10 @@
 //! fill the file exactly. Their order in the log is that of the sequence numbers, which may have
 //! gaps where a shrink removed a VLF.
 //!
+//! A crash tears no field of the header: it lies in one sector. `parity`, `sequence` and `uses`
+//! change together when a VLF is used again, and the header is durable before the first block of
+//! that use; `size`, `offset` and `create_lsn` never change.
+//!
 //! Invariants
 //! - The walk ends: each hop goes forward by at least 16 KiB, and the number of VLFs is bounded.
 //! - A VLF in the map lies within the file.
@@ -34,6 +38,7 @@ mod tests;
 pub use description::VlfDescription;
 
 use extentdb_base::Lsn;
+use extentdb_base::size::SECTOR_BYTES;
 
 use super::block::Parity;
 use super::fault::VlfFault;
@@ -47,7 +52,11 @@ pub const VLF_HEADER_AREA: u64 = 0x2000;
 /// Bytes of the header itself.
 pub const VLF_HEADER_BYTES: usize = 64;
 /// What sizes and offsets of VLFs are multiples of.
-const VLF_GRAIN: u64 = 0x2000;
+pub const VLF_GRAIN: u64 = 0x2000;
+const _: () = assert!(
+    VLF_HEADER_BYTES <= SECTOR_BYTES,
+    "a header lies in one sector: a crash leaves the old one or the new one"
+);
 /// The smallest VLF: a header area and as much again for blocks.
 const MIN_VLF_BYTES: u64 = VLF_HEADER_AREA + VLF_GRAIN;
 /// More VLFs than any usable log has; SQL Server itself becomes slow at a few thousand.
@@ -58,7 +67,7 @@ const MAX_PROBES: usize = 1 << 16;
 fixed_part! {
     /// The header of a VLF.
     pub struct VlfHeader from 0x0 {
-        /// AB hex.
+        /// AB in every VLF that was used.
         0x0 signature: u8,
         /// 00, 40 or 80 hex; flipped by each new use.
         0x1 parity: u8,

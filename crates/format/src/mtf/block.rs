@@ -34,8 +34,6 @@ use super::layout::{Filler, Span, TextKind, put, read_front};
 pub const BLOCK_HEADER_BYTES: usize = 52;
 /// Bytes of the header that the checksum covers.
 const SUMMED_BYTES: usize = 50;
-/// Unit of block addresses: the logical block size that SQL Server writes into TAPE.
-pub const ADDRESS_UNIT_BYTES: u64 = 1024;
 
 /// The header as it lies on disk; see the module for the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

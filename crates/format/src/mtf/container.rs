@@ -58,7 +58,7 @@ pub const ZSTANDARD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 pub enum ContainerVersion {
     /// 2008 to 2012. Not verified on a file.
     V1,
-    /// 2014 on.
+    /// SQL Server 2014 and later.
     V2,
 }
 
@@ -116,7 +116,7 @@ pub fn write_front(to: &mut [u8]) -> Result<usize, NoRoom> {
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// Compressed data.
+    /// Record with compressed data.
     Data,
     /// Fills up to the next filemark.
     Padding,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_told_by_magic_and_version() {
+    fn the_form_is_recognized_by_magic_and_version() {
         assert_eq!(ContainerForm::of(b"TAPE"), ContainerForm::None);
         assert_eq!(
             ContainerForm::of(b"MSSQLBAK\x02\0\0\0"),

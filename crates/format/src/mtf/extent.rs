@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_counts_only_when_header_type_and_place_fit() {
+    fn a_page_counts_only_when_header_type_and_index_fit() {
         let extent = PageId::new(1, 803).extent();
         for (page, index, expected) in [
             (page(1, 1, PageId::new(1, 803)), 3, Some(extent)),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_work_page_is_told_by_type_and_page_id() {
+    fn an_empty_work_page_is_recognized_by_type_and_page_id() {
         let work_page = page(1, WORK_PAGE_TYPE, PageId::new(0, 0));
         assert!(is_work_page(&work_page));
         assert!(!is_work_page(&page(1, WORK_PAGE_TYPE, PageId::new(1, 9))));

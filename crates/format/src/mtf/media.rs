@@ -62,9 +62,9 @@ const _: () = assert!(size_of::<TapeFields>() == 94);
 pub struct Tape {
     /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: TapeFields,
-    /// MEDIANAME.
+    /// `MEDIANAME` of BACKUP.
     pub name: String,
-    /// MEDIADESCRIPTION.
+    /// `MEDIADESCRIPTION` of BACKUP.
     pub description: String,
     /// Product that wrote it: "Microsoft SQL Server" and two NUL characters.
     pub software_name: String,

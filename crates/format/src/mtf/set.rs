@@ -92,15 +92,15 @@ pub const SET_LOG: u32 = 16;
 pub struct StartOfSet {
     /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: StartOfSetFields,
-    /// BackupSetGUID.
+    /// `BackupSetGUID` of RESTORE HEADERONLY.
     pub set_guid: Guid,
-    /// ExpirationDate.
+    /// `ExpirationDate` of RESTORE HEADERONLY.
     pub expires: MtfDate,
-    /// BackupName.
+    /// `BackupName` of RESTORE HEADERONLY.
     pub name: String,
-    /// BackupDescription.
+    /// `BackupDescription` of RESTORE HEADERONLY.
     pub description: String,
-    /// UserName.
+    /// `UserName` of RESTORE HEADERONLY.
     pub user: String,
 }
 
@@ -207,7 +207,7 @@ pub struct Volume {
     pub device: String,
     /// Name of the volume.
     pub volume: String,
-    /// MachineName.
+    /// `MachineName` of RESTORE HEADERONLY.
     pub machine: String,
 }
 

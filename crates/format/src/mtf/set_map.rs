@@ -109,11 +109,11 @@ const _: () = assert!(size_of::<VolumeEntryFields>() == 62);
 pub struct SetMapEntry {
     /// Numbers and dates. Sizes and spans are computed again when writing.
     pub fields: SetEntryFields,
-    /// BackupName.
+    /// `BackupName` of RESTORE HEADERONLY.
     pub name: String,
-    /// BackupDescription.
+    /// `BackupDescription` of RESTORE HEADERONLY.
     pub description: String,
-    /// UserName.
+    /// `UserName` of RESTORE HEADERONLY.
     pub user: String,
     /// The set's volumes.
     pub volumes: Vec<SetMapVolume>,
@@ -128,7 +128,7 @@ pub struct SetMapVolume {
     pub device: String,
     /// Name of the volume.
     pub volume: String,
-    /// MachineName.
+    /// `MachineName` of RESTORE HEADERONLY.
     pub machine: String,
 }
 

@@ -72,9 +72,9 @@ pub enum StreamKind {
     Spad,
     /// APAD: padding before pages or log, so that they begin on a device block.
     Apad,
-    /// MQCI: configuration.
+    /// `MQCI`, the stream with the configuration of the backup.
     Mqci,
-    /// MQDA: pages.
+    /// `MQDA`, a stream with pages of data files.
     Mqda,
     /// MQTL: log blocks.
     Mqtl,

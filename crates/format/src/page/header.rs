@@ -220,7 +220,7 @@ pub enum PageType {
     Ml,
     /// 18, 19, 20: temporary forms during repair, index rebuild and bulk load.
     Temporary(u8),
-    /// Anything else.
+    /// A number that no known page type has.
     Unknown(u8),
 }
 

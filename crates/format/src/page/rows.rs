@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_grows_moves_behind_the_others() {
+    fn a_row_that_grows_moves_after_the_others() {
         let mut page = page_of(&[100, 100, 100]);
         let mut change = PageMut::new(&mut page);
         change.replace_row(1, &row(8, 150), Growth::Close).unwrap();

@@ -60,6 +60,19 @@ impl<'a> PageRef<'a> {
         self.bytes.get(at..at + 2)?.first_chunk().map(|b| u16::from_le_bytes(*b))
     }
 
+    /// Offset of the record of a page that has one: boot page, file header. Slot 0, or right after
+    /// the header when the slot points nowhere.
+    pub(crate) fn only_record_offset(self) -> usize {
+        let offset = self.slot_offset(0).map(usize::from);
+        let is_inside = |offset: &usize| (PAGE_HEADER_BYTES..PAGE_BYTES).contains(offset);
+        offset.filter(is_inside).unwrap_or(PAGE_HEADER_BYTES)
+    }
+
+    /// That record, with everything up to the slot array.
+    pub(crate) fn only_record_bytes(self) -> &'a [u8] {
+        self.bytes.get(self.only_record_offset()..self.slot_array_start()).unwrap_or_default()
+    }
+
     /// The offsets of all slots, in slot order.
     #[inline]
     pub fn slot_offsets(self) -> impl DoubleEndedIterator<Item = u16> + ExactSizeIterator + 'a {

@@ -13,5 +13,5 @@ pub mod status;
 pub mod vardecimal;
 
 pub use build::RecordBuilder;
-pub use row::{Record, RecordFault, VarColumn};
+pub use row::{FixedPart, Record, RecordFault, VarColumn};
 pub use status::RecordKind;

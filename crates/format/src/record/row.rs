@@ -22,7 +22,7 @@
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{PageId, Rid};
 
-use super::status::{HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RecordKind};
+use super::status::{COMPRESSED, HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RecordKind};
 
 /// Bytes before the fixed columns of a data record.
 pub const DATA_HEADER_BYTES: usize = 4;
@@ -34,6 +34,39 @@ pub const VERSION_TAG_BYTES: usize = 14;
 pub const STUB_BYTES: usize = 9;
 /// Bit 15 of an end offset: the column is a pointer structure.
 pub const COMPLEX_COLUMN: u16 = 0x8000;
+
+/// The fixed part of a record and its null bitmap, without a look at anything else: what reads a
+/// key in place needs.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedPart<'r> {
+    /// Bytes up to the end of the fixed columns, the record's head included.
+    pub fixed: &'r [u8],
+    /// Columns that the null bitmap counts, and the bytes that begin with it.
+    pub nulls: Option<(u16, &'r [u8])>,
+}
+
+impl<'r> FixedPart<'r> {
+    /// Of the record that `bytes` begin with. `fixed_end` of an index record is its `pminlen`; a
+    /// data record has its own. `None` for a stub, a compressed record, and one that is cut short.
+    #[inline]
+    pub fn of(bytes: &'r [u8], fixed_end: Option<u16>) -> Option<Self> {
+        let status = *bytes.first()?;
+        if status & COMPRESSED != 0 {
+            return None;
+        }
+        let fixed_end = match fixed_end {
+            Some(fixed_end) => fixed_end,
+            None if RecordKind::of(status) == RecordKind::ForwardingStub => return None,
+            None => u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]),
+        };
+        let (fixed, rest) = bytes.split_at_checked(fixed_end.into())?;
+        if status & HAS_NULL_BITMAP == 0 {
+            return Some(FixedPart { fixed, nulls: None });
+        }
+        let (count, bitmap) = rest.split_first_chunk::<2>()?;
+        Some(FixedPart { fixed, nulls: Some((u16::from_le_bytes(*count), bitmap)) })
+    }
+}
 
 /// Why a record does not add up. Offsets count from the record's first byte; `limit` is where the
 /// page ends for it.

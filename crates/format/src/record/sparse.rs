@@ -144,31 +144,6 @@ impl<'a> SparseVector<'a> {
     }
 }
 
-/// Appends a vector of these columns, which should ascend. False, and nothing appended, when it
-/// would be longer than end offsets can say.
-pub fn write_sparse_vector(columns: &[(u16, VarColumn<'_>)], out: &mut Vec<u8>) -> bool {
-    let values: usize = columns.iter().map(|(_, value)| value.bytes.len()).sum();
-    let start = HEADER_BYTES + ENTRY_BYTES * columns.len();
-    if start + values >= usize::from(COMPLEX_COLUMN) {
-        return false;
-    }
-    out.extend_from_slice(&SPARSE_VECTOR.to_le_bytes());
-    out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
-    for (column, _) in columns {
-        out.extend_from_slice(&column.to_le_bytes());
-    }
-    let mut end = start;
-    for (_, value) in columns {
-        end += value.bytes.len();
-        let flag = if value.complex { COMPLEX_COLUMN } else { 0 };
-        out.extend_from_slice(&(end as u16 | flag).to_le_bytes());
-    }
-    for (_, value) in columns {
-        out.extend_from_slice(value.bytes);
-    }
-    true
-}
-
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b))
 }
@@ -184,6 +159,31 @@ mod tests {
 
     fn value(bytes: &[u8]) -> VarColumn<'_> {
         VarColumn { bytes, complex: false }
+    }
+
+    /// Appends a vector of these columns, which should ascend. False, and nothing appended, when it
+    /// would be longer than end offsets can say.
+    fn write_sparse_vector(columns: &[(u16, VarColumn<'_>)], out: &mut Vec<u8>) -> bool {
+        let values: usize = columns.iter().map(|(_, value)| value.bytes.len()).sum();
+        let start = HEADER_BYTES + ENTRY_BYTES * columns.len();
+        if start + values >= usize::from(COMPLEX_COLUMN) {
+            return false;
+        }
+        out.extend_from_slice(&SPARSE_VECTOR.to_le_bytes());
+        out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
+        for (column, _) in columns {
+            out.extend_from_slice(&column.to_le_bytes());
+        }
+        let mut end = start;
+        for (_, value) in columns {
+            end += value.bytes.len();
+            let flag = if value.complex { COMPLEX_COLUMN } else { 0 };
+            out.extend_from_slice(&(end as u16 | flag).to_le_bytes());
+        }
+        for (_, value) in columns {
+            out.extend_from_slice(value.bytes);
+        }
+        true
     }
 
     #[test]

@@ -18,7 +18,9 @@ pub const HAS_NULL_BITMAP: u8 = 0x10;
 pub const HAS_VARIABLE: u8 = 0x20;
 /// Status bit: a versioning tag closes the record.
 pub const HAS_VERSION_TAG: u8 = 0x40;
-/// Status bits that are always 0.
+/// Status bit of the records of compressed pages; 0 in all others.
+pub const COMPRESSED: u8 = 0x01;
+/// Status bits that are 0 in records of pages that are not compressed.
 pub const RESERVED_BITS: u8 = 0x81;
 
 /// Status bits that name the kind.

@@ -88,9 +88,9 @@ pub enum Backend {
 /// What was chosen for a file, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DurabilityReport {
-    /// The file.
+    /// File whose writes are described.
     pub path: PathBuf,
-    /// As requested.
+    /// Mode the caller asked for.
     pub asked: DurabilityMode,
     /// What is done; never [`DurabilityMode::Auto`].
     pub chosen: DurabilityMode,

@@ -11,7 +11,7 @@ fn scratch(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 #[test]
-fn reads_name_their_place_and_stop_at_the_end() {
+fn reads_name_their_offset_and_stop_at_the_end() {
     let (_dir, path) = scratch(b"pages and extents");
     let file = File::open_read(&path).unwrap();
     assert_eq!(file.len(), 17);

@@ -17,7 +17,7 @@ use std::ops::Range;
 pub struct Chunk {
     /// Place of the file in the list of sources.
     pub file: usize,
-    /// The bytes.
+    /// Bytes of the file that the chunk covers.
     pub range: Range<u64>,
 }
 

@@ -28,7 +28,7 @@ pub enum Error {
     /// Intact records of another algorithm than XPRESS.
     #[error("{}: the records (first at {offset}) are {algorithm}; only MS_XPRESS can be read", path.display())]
     OtherAlgorithm { path: PathBuf, offset: u64, algorithm: &'static str },
-    /// Encrypted streams.
+    /// A stream of the backup is encrypted.
     #[error("{}: the backup is encrypted (stream {stream}); it can only be restored with its certificate or key", path.display())]
     Encrypted { path: PathBuf, stream: Tag },
     /// A media header without a backup set after it.

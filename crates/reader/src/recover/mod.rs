@@ -407,7 +407,7 @@ impl<'s> Pass<'s> {
         // one.
         let is_marked =
             block.buf.view().record(1).is_some_and(|first| first.header().op == Op::DURABLE_MARK);
-        let format = if is_marked { FormatPage::Anew } else { FormatPage::UnlessDone };
+        let format = if is_marked { FormatPage::Always } else { FormatPage::UnlessDone };
         for (lsn, record) in block.buf.view().records() {
             if self.until.is_some_and(|until| lsn >= until) {
                 return Ok(Some(PassOutcome::Done(None)));

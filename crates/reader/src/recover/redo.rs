@@ -39,7 +39,7 @@ pub(super) enum FormatPage {
     UnlessDone,
     /// It starts over. ExtentDB logs every change and writes a page that it has formatted without a
     /// copy, so the write may be torn in a way that the checksum of the page does not see.
-    Anew,
+    Always,
 }
 
 /// Pages on their way through the log.
@@ -100,8 +100,8 @@ impl<'s> Redo<'s> {
         self.units.insert(part.alloc_unit());
         let id = part.page;
         let begins = record.header().op == Op::FORMAT_PAGE;
-        let formats_anew = begins && format == FormatPage::Anew;
-        if formats_anew {
+        let is_formatted_again = begins && format == FormatPage::Always;
+        if is_formatted_again {
             // The state of the old page does not apply to the new one.
             self.unchanged.remove(&id);
             self.changed.remove(&id);
@@ -120,7 +120,7 @@ impl<'s> Redo<'s> {
             return Ok(());
         }
         let mut page = PageBuf::zeroed();
-        if !formats_anew
+        if !is_formatted_again
             && let Err(why) = self.load(id, &mut page)
             && !begins
         {

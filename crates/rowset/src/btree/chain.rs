@@ -23,7 +23,7 @@ use crate::error::Error;
 /// Which ghosts are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ghosts {
-    /// None.
+    /// Ghosts are no rows.
     Skipped,
     /// All, like rows.
     Included,

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_leaves_behind_what_is_full() {
+    fn a_split_leaves_a_full_page() {
         let cut = |slot, insert_pattern| cut_for_new(&[100; 80], slot, 100, insert_pattern);
         assert_eq!(cut(80, InsertPattern::Appends), Some(80), "nothing moves");
         assert_eq!(cut(80, InsertPattern::AppendsLate), Some(73), "a tenth goes");

@@ -37,7 +37,6 @@ pub(super) struct InsertPatterns {
 /// What is expected of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum InsertPattern {
-    /// No pattern.
     Scattered,
     /// Each insert is adjacent to the last one, in ascending or descending order.
     Run,

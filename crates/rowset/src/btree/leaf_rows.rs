@@ -53,7 +53,7 @@ impl LeafRows {
         self.is_settled
     }
 
-    /// How many.
+    /// Number of rows of the leaf.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -63,7 +63,7 @@ impl LeafRows {
         self.rows.is_empty()
     }
 
-    /// The rows.
+    /// Rows in key order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = RowRef<'_>> + ExactSizeIterator {
         self.rows.iter().map(|lies| RowRef {
             bytes: &self.bytes[lies.start as usize..lies.end as usize],

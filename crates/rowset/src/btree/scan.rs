@@ -29,7 +29,7 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// All keys.
+    /// The range without bounds.
     pub fn all() -> KeyRange {
         KeyRange::default()
     }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_behind_all_keys_is_empty() {
+    fn a_range_greater_than_all_keys_is_empty() {
         let range = KeyRange::all().with_lower(Bound::Excluded(&[0xff]));
         assert!(range.ends_before(&[]) && range.ends_before(&[0xff, 1]));
         assert!(!KeyRange::all().ends_before(&[0xff]));

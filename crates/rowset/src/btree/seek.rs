@@ -155,8 +155,8 @@ impl Tree {
         self.leaf(key)?.ok_or(Error::NotFound { unit: self.unit.id() })
     }
 
-    /// Latches a leaf; `None` in a tree without pages. Whoever holds the latch of a page of the
-    /// tree never calls this.
+    /// Latches a leaf; `None` in a tree without pages. Never called while a page of the tree is
+    /// latched.
     pub(super) fn descend<G: LeafGuard, T: Trail>(
         &self,
         towards: Towards<'_>,

@@ -338,20 +338,9 @@ impl Tree {
         let old = held[OLD].id();
         let node = self.node(old, &held[OLD])?;
         let level = node.level;
-        let rows: Result<Vec<Vec<u8>>, Error> =
-            (at..node.slot_count()).map(|slot| Ok(node.row(slot)?.to_vec())).collect();
-        let rows = rows?;
+        let rows = Tree::rows_from(node, at)?;
         let freed: usize = rows.iter().map(|row| node.room(row.len()) + SLOT_BYTES).sum();
-        let form = PageForm {
-            kind: self.kind_of(level),
-            level: node.view.header().level,
-            pminlen: node.view.header().fixed_len.get(),
-            context: self.context_of(level),
-            prev: old,
-            next: node.next(),
-            type_flag_bits: if level == Level::Leaf { LEAF_FLAG_BITS } else { 0 },
-            flag_bits: 0,
-        };
+        let form = self.form_of_neighbour(node);
         let mut target = self.space.format_page(sys, &self.unit, new, &form)?;
         if rows.is_empty() {
             held.push(target);
@@ -370,25 +359,37 @@ impl Tree {
         if level == Level::Leaf && rows.iter().any(|row| is_ghost(row)) {
             self.note_ghosts(new);
         }
-        let page = PagePart { slot: at, ..PagePart::default() };
-        let rows_deleted = rows.len() as u16;
-        let bytes_freed = freed as u16;
-        let payload = DeleteSplit {
-            page,
+        let moved = DeleteSplit {
+            page: PagePart { slot: at, ..PagePart::default() },
             new_page: new,
-            rows_deleted,
-            bytes_freed,
+            rows_deleted: rows.len() as u16,
+            bytes_freed: freed as u16,
             ..DeleteSplit::default()
         };
-        let payload = Payload::DeleteSplit(payload);
-        change(
-            RecordOwner::Change(sys),
-            &mut held[OLD],
-            Op::DELETE_SPLIT,
-            self.context_of(level),
-            payload,
-        )?;
+        let context = self.context_of(level);
+        let payload = Payload::DeleteSplit(moved);
+        change(RecordOwner::Change(sys), &mut held[OLD], Op::DELETE_SPLIT, context, payload)?;
         Ok(())
+    }
+
+    /// Copies the rows of `old` from `at` on.
+    fn rows_from(old: Node<'_>, at: u16) -> Result<Vec<Vec<u8>>, Error> {
+        (at..old.slot_count()).map(|slot| Ok(old.row(slot)?.to_vec())).collect()
+    }
+
+    /// The form of a page to the right of `old`, on the same level.
+    fn form_of_neighbour(&self, old: Node<'_>) -> PageForm {
+        let header = old.view.header();
+        PageForm {
+            kind: self.kind_of(old.level),
+            level: header.level,
+            pminlen: header.fixed_len.get(),
+            context: self.context_of(old.level),
+            prev: old.id(),
+            next: old.next(),
+            type_flag_bits: if old.is_leaf() { LEAF_FLAG_BITS } else { 0 },
+            flag_bits: 0,
+        }
     }
 
     /// Undo room reserved for rows that have moved follows them. Only the commit of the split can
@@ -425,7 +426,7 @@ impl Tree {
         Ok((!has_room).then_some(PendingRecord { slot, row }))
     }
 
-    /// MODIFY_HEADER.
+    /// Logs and applies a change of the page header.
     fn log_header(
         &self,
         sys: &mut Transaction,

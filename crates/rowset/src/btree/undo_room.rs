@@ -84,7 +84,7 @@ struct Account {
     /// Hash of the entry's sort key.
     key: u64,
     owner: XactId,
-    /// Never 0.
+    /// Greater than 0.
     bytes: u16,
 }
 

@@ -23,9 +23,9 @@ use extentdb_base::sync::{Mutex, MutexGuard, lock};
 /// Room that a transaction made on a page; others may use it when the transaction has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReservedRoom {
-    /// The page.
+    /// Page whose room is reserved.
     pub page: PageId,
-    /// Bytes.
+    /// Reserved bytes; an undo may need all of them.
     pub bytes: u16,
 }
 
@@ -223,7 +223,7 @@ mod tests {
 
     /// A row that is shortened and rolled back to a savepoint, again and again, in one transaction.
     #[test]
-    fn more_can_be_kept_back_than_a_page_has() {
+    fn more_can_be_reserved_than_a_page_has() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
         let reserved = ReservedRoom { page, bytes: 7000 };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_kept_back_is_filed_when_it_is_given_back() {
+    fn reserved_room_is_filed_when_it_is_released() {
         let mut free = FreeSpace::default();
         let page = PageId::new(1, 7);
         let reserved = ReservedRoom { page, bytes: 200 };

@@ -1,6 +1,6 @@
 //! Inserting a row: onto a page known to have room, or after the last row.
 
-use extentdb_base::size::PAGE_BODY_BYTES;
+use extentdb_base::size::{PAGE_BODY_BYTES, ROW_BYTES_MAX};
 use extentdb_base::{PageId, Rid};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_change::change;
@@ -113,8 +113,8 @@ impl Heap {
         let mut page = self.next_page(tx, &mut appender)?;
         let placed = self.insert_on(tx, &mut page, record, locks)?;
         drop(page);
-        let placed = placed
-            .ok_or(Error::RowTooLong { bytes: record.len(), most: super::RECORD_BYTES_MAX })?;
+        let placed =
+            placed.ok_or(Error::RowTooLong { bytes: record.len(), most: ROW_BYTES_MAX })?;
         self.note_first_row(placed, appender.noted)?;
         Ok(placed)
     }
@@ -194,7 +194,7 @@ impl Heap {
             return true;
         }
         let fullness = Fullness::of_free_bytes(view.header().free_bytes.get());
-        len <= super::RECORD_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
+        len <= ROW_BYTES_MAX * usize::from(100 - fullness.percent()) / 100
     }
 
     /// Loads the free space of existing pages from PFS, once: the least room of each class.

@@ -15,14 +15,11 @@
 use std::cmp::Ordering;
 
 use extentdb_catalog::layout::{Level, PhysicalColumn, RowLayout};
-use extentdb_format::record::RecordKind;
-use extentdb_format::record::status::HAS_NULL_BITMAP;
+use extentdb_format::record::FixedPart;
 use extentdb_types::key_order::{FixedForm, fixed_form};
 
 use super::{LevelShape, RowShape, column_offset};
 
-/// Status bit of records of compressed pages.
-const COMPRESSED_FORM: u8 = 0x01;
 /// What a sort key of a value begins with.
 const IS_VALUE: u8 = 1;
 
@@ -134,21 +131,11 @@ impl FixedKey {
 
     /// The fixed part of a record all of whose key columns are there and not NULL.
     fn fixed_part<'r>(&self, bytes: &'r [u8]) -> Option<&'r [u8]> {
-        let status = *bytes.first()?;
-        if status & COMPRESSED_FORM != 0 {
-            return None;
-        }
-        let fixed_end = match self.fixed_end {
-            Some(fixed_end) => fixed_end,
-            None if RecordKind::of(status) == RecordKind::ForwardingStub => return None,
-            None => u16::from_le_bytes([*bytes.get(2)?, *bytes.get(3)?]),
-        };
-        let (fixed, rest_after) = bytes.split_at_checked(usize::from(fixed_end))?;
-        if status & HAS_NULL_BITMAP != 0 && self.null_bits > 0 {
-            let (count, bitmap) = rest_after.split_first_chunk::<2>()?;
+        let FixedPart { fixed, nulls } = FixedPart::of(bytes, self.fixed_end)?;
+        if let Some((count, bitmap)) = nulls.filter(|_| self.null_bits > 0) {
             let is_set =
                 |(byte, mask): &(usize, u8)| bitmap.get(*byte).is_none_or(|own| own & mask != 0);
-            if u16::from_le_bytes(*count) < self.null_bits || self.nulls.iter().any(is_set) {
+            if count < self.null_bits || self.nulls.iter().any(is_set) {
                 return None;
             }
         }

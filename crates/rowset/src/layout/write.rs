@@ -1,10 +1,11 @@
 //! Values to records.
 
 use extentdb_base::PageId;
+use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_catalog::layout::{Cell, ColumnOffset, Level, PhysicalColumn};
 use extentdb_format::record::{Record, RecordBuilder, RecordKind};
 
-use super::{ROW_BYTES_MAX, RowShape, column_offset};
+use super::{RowShape, column_offset};
 use crate::error::Error;
 
 /// Bytes of a usual record besides its fixed part and null bitmap.

@@ -26,7 +26,7 @@ const FIRST_USER_INDEX_ID: u16 = 256;
 pub enum PageRole {
     /// Without it the catalog cannot be read: base tables, boot page, file header.
     Catalog,
-    /// Allocation maps.
+    /// GAM, SGAM, PFS, DIFF, ML or IAM page.
     Map,
     /// Rows or entries of one table.
     Table,

@@ -17,7 +17,7 @@ use extentdb_format::allocation::file_header::{
 use extentdb_format::allocation::pfs::PfsByte;
 use extentdb_io::{Disk, Fill, MemDisk};
 use extentdb_space::{
-    Counts, FileDescription, Options, Space, Unit, UnitDescription, write_new_file,
+    FileDescription, Options, Space, Unit, UnitCounts, UnitDescription, write_new_file,
 };
 use extentdb_txn::{Manager, Transaction, TransactionKind};
 use extentdb_wal::{Log, LogSpec};
@@ -120,7 +120,7 @@ pub(crate) fn unit(number: i64) -> Unit {
         first: PageId::NONE,
         root: PageId::NONE,
         first_iam: PageId::NONE,
-        counts: Counts::default(),
+        counts: UnitCounts::default(),
     })
 }
 

@@ -103,6 +103,16 @@ pub enum Placement {
     },
 }
 
+impl Placement {
+    pub(crate) fn filegroup(name: &str) -> Placement {
+        Placement::Filegroup(name.to_owned())
+    }
+
+    pub(crate) fn scheme(name: &str, column: &str) -> Placement {
+        Placement::Scheme { scheme: name.to_owned(), column: column.to_owned() }
+    }
+}
+
 /// The partitioning of an index.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Partitioning {

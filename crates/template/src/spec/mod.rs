@@ -91,15 +91,14 @@ impl TableSpec {
     /// In a filegroup of its own.
     #[must_use]
     pub fn on(mut self, filegroup: &str) -> Self {
-        self.placement = Some(Placement::Filegroup(filegroup.to_owned()));
+        self.placement = Some(Placement::filegroup(filegroup));
         self
     }
 
     /// In the partitions of a scheme.
     #[must_use]
     pub fn partitioned(mut self, scheme: &str, column: &str) -> Self {
-        let [scheme, column] = [scheme, column].map(str::to_owned);
-        self.placement = Some(Placement::Scheme { scheme, column });
+        self.placement = Some(Placement::scheme(scheme, column));
         self
     }
 
@@ -311,15 +310,14 @@ impl IndexSpec {
     /// In a filegroup.
     #[must_use]
     pub fn on(mut self, filegroup: &str) -> Self {
-        self.placement = Some(Placement::Filegroup(filegroup.to_owned()));
+        self.placement = Some(Placement::filegroup(filegroup));
         self
     }
 
     /// In the partitions of a scheme.
     #[must_use]
     pub fn partitioned(mut self, scheme: &str, column: &str) -> Self {
-        let [scheme, column] = [scheme, column].map(str::to_owned);
-        self.placement = Some(Placement::Scheme { scheme, column });
+        self.placement = Some(Placement::scheme(scheme, column));
         self
     }
 

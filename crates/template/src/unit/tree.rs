@@ -39,8 +39,7 @@ impl From<Error> for EntryError {
     }
 }
 
-/// The longest record, by public documentation.
-pub(crate) const RECORD_BYTES_MAX: usize = 8060;
+pub(crate) use extentdb_base::size::ROW_BYTES_MAX as RECORD_BYTES_MAX;
 
 /// The open page of a level.
 struct OpenPage {

@@ -40,7 +40,7 @@ impl<'a> Frozen<'a> {
     /// then the first one, which is `owner`.
     pub(crate) fn resolve(&mut self, owner: XactId, now: Duration) -> Vec<DeadlockReport> {
         let mut reports = Vec::new();
-        // Each turn ends one wait, so there are no more turns than waits.
+        // Each turn ends one wait, so there are at most as many turns as waits.
         while let Some(cycle) = self.cycle(owner) {
             let nodes = self.nodes(&cycle, now);
             // `min_by_key` returns the first of equals, and the cycle begins with `owner`.

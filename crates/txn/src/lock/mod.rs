@@ -53,7 +53,7 @@ use deadlock::Frozen;
 use escalate::OwnerLocks;
 use report::DeadlockObserver;
 use resource::FastHash;
-use table::{Answer, Shard};
+use table::{Answer, Release, Shard};
 use wait::{WaitSlot, WaitState};
 
 /// Shards of the table and of the owners' lists.
@@ -77,11 +77,11 @@ pub const DEADLOCK_PRIORITIES: RangeInclusive<i8> = -10..=10;
 /// A request for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LockRequest {
-    /// Who asks.
+    /// Transaction that requests the lock.
     pub owner: XactId,
-    /// For what.
+    /// What is to be locked.
     pub resource: Resource,
-    /// How strongly.
+    /// Mode requested, before conversion.
     pub mode: LockMode,
     /// How long it may wait.
     pub timeout: Timeout,
@@ -104,7 +104,7 @@ pub enum LockError {
     Timeout {
         /// What was asked for.
         resource: Resource,
-        /// How strongly.
+        /// Mode requested.
         mode: LockMode,
     },
     /// The owner is the victim of a deadlock: it has to roll back. Message 1205 at the API
@@ -113,7 +113,7 @@ pub enum LockError {
     Deadlock {
         /// What was asked for.
         resource: Resource,
-        /// How strongly.
+        /// Mode requested.
         mode: LockMode,
         /// The members of the cycle, each waiting for the next.
         cycle: Vec<XactId>,
@@ -138,11 +138,11 @@ pub struct LockRow {
 /// Held, or waited for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockStatus {
-    /// Held.
+    /// The mode is held.
     Grant,
     /// Held in another mode; this one is waited for.
     Convert,
-    /// Waited for.
+    /// Nothing is held; the mode is waited for.
     Wait,
 }
 
@@ -206,7 +206,7 @@ impl LockRequest {
 }
 
 impl LockManager {
-    /// No locks.
+    /// An empty lock manager.
     pub fn new(waits: Arc<Waits>, clock: Arc<dyn Clock>) -> Self {
         LockManager {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -255,7 +255,7 @@ impl LockManager {
             .held_by(owner)
             .get(&owner)
             .is_some_and(|held| held.resources.contains_key(&resource));
-        if is_listed && self.shard(&resource).release(owner, resource, false, now) {
+        if is_listed && self.shard(&resource).release(owner, resource, Release::One, now) {
             self.forget(owner, resource);
         }
     }
@@ -265,7 +265,7 @@ impl LockManager {
         let held = self.held_by(owner).remove(&owner).unwrap_or_default();
         let now = self.clock.monotonic();
         for resource in held.resources.keys() {
-            self.shard(resource).release(owner, *resource, true, now);
+            self.shard(resource).release(owner, *resource, Release::All, now);
         }
     }
 
@@ -288,7 +288,7 @@ impl LockManager {
         };
         for resource in fine {
             let now = self.clock.monotonic();
-            self.shard(&resource).release(owner, resource, true, now);
+            self.shard(&resource).release(owner, resource, Release::All, now);
         }
         self.escalations.fetch_add(1, Ordering::Relaxed);
         true

@@ -56,11 +56,11 @@ pub enum LockMode {
     SchS,
     /// Schema modification: conflicts with every other mode but NL.
     SchM,
-    /// Shared: read.
+    /// Shared: the resource is read.
     S,
     /// Update: read now, change later; one at a time.
     U,
-    /// Exclusive: change.
+    /// Exclusive: the resource is changed.
     X,
     /// Intent to lock parts S.
     Is,

@@ -28,7 +28,7 @@ pub struct DeadlockReport {
     /// What each member of the cycle waited for. The blocker of a node is who waits in the next
     /// one, that of the last node who waits in the first: the owner whose wait closed the cycle.
     pub nodes: Vec<DeadlockNode>,
-    /// The victim.
+    /// Transaction that has to roll back.
     pub victim: XactId,
 }
 
@@ -99,7 +99,7 @@ pub trait LockNames {
     }
 }
 
-/// Knows nothing.
+/// No names: reports show numbers only.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoNames;
 

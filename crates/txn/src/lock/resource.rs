@@ -9,7 +9,7 @@ use extentdb_base::{AllocUnitId, Extent, HobtId, ObjectId, PageId, Rid};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Resource {
-    /// The database.
+    /// The database as a whole; sessions of SQL Server hold it shared.
     Database,
     /// A piece of catalog data that is no object.
     Metadata {
@@ -26,7 +26,7 @@ pub enum Resource {
     AllocUnit(AllocUnitId),
     /// Eight pages, while they are handed out.
     Extent(Extent),
-    /// A page.
+    /// A page of a heap or index.
     Page(PageId),
     /// A row of a heap.
     Rid(Rid),

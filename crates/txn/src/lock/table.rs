@@ -67,6 +67,13 @@ pub(crate) struct Request {
     pub(crate) slot: Arc<WaitSlot>,
 }
 
+/// How many grants of a lock are released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Release {
+    One,
+    All,
+}
+
 impl Request {
     pub(crate) fn owner(&self) -> XactId {
         self.asked.owner
@@ -115,13 +122,12 @@ impl Shard {
         Answer::Queued(slot)
     }
 
-    /// Gives back one count of a lock, or all of them. Returns true when the owner holds nothing
-    /// there any more.
+    /// Releases a lock. Returns true when the owner holds nothing there any more.
     pub(crate) fn release(
         &mut self,
         owner: XactId,
         resource: Resource,
-        all: bool,
+        release: Release,
         now: Duration,
     ) -> bool {
         let Entry::Occupied(mut entry) = self.heads.entry(resource) else { return true };
@@ -129,7 +135,7 @@ impl Shard {
         let Some(at) = head.granted.iter().position(|grant| grant.owner == owner) else {
             return true;
         };
-        if !all && head.granted[at].count > 1 {
+        if release == Release::One && head.granted[at].count > 1 {
             head.granted[at].count -= 1;
             return false;
         }

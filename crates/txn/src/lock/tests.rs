@@ -402,7 +402,7 @@ fn locks_are_counted_and_a_stronger_mode_stays() {
 }
 
 #[test]
-fn serializable_readers_escalate_to_a_shared_lock_that_nobody_inserts_beside() {
+fn serializable_readers_escalate_to_a_shared_lock_that_blocks_inserts() {
     let manager = manager();
     let a = owner(1);
     let b = owner(2);

@@ -20,7 +20,6 @@
 
 use super::{Collation, CollationVersion};
 
-/// The file.
 static DATA: &[u8] = include_bytes!("../../data/collation.bin");
 
 const HEAD: [u32; 9] = head();
@@ -79,7 +78,6 @@ impl Generation {
 /// What a character is to the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Ignored.
     Weightless,
     /// Adds its diacritic weight to that of the letter before.
     Mark,
@@ -100,13 +98,13 @@ pub(super) enum Class {
 /// How much of an entry is not known for certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doubt {
-    /// Nothing.
+    /// All weights are certain.
     None,
     /// Weights other than the primary one.
     Ties,
     /// Its place; that it has a primary weight is certain.
     Position,
-    /// Everything.
+    /// No weight is certain.
     All,
 }
 

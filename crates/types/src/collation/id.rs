@@ -45,8 +45,6 @@ pub enum CollationVersion {
 impl Collation {
     /// `SQL_Latin1_General_CP1_CI_AS`, the most common default.
     pub const SQL_LATIN1_GENERAL_CP1_CI_AS: Collation = Collation(0x3400_D008);
-    /// `Latin1_General_CI_AS_KS_WS`, used by `char` columns of the system base tables.
-    pub const LATIN1_GENERAL_CI_AS_KS_WS: Collation = Collation(0x0000_1008);
 
     /// Language index, the lowest byte.
     #[must_use]
@@ -89,19 +87,19 @@ impl Collation {
         self.0 & IGNORE_CASE != 0 && !self.is_binary()
     }
 
-    /// AI.
+    /// Accent-insensitive (`AI`).
     #[must_use]
     pub fn ignores_accents(self) -> bool {
         self.0 & IGNORE_ACCENTS != 0 && !self.is_binary()
     }
 
-    /// Not KS.
+    /// Not kanatype-sensitive (no `KS`).
     #[must_use]
     pub fn ignores_kana(self) -> bool {
         self.0 & IGNORE_KANA != 0 && !self.is_binary()
     }
 
-    /// Not WS.
+    /// Not width-sensitive (no `WS`).
     #[must_use]
     pub fn ignores_width(self) -> bool {
         self.0 & IGNORE_WIDTH != 0 && !self.is_binary()

@@ -86,7 +86,6 @@ pub(super) struct Language {
 /// after nothing but ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlainAscii {
-    /// Always.
     Always,
     /// When ASCII follows: a mark could make another letter of it.
     BeforeAscii,

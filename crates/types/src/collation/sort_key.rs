@@ -31,7 +31,7 @@ impl SortKey {
         SortKey { bytes }
     }
 
-    /// The key.
+    /// Bytes that compare as the texts do.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -272,7 +272,6 @@ enum Level {
     Ligature,
 }
 
-/// One comparison.
 struct Pass {
     order: SqlOrder,
     /// Bytes that both texts begin with.

@@ -83,16 +83,6 @@ impl CodePage {
         matches!(self, CodePage::Cp932 | CodePage::Cp936 | CodePage::Cp949 | CodePage::Cp950)
     }
 
-    /// True for bytes that begin a character of two bytes.
-    #[must_use]
-    pub fn is_lead_byte(self, byte: u8) -> bool {
-        match self {
-            CodePage::Cp932 => matches!(byte, 0x81..=0x9f | 0xe0..=0xfc),
-            CodePage::Cp936 | CodePage::Cp949 | CodePage::Cp950 => matches!(byte, 0x81..=0xfe),
-            _ => false,
-        }
-    }
-
     pub(super) fn scheme(self) -> Scheme {
         match self {
             CodePage::Unknown => Scheme::Ascii,

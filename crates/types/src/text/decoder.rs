@@ -10,7 +10,7 @@ use super::oem;
 /// A piece of decoded UTF-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPiece<'a> {
-    /// Whole characters.
+    /// Decoded text, of whole characters.
     Text(&'a str),
     /// A surrogate without its partner; no `str` can hold it.
     Unpaired(u16),

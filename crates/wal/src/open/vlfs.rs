@@ -6,13 +6,14 @@
 //!   next VLF, a sequence number or parity that is not that of its blocks ([`strays`]).
 
 use extentdb_base::Lsn;
+use extentdb_base::size::SECTOR_BYTES;
 use extentdb_format::log::fault::VlfFault;
 use extentdb_format::log::reader::StrayUse;
 use extentdb_format::log::vlf::{VLF_HEADER_AREA, VLF_HEADER_BYTES};
 use extentdb_format::log::{LogReader, Vlf, VlfHeader, VlfMap};
 use extentdb_io::DiskFile;
 
-use super::{Bytes, SECTOR};
+use super::Bytes;
 use crate::error::{Damage, Error};
 use crate::grow::{Refusal, add_vlfs};
 use crate::spec::HeaderFacts;
@@ -92,7 +93,7 @@ fn interrupted_growth(file: &dyn DiskFile, map: &VlfMap) -> Result<Option<u64>, 
 /// Can an interrupted growth have left this? A VLF whose header was lost later would have a stamp
 /// where its first block begins.
 fn is_unfinished(file: &dyn DiskFile, offset: u64, fault: &VlfFault) -> Result<bool, Error> {
-    let mut head = [0; SECTOR];
+    let mut head = [0; SECTOR_BYTES];
     file.read_at(offset, &mut head)?;
     let has_no_header = match fault {
         VlfFault::Signature { found: 0 } => head.iter().all(|byte| *byte == 0),
@@ -117,7 +118,7 @@ pub(super) fn oldest(map: &VlfMap) -> Result<Lsn, Error> {
             _ => first = Some(vlf.header.sequence),
         }
     }
-    let lsn = |vlf| Lsn::new(vlf, (VLF_HEADER_AREA / SECTOR as u64) as u32, 1);
+    let lsn = |vlf| Lsn::new(vlf, (VLF_HEADER_AREA / SECTOR_BYTES as u64) as u32, 1);
     let none = Error::Corrupt { offset: 0, what: Damage::NoVlf { lsn: Lsn::ZERO } };
     first.map(lsn).ok_or(none)
 }

@@ -206,7 +206,7 @@ fn an_interrupted_growth_is_done_again_and_leaves_no_rubbish() {
 }
 
 #[test]
-fn damage_in_the_middle_is_refused_with_its_place() {
+fn damage_in_the_middle_is_refused_with_its_offset() {
     let disk = MemDisk::new();
     let log = create(&disk, &spec(SMALL, Growth::Pages(32)));
     let lsns: Vec<Lsn> = (0..30)

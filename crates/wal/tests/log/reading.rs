@@ -32,7 +32,7 @@ fn a_record_is_found_in_memory_and_in_the_file() {
     log.scan(lsns[0], &mut |lsn, record| {
         assert_eq!(lsn, lsns[seen]);
         assert_eq!(read_back(record).0, seen as u32);
-        // Whoever looks may write.
+        // A reader does not keep others from writing.
         append(&log, 1000, 10).unwrap();
         seen += 1;
         if seen == 280 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -56,7 +56,7 @@ impl Demo {
         Units::new(units, Some(&self.catalog), false)
     }
 
-    fn choose(&self, choice: &ScopeChoice) -> (Units, Result<Choice, u32>) {
+    fn choose(&self, choice: &ScopeChoice) -> (Units, Result<ScopePlan, u32>) {
         let mut units = self.units();
         let choice = choose(choice, Some(&self.catalog), self.opened.source(), &mut units);
         (units, choice.map_err(|finding| finding.error))

@@ -83,6 +83,10 @@ impl<'l> Links<'l> {
         self.plan.units.get(unit)
     }
 
+    fn fact(&self, page: PageId, near: u32) -> Option<PageFact> {
+        self.index.find(page, near).and_then(|at| self.index.at(at).copied())
+    }
+
     fn pointer(&self, place: u32) -> Option<ChildFact> {
         self.index.children().get(place as usize).copied()
     }
@@ -140,7 +144,7 @@ impl<'l> Links<'l> {
                 page_arg(second.parent()),
                 second.slot.into(),
             ];
-            self.report(8937, fact.unit, fact.id(), &args, [first.parent(), second.parent()]);
+            self.report(8937, &fact, args, [first.parent(), second.parent()]);
         }
     }
 
@@ -160,18 +164,11 @@ impl<'l> Links<'l> {
         if prev.is_none() {
             return false;
         }
-        let before =
-            self.index.find(prev, at.wrapping_sub(1)).and_then(|at| self.index.at(at).copied());
+        let before = self.fact(prev, at.wrapping_sub(1));
         match before.filter(|before| before.unit == fact.unit) {
             Some(before) if before.next() == fact.id() => {
                 if before.level != fact.level || before.is_leaf != fact.is_leaf {
-                    let args = [
-                        page_arg(fact.id()),
-                        fact.level.into(),
-                        before.level.into(),
-                        page_arg(before.id()),
-                    ];
-                    self.report(2531, fact.unit, fact.id(), &args, [before.id(), PageId::NONE]);
+                    self.report_level(2531, fact, &before);
                 }
                 true
             }
@@ -180,7 +177,7 @@ impl<'l> Links<'l> {
                 // Without a parent the page is reported as 8979, which says both.
                 if self.has_parent(at, fact) {
                     let args = [page_arg(fact.id()), page_arg(prev)];
-                    self.report(8978, fact.unit, fact.id(), &args, [prev, PageId::NONE]);
+                    self.report(8978, fact, args, [prev, PageId::NONE]);
                 }
                 false
             }
@@ -194,8 +191,7 @@ impl<'l> Links<'l> {
         if next.is_none() {
             return;
         }
-        let after =
-            self.index.find(next, at.wrapping_add(1)).and_then(|at| self.index.at(at).copied());
+        let after = self.fact(next, at.wrapping_add(1));
         let other = match after {
             Some(_) => None,
             None => (self.foreign)(next).filter(|other| *other != fact.unit),
@@ -205,7 +201,7 @@ impl<'l> Links<'l> {
                 if after.prev() != id {
                     let args =
                         [page_arg(id), page_arg(next), page_arg(next), page_arg(after.prev())];
-                    self.report(8936, fact.unit, id, &args, [next, after.prev()]);
+                    self.report(8936, fact, args, [next, after.prev()]);
                 }
             }
             Some(after) => self.report_other_index(fact, after.unit, next),
@@ -217,7 +213,7 @@ impl<'l> Links<'l> {
             None if self.lost.contains(&(fact.unit, next)) => {}
             None => {
                 let args = [page_arg(id), page_arg(next), page_arg(next)];
-                self.report(8981, fact.unit, id, &args, [next, PageId::NONE]);
+                self.report(8981, fact, args, [next, PageId::NONE]);
             }
         }
     }
@@ -225,9 +221,9 @@ impl<'l> Links<'l> {
     fn report_other_index(&mut self, fact: &PageFact, other: UnitIndex, next: PageId) {
         let (Some(unit), Some(other)) = (self.unit(fact.unit), self.unit(other)) else { return };
         let args = [page_arg(fact.id())].into_iter().chain(unit.args()).chain([page_arg(next)]);
-        let args: Vec<Arg<'_>> = args.chain(other.args()).collect();
+        let args = args.chain(other.args());
         let place = Location::page(fact.id()).owned_by(unit.owner);
-        self.findings.push(Finding::new(8982, place, &args).related([next, PageId::NONE]));
+        self.findings.push(Finding::new(8982, place, args).related([next, PageId::NONE]));
     }
 
     /// 8931, 8977, 8979. `is_referred_to`: by the page before.
@@ -245,10 +241,10 @@ impl<'l> Links<'l> {
             return;
         }
         if is_referred_to && !is_own_neighbour {
-            self.report(8977, fact.unit, fact.id(), &[page_arg(fact.id())], [PageId::NONE; 2]);
+            self.report(8977, fact, [page_arg(fact.id())], [PageId::NONE; 2]);
         } else {
             let args = [page_arg(fact.id()), page_arg(fact.prev())];
-            self.report(8979, fact.unit, fact.id(), &args, [fact.prev(), PageId::NONE]);
+            self.report(8979, fact, args, [fact.prev(), PageId::NONE]);
         }
     }
 
@@ -268,13 +264,7 @@ impl<'l> Links<'l> {
             None => unit.structure == Structure::Clustered && fact.is_leaf && fact.level == 0,
         };
         if !is_right {
-            let args = [
-                page_arg(fact.id()),
-                fact.level.into(),
-                parent.level.into(),
-                page_arg(parent.id()),
-            ];
-            self.report(8931, fact.unit, fact.id(), &args, [parent.id(), PageId::NONE]);
+            self.report_level(8931, fact, &parent);
         }
     }
 
@@ -318,7 +308,7 @@ impl<'l> Links<'l> {
             page_arg(pointer.parent()),
             pointer.slot.into(),
         ];
-        self.report(8935, child.unit, child.id(), &args, [expected, pointer.parent()]);
+        self.report(8935, child, args, [expected, pointer.parent()]);
     }
 
     /// The last child of the page left of `parent`, by the order of the parents above:
@@ -370,10 +360,7 @@ impl<'l> Links<'l> {
             else {
                 continue;
             };
-            let parent = self
-                .index
-                .find(pointer.parent(), NOWHERE)
-                .and_then(|at| self.index.at(at).copied());
+            let parent = self.fact(pointer.parent(), NOWHERE);
             if let Some(parent) = parent {
                 let referring = previous.get(&(parent.unit, pointer.child())).copied();
                 self.report_lost_page(place, &pointer, &parent, referring);
@@ -402,20 +389,20 @@ impl<'l> Links<'l> {
         if let Some(before) = expected.filter(is_unseen) {
             let args =
                 [page_arg(parent.id()), pointer.slot.into(), page_arg(child), page_arg(before)];
-            return self.report_unseen(8980, parent.unit, child, &args, [parent.id(), before]);
+            return self.report_unseen(8980, parent.unit, child, args, [parent.id(), before]);
         }
         let previous = referring.or(expected).unwrap_or(PageId::NONE);
         let args = [page_arg(child), page_arg(parent.id()), page_arg(previous)];
-        self.report_unseen(8976, parent.unit, child, &args, [parent.id(), previous]);
+        self.report_unseen(8976, parent.unit, child, args, [parent.id(), previous]);
     }
 
     /// A page that was never the index's own is no loss: what is wrong is the pointer to it.
-    fn report_unseen(
+    fn report_unseen<const N: usize>(
         &mut self,
         error: u32,
         unit: UnitIndex,
         page: PageId,
-        args: &[Arg<'static>],
+        args: [Arg<'static>; N],
         related: [PageId; 2],
     ) {
         let Some(mut finding) = self.finding(error, unit, page, args, related) else { return };
@@ -426,29 +413,35 @@ impl<'l> Links<'l> {
     }
 
     /// A finding whose message begins with the unit.
-    fn report(
+    fn report<const N: usize>(
         &mut self,
         error: u32,
-        unit: UnitIndex,
-        page: PageId,
-        args: &[Arg<'static>],
+        fact: &PageFact,
+        args: [Arg<'static>; N],
         related: [PageId; 2],
     ) {
-        if let Some(finding) = self.finding(error, unit, page, args, related) {
-            self.findings.push(finding);
-        }
+        let finding = self.finding(error, fact.unit, fact.id(), args, related);
+        finding.into_iter().for_each(|finding| self.findings.push(finding));
     }
 
-    fn finding(
+    /// 2531 and 8931: the level of a page contradicts that of another one.
+    fn report_level(&mut self, error: u32, fact: &PageFact, other: &PageFact) {
+        let pages = [fact, other].map(|fact| page_arg(fact.id()));
+        let [own, others] = pages;
+        let args = [own, fact.level.into(), other.level.into(), others];
+        self.report(error, fact, args, [other.id(), PageId::NONE]);
+    }
+
+    fn finding<const N: usize>(
         &self,
         error: u32,
         unit: UnitIndex,
         page: PageId,
-        args: &[Arg<'static>],
+        args: [Arg<'static>; N],
         related: [PageId; 2],
     ) -> Option<Finding> {
         let unit = self.unit(unit)?;
-        let args: Vec<Arg<'_>> = unit.args().into_iter().chain(args.iter().cloned()).collect();
-        Some(Finding::new(error, Location::page(page).owned_by(unit.owner), &args).related(related))
+        let args = unit.args().into_iter().chain(args);
+        Some(Finding::new(error, unit.at(page), args).related(related))
     }
 }

@@ -22,7 +22,6 @@ use crate::scratch::Running;
 /// The files of the database, and how large they begin.
 pub(super) const FILES: [(&str, u64); 3] =
     [("shop.mdf", 4 << 20), ("shop_2.ndf", 8 << 20), ("shop_3.ndf", 32 << 20)];
-/// The table.
 pub(super) const TABLE: &str = "orders";
 /// Orders that one transaction brings.
 const BATCH: u32 = 1000;

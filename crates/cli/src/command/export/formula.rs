@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_an_error_is_counted_in_characters() {
+    fn the_position_of_an_error_is_counted_in_characters() {
         assert_eq!(position_text("[Größe] > x", 12), "at character 11, `x`");
         assert_eq!(position_text("a >", 3), "at character 4, the end");
         assert_eq!(position_text("a >", 99), "at character 4, the end");

@@ -18,21 +18,12 @@ pub(super) enum Entry {
     Exported {
         /// How it went.
         report: Report,
-        /// Its file.
         file: String,
     },
     /// It cannot be exported.
-    Skipped {
-        /// The table.
-        name: String,
-        /// Why.
-        why: String,
-    },
+    Skipped { name: String, why: String },
     /// The user stopped before its turn.
-    NotReached {
-        /// The table.
-        name: String,
-    },
+    NotReached { name: String },
 }
 
 impl Entry {

@@ -72,7 +72,6 @@ pub(super) struct Omitted {
 pub(super) struct Report {
     pub(super) schema: String,
     pub(super) table: String,
-    /// Rows written.
     pub(super) rows: u64,
     /// Rows by the catalog's count.
     pub(super) catalog_rows: i64,

@@ -31,13 +31,11 @@ pub(super) struct ColumnShown {
     pub(super) offset: Option<usize>,
     /// Bytes in the record.
     pub(super) physical_len: usize,
-    /// Its value.
     pub(super) value: ShownValue,
 }
 
 /// What there is of a value.
 pub(super) enum ShownValue {
-    /// NULL.
     Null,
     /// The row was written before the column was added; it reads as this.
     Added(Value, String),

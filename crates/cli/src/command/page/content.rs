@@ -22,7 +22,6 @@ pub(super) enum Content {
     None,
     /// Style 1: the slots of any page.
     Slots(Vec<RecordShown>),
-    /// Rows.
     Rows(Vec<RecordShown>),
     /// Index entries, shown as a table.
     Entries(Vec<RecordShown>),

@@ -29,7 +29,6 @@ pub(super) struct PageFault {
     pub(super) slot: Option<u16>,
     /// The byte of the page, where it has one.
     pub(super) byte_offset: Option<usize>,
-    /// The sentence.
     pub(super) what: String,
 }
 
@@ -211,7 +210,7 @@ fn overlaps(extents: &mut [Extent], free_offset: usize, faults: &mut Vec<PageFau
         }
     }
     if let Some((at, len, slot)) = extents.last().filter(|(at, len, _)| at + len > free_offset) {
-        let what = format!("the record ends at byte {}, behind m_freeData {free_offset}", at + len);
+        let what = format!("the record ends at byte {}, past m_freeData {free_offset}", at + len);
         faults.push(PageFault::of_slot(*slot, Some(*at), what));
     }
 }

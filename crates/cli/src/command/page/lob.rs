@@ -10,9 +10,8 @@ use super::hex;
 
 /// A record of a text page.
 pub(super) struct LobShown {
-    /// Its slot.
     pub(super) slot: u16,
-    /// Its bytes.
+    /// Length in bytes.
     pub(super) len: usize,
     /// Kind number and name.
     pub(super) kind: (u16, &'static str),

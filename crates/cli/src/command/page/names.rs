@@ -12,7 +12,6 @@ pub(super) struct Owner<'c> {
     pub(super) catalog: &'c Catalog,
     /// The allocation unit.
     pub(super) unit: &'c AllocUnit,
-    /// The partition.
     pub(super) rowset: &'c Rowset,
     /// The table, when it is listed.
     pub(super) table: Option<&'c Table>,

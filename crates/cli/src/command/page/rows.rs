@@ -15,7 +15,6 @@ use super::names::Owner;
 
 /// A record of a page.
 pub(super) struct RecordShown {
-    /// Its slot.
     pub(super) slot: u16,
     /// Its first byte on the page; 0 for an empty slot.
     pub(super) offset: usize,

@@ -19,7 +19,6 @@ use super::fields::{Fields, lsn, page};
 /// Pages or extents in a row of which a map says the same.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PageRun {
-    /// First page.
     pub(super) first: PageId,
     /// Last page; for extents, the first page of the last one, as DBCC prints it.
     pub(super) last: PageId,

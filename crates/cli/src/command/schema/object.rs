@@ -16,7 +16,6 @@ const SYSNAME: i32 = 256;
 /// `sysschobjs.status`: made by the system.
 const SHIPPED: u32 = 0x1;
 
-/// CREATE SCHEMA.
 pub(super) fn schemas(catalog: &Catalog) -> Vec<Statement> {
     let users = catalog.schemas.range(USER_SCHEMAS);
     let statement = |name: &String| Statement {

@@ -31,7 +31,6 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Everything.
     pub(super) fn of_database(catalog: &Catalog) -> Script {
         let tables = user_tables(catalog);
         let mut statements = object::schemas(catalog);

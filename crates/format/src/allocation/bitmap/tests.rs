@@ -104,7 +104,7 @@ fn map_faults_name_the_field() {
 }
 
 #[test]
-fn fixed_places_of_the_first_and_second_interval() {
+fn fixed_map_pages_of_the_first_and_second_interval() {
     let cases = [
         (0, Some(PageType::FileHeader)),
         (1, Some(PageType::Pfs)),

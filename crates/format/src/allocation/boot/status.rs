@@ -35,7 +35,7 @@ impl DatabaseStatus {
     pub const CHECKSUM: u32 = 0x1_0000;
     /// New pages get a torn-page signature.
     pub const TORN_PAGE_DETECTION: u32 = 0x10;
-    /// Emergency mode.
+    /// `ALTER DATABASE … SET EMERGENCY`.
     pub const EMERGENCY: u32 = 0x8000;
     /// Closed so that no recovery is needed.
     pub const CLEAN_SHUTDOWN: u32 = 0x4000_0000;

@@ -1,3 +1,5 @@
+use extentdb_base::size::SECTOR_BYTES;
+
 use super::*;
 
 fn record(len: u16) -> BootRecord {
@@ -94,4 +96,16 @@ fn a_broken_boot_page_is_read_as_far_as_it_goes() {
     );
     assert_eq!(view.record().unwrap().name.to_string(), "pubs");
     assert_eq!(BootRecord::parse(&[0; 731]), None);
+}
+
+#[test]
+fn what_a_checkpoint_writes_lies_in_the_sector_of_the_page_header() {
+    let end_of = |name: &str| {
+        let field = BootRecord::FIELDS.iter().find(|field| field.name == name);
+        field.map(|field| PAGE_HEADER_BYTES + field.offset + field.bytes).expect(name)
+    };
+    for name in ["status", "checkpoint_lsn", "checkpoint_lsn_copy", "unknown_384"] {
+        assert!(end_of(name) <= SECTOR_BYTES, "{name}");
+    }
+    assert!(end_of("alloc_unit_next") > SECTOR_BYTES);
 }

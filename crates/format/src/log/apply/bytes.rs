@@ -51,7 +51,6 @@ pub(super) fn exchange(
     Ok(())
 }
 
-/// Applies FORMAT_PAGE.
 pub(super) fn format_page(format: &FormatPage, page: &mut PageBytes) -> Result<(), ApplyError> {
     let kind = PageType::from_byte(format.page_type);
     let unit = format.page.alloc_unit();
@@ -88,7 +87,6 @@ fn format_iam(
     Ok(())
 }
 
-/// Applies MODIFY_HEADER.
 pub(super) fn modify_header(
     modify: &ModifyHeader<'_>,
     page: &mut PageBytes,
@@ -165,7 +163,6 @@ pub(super) fn set_counts(
     Ok(())
 }
 
-/// Applies ROOT_CHANGE.
 pub(super) fn change_root(root: &RootChange, page: &mut PageBytes) -> Result<(), ApplyError> {
     PageRef::new(page).row(root.page.slot)?;
     exchange(

@@ -26,7 +26,6 @@ fn slot_rule(op: Op, context: Context, page: &PageBytes) -> Result<SlotRule, App
     }
 }
 
-/// Applies INSERT_ROWS.
 pub(super) fn insert(
     insert: &InsertRows<'_>,
     context: Context,
@@ -71,7 +70,6 @@ fn revive(slot: u16, rows: &[&[u8]], page: &mut PageBytes) -> Result<bool, Apply
     }
 }
 
-/// Applies DELETE_ROWS.
 pub(super) fn delete(
     delete: &DeleteRows<'_>,
     context: Context,

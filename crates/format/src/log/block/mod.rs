@@ -22,6 +22,11 @@
 //! bytes back in their place. The checksum is over disk bytes, everything else is read from logical
 //! ones.
 //!
+//! What a crash can tear: sectors are written in any order. The header and the first record lie in
+//! the first sector, so no field of the header is torn from another; `size` and the stamps of the
+//! other sectors say whether the rest of the block arrived, and the checksum whether it is of the
+//! same write.
+//!
 //! Invariants
 //! - `used + sectors <= size`, so the displaced bytes overwrite nothing.
 //! - A block is found where its `first_lsn` says, never elsewhere.
@@ -107,6 +112,11 @@ impl BlockFormat {
         }
     }
 }
+
+const _: () = assert!(
+    BlockFormat::V6.header_bytes() <= SECTOR_BYTES,
+    "the header lies in the first sector: a crash leaves it as it was, or whole"
+);
 
 fixed_part! {
     /// The header of a log block.

@@ -30,7 +30,7 @@ use crate::log::field::Field;
 pub enum Parity {
     /// 40 hex: first use, third use …
     Odd,
-    /// 80 hex.
+    /// Bit 80 of the stamp.
     Even,
 }
 

@@ -58,7 +58,7 @@ fn a_block_comes_back_as_it_was_built() {
 }
 
 #[test]
-fn sectors_are_stamped_by_place_and_parity() {
+fn sectors_are_stamped_by_index_and_parity() {
     let stamps_of = |disk: &[u8]| -> Vec<u8> { stamp::stamps(disk).map(|s| s.0).collect() };
     assert_eq!(stamps_of(&block(20)), [0x90, 0x80, 0x88]);
     assert_eq!(stamps_of(&block(1)), [0x98]);

@@ -66,7 +66,7 @@ impl Field for PagePart {
 }
 
 fixed_part! {
-    /// `LOP_FORMAT_PAGE`: a page begins a new life. Needs no old page to be redone.
+    /// `LOP_FORMAT_PAGE`: a page is formatted. Redo does not read the old page.
     pub struct FormatPage from 0x18 {
         /// The page; slot is FFFF hex.
         0x18 page: PagePart,

@@ -96,9 +96,9 @@ fixed_part! {
     pub struct BeginPart2005 from 0x18 {
         /// Session id, `SPID`.
         0x1c spid: u16,
-        /// Beginlog Status.
+        /// `Beginlog Status` of `fn_dblog`.
         0x20 status: u32,
-        /// Xact Type.
+        /// `Xact Type` of `fn_dblog`: 1 of a user, 3 of the system.
         0x24 kind: u16,
         /// When the transaction began, local time of the server.
         0x28 begin_time: LogTime,

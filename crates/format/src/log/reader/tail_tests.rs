@@ -286,7 +286,7 @@ fn a_whole_block_with_a_wrong_checksum_is_damage() {
 }
 
 #[test]
-fn sectors_of_an_earlier_use_name_their_place_in_an_earlier_use() {
+fn sectors_of_an_earlier_use_name_their_position_in_an_earlier_use() {
     let log = || Image::new(Parity::Even, 2).earlier().block(512, 0);
     log().assert_torn(1);
     let fault = |found| TailFault::Lsn { found };

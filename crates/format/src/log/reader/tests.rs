@@ -101,7 +101,7 @@ fn text(item: &ChainItem) -> String {
 const FULL: [u16; 3] = [0x1000, 0x800, 0x800];
 
 #[test]
-fn vlfs_are_read_by_sequence_and_not_by_place() {
+fn vlfs_are_read_by_sequence_and_not_by_offset() {
     let mut log = TestLog::new().vlf(8, 0x80, &FULL);
     log.previous_size = 0;
     log = log.vlf(7, 0x40, &FULL);
@@ -113,7 +113,7 @@ fn vlfs_are_read_by_sequence_and_not_by_place() {
 }
 
 #[test]
-fn the_log_ends_at_the_first_place_without_a_block() {
+fn the_log_ends_at_the_first_position_without_a_block() {
     let log = TestLog::new().vlf(7, 0x40, &FULL).vlf(8, 0x40, &[512, 1024]);
     assert_eq!(log.chain(), ["7:10", "7:18", "7:1c", "8:10", "8:11", "end at 8:13: never written"]);
     assert_eq!(log.leftovers(), Leftovers { complete: true, ..Leftovers::default() });
@@ -202,7 +202,7 @@ fn a_log_without_a_block_ends_where_it_would_begin() {
 }
 
 #[test]
-fn stale_blocks_behind_the_end_belong_to_an_earlier_use() {
+fn stale_blocks_after_the_end_belong_to_an_earlier_use() {
     let mut log = TestLog::new().vlf(7, 0x80, &[512, 512]);
     for (position, size) in [(0x2600, 512), (0x2800, 1024)] {
         let stale = log.block(4, 0x40, position, size);

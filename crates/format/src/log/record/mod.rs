@@ -82,7 +82,7 @@ impl fmt::Display for RecordFlags {
 /// The common header of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Always 0.
+    /// 0 in every record seen.
     pub tag_bits: u16,
     /// Where the variable part starts; in format 2 the length of the whole record.
     pub fixed_len: u16,

@@ -60,7 +60,7 @@ fn vlfs_fill_the_file() {
 }
 
 #[test]
-fn the_walk_goes_on_behind_a_damaged_header() {
+fn the_walk_continues_after_a_damaged_header() {
     let mut bytes = file(&[0x4000, 0x6000, 0x4000]);
     bytes[0x6000] = 0;
     let map = walk(&bytes);

@@ -100,7 +100,7 @@ const _: () = assert!(std::mem::offset_of!(FileInfoFields, unique_id) == 186);
 pub enum FileKind {
     /// A data file: pages.
     Data,
-    /// Transaction log.
+    /// Log file, type 1.
     Log,
     /// Something else (FILESTREAM, full text): not stored as pages.
     Other(u32),
@@ -113,9 +113,9 @@ pub struct FileInfo {
     pub fields: FileInfoFields,
     /// Bytes between the known part and the texts.
     pub tail: Vec<u8>,
-    /// LogicalName.
+    /// `LogicalName` of RESTORE FILELISTONLY.
     pub logical_name: String,
-    /// PhysicalName.
+    /// `PhysicalName` of RESTORE FILELISTONLY.
     pub physical_name: String,
 }
 

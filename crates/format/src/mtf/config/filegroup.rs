@@ -42,7 +42,7 @@ pub struct FilegroupInfo {
     pub fields: FilegroupInfoFields,
     /// Bytes between the known part and the name.
     pub tail: Vec<u8>,
-    /// FileGroupName.
+    /// `FileGroupName` of RESTORE FILELISTONLY.
     pub name: String,
 }
 

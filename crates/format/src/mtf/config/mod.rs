@@ -32,7 +32,7 @@ const FILE_BYTES_MIN: usize = 56;
 /// A section as it lies in the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// Four characters.
+    /// Four characters that name the structure.
     pub tag: Tag,
     /// The whole section, header included.
     pub bytes: &'a [u8],

@@ -204,7 +204,7 @@ pub struct SetFlags(pub u32);
 impl SetFlags {
     /// Holds bulk-logged data.
     pub const BULK_LOGGED: u32 = 0x1;
-    /// Snapshot backup.
+    /// Bit of a snapshot backup.
     pub const SNAPSHOT: u32 = 0x2;
     /// The database was read-only.
     pub const READ_ONLY: u32 = 0x4;
@@ -222,7 +222,7 @@ impl SetFlags {
     pub const FORCE_OFFLINE: u32 = 0x100;
     /// Set in every file seen; meaning not known.
     pub const ALWAYS: u32 = 0x200;
-    /// Copy-only backup.
+    /// Bit of a copy-only backup.
     pub const COPY_ONLY: u32 = 0x400;
 
     /// True when all `bits` are set.
@@ -238,9 +238,9 @@ pub struct SetInfo {
     pub fields: SetInfoFields,
     /// Bytes between the known part and the texts: 36 from 2012 on.
     pub tail: Vec<u8>,
-    /// DatabaseName.
+    /// `DatabaseName` of RESTORE HEADERONLY.
     pub database_name: String,
-    /// ServerName.
+    /// `ServerName` of RESTORE HEADERONLY.
     pub server_name: String,
 }
 

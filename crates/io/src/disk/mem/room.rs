@@ -56,7 +56,7 @@ impl Blocks {
 #[derive(Debug, Default)]
 pub(super) struct DiskSpace(Mutex<SpaceUse>);
 
-/// In blocks.
+/// Room taken, in blocks of [`BLOCK_BYTES`].
 #[derive(Clone, Copy, Debug, Default)]
 struct SpaceUse {
     used: u64,

@@ -28,7 +28,6 @@ pub(super) const DEPTH: usize = 128;
 /// Parts of one write, at most: what the system takes in one transfer.
 pub(super) const MAX_PARTS: usize = 1024;
 
-/// A request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request<'a> {
     /// All parts at `offset`, concatenated.

@@ -7,7 +7,7 @@ use extentdb_base::size::SECTOR_BYTES;
 use extentdb_base::{FileId, Lsn};
 use extentdb_format::log::{LogBytes, Parity, VlfHeader, VlfMap};
 
-use crate::backup::log::LogPart;
+use crate::backup::log::{LogPart, overlap};
 use crate::backup::read_error::ReadError;
 use crate::backup::set::BackupSet;
 
@@ -97,14 +97,8 @@ impl LogBytes for CarriedLog<'_> {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), ReadError> {
         buf.fill(0);
-        let wanted = offset..offset.saturating_add(buf.len() as u64);
         for part in &self.parts {
-            let start = wanted.start.max(part.carried.start);
-            let end = wanted.end.min(part.carried.end);
-            if start < end
-                && let Some(target) =
-                    buf.get_mut((start - offset) as usize..(end - offset) as usize)
-            {
+            if let Some((start, target)) = overlap(&part.carried, offset, buf) {
                 self.set.read_log(part, start, target)?;
             }
         }

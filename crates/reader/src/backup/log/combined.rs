@@ -15,8 +15,8 @@ use std::ops::Range;
 use extentdb_base::sync::Arc;
 use extentdb_format::log::{LogBytes, VlfHeader, VlfMap};
 
-use crate::backup::log::LogPart;
 use crate::backup::log::carried::header;
+use crate::backup::log::{LogPart, overlap};
 use crate::backup::read_error::ReadError;
 use crate::backup::set::BackupSet;
 
@@ -94,16 +94,12 @@ impl LogBytes for CombinedLog {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), ReadError> {
         buf.fill(0);
-        let wanted = offset..offset.saturating_add(buf.len() as u64);
         for piece in &self.pieces {
-            let start = wanted.start.max(piece.at.start);
-            let end = wanted.end.min(piece.at.end);
-            let set = self.sets.get(piece.set);
-            let part = set.and_then(|set| Some((set, set.log().get(piece.part)?)));
-            let Some((set, part)) = part.filter(|_| start < end) else { continue };
-            let target = buf.get_mut((start - offset) as usize..(end - offset) as usize);
+            let Some((start, target)) = overlap(&piece.at, offset, buf) else { continue };
+            let Some(set) = self.sets.get(piece.set) else { continue };
+            let Some(part) = set.log().get(piece.part) else { continue };
             let file_offset = piece.file_offset + (start - piece.at.start);
-            set.read_log(part, file_offset, target.unwrap_or_default())?;
+            set.read_log(part, file_offset, target)?;
         }
         Ok(())
     }

@@ -48,6 +48,14 @@ pub struct LogPosition {
     pub(crate) at: u64,
 }
 
+/// What a range of the log file has of a read at `offset`: the first byte, and where it goes.
+fn overlap<'b>(range: &Range<u64>, offset: u64, buf: &'b mut [u8]) -> Option<(u64, &'b mut [u8])> {
+    let start = range.start.max(offset);
+    let end = range.end.min(offset.saturating_add(buf.len() as u64));
+    let target = buf.get_mut((start - offset) as usize..end.checked_sub(offset)? as usize)?;
+    (start < end).then_some((start, target))
+}
+
 impl LogPart {
     fn of(run: &LogRun, number: usize, stream: &BlockStream) -> Self {
         let vlf = run.section.vlf;

@@ -46,6 +46,9 @@ impl StreamPiece {
 
 /// Offsets are kept in this many bits.
 const OFFSET_BITS: u32 = 48;
+/// The length lies in the byte after it, the kind in the last.
+const KIND_SHIFT: u32 = OFFSET_BITS + u8::BITS;
+const _: () = assert!(KIND_SHIFT + u8::BITS == u64::BITS, "offset, length and kind fill the word");
 /// Longest file whose records can be indexed.
 pub(crate) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
 /// Unit of lengths in the stream.
@@ -68,14 +71,15 @@ impl StreamPieces {
         if self.packed.len().is_multiple_of(STRIDE) {
             self.starts.push(self.end);
         }
-        self.packed.push((kind as u64) << 56 | u64::from(units) << OFFSET_BITS | file_offset);
+        self.packed
+            .push((kind as u64) << KIND_SHIFT | u64::from(units) << OFFSET_BITS | file_offset);
         self.end += u64::from(units) * UNIT_BYTES as u64;
     }
 
     /// Marks the last piece as lost: its record turned out to be damaged.
     pub(crate) fn lose_last(&mut self) {
         if let Some(last) = self.packed.last_mut() {
-            *last = *last & (u64::MAX >> 8) | (PieceKind::Lost as u64) << 56;
+            *last = *last & (u64::MAX >> u8::BITS) | (PieceKind::Lost as u64) << KIND_SHIFT;
         }
     }
 

@@ -24,7 +24,9 @@ use extentdb_format::log::replay::page_of;
 use extentdb_format::log::{BlockFormat, Context, Op, RecordHeader, RecordRef};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_io::{Disk, MemDisk};
-use extentdb_space::{Counts, FileDescription, Options, Space, Unit, UnitDescription, UnitRows};
+use extentdb_space::{
+    FileDescription, Options, Space, Unit, UnitCounts, UnitDescription, UnitRows,
+};
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, IndexSpec, TableSpec};
 use extentdb_txn::{Manager, Transaction, TransactionKind};
 use extentdb_types::{Guid, SqlType};
@@ -288,7 +290,7 @@ impl Bench {
         self.manager.begin(TransactionKind::User, "test")
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> UnitCounts {
         self.tree.unit().counts().0
     }
 
@@ -407,7 +409,7 @@ pub(crate) fn description_of(
         first,
         root,
         first_iam,
-        counts: Counts::default(),
+        counts: UnitCounts::default(),
     }
 }
 

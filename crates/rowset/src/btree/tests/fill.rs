@@ -46,7 +46,7 @@ fn late_by(most: u64) -> Vec<u64> {
 }
 
 #[test]
-fn leaves_are_full_behind_rows_that_come_in_order() {
+fn leaves_are_full_after_inserts_in_key_order() {
     for is_base in [true, false] {
         let ascending: Vec<u64> = (0..ROWS).collect();
         let fill = fill_after(is_base, &ascending);
@@ -58,7 +58,7 @@ fn leaves_are_full_behind_rows_that_come_in_order() {
 }
 
 #[test]
-fn a_row_that_comes_late_finds_room() {
+fn a_late_insert_finds_room() {
     for most in [2, 8, 30] {
         let fill = fill_after(true, &late_by(most));
         assert!(fill > 87.0, "{most} late: {fill} %");
@@ -67,7 +67,7 @@ fn a_row_that_comes_late_finds_room() {
 
 /// Tenants whose keys grow, each in its own part of the tree, in turns of some rows.
 #[test]
-fn leaves_are_full_behind_runs_within_the_tree() {
+fn leaves_are_full_after_runs_within_the_tree() {
     let mut numbers = Vec::new();
     for turn in 0..ROWS / 120 {
         for tenant in 0..12 {
@@ -84,7 +84,7 @@ fn leaves_are_full_behind_runs_within_the_tree() {
 }
 
 #[test]
-fn leaves_are_two_thirds_full_behind_rows_that_come_by_chance() {
+fn leaves_are_two_thirds_full_after_random_inserts() {
     let mut rng = SplitMix64::new(9);
     let mut numbers: Vec<u64> = (0..ROWS).collect();
     (1..numbers.len()).for_each(|at| numbers.swap(at, rng.below(at as u64 + 1) as usize));

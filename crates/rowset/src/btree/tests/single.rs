@@ -75,7 +75,7 @@ fn a_split_logs_what_real_ones_log() {
 }
 
 #[test]
-fn rows_that_come_in_order_leave_full_pages_behind() {
+fn inserts_in_key_order_leave_full_pages() {
     let bench = Bench::new(true);
     let mut tx = bench.begin();
     for number in 0..800 {

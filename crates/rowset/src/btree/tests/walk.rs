@@ -13,7 +13,6 @@ use crate::Tree;
 /// What a walk has seen.
 #[derive(Default)]
 pub(super) struct TreePages {
-    /// Live rows.
     pub(super) rows: BTreeMap<Vec<u8>, Vec<u8>>,
     pub(super) pages: BTreeSet<PageId>,
     /// Leaves, left to right.

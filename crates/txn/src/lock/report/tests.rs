@@ -161,7 +161,7 @@ associatedObjectId=72057594057457664
 }
 
 #[test]
-fn what_is_not_known_is_left_out_and_who_waits_ahead_is_told_from_who_holds() {
+fn unknown_names_are_left_out_and_waiters_differ_from_holders() {
     check(
         &ranges().graph(&NoNames),
         "

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_mean_nothing_happened_are_told_from_refusals() {
+    fn errors_that_mean_nothing_happened_differ_from_refusals() {
         let file = scratch();
         let write = write(&file, &[], 0, false);
         let flush = Request::Flush { handle: &file };
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_writes_every_request_at_its_place_again_and_again() {
+    fn a_full_ring_writes_every_request_at_its_offset_again_and_again() {
         let Some(mut ring) = ring() else { return };
         let file = scratch();
         for round in 0..3_u8 {

@@ -106,7 +106,7 @@ struct Model {
 
 /// Which trees are used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum TreeVariant {
     Keys = 0,
     StructureOnly = 1,
     Sketch = 2,
@@ -229,7 +229,12 @@ impl Model {
 
     /// What a run makes of the image: the pages in several parts and in random order. True:
     /// something had to be verified again. And the findings.
-    fn check(&self, way: Way, force_rescan: bool, rng: &mut SplitMix64) -> (bool, Vec<Finding>) {
+    fn check(
+        &self,
+        way: TreeVariant,
+        force_rescan: bool,
+        rng: &mut SplitMix64,
+    ) -> (bool, Vec<Finding>) {
         let trees = &self.trees[way as usize];
         let options = Options { force_rescan, ..self.options.clone() };
         let counters = Counters::default();
@@ -269,7 +274,7 @@ impl Model {
             .rooted
             .extend(trees.iter().map(|(unit, _)| unit).filter(|unit| *unit != self.unit));
         assert!(verify_trees(&pass, trees, &mut sum, &mut findings).is_empty());
-        assert_eq!(sum.tree.undecided.contains(self.unit), way == Way::StructureOnly);
+        assert_eq!(sum.tree.undecided.contains(self.unit), way == TreeVariant::StructureOnly);
         let unit = sum.sums.unit(self.unit).unwrap();
         let is_flagged = unit.unbalanced().count() > 0
             || sum.tree.upper.of_unit(self.unit).len() != LEVELS - 1
@@ -282,9 +287,15 @@ impl Model {
     }
 
     /// Faults against the truth, in one way.
-    fn compare(&mut self, nodes: &Nodes, way: Way, rng: &mut SplitMix64, tally: &mut Tally) {
+    fn compare(
+        &mut self,
+        nodes: &Nodes,
+        way: TreeVariant,
+        rng: &mut SplitMix64,
+        tally: &mut Tally,
+    ) {
         let is_sound = match way {
-            Way::StructureOnly => is_structure_sound(nodes, self.root),
+            TreeVariant::StructureOnly => is_structure_sound(nodes, self.root),
             _ => is_structure_sound(nodes, self.root) && are_keys_sound(nodes, self.root),
         };
         self.set(nodes);
@@ -294,7 +305,7 @@ impl Model {
         tally.looked_again += u32::from(is_sound && is_flagged);
         assert!(is_sound || is_flagged, "not flagged: {:?}", self.difference(nodes));
         assert_eq!(is_sound, findings.is_empty(), "{:?}\n{findings:#?}", self.difference(nodes));
-        if !is_sound && way == Way::Sketch {
+        if !is_sound && way == TreeVariant::Sketch {
             let (_, again) = self.check(way, true, rng);
             assert_eq!(
                 findings,
@@ -409,7 +420,7 @@ fn a_healthy_tree_is_proven_by_its_hashes_alone() {
     let mut rng = SplitMix64::new(1);
     let mut tally = Tally::default();
     let healthy = model.healthy.clone();
-    for way in [Way::Keys, Way::StructureOnly, Way::Sketch] {
+    for way in [TreeVariant::Keys, TreeVariant::StructureOnly, TreeVariant::Sketch] {
         for _ in 0..20 {
             model.compare(&healthy, way, &mut rng, &mut tally);
         }
@@ -461,7 +472,7 @@ fn no_single_fault_is_missed_and_no_finding_is_false() {
     single_faults(&model, |nodes| faults.push(nodes));
     assert!(faults.len() > 9_000, "{}", faults.len());
     for (at, nodes) in faults.iter().enumerate() {
-        let way = [Way::Keys, Way::Sketch][at % 2];
+        let way = [TreeVariant::Keys, TreeVariant::Sketch][at % 2];
         model.compare(nodes, way, &mut rng, &mut tally);
     }
     assert!(tally.broken > 6_000 && tally.looked_again > 100, "{tally:?}");
@@ -475,11 +486,11 @@ fn without_keys_no_fault_of_the_structure_is_missed() {
     let mut faults = Vec::new();
     single_faults(&model, |nodes| faults.push(nodes));
     for nodes in faults.iter().step_by(3) {
-        model.compare(nodes, Way::StructureOnly, &mut rng, &mut tally);
+        model.compare(nodes, TreeVariant::StructureOnly, &mut rng, &mut tally);
     }
     for _ in 0..2_000 {
         let nodes = random_faults(&model, &mut rng);
-        model.compare(&nodes, Way::StructureOnly, &mut rng, &mut tally);
+        model.compare(&nodes, TreeVariant::StructureOnly, &mut rng, &mut tally);
     }
     assert!(tally.broken > 2_000, "{tally:?}");
 }
@@ -515,7 +526,12 @@ fn no_fault_of_several_fields_is_missed_and_no_finding_is_false() {
     let mut tally = Tally::default();
     for at in 0..6_000 {
         let nodes = random_faults(&model, &mut rng);
-        model.compare(&nodes, [Way::Keys, Way::Sketch][at % 2], &mut rng, &mut tally);
+        model.compare(
+            &nodes,
+            [TreeVariant::Keys, TreeVariant::Sketch][at % 2],
+            &mut rng,
+            &mut tally,
+        );
     }
     assert!(tally.broken > 3_000 && tally.looked_again > 20, "{tally:?}");
 }
@@ -609,7 +625,7 @@ fn no_structured_fault_is_missed() {
     }
     faults.push(rings);
     for (at, nodes) in faults.iter().enumerate() {
-        let way = [Way::Keys, Way::StructureOnly, Way::Sketch][at % 3];
+        let way = [TreeVariant::Keys, TreeVariant::StructureOnly, TreeVariant::Sketch][at % 3];
         model.compare(nodes, way, &mut rng, &mut tally);
     }
     assert!(tally.broken > 2_000, "{tally:?}");
@@ -622,7 +638,9 @@ fn a_root_that_the_index_does_not_have_is_reported() {
     let nodes = model.healthy.clone();
     model.set(&nodes);
     let nowhere = PageId::new(1, model.image.files[0].pages + 7);
-    for (at, way) in [Way::Keys, Way::StructureOnly, Way::Sketch].into_iter().enumerate() {
+    for (at, way) in
+        [TreeVariant::Keys, TreeVariant::StructureOnly, TreeVariant::Sketch].into_iter().enumerate()
+    {
         let unit = model.unit;
         model.trees[at].tree_mut(unit).unwrap().root = nowhere;
         let (_, findings) = model.check(way, false, &mut rng);
