@@ -1,5 +1,5 @@
-//! Freeing a whole unit: DROP and TRUNCATE (deferred deallocation). Single pages of a unit that stays:
-//! `free_pages`.
+//! Freeing a whole unit: DROP and TRUNCATE (deferred deallocation). Single pages of a unit that
+//! stays: `free_pages`.
 //!
 //! The maps change in the user's transaction, and a rollback changes them back. In memory the
 //! extents and pages stay allocated until the transaction has committed, so that a rollback finds

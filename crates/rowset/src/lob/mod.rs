@@ -136,7 +136,7 @@ impl LobUnit {
     /// The page cannot be read.
     pub fn touched(&self, id: PageId) -> Result<(), Error> {
         let page = self.space.pool().read(id)?;
-        let header = PageHeader::of(&*page);
+        let header = PageHeader::of(&page);
         if !matches!(header.kind(), PageType::TextMix | PageType::TextTree) {
             return Ok(());
         }

@@ -68,7 +68,7 @@ impl LobUnit {
     /// The class of a page; `None` for one that is no text page of the unit.
     fn fullness_of(&self, page: PageId) -> Result<Option<Fullness>, Error> {
         let page = self.space.pool().read(page)?;
-        let header = PageHeader::of(&*page);
+        let header = PageHeader::of(&page);
         let is_own = header.alloc_unit() == self.unit.id();
         Ok(match header.kind() {
             PageType::TextMix if is_own => Some(Fullness::of_free_bytes(header.free_bytes.get())),
