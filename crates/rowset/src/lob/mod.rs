@@ -38,6 +38,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_change::undo_record;
+use extentdb_format::log::RecordRef;
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_space::{Freed, Space, Unit};
 use extentdb_txn::Transaction;
@@ -64,13 +66,28 @@ pub struct LobUnit {
 /// What is known of single pages.
 #[derive(Debug, Default)]
 struct PageState {
-    /// Pages that inserts have taken out of the free space and are about to latch, and how many:
-    /// they are not freed meanwhile.
+    /// Pages that inserts have taken out of the free space and are about to latch, or that an undo
+    /// is about to change, and how many do: they are not freed meanwhile.
     in_hand: HashMap<PageId, u32>,
     /// Pages that may have lost their last record.
     emptied: BTreeSet<PageId>,
     /// Text tree pages without a record that cannot be freed.
     empty_trees: BTreeSet<PageId>,
+}
+
+impl PageState {
+    fn hold(&mut self, id: PageId) {
+        *self.in_hand.entry(id).or_default() += 1;
+    }
+
+    fn lay_down(&mut self, id: PageId) {
+        if let Some(count) = self.in_hand.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                self.in_hand.remove(&id);
+            }
+        }
+    }
 }
 
 /// A transaction that changes values, and what waits for its end.
@@ -130,20 +147,33 @@ impl LobUnit {
         self.release_empty_pages()
     }
 
-    /// An undo changed this page: its free space is no longer known. Pages of maps are passed over.
+    /// Undoes the next record of a transaction, which is about a page of this unit: page-oriented,
+    /// with a compensation record.
     ///
     /// # Errors
-    /// The page cannot be read.
-    pub fn touched(&self, id: PageId) -> Result<(), Error> {
+    /// The page cannot be read, or does not hold what the record says: the database must go offline
+    /// and be recovered.
+    pub fn undo(&self, tx: &mut Transaction, record: &RecordRef<'_>) -> Result<(), Error> {
+        let page = record.payload().page_part().map(|part| part.page);
+        // Nobody frees the page before its room is known again.
+        page.iter().for_each(|id| lock(&self.state).hold(*id));
+        let undone = undo_record(&*self.space, tx, record).map_err(Error::from);
+        let noted = undone.and_then(|()| page.map_or(Ok(()), |id| self.touched(id)));
+        page.iter().for_each(|id| lock(&self.state).lay_down(*id));
+        noted
+    }
+
+    /// An undo has changed this page: its free space is no longer known.
+    fn touched(&self, id: PageId) -> Result<(), Error> {
         let page = self.space.pool().read(id)?;
         let header = PageHeader::of(&page);
-        if !matches!(header.kind(), PageType::TextMix | PageType::TextTree) {
+        let is_text = matches!(header.kind(), PageType::TextMix | PageType::TextTree);
+        if !is_text || header.alloc_unit() != self.unit.id() {
             return Ok(());
         }
         let free_bytes = header.free_bytes.get();
         let is_empty = is_empty(PageRef::new(&page));
         self.note_room(PageRef::new(&page), free_bytes);
-        drop(page);
         if is_empty {
             lock(&self.state).emptied.insert(id);
         }

@@ -145,8 +145,11 @@ impl LobUnit {
                 Tried::NoRoom => {}
             }
         }
-        let mut free = self.free.lock();
-        busy.into_iter().for_each(|id| free.file(id, room));
+        // They stay in hand until they are found again: a page that is freed meanwhile is not.
+        for id in busy {
+            self.free.lock().file(id, room);
+            self.lay_down(id);
+        }
         Ok(placed)
     }
 
@@ -157,19 +160,13 @@ impl LobUnit {
         }
         let mut state = lock(&self.state);
         let id = self.free.lock().take(room)?;
-        *state.in_hand.entry(id).or_default() += 1;
+        state.hold(id);
         Some(id)
     }
 
     /// The page is latched, or was given up.
-    fn lay_down(&self, id: PageId) {
-        let mut state = lock(&self.state);
-        if let Some(count) = state.in_hand.get_mut(&id) {
-            *count -= 1;
-            if *count == 0 {
-                state.in_hand.remove(&id);
-            }
-        }
+    pub(super) fn lay_down(&self, id: PageId) {
+        lock(&self.state).lay_down(id);
     }
 
     fn try_insert(
@@ -179,8 +176,11 @@ impl LobUnit {
         record: &[u8],
     ) -> Result<Tried, Error> {
         let page = self.space.pool().try_write(id);
+        if let Ok(None) = page {
+            return Ok(Tried::Busy);
+        }
         self.lay_down(id);
-        let Some(mut page) = page? else { return Ok(Tried::Busy) };
+        let Some(mut page) = page? else { return Ok(Tried::NoRoom) };
         let header = PageHeader::of(&page);
         if header.kind() != PageType::TextMix || header.alloc_unit() != self.unit.id() {
             return Ok(Tried::NoRoom);

@@ -14,7 +14,7 @@ use extentdb_change::undo_record;
 use extentdb_format::allocation::file_header;
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::replay::page_of;
-use extentdb_format::log::{Context, Op, RecordRef};
+use extentdb_format::log::{Op, RecordRef};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_space::{FileDescription, Options, Space, Unit, UnitRows};
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, TableSpec};
@@ -242,12 +242,11 @@ impl Bench {
             tx.skip_to(header.previous);
             return Ok(());
         }
-        undo_record(&*self.space, tx, &record)?;
-        let of_unit = page_of(&record)
-            .filter(|part| part.alloc_unit() == self.lob.unit().id())
-            .filter(|_| matches!(header.op, Op::INSERT_ROWS | Op::DELETE_ROWS | Op::MODIFY_ROW))
-            .filter(|_| header.context != Context::IAM);
-        of_unit.map_or(Ok(()), |part| self.lob.touched(part.page))
+        let part = page_of(&record);
+        if part.is_some_and(|part| part.alloc_unit() == self.lob.unit().id()) {
+            return self.lob.undo(tx, &record);
+        }
+        Ok(undo_record(&*self.space, tx, &record)?)
     }
 
     pub(super) fn next_blob(&self) -> u64 {
