@@ -99,7 +99,9 @@ impl Space {
             }
         }
         let gone: HashSet<Extent> = whole.iter().copied().collect();
-        chain.rest.retain(|page| !gone.contains(&page.extent()));
+        if !gone.is_empty() {
+            chain.rest.retain(|page| !gone.contains(&page.extent()));
+        }
         chain.extents = chain.extents.saturating_sub(whole.len() as u64);
         let pages = FreedPages { unit: unit.clone(), pages: sorted, extents: whole.len() };
         Ok(Freed { extents: whole, pages: vec![pages], ..Freed::default() })

@@ -31,6 +31,8 @@ pub struct ReservedRoom {
 
 /// Bytes between two classes. Less room than this is not worth a visit.
 const CLASS_BYTES: u16 = 32;
+/// Entries of a class beyond twice the number of pages before the stale ones are dropped.
+const STALE_MAX: usize = 64;
 
 /// The free space of a heap, shared by its sessions.
 #[derive(Debug, Default)]
@@ -95,7 +97,10 @@ impl Drop for Locked<'_> {
 /// The free space of a heap.
 #[derive(Debug, Default)]
 pub(crate) struct FreeSpace {
+    /// With entries of pages that have another class by now, or none: they are dropped when they
+    /// are taken.
     classes: BTreeMap<u16, Vec<PageId>>,
+    /// The class of each page.
     filed: HashMap<PageId, u16>,
     /// More than a page has when statements that made rows shorter were undone: their reservations
     /// stay until the transaction ends.
@@ -112,40 +117,40 @@ impl FreeSpace {
         if self.filed.get(&page) == Some(&class) {
             return;
         }
-        self.unfile(page);
+        self.filed.remove(&page);
         if class > 0 {
-            self.classes.entry(class).or_default().push(page);
+            let pages = self.classes.entry(class).or_default();
+            pages.push(page);
             self.filed.insert(page, class);
-        }
-    }
-
-    fn unfile(&mut self, page: PageId) {
-        let Some(class) = self.filed.remove(&page) else { return };
-        if let Some(pages) = self.classes.get_mut(&class) {
-            pages.retain(|other| *other != page);
-            if pages.is_empty() {
-                self.classes.remove(&class);
+            if pages.len() > 2 * self.filed.len() + STALE_MAX {
+                pages.sort_unstable();
+                pages.dedup();
+                pages.retain(|page| self.filed.get(page) == Some(&class));
             }
         }
     }
 
     /// Forgets a page that is the unit's no more.
     pub(crate) fn remove(&mut self, page: PageId) {
-        self.unfile(page);
+        self.filed.remove(&page);
         self.touched.remove(&page);
     }
 
     /// Takes a page that should have `room` bytes out of the file: the fullest one that does.
     pub(crate) fn take(&mut self, room: u16) -> Option<PageId> {
         let class = room.div_ceil(CLASS_BYTES);
-        let (&class, pages) = self.classes.range_mut(class..).next()?;
-        let page = pages.pop();
-        if pages.is_empty() {
-            self.classes.remove(&class);
+        loop {
+            let (&class, pages) = self.classes.range_mut(class..).next()?;
+            let page = pages.pop();
+            if pages.is_empty() {
+                self.classes.remove(&class);
+            }
+            let page = page?;
+            if self.filed.get(&page) == Some(&class) {
+                self.filed.remove(&page);
+                return Some(page);
+            }
         }
-        let page = page?;
-        self.filed.remove(&page);
-        Some(page)
     }
 
     /// Bytes of a page that are reserved.
@@ -219,6 +224,21 @@ mod tests {
         while shared.lock().take(1).is_some() {}
         shared.lock().is_loaded = true;
         assert!(!shared.may_have(1) && shared.is_loaded());
+    }
+
+    #[test]
+    fn a_page_that_changes_its_class_is_taken_once() {
+        let mut free = FreeSpace::default();
+        let page = PageId::new(1, 7);
+        for _ in 0..1000 {
+            free.file(page, 100);
+            free.file(page, 200);
+        }
+        assert!(free.classes.values().all(|pages| pages.len() < 100));
+        assert_eq!((free.take(50), free.take(50)), (Some(page), None));
+        free.file(page, 100);
+        free.remove(page);
+        assert_eq!(free.take(50), None);
     }
 
     /// A row that is shortened and rolled back to a savepoint, again and again, in one transaction.
