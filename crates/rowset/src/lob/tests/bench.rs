@@ -92,10 +92,10 @@ pub(super) fn fresh() -> &'static Image {
     IMAGE.get_or_init(|| {
         let columns = vec![
             ColumnSpec::new("id", SqlType::Int),
-            ColumnSpec::new("big", SqlType::VarBinary { len: None }),
-            ColumnSpec::new("old", SqlType::Image),
-            ColumnSpec::new("wide", SqlType::VarBinary { len: Some(8000) }),
-            ColumnSpec::new("broad", SqlType::VarBinary { len: Some(8000) }),
+            ColumnSpec::nullable("big", SqlType::VarBinary { len: None }),
+            ColumnSpec::nullable("old", SqlType::Image),
+            ColumnSpec::nullable("wide", SqlType::VarBinary { len: Some(8000) }),
+            ColumnSpec::nullable("broad", SqlType::VarBinary { len: Some(8000) }),
         ];
         let table = TableSpec::heap("values", columns, FnRows::new(0, |_, _| {}));
         let disk = MemDisk::new();
