@@ -87,8 +87,10 @@ impl Space {
     ) -> Result<Vec<PageId>, Error> {
         refuse_undo(tx, unit)?;
         let is_first = unit.first_iam().is_none();
+        let mut claimed = Vec::new();
         let taken = self.in_system_of(tx, unit, "BulkExtentAlloc", |system| {
             let (run, iam) = self.append_run(system, unit)?;
+            claimed.clone_from(&run);
             let Some(first) = run.first().copied() else { return Ok(run) };
             let state = PfsByte::ALLOCATED.with_fullness(ends);
             let used = run.len() as u32;
@@ -105,6 +107,12 @@ impl Space {
             then(system, &run)?;
             Ok(run)
         });
+        {
+            let mut pending = self.pending_pages();
+            claimed.iter().for_each(|page| {
+                pending.remove(page);
+            });
+        }
         if taken.is_err() {
             unit.forget_chain();
         }
@@ -133,6 +141,8 @@ impl Space {
             run.push(next);
             own.rest.pop_front();
         }
+        // PFS does not say yet that they are taken: until it does, nobody gives their extent back.
+        self.pending_pages().extend(run.iter().map(|page| (*page, tx.id())));
         Ok((run, own.iams.first().map(|iam| iam.id)))
     }
 

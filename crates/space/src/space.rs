@@ -44,7 +44,8 @@ pub struct Space {
     changed: Arc<Changed>,
     rows: OnceLock<Arc<dyn UnitRows>>,
     /// Pages of uniform extents that transactions have freed in PFS, until they are released or an
-    /// undo allocates them again: no chain has them as its rest.
+    /// undo allocates them again; and those that are about to be allocated there. No chain has them
+    /// as its rest, and their extents are not given back by others.
     pending_pages: Mutex<HashMap<PageId, XactId>>,
     events: Arc<dyn FillEvents>,
 }

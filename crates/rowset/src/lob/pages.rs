@@ -68,12 +68,12 @@ impl<'u, 't> Work<'u, 't> {
         if let Some(rid) = found {
             return Ok(rid);
         }
-        let mut page = unit.next_page(self.change.tx, &self.lease, kind)?;
-        let placed = unit.insert_on(&mut self.change, &mut page, record)?;
-        let placed =
-            placed.ok_or(Error::RowTooLong { bytes: record.len(), most: MAX_RECORD_BYTES })?;
-        unit.note_room(PageRef::new(&page), PageHeader::of(&page).free_bytes.get());
-        Ok(placed)
+        let mut new = unit.next_page(self.change.tx, &self.lease, kind)?;
+        let placed = unit.insert_on(&mut self.change, &mut new.page, record);
+        // Also when the log had no room: PFS calls the page full.
+        unit.note_room(PageRef::new(&new.page), PageHeader::of(&new.page).free_bytes.get());
+        let bytes = record.len();
+        placed?.ok_or(Error::RowTooLong { bytes, most: MAX_RECORD_BYTES })
     }
 
     /// Puts a record in the place of an old one, or elsewhere when its page has no room.

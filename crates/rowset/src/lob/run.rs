@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_base::sync::{Mutex, lock};
+use extentdb_base::sync::{Mutex, MutexGuard, lock};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_format::allocation::pfs::Fullness;
 use extentdb_format::log::Context;
@@ -101,19 +101,27 @@ impl Drop for Lease<'_> {
     }
 }
 
+/// An empty page, out of its run. While this is held, no checkpoint passes the run: a page that
+/// has left it has a log record after the checkpoint, or a record on it before.
+pub(super) struct NewPage<'l> {
+    pub(super) page: PageWriteGuard,
+    _run: MutexGuard<'l, VecDeque<PageId>>,
+}
+
 impl LobUnit {
     /// An empty page of this type, formatted, which PFS calls full.
-    pub(super) fn next_page(
+    pub(super) fn next_page<'l>(
         &self,
         tx: &mut Transaction,
-        lease: &Lease<'_>,
+        lease: &'l Lease<'_>,
         kind: PageType,
-    ) -> Result<PageWriteGuard, Error> {
+    ) -> Result<NewPage<'l>, Error> {
         let mut run = lock(&lease.run.pages);
         if run.is_empty() {
             let _growing = lock(&self.runs.growing);
             if self.space.wants_single(&self.unit)? {
-                return self.single_page(tx, kind);
+                let page = self.single_page(tx, kind)?;
+                return Ok(NewPage { page, _run: run });
             }
             let form = form(PageType::TextMix);
             let full = Fullness::UpTo100;
@@ -127,11 +135,11 @@ impl LobUnit {
             }
             .into());
         };
-        drop(run);
-        Ok(match kind {
+        let page = match kind {
             PageType::TextTree => self.space.format_page(tx, &self.unit, next, &form(kind))?,
             _ => self.space.pool().write(next)?,
-        })
+        };
+        Ok(NewPage { page, _run: run })
     }
 
     /// A page of a mixed extent, or of the unit's first extent.
