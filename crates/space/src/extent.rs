@@ -164,6 +164,9 @@ impl Space {
         mut new: impl FnMut(PageId, PfsByte) -> PfsByte,
     ) -> Result<(), Error> {
         let mut unused = Vec::new();
+        // Held from before PFS calls pages free until the chain has them: their extent must not be
+        // given back in between.
+        let mut chain = unit.chain();
         self.set_pfs(RecordOwner::Alone(self.transactions()), first, count, |page, old| {
             let page = PageId { file: first.file, page };
             let new = new(page, old);
@@ -173,7 +176,7 @@ impl Space {
             new
         })?;
         unit.count_pages(0, -(unused.len() as i64), 0);
-        if let Some(chain) = unit.chain().as_mut() {
+        if let Some(chain) = chain.as_mut() {
             chain.rest.extend(unused);
         }
         Ok(())
