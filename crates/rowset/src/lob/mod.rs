@@ -39,7 +39,7 @@ use std::collections::{BTreeSet, HashMap};
 use extentdb_base::PageId;
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_change::undo_record;
-use extentdb_format::log::RecordRef;
+use extentdb_format::log::{Payload, RecordRef};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_space::{Freed, Space, Unit};
 use extentdb_txn::Transaction;
@@ -154,7 +154,12 @@ impl LobUnit {
     /// The page cannot be read, or does not hold what the record says: the database must go offline
     /// and be recovered.
     pub fn undo(&self, tx: &mut Transaction, record: &RecordRef<'_>) -> Result<(), Error> {
-        let page = record.payload().page_part().map(|part| part.page);
+        // Formatting a page is not undone: by then the page may be free, or another's.
+        let is_row = matches!(
+            record.payload(),
+            Payload::InsertRows(_) | Payload::DeleteRows(_) | Payload::ModifyRow(_)
+        );
+        let page = record.payload().page_part().map(|part| part.page).filter(|_| is_row);
         // Nobody frees the page before its room is known again.
         page.iter().for_each(|id| lock(&self.state).hold(*id));
         let undone = undo_record(&*self.space, tx, record).map_err(Error::from);
