@@ -196,8 +196,15 @@ impl LobUnit {
         change: &mut LobChange<'_>,
         record: &[u8],
     ) -> Result<Option<Rid>, Error> {
-        let Some(id) = lock(&self.state).empty_trees.pop_first() else { return Ok(None) };
-        let mut page = self.space.pool().write(id)?;
+        let id = {
+            let mut state = lock(&self.state);
+            let Some(id) = state.empty_trees.pop_first() else { return Ok(None) };
+            state.hold(id);
+            id
+        };
+        let page = self.space.pool().write(id);
+        self.lay_down(id);
+        let mut page = page?;
         let header = PageHeader::of(&page);
         let is_usable = header.kind() == PageType::TextTree
             && header.alloc_unit() == self.unit.id()

@@ -39,23 +39,27 @@ impl LobUnit {
         Ok(self.space.release(freed)?)
     }
 
-    /// Takes a page out of all lists when it has no record.
+    /// Takes a page out of all lists when it has no record. One thread does: that which takes it
+    /// from the list of candidates.
     fn is_released(&self, id: PageId) -> Result<bool, Error> {
         let page = self.space.pool().write(id)?;
-        let header = PageHeader::of(&page);
-        let is_own = header.alloc_unit() == self.unit.id();
-        if !is_own || !is_empty(PageRef::new(&page)) {
-            lock(&self.state).emptied.remove(&id);
+        if !lock(&self.state).emptied.remove(&id) {
             return Ok(false);
         }
-        let is_tree = header.kind() == PageType::TextTree;
-        let is_released = self.take_for_release(&page)?;
+        let header = PageHeader::of(&page);
+        if header.alloc_unit() != self.unit.id() || !is_empty(PageRef::new(&page)) {
+            return Ok(false);
+        }
+        if self.take_for_release(&page)? {
+            return Ok(true);
+        }
         let mut state = lock(&self.state);
-        state.emptied.remove(&id);
-        // The first page of the unit, and single ones, wait for other records.
-        if !is_released && is_tree && self.free.reserved(id) == 0 {
+        if state.in_hand.contains_key(&id) || self.free.reserved(id) > 0 {
+            state.emptied.insert(id);
+        } else if header.kind() == PageType::TextTree {
+            // The first page of the unit, and single ones, wait for other records.
             state.empty_trees.insert(id);
         }
-        Ok(is_released)
+        Ok(false)
     }
 }
