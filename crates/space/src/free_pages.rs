@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_base::sync::Arc;
-use extentdb_base::{Extent, PageId};
+use extentdb_base::{Extent, PageId, XactId};
 use extentdb_format::log::payload::space::HobtDelta;
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_txn::{RecordOwner, Transaction};
@@ -40,6 +40,12 @@ impl Space {
     pub fn is_mixed(&self, page: PageId) -> Result<bool, Error> {
         let states = self.pfs_bytes(page.file, page.page..page.page + 1)?;
         Ok(states.first().is_some_and(|state| state.is_mixed()))
+    }
+
+    /// Pages of uniform extents that an open transaction has freed, as a restart found: nobody gets
+    /// them before its undo allocates them again in the maps.
+    pub fn retake_pages(&self, xact: XactId, pages: impl IntoIterator<Item = PageId>) {
+        self.pending_pages().extend(pages.into_iter().map(|page| (page, xact)));
     }
 
     /// Frees pages of uniform extents of a unit, and the extents that have no other page. Until the

@@ -17,7 +17,8 @@
 //! A tree belongs to one row, whose lock protects it; pages are protected by their latches. No
 //! page is latched while another one is, and none while pages are allocated or freed.
 //!
-//! Lock order: run of pages → growing → chain of the unit → map pages; free space last.
+//! Lock order: run of pages → growing → chain of the unit → map pages; run of pages → page latch;
+//! what is known of pages and of free space last.
 
 mod build;
 mod cut;
