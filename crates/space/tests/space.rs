@@ -285,3 +285,13 @@ fn a_page_of_a_mixed_extent_is_not_freed_by_itself() {
     let refused = bench.space.free_pages(&mut tx, &unit, &pages);
     assert!(matches!(refused, Err(Error::Maps { .. })), "{refused:?}");
 }
+
+#[test]
+fn pages_that_a_loser_has_freed_are_not_handed_out_before_its_undo() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = Arc::new(unit(300));
+    let pages = bench.allocate(&unit, 9);
+    unit.forget_chain();
+    bench.space.retake_pages(bench.begin().id(), [PageId { page: pages[8].page + 1, ..pages[8] }]);
+    assert_eq!(bench.allocate(&unit, 1)[0].page, pages[8].page + 2);
+}

@@ -38,6 +38,8 @@ pub(super) struct Setup {
     pub(super) mixed_pages: bool,
     pub(super) kind: AllocUnitKind,
     pub(super) log_bytes: u64,
+    /// Maximum size of the data file in pages.
+    pub(super) pages_max: Option<u32>,
 }
 
 impl Default for Setup {
@@ -47,6 +49,7 @@ impl Default for Setup {
             mixed_pages: true,
             kind: AllocUnitKind::Lob,
             log_bytes: 2 << 20,
+            pages_max: None,
         }
     }
 }
@@ -159,7 +162,7 @@ impl Bench {
             name: "lab".into(),
             pages: (image.0.len() / 8192) as u32,
             growth: file_header::Growth::Pages(256),
-            pages_max: None,
+            pages_max: setup.pages_max,
         };
         let options = Options {
             database: "lab".into(),

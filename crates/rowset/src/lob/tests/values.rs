@@ -266,3 +266,56 @@ fn a_small_root_record_is_84_bytes() {
     assert_eq!(seen.unwrap(), (84, true));
     bench.commit(open).unwrap();
 }
+
+#[test]
+fn a_stream_that_breaks_off_is_undone_to_its_savepoint() {
+    let bench = Bench::new();
+    let mut open = bench.begin();
+    let value = bytes(5, 300_000);
+    let root = bench.create(&mut open, LobForm::InRow, &value, 300_000).unwrap();
+    let lsn = open.tx.savepoint("before").unwrap();
+    let mark = open.pending.freed.mark();
+
+    let middle = LobSplice { offset: 100_000, length: 150_000, data_len: None };
+    let mut writer = bench.lob.edit(open.change(), &root, middle).unwrap();
+    writer.write(&bytes(6, 400_000)).unwrap();
+    drop(writer);
+    let mut writer = bench.lob.create(open.change(), LobForm::Text, 99 << 16);
+    writer.write(&bytes(7, 50_000)).unwrap();
+    drop(writer);
+
+    bench.undo_to(&mut open.tx, lsn).unwrap();
+    open.pending.freed.return_to(mark);
+    assert!(bench.value(&root).unwrap() == value);
+    walk(&bench, std::iter::once(&root));
+    bench.commit(open).unwrap();
+    walk(&bench, std::iter::once(&root));
+}
+
+#[test]
+fn a_value_that_fills_the_filegroup_is_undone_without_a_page() {
+    let pages = (fresh().0.len() / 8192) as u32;
+    let setup = Setup {
+        pages_max: Some(pages + 64),
+        mixed_pages: false,
+        ..Setup::default()
+    };
+    let bench = Bench::on(fresh(), &setup);
+    let mut open = bench.begin();
+    let value = bytes(5, 100_000);
+    let root = bench.create(&mut open, LobForm::InRow, &value, 100_000).unwrap();
+    let lsn = open.tx.savepoint("before").unwrap();
+    let full = bench.create(&mut open, LobForm::InRow, &bytes(6, 40_000_000), 100_000);
+    let is_full =
+        |error: &Error| matches!(error, Error::Space(extentdb_space::Error::FilegroupFull { .. }));
+    assert!(full.is_err_and(|error| is_full(&error)));
+    bench.undo_to(&mut open.tx, lsn).unwrap();
+    walk(&bench, std::iter::once(&root));
+    bench.commit(open).unwrap();
+    assert!(bench.value(&root).unwrap() == value);
+    // Its pages are there for another value.
+    let mut open = bench.begin();
+    let more = bench.create(&mut open, LobForm::InRow, &bytes(7, 200_000), 100_000).unwrap();
+    bench.commit(open).unwrap();
+    walk(&bench, [&root, &more].into_iter());
+}
