@@ -89,6 +89,20 @@ pub enum Error {
         /// What it is.
         what: &'static str,
     },
+    /// A part of a value begins, or ends, past the end of the value or of the part.
+    #[error("offset {offset} is past the end of {len} bytes of a value")]
+    Offset {
+        /// The offset.
+        offset: u64,
+        /// Where the value, or the part that is replaced, ends.
+        len: u64,
+    },
+    /// A value is longer than any type takes.
+    #[error("a value is longer than {most} bytes")]
+    ValueTooLong {
+        /// The most there can be.
+        most: u64,
+    },
     /// A page is not what the tree needs there.
     #[error("page {page}: {what}")]
     Corrupt {

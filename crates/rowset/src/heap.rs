@@ -21,12 +21,12 @@
 mod append;
 mod fetch;
 mod forward;
-mod free_space;
+pub(crate) mod free_space;
 mod insert;
 mod pfs;
 mod row_locks;
 mod scan;
-mod update;
+pub(crate) mod update;
 
 use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, Mutex, lock};

@@ -5,8 +5,10 @@ pub mod btree;
 mod error;
 pub mod heap;
 pub mod layout;
+pub mod lob;
 
 pub use btree::Tree;
 pub use error::Error;
 pub use heap::Heap;
 pub use layout::RowShape;
+pub use lob::LobUnit;

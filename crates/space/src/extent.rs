@@ -13,7 +13,7 @@ use extentdb_format::log::payload::space::HobtDelta;
 use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
-use crate::page::refuse_undo;
+use crate::page::{PageForm, refuse_undo};
 use crate::space::Space;
 use crate::unit::{Chain, Unit};
 
@@ -61,10 +61,36 @@ impl Space {
         unit: &Unit,
         ends: Fullness,
     ) -> Result<Vec<PageId>, Error> {
+        self.append_and(tx, unit, ends, |_, _| Ok(()))
+    }
+
+    /// The same with pages that are formatted at once: a page may be one that the unit has had
+    /// before, whose old records a restart must not find.
+    pub fn append_formatted_pages(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        ends: Fullness,
+        form: &PageForm,
+    ) -> Result<Vec<PageId>, Error> {
+        self.append_and(tx, unit, ends, |system, run| {
+            run.iter().try_for_each(|page| self.format_page(system, unit, *page, form).map(drop))
+        })
+    }
+
+    fn append_and(
+        &self,
+        tx: &mut Transaction,
+        unit: &Unit,
+        ends: Fullness,
+        then: impl FnOnce(&mut Transaction, &[PageId]) -> Result<(), Error>,
+    ) -> Result<Vec<PageId>, Error> {
         refuse_undo(tx, unit)?;
         let is_first = unit.first_iam().is_none();
+        let mut claimed = Vec::new();
         let taken = self.in_system_of(tx, unit, "BulkExtentAlloc", |system| {
             let (run, iam) = self.append_run(system, unit)?;
+            claimed.clone_from(&run);
             let Some(first) = run.first().copied() else { return Ok(run) };
             let state = PfsByte::ALLOCATED.with_fullness(ends);
             let used = run.len() as u32;
@@ -78,8 +104,15 @@ impl Space {
                 self.set_first_iam(system, unit, iam)?;
                 self.set_first(system, unit, first)?;
             }
+            then(system, &run)?;
             Ok(run)
         });
+        {
+            let mut pending = self.pending_pages();
+            claimed.iter().for_each(|page| {
+                pending.remove(page);
+            });
+        }
         if taken.is_err() {
             unit.forget_chain();
         }
@@ -108,6 +141,8 @@ impl Space {
             run.push(next);
             own.rest.pop_front();
         }
+        // PFS does not say yet that they are taken: until it does, nobody gives their extent back.
+        self.pending_pages().extend(run.iter().map(|page| (*page, tx.id())));
         Ok((run, own.iams.first().map(|iam| iam.id)))
     }
 
@@ -129,6 +164,9 @@ impl Space {
         mut new: impl FnMut(PageId, PfsByte) -> PfsByte,
     ) -> Result<(), Error> {
         let mut unused = Vec::new();
+        // Held from before PFS calls pages free until the chain has them: their extent must not be
+        // given back in between.
+        let mut chain = unit.chain();
         self.set_pfs(RecordOwner::Alone(self.transactions()), first, count, |page, old| {
             let page = PageId { file: first.file, page };
             let new = new(page, old);
@@ -138,7 +176,7 @@ impl Space {
             new
         })?;
         unit.count_pages(0, -(unused.len() as i64), 0);
-        if let Some(chain) = unit.chain().as_mut() {
+        if let Some(chain) = chain.as_mut() {
             chain.rest.extend(unused);
         }
         Ok(())

@@ -1,8 +1,11 @@
-//! Freeing a whole unit: DROP and TRUNCATE (deferred deallocation).
+//! Freeing a whole unit: DROP and TRUNCATE (deferred deallocation). Single pages of a unit that
+//! stays: `free_pages`.
 //!
 //! The maps change in the user's transaction, and a rollback changes them back. In memory the
 //! extents and pages stay allocated until the transaction has committed, so that a rollback finds
 //! them unused.
+
+use std::collections::HashSet;
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
 use extentdb_base::{Extent, PageId};
@@ -12,6 +15,7 @@ use extentdb_format::log::Context;
 use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
+use crate::free_pages::FreedPages;
 use crate::space::Space;
 use crate::unit::Unit;
 
@@ -19,8 +23,10 @@ use crate::unit::Unit;
 #[derive(Clone, Debug, Default)]
 #[must_use = "what is not released after the commit stays taken until the database is opened again"]
 pub struct Freed {
-    extents: Vec<Extent>,
-    singles: Vec<PageId>,
+    pub(crate) extents: Vec<Extent>,
+    pub(crate) singles: Vec<PageId>,
+    /// Pages of units that keep the rest of their extents.
+    pub(crate) pages: Vec<FreedPages>,
 }
 
 /// See [`Freed::mark`].
@@ -28,6 +34,7 @@ pub struct Freed {
 pub struct FreedMark {
     extents: usize,
     singles: usize,
+    pages: usize,
 }
 
 impl Freed {
@@ -43,19 +50,25 @@ impl Freed {
 
     /// The current length, for [`return_to`](Self::return_to).
     pub fn mark(&self) -> FreedMark {
-        FreedMark { extents: self.extents.len(), singles: self.singles.len() }
+        FreedMark {
+            extents: self.extents.len(),
+            singles: self.singles.len(),
+            pages: self.pages.len(),
+        }
     }
 
     /// Removes what was added since the mark: an undo has allocated it again.
     pub fn return_to(&mut self, mark: FreedMark) {
         self.extents.truncate(mark.extents);
         self.singles.truncate(mark.singles);
+        self.pages.truncate(mark.pages);
     }
 
     /// Adds what another unit has freed.
     pub fn extend(&mut self, other: Freed) {
         self.extents.extend(other.extents);
         self.singles.extend(other.singles);
+        self.pages.extend(other.pages);
     }
 }
 
@@ -84,7 +97,7 @@ impl Space {
         Ok(freed)
     }
 
-    fn free_run(&self, tx: &mut Transaction, run: ExtentRun) -> Result<(), Error> {
+    pub(crate) fn free_run(&self, tx: &mut Transaction, run: ExtentRun) -> Result<(), Error> {
         let ExtentRun { first, count } = run;
         let page = first.first_page();
         self.set_pfs(RecordOwner::Change(tx), page, count * PAGES_PER_EXTENT, |_, old| {
@@ -109,6 +122,8 @@ impl Space {
 
     /// The transaction has committed: what it has freed can be allocated.
     pub fn release(&self, freed: Freed) -> Result<(), Error> {
+        let gone: HashSet<Extent> = freed.extents.iter().copied().collect();
+        freed.pages.into_iter().try_for_each(|pages| self.release_pages(pages, &gone))?;
         for extent in freed.extents {
             self.file(extent.file)?.release(extent.index);
         }
@@ -118,12 +133,12 @@ impl Space {
 
 /// Consecutive extents of one interval and one PFS page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct ExtentRun {
-    first: Extent,
-    count: u32,
+pub(crate) struct ExtentRun {
+    pub(crate) first: Extent,
+    pub(crate) count: u32,
 }
 
-fn runs(extents: &[Extent]) -> Vec<ExtentRun> {
+pub(crate) fn runs(extents: &[Extent]) -> Vec<ExtentRun> {
     let mut runs: Vec<ExtentRun> = Vec::new();
     for extent in extents {
         let same = |a: Extent, b: Extent| {

@@ -70,11 +70,12 @@ impl Space {
     fn add_rest(&self, extent: Extent, rest: &mut VecDeque<PageId>) -> Result<(), Error> {
         let first = extent.first_page();
         let states = self.pfs_bytes(first.file, first.page..first.page + PAGES_PER_EXTENT)?;
+        let freed = self.pending_pages();
         rest.extend(
             extent
                 .pages()
                 .zip(states)
-                .filter(|(_, state)| !state.is_allocated())
+                .filter(|(page, state)| !state.is_allocated() && !freed.contains_key(page))
                 .map(|(page, _)| page),
         );
         Ok(())

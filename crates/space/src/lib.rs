@@ -7,6 +7,7 @@ mod file;
 mod filegroup;
 pub mod fill;
 mod free;
+mod free_pages;
 mod grow;
 mod iam;
 mod mixed;

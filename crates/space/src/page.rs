@@ -172,7 +172,7 @@ impl Space {
         format.page.slot = u16::MAX;
         (format.page.object_id, format.page.index_id) =
             (unit.id().header_object_id(), unit.id().header_index_id());
-        let data = i64::from(form.level == 0);
+        let data = i64::from(form.level == 0 && is_counted(form.kind));
         unit.count_data_pages(data);
         let done = change(
             RecordOwner::Change(tx),
@@ -186,6 +186,11 @@ impl Space {
         }
         Ok(done.map(|_| guard)?)
     }
+}
+
+/// Are pages of this kind, on level 0, the data pages of their unit? Text pages are not.
+pub(crate) fn is_counted(kind: PageType) -> bool {
+    matches!(kind, PageType::Data | PageType::Index)
 }
 
 /// A rollback must succeed in a full filegroup on a full disk: it works on the pages there are.

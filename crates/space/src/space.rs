@@ -1,10 +1,10 @@
 //! The space of a database: its files and filegroups, and what is free in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use extentdb_base::size::{EXTENTS_PER_GAM, PAGES_PER_EXTENT, PAGES_PER_GAM, PAGES_PER_PFS};
-use extentdb_base::sync::{Arc, Mutex, OnceLock, RwLock, lock, read, write};
-use extentdb_base::{Extent, FileId, PageId};
+use extentdb_base::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, lock, read, write};
+use extentdb_base::{Extent, FileId, PageId, XactId};
 use extentdb_buffer::Pool;
 use extentdb_format::allocation::bitmap::{MapKind, MapView};
 use extentdb_format::log::Context;
@@ -43,6 +43,10 @@ pub struct Space {
     groups: RwLock<BTreeMap<i16, Arc<Filegroup>>>,
     changed: Arc<Changed>,
     rows: OnceLock<Arc<dyn UnitRows>>,
+    /// Pages of uniform extents that transactions have freed in PFS, until they are released or an
+    /// undo allocates them again; and those that are about to be allocated there. No chain has them
+    /// as its rest, and their extents are not given back by others.
+    pending_pages: Mutex<HashMap<PageId, XactId>>,
     events: Arc<dyn FillEvents>,
 }
 
@@ -68,6 +72,7 @@ impl Space {
             groups: RwLock::default(),
             changed: Arc::default(),
             rows: OnceLock::new(),
+            pending_pages: Mutex::default(),
             events,
         };
         for description in files {
@@ -183,6 +188,10 @@ impl Space {
     pub fn set_unit_rows(&self, rows: Arc<dyn UnitRows>) {
         // A second call would change nothing; there is one engine above.
         let _ = self.rows.set(rows);
+    }
+
+    pub(crate) fn pending_pages(&self) -> MutexGuard<'_, HashMap<PageId, XactId>> {
+        lock(&self.pending_pages)
     }
 
     pub(crate) fn unit_rows(&self) -> Option<&Arc<dyn UnitRows>> {

@@ -12,6 +12,7 @@ use extentdb_format::page::PageType;
 use extentdb_txn::{Manager, Transaction};
 
 use crate::error::Error;
+use crate::page::is_counted;
 use crate::space::Space;
 use crate::unit::{Pointers, Unit};
 
@@ -29,13 +30,17 @@ impl UndoContext for Space {
     /// Pages that the change claimed are held, so that none is handed out before its undo is
     /// logged.
     fn before_undo(&self, change: &UndoneChange<'_>) -> Result<(), Error> {
-        self.hold_all(&MixedPages::of(change).claimed)
+        self.hold_all(&ChangedPages::of(change).claimed)
     }
 
     fn after_undo(&self, change: &UndoneChange<'_>) -> Result<(), Error> {
-        let pages = MixedPages::of(change);
+        let pages = ChangedPages::of(change);
         pages.claimed.iter().try_for_each(|page| self.release_single(*page))?;
         pages.freed.iter().try_for_each(|page| self.take_single(*page))?;
+        if !pages.freed_uniform.is_empty() {
+            let mut pending = self.pending_pages();
+            pending.retain(|page, _| !pages.freed_uniform.contains(page));
+        }
         match change.payload {
             Payload::SetBits(bits) if change.context == Context::GAM && bits.fixed.value == 0 => {
                 self.release_extents(&bits.fixed)
@@ -45,23 +50,27 @@ impl UndoContext for Space {
     }
 }
 
-/// Pages of mixed extents whose allocated bit a record of PFS changes.
+/// Pages whose allocated bit a record of PFS changes.
 #[derive(Default)]
-struct MixedPages {
-    /// Not allocated before the record.
+struct ChangedPages {
+    /// Pages of mixed extents, not allocated before the record.
     claimed: Vec<PageId>,
-    /// Not allocated after the record.
+    /// Pages of mixed extents, not allocated after the record.
     freed: Vec<PageId>,
+    /// The same, of uniform extents.
+    freed_uniform: Vec<PageId>,
 }
 
-impl MixedPages {
-    fn of(change: &UndoneChange<'_>) -> MixedPages {
-        let mut pages = MixedPages::default();
+impl ChangedPages {
+    fn of(change: &UndoneChange<'_>) -> ChangedPages {
+        let mut pages = ChangedPages::default();
         for change in pfs_changes(change.context, change.payload) {
             if change.allocates_mixed() {
                 pages.claimed.push(change.page);
             } else if change.frees_mixed() {
                 pages.freed.push(change.page);
+            } else if change.before.is_allocated() && !change.after.is_allocated() {
+                pages.freed_uniform.push(change.page);
             }
         }
         pages
@@ -136,7 +145,7 @@ fn count_back(unit: &Unit, payload: &Payload<'_>) {
         }
         Payload::FormatPage(format) => {
             let kind = PageType::from_byte(format.page_type);
-            let is_leaf = format.level == 0 && matches!(kind, PageType::Data | PageType::Index);
+            let is_leaf = format.level == 0 && is_counted(kind);
             unit.count_data_pages(-i64::from(is_leaf));
         }
         _ => {}

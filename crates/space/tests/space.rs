@@ -5,6 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use extentdb_base::size::{PAGES_PER_EXTENT, PAGES_PER_PFS};
+use extentdb_base::sync::Arc;
 use extentdb_base::{FileId, PageId};
 use extentdb_change::{in_system, roll_back_system};
 use extentdb_format::allocation::bitmap::MapKind;
@@ -228,4 +229,69 @@ fn pages_allocated_in_advance_and_not_formatted_are_given_back() {
         .unwrap();
     assert_eq!(unit.counts().0.used, 5 + 1);
     assert_eq!(bench.allocate(&unit, 3), unused);
+}
+
+#[test]
+fn pages_that_are_freed_are_nobodys_until_they_are_released() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = Arc::new(unit(300));
+    let pages = bench.allocate(&unit, 24);
+    let free = bench.free_extents();
+
+    let mut tx = bench.begin();
+    // A whole extent, and a part of the next one.
+    let freed = bench.space.free_pages(&mut tx, &unit, &pages[8..19]).unwrap();
+    assert!(bench.bit(MapKind::Gam, pages[8]) && !bench.bit(MapKind::Gam, pages[16]));
+    assert!(pages[8..19].iter().all(|page| !bench.pfs(*page).is_allocated()));
+    unit.forget_chain();
+    let next = bench.allocate(&unit, 8);
+    assert!(next.iter().all(|page| !pages.contains(page)), "{next:?}");
+    assert_eq!(bench.free_extents(), free - 1);
+    tx.commit().unwrap();
+    bench.space.release(freed).unwrap();
+    assert_eq!(bench.free_extents(), free);
+    assert_eq!(bench.allocate(&unit, 3), pages[16..19], "the unit gets its own pages again");
+    let counts = unit.counts().0;
+    let owned = bench.space.owned_by(&unit).unwrap();
+    assert_eq!(counts.reserved, 1 + 8 * owned.extents.len() as i64);
+    assert_eq!(counts.used, 1 + bench.space.pages_of(&unit).unwrap().len() as i64);
+}
+
+#[test]
+fn pages_that_were_freed_are_the_units_again_after_a_rollback() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = Arc::new(unit(300));
+    let pages = bench.allocate(&unit, 24);
+    let free = bench.free_extents();
+    let tx = &mut bench.begin_system();
+    let _ = bench.space.free_pages(tx, &unit, &pages[3..10]).unwrap();
+    let freed = bench.space.free_pages(tx, &unit, &pages[10..16]).unwrap();
+    assert!(bench.bit(MapKind::Gam, pages[8]), "both statements have freed the extent");
+    drop(freed);
+    let tx = std::mem::replace(tx, bench.begin_system());
+    roll_back_system(&bench.space, tx).unwrap();
+    assert!(pages.iter().all(|page| bench.pfs(*page).is_allocated()));
+    assert_eq!((bench.free_extents(), bench.space.pages_of(&unit).unwrap()), (free, pages));
+    assert!(!bench.allocate(&unit, 8).is_empty());
+}
+
+#[test]
+fn a_page_of_a_mixed_extent_is_not_freed_by_itself() {
+    let bench = bench(&[file(1, 800, 64)], true);
+    let unit = Arc::new(unit(300));
+    let pages = bench.allocate(&unit, 2);
+    let mut tx = bench.begin();
+    assert!(bench.space.is_mixed(pages[0]).unwrap());
+    let refused = bench.space.free_pages(&mut tx, &unit, &pages);
+    assert!(matches!(refused, Err(Error::Maps { .. })), "{refused:?}");
+}
+
+#[test]
+fn pages_that_a_loser_has_freed_are_not_handed_out_before_its_undo() {
+    let bench = bench(&[file(1, 800, 64)], false);
+    let unit = Arc::new(unit(300));
+    let pages = bench.allocate(&unit, 9);
+    unit.forget_chain();
+    bench.space.retake_pages(bench.begin().id(), [PageId { page: pages[8].page + 1, ..pages[8] }]);
+    assert_eq!(bench.allocate(&unit, 1)[0].page, pages[8].page + 2);
 }

@@ -32,12 +32,20 @@ use extentdb_base::Rid;
 pub const STATUS: u8 = 0x08;
 /// Bytes before the part that depends on the kind.
 pub const HEADER_BYTES: usize = 14;
+/// Where a record has its length.
+pub const LEN_AT: std::ops::Range<usize> = 2..4;
+/// Bytes of an internal record before its links: what changes when it gets or loses some.
+pub const INTERNAL_HEADER_BYTES: usize = INTERNAL_ENTRIES_AT;
 /// Bytes of small and large roots, used or not.
 pub const ROOT_BYTES: usize = 84;
 /// The most data that a data record holds.
 pub const DATA_BYTES_MAX: usize = 8040;
+/// The longest record: a data record that is full.
+pub const MAX_RECORD_BYTES: usize = HEADER_BYTES + DATA_BYTES_MAX;
 /// The most data that a small root holds.
 pub const SMALL_ROOT_DATA_MAX: usize = 64;
+/// Kind of a large root of 2005 and later.
+pub const LARGE_ROOT_KIND: u16 = 5;
 /// Entries of a full internal record.
 pub const INTERNAL_LINKS_MAX: u16 = 501;
 /// Entries of a full large root.

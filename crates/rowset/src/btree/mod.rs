@@ -98,7 +98,7 @@ mod sorted;
 mod split;
 mod system;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod undo;
 mod undo_room;
 

@@ -31,10 +31,12 @@ pub struct ReservedRoom {
 
 /// Bytes between two classes. Less room than this is not worth a visit.
 const CLASS_BYTES: u16 = 32;
+/// Entries of a class beyond twice the number of pages before the stale ones are dropped.
+const STALE_MAX: usize = 64;
 
 /// The free space of a heap, shared by its sessions.
 #[derive(Debug, Default)]
-pub(super) struct SharedFreeSpace {
+pub(crate) struct SharedFreeSpace {
     state: Mutex<FreeSpace>,
     /// The largest class with a page.
     largest: AtomicU16,
@@ -43,28 +45,28 @@ pub(super) struct SharedFreeSpace {
 }
 
 /// The free space, locked. What is read without the lock is updated when the guard is dropped.
-pub(super) struct Locked<'a> {
+pub(crate) struct Locked<'a> {
     shared: &'a SharedFreeSpace,
     state: MutexGuard<'a, FreeSpace>,
 }
 
 impl SharedFreeSpace {
-    pub(super) fn lock(&self) -> Locked<'_> {
+    pub(crate) fn lock(&self) -> Locked<'_> {
         Locked { shared: self, state: lock(&self.state) }
     }
 
     /// May there be a page with `room` bytes? A false no makes the insert append.
-    pub(super) fn may_have(&self, room: u16) -> bool {
+    pub(crate) fn may_have(&self, room: u16) -> bool {
         room.div_ceil(CLASS_BYTES) <= self.largest.load(Ordering::Relaxed)
     }
 
     /// Bytes reserved on a page whose latch the caller holds: reservations are made under the
     /// latch.
-    pub(super) fn reserved(&self, page: PageId) -> u16 {
+    pub(crate) fn reserved(&self, page: PageId) -> u16 {
         if self.has_reserved.load(Ordering::Acquire) { self.lock().reserved(page) } else { 0 }
     }
 
-    pub(super) fn is_loaded(&self) -> bool {
+    pub(crate) fn is_loaded(&self) -> bool {
         self.is_loaded.load(Ordering::Acquire)
     }
 }
@@ -94,68 +96,77 @@ impl Drop for Locked<'_> {
 
 /// The free space of a heap.
 #[derive(Debug, Default)]
-pub(super) struct FreeSpace {
+pub(crate) struct FreeSpace {
+    /// With entries of pages that have another class by now, or none: they are dropped when they
+    /// are taken.
     classes: BTreeMap<u16, Vec<PageId>>,
+    /// The class of each page.
     filed: HashMap<PageId, u16>,
     /// More than a page has when statements that made rows shorter were undone: their reservations
     /// stay until the transaction ends.
     reserved: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
-    pub(super) is_loaded: bool,
+    pub(crate) is_loaded: bool,
 }
 
 impl FreeSpace {
     /// Files a page with `room` bytes, without those that transactions have reserved.
-    pub(super) fn file(&mut self, page: PageId, room: u16) {
+    pub(crate) fn file(&mut self, page: PageId, room: u16) {
         let class = room / CLASS_BYTES;
         if self.filed.get(&page) == Some(&class) {
             return;
         }
-        self.unfile(page);
+        self.filed.remove(&page);
         if class > 0 {
-            self.classes.entry(class).or_default().push(page);
+            let pages = self.classes.entry(class).or_default();
+            pages.push(page);
             self.filed.insert(page, class);
-        }
-    }
-
-    fn unfile(&mut self, page: PageId) {
-        let Some(class) = self.filed.remove(&page) else { return };
-        if let Some(pages) = self.classes.get_mut(&class) {
-            pages.retain(|other| *other != page);
-            if pages.is_empty() {
-                self.classes.remove(&class);
+            if pages.len() > 2 * self.filed.len() + STALE_MAX {
+                pages.sort_unstable();
+                pages.dedup();
+                pages.retain(|page| self.filed.get(page) == Some(&class));
             }
         }
     }
 
-    /// Takes a page that should have `room` bytes out of the file: the fullest one that does.
-    pub(super) fn take(&mut self, room: u16) -> Option<PageId> {
-        let class = room.div_ceil(CLASS_BYTES);
-        let (&class, pages) = self.classes.range_mut(class..).next()?;
-        let page = pages.pop();
-        if pages.is_empty() {
-            self.classes.remove(&class);
-        }
-        let page = page?;
+    /// Forgets a page that is the unit's no more.
+    pub(crate) fn remove(&mut self, page: PageId) {
         self.filed.remove(&page);
-        Some(page)
+        self.touched.remove(&page);
+    }
+
+    /// Takes a page that should have `room` bytes out of the file: the fullest one that does.
+    pub(crate) fn take(&mut self, room: u16) -> Option<PageId> {
+        let class = room.div_ceil(CLASS_BYTES);
+        loop {
+            let (&class, pages) = self.classes.range_mut(class..).next()?;
+            let page = pages.pop();
+            if pages.is_empty() {
+                self.classes.remove(&class);
+            }
+            let page = page?;
+            if self.filed.get(&page) == Some(&class) {
+                self.filed.remove(&page);
+                return Some(page);
+            }
+        }
     }
 
     /// Bytes of a page that are reserved.
-    pub(super) fn reserved(&self, page: PageId) -> u16 {
+    pub(crate) fn reserved(&self, page: PageId) -> u16 {
         self.reserved.get(&page).map_or(0, |bytes| u16::try_from(*bytes).unwrap_or(u16::MAX))
     }
 
     /// Keeps bytes of a page back for the transaction that made them free.
-    pub(super) fn keep(&mut self, reserved: ReservedRoom) {
+    pub(crate) fn keep(&mut self, reserved: ReservedRoom) {
         *self.reserved.entry(reserved.page).or_default() += u32::from(reserved.bytes);
         self.touched.insert(reserved.page);
     }
 
     /// The transaction has ended. The page is filed with the bytes released; an insert checks the
     /// real room.
-    pub(super) fn give_back(&mut self, reserved: ReservedRoom) {
+    pub(crate) fn give_back(&mut self, reserved: ReservedRoom) {
         if let Some(bytes) = self.reserved.get_mut(&reserved.page) {
             *bytes = bytes.saturating_sub(reserved.bytes.into());
             if *bytes == 0 {
@@ -167,17 +178,17 @@ impl FreeSpace {
     }
 
     /// The class of the page in PFS may not be true any more.
-    pub(super) fn touch(&mut self, page: PageId) {
+    pub(crate) fn touch(&mut self, page: PageId) {
         self.touched.insert(page);
     }
 
     /// How many pages were touched since they were taken.
-    pub(super) fn touched_count(&self) -> usize {
+    pub(crate) fn touched_count(&self) -> usize {
         self.touched.len()
     }
 
     /// The pages touched since the last call.
-    pub(super) fn take_touched(&mut self) -> BTreeSet<PageId> {
+    pub(crate) fn take_touched(&mut self) -> BTreeSet<PageId> {
         std::mem::take(&mut self.touched)
     }
 }
@@ -213,6 +224,21 @@ mod tests {
         while shared.lock().take(1).is_some() {}
         shared.lock().is_loaded = true;
         assert!(!shared.may_have(1) && shared.is_loaded());
+    }
+
+    #[test]
+    fn a_page_that_changes_its_class_is_taken_once() {
+        let mut free = FreeSpace::default();
+        let page = PageId::new(1, 7);
+        for _ in 0..1000 {
+            free.file(page, 100);
+            free.file(page, 200);
+        }
+        assert!(free.classes.values().all(|pages| pages.len() < 100));
+        assert_eq!((free.take(50), free.take(50)), (Some(page), None));
+        free.file(page, 100);
+        free.remove(page);
+        assert_eq!(free.take(50), None);
     }
 
     /// A row that is shortened and rolled back to a savepoint, again and again, in one transaction.

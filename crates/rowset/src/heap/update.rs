@@ -202,15 +202,15 @@ impl Heap {
 }
 
 /// The bytes in which two records differ.
-struct ChangedBytes<'a> {
-    start: usize,
-    before: &'a [u8],
-    after: &'a [u8],
+pub(crate) struct ChangedBytes<'a> {
+    pub(crate) start: usize,
+    pub(crate) before: &'a [u8],
+    pub(crate) after: &'a [u8],
 }
 
 /// The shortest run of bytes that makes one record of the other; `None` when they are equal.
 /// Neither side is ever empty, so that redo and undo both have bytes to replace.
-fn changed_bytes<'a>(old: &'a [u8], new: &'a [u8]) -> Option<ChangedBytes<'a>> {
+pub(crate) fn changed_bytes<'a>(old: &'a [u8], new: &'a [u8]) -> Option<ChangedBytes<'a>> {
     if old == new {
         return None;
     }

@@ -84,13 +84,13 @@ pub(super) struct Bench {
 }
 
 /// A log record that can be kept.
-pub(super) struct LoggedRecord {
-    pub(super) lsn: Lsn,
+pub(crate) struct LoggedRecord {
+    pub(crate) lsn: Lsn,
     bytes: Vec<u8>,
 }
 
 impl LoggedRecord {
-    fn of(lsn: Lsn, record: &RecordRef<'_>) -> LoggedRecord {
+    pub(crate) fn of(lsn: Lsn, record: &RecordRef<'_>) -> LoggedRecord {
         LoggedRecord { lsn, bytes: record.bytes().to_vec() }
     }
 
@@ -98,13 +98,13 @@ impl LoggedRecord {
         LoggedRecord { lsn: self.lsn, bytes: self.bytes.clone() }
     }
 
-    pub(super) fn record(&self) -> RecordRef<'_> {
+    pub(crate) fn record(&self) -> RecordRef<'_> {
         RecordRef::parse(BlockFormat::V4, &self.bytes).expect("it was one")
     }
 }
 
 /// The pages of a file in memory.
-pub(super) struct Image(pub(super) Vec<u8>);
+pub(crate) struct Image(pub(crate) Vec<u8>);
 
 impl PageGetter for Image {
     fn page(&self, id: PageId, page: &mut PageBytes) -> Result<(), PageError> {
@@ -168,10 +168,10 @@ fn rowset<'c>(catalog: &'c Catalog, setup: &Setup) -> &'c Rowset {
 }
 
 /// The row of a unit in `sysallocunits`, which stays where it is.
-struct UnitRow {
-    pool: Arc<Pool>,
-    unit: AllocUnitId,
-    at: Rid,
+pub(crate) struct UnitRow {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) unit: AllocUnitId,
+    pub(crate) at: Rid,
 }
 
 impl UnitRows for UnitRow {
@@ -188,7 +188,7 @@ impl UnitRows for UnitRow {
 }
 
 /// Where the row of a unit lies.
-fn unit_row(image: &Image, unit: AllocUnitId) -> Rid {
+pub(crate) fn unit_row(image: &Image, unit: AllocUnitId) -> Rid {
     let pages = image.0.as_chunks::<8192>().0;
     for page in pages {
         let header = PageHeader::of(page);
@@ -206,7 +206,7 @@ fn unit_row(image: &Image, unit: AllocUnitId) -> Rid {
 }
 
 /// The log as the pool sees it.
-struct Ahead(Arc<Log>);
+pub(crate) struct Ahead(pub(crate) Arc<Log>);
 
 impl WriteAhead for Ahead {
     fn flush_to(&self, lsn: Lsn) -> Result<(), WriteAheadError> {
@@ -394,7 +394,12 @@ impl Bench {
 }
 
 /// The unit with the pointers that its row has.
-fn description_of(image: &Image, at: Rid, rowset: &Rowset, id: AllocUnitId) -> UnitDescription {
+pub(crate) fn description_of(
+    image: &Image,
+    at: Rid,
+    rowset: &Rowset,
+    id: AllocUnitId,
+) -> UnitDescription {
     let page = &image.0.as_chunks::<8192>().0[at.page.page as usize];
     let row = PageRef::new(page).record_bytes(at.slot.0).expect("a row");
     let [first, root, first_iam] = [0, 1, 2].map(|number| {

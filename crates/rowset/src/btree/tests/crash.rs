@@ -22,7 +22,7 @@ use super::bench::{Bench, Image, LoggedRecord, Setup, fresh, key, undo_with};
 use super::walk::walk;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
-type Pages = BTreeMap<PageId, Box<PageBytes>>;
+pub(crate) type Pages = BTreeMap<PageId, Box<PageBytes>>;
 
 /// A sequence of short transactions, some rolled back, and the rows after each commit, by the LSN
 /// of its record.
@@ -59,13 +59,18 @@ fn history(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<(Lsn, Rows
 }
 
 /// What analysis knows of an open transaction.
-pub(super) struct Open {
-    pub(super) begin: Lsn,
-    pub(super) last: Lsn,
-    pub(super) is_system: bool,
+pub(crate) struct Open {
+    pub(crate) begin: Lsn,
+    pub(crate) last: Lsn,
+    pub(crate) is_system: bool,
 }
 
-fn note(open: &mut BTreeMap<XactId, Open>, lsn: Lsn, header: &RecordHeader, payload: &Payload<'_>) {
+pub(crate) fn note(
+    open: &mut BTreeMap<XactId, Open>,
+    lsn: Lsn,
+    header: &RecordHeader,
+    payload: &Payload<'_>,
+) {
     match payload {
         Payload::BeginXact(begin) => {
             let is_system = begin.fixed.kind == XACT_TYPE_SYSTEM;
@@ -81,7 +86,7 @@ fn note(open: &mut BTreeMap<XactId, Open>, lsn: Lsn, header: &RecordHeader, payl
 }
 
 /// Takes system transactions back, page by page, the newest record first.
-fn undo_pages(records: &[LoggedRecord], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
+pub(crate) fn undo_pages(records: &[LoggedRecord], xacts: &BTreeSet<XactId>, pages: &mut Pages) {
     for logged in records.iter().rev() {
         let record = logged.record();
         let header = record.header();

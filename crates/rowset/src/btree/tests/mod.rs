@@ -1,8 +1,8 @@
 //! The tree against a model: every batch of changes is followed by a walk over all pages.
 
-mod bench;
+pub(crate) mod bench;
 mod build;
-mod crash;
+pub(crate) mod crash;
 mod fill;
 mod model;
 mod operations;
