@@ -35,6 +35,9 @@ impl std::fmt::Display for LogOwner {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The statement was cancelled, and its effects are undone; the transaction stays open.
+    #[error("the statement was cancelled")]
+    Cancelled,
     /// The database cannot be closed while sessions use it.
     #[error("{sessions} sessions are open")]
     SessionsOpen {
@@ -383,6 +386,8 @@ pub enum Cause {
     FilegroupFull,
     /// A lock was not granted: 1205 or 1222.
     Lock,
+    /// The statement was cancelled, in a wait or in its work.
+    Cancelled,
     /// The disk refused. Message 823.
     Disk,
     /// A page is not what it should be. Message 824.
@@ -403,7 +408,8 @@ impl Error {
     pub fn cause(&self) -> Cause {
         match self {
             Error::Offline(_) => Cause::Offline,
-            Error::Lock(_) => Cause::Lock,
+            Error::Lock(error) => of_lock(error),
+            Error::Cancelled => Cause::Cancelled,
             Error::Unreadable { .. } | Error::CatalogDamaged { .. } | Error::Deferred { .. } => {
                 Cause::BadPage
             }
@@ -467,13 +473,20 @@ fn of_space(error: &extentdb_space::Error) -> Cause {
     }
 }
 
+fn of_lock(error: &LockError) -> Cause {
+    match error {
+        LockError::Cancelled { .. } => Cause::Cancelled,
+        _ => Cause::Lock,
+    }
+}
+
 fn of_rowset(error: &extentdb_rowset::Error) -> Cause {
     match error {
         extentdb_rowset::Error::Space(error) => of_space(error),
         extentdb_rowset::Error::Change(error) => of_change(error),
         extentdb_rowset::Error::Page(error) => of_buffer(error),
         extentdb_rowset::Error::Transaction(error) => of_transaction(error),
-        extentdb_rowset::Error::Lock(_) => Cause::Lock,
+        extentdb_rowset::Error::Lock(error) => of_lock(error),
         _ => Cause::Other,
     }
 }

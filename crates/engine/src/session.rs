@@ -14,6 +14,7 @@ pub(crate) mod context;
 pub(crate) mod isolation;
 mod transaction;
 
+use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
@@ -56,6 +57,13 @@ impl Session {
     /// Its database.
     pub fn database(&self) -> &Arc<Database> {
         &self.db
+    }
+
+    /// Cancels the statement that the session runs, from any thread: its waits for locks end, and
+    /// its work ends at the next page. Its effects are undone; the transaction stays open. A commit
+    /// or rollback completes. A cancel between two statements has no effect.
+    pub fn cancellation(&self) -> Arc<Cancellation> {
+        self.state.cancellation.clone()
     }
 
     /// How long statements wait for locks.

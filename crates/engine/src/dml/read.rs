@@ -201,6 +201,7 @@ impl StatementContext<'_> {
     fn scan_heap(&self, of: Reading<'_>, heap: &Heap, each: EachRow<'_>) -> Result<(), Error> {
         let pages = heap.formatted_pages()?;
         for (number, page) in pages.iter().enumerate() {
+            self.verify_not_cancelled()?;
             if number % READ_AHEAD_PAGES == 0 {
                 self.read_ahead(&pages[number..]);
             }
@@ -286,6 +287,7 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         let mut found = Vec::new();
         for leaf in index.tree().leaf_chain(Ghosts::Skipped) {
+            self.verify_not_cancelled()?;
             for row in leaf?.iter() {
                 let key = index.key_of_record(row.bytes)?;
                 if range.contains(&key) {
@@ -329,6 +331,7 @@ impl StatementContext<'_> {
         let leaves = index.tree().leaves(range);
         let mut leaves = if backward { leaves.backward() } else { leaves };
         loop {
+            self.verify_not_cancelled()?;
             let leaf = if is_locked {
                 self.locked_leaf(of, index, &mut leaves, backward)?
             } else {

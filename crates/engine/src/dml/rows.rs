@@ -264,6 +264,7 @@ impl StatementContext<'_> {
         match &storage.base {
             Base::Heap(heap) => {
                 for page in heap.formatted_pages()? {
+                    self.verify_not_cancelled()?;
                     match heap.page_rows(page, || None)? {
                         PageRows::Committed(there) => {
                             there
@@ -282,6 +283,7 @@ impl StatementContext<'_> {
             }
             Base::Clustered(index) if index.disorder()?.is_some() => {
                 for leaf in index.tree().leaf_chain(Ghosts::Skipped) {
+                    self.verify_not_cancelled()?;
                     for row in leaf?.iter() {
                         each(index.address(row.bytes, &storage.shape)?, row.bytes)?;
                     }
@@ -292,6 +294,7 @@ impl StatementContext<'_> {
                 // No other session changes the table: rows that this transaction has deleted are
                 // ghosts.
                 while let Some(leaf) = leaves.next(&|| None)? {
+                    self.verify_not_cancelled()?;
                     for row in leaf.iter() {
                         each(index.address(row.bytes, &storage.shape)?, row.bytes)?;
                     }

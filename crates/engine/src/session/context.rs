@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::{Arc, MutexGuard, lock};
 use extentdb_base::{Lsn, ObjectId, Rid};
 use extentdb_catalog::layout::Cell;
@@ -61,6 +62,8 @@ pub(super) struct SessionState {
     pub(super) is_explicit: bool,
     /// Was the transaction a deadlock victim?
     pub(super) is_doomed: bool,
+    /// Shared with those who may cancel the statement of the session.
+    pub(super) cancellation: Arc<Cancellation>,
 }
 
 impl SessionState {
@@ -82,6 +85,7 @@ impl SessionState {
             savepoints: BTreeMap::new(),
             is_explicit: false,
             is_doomed: false,
+            cancellation: Arc::default(),
         }
     }
 
@@ -213,6 +217,14 @@ impl<'s> StatementContext<'s> {
         self.state.checks.take().unwrap_or_default()
     }
 
+    /// Long work calls this between pages: a cancelled statement ends there.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub(crate) fn verify_not_cancelled(&self) -> Result<(), Error> {
+        self.state.cancellation.verify().map_err(|_| Error::Cancelled)
+    }
+
     /// Acquires a lock for the transaction.
     pub(crate) fn lock(
         &self,
@@ -220,7 +232,8 @@ impl<'s> StatementContext<'s> {
         mode: LockMode,
         table: Option<&Table>,
     ) -> Result<(), Error> {
-        self.db.locks.acquire(self.request(resource, mode, table))?;
+        let request = self.request(resource, mode, table);
+        self.db.locks.acquire_cancellable(request, &self.state.cancellation)?;
         Ok(())
     }
 
@@ -253,7 +266,11 @@ impl<'s> StatementContext<'s> {
     /// Locks that a heap acquires for the transaction in the middle of a change.
     pub(crate) fn row_locks(&self, table: &Table) -> SessionLocks {
         let request = self.request(Resource::Object(table.id()), LockMode::X, Some(table));
-        SessionLocks { locks: self.db.locks.clone(), request }
+        SessionLocks {
+            locks: self.db.locks.clone(),
+            request,
+            cancellation: self.state.cancellation.clone(),
+        }
     }
 
     /// Keeps space of heap pages reserved until the transaction ends.
@@ -302,6 +319,7 @@ impl<'s> StatementContext<'s> {
 pub(crate) struct SessionLocks {
     locks: DatabaseLocks,
     request: LockRequest,
+    cancellation: Arc<Cancellation>,
 }
 
 impl RowLocks for SessionLocks {
@@ -317,7 +335,8 @@ impl RowLocks for SessionLocks {
 
     fn vacate(&mut self, rid: Rid) -> Result<(), LockError> {
         let resource = Resource::Rid(rid);
-        self.locks.acquire(LockRequest { resource, ..self.request })?;
+        let request = LockRequest { resource, ..self.request };
+        self.locks.acquire_cancellable(request, &self.cancellation)?;
         Ok(())
     }
 }

@@ -38,6 +38,7 @@ impl StatementContext<'_> {
     pub(super) fn begin_statement(&mut self, name: &str) -> Result<StatementStart, Error> {
         self.db.verify_online()?;
         self.verify_not_doomed()?;
+        self.state.cancellation.clear();
         self.begin_named(name);
         let undo_until = |tx: &Transaction| tx.undo_next().max(tx.begin_lsn());
         Ok(StatementStart {

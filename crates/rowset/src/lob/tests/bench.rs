@@ -18,7 +18,7 @@ use extentdb_format::log::{Op, RecordRef};
 use extentdb_io::{Disk, MemDisk};
 use extentdb_space::{FileDescription, Options, Space, Unit, UnitRows};
 use extentdb_template::{ColumnSpec, DatabaseBuilder, FnRows, TableSpec};
-use extentdb_txn::{Manager, Transaction, TransactionKind};
+use extentdb_txn::{Manager, Owners, Transaction, TransactionKind};
 use extentdb_types::{Guid, SqlType};
 use extentdb_wal::{Growth, Log, LogSpec};
 
@@ -151,8 +151,12 @@ impl Bench {
     pub(super) fn on_disk(image: &Image, disk: &dyn Disk, folder: &Path, setup: &Setup) -> Bench {
         let log = Arc::new(new_log(disk, folder, setup.log_bytes));
         let clock = Arc::new(SystemClock::new());
-        let manager =
-            Arc::new(Manager::new(log.clone(), clock.clone(), XactId { high: 0, low: 1000 }));
+        let manager = Arc::new(Manager::new(
+            log.clone(),
+            clock.clone(),
+            Arc::new(Owners::default()),
+            XactId { high: 0, low: 1000 },
+        ));
         let ahead = Arc::new(Ahead(log.clone()));
         let pool = Arc::new(Pool::new(PoolOptions::new(setup.frames), ahead, clock));
         pool.add_file(FileId(1), disk.open(&folder.join(DATA)).expect("it was put there"));
