@@ -13,7 +13,7 @@ use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{FileId, XactId};
 use extentdb_format::log::payload::row::{InsertRows, RowPart};
-use extentdb_format::log::{Context, FileOp, Payload, RecordHeader};
+use extentdb_format::log::{Context, Op, Payload, RecordHeader};
 use extentdb_io::{Disk, DiskFile, Durability, Error as IoError, Fill, MemDisk};
 use extentdb_types::Guid;
 use extentdb_wal::{Error, Growth, Log, LogSpec};
@@ -105,7 +105,7 @@ fn log(writes: u64) -> Arc<Log> {
 fn commit(log: &Log, serial: u32, bytes: usize) -> Result<(), Error> {
     let row = vec![serial as u8; bytes];
     let header = RecordHeader {
-        op: FileOp::INSERT_ROWS,
+        op: Op::INSERT_ROWS,
         context: Context::HEAP,
         xact: XactId { high: 0, low: serial },
         ..RecordHeader::default()
