@@ -4,11 +4,10 @@
 mod support;
 
 use std::ops::ControlFlow;
-use std::thread;
 use std::time::Duration;
 
 use extentdb_base::cancel::Cancellation;
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::{Cause, Database, DatabaseSpec, IndexSpec, Options, Session, TableSpec};
 use extentdb_engine::{ColumnSpec, Row, Table};
 use extentdb_io::MemDisk;
@@ -66,15 +65,11 @@ fn lock_wait_ends_when_it_is_cancelled() {
     waiter.begin();
     let own = waiter.insert(&table, &row(ROWS + 1, 0)).unwrap();
     let cancellation = waiter.cancellation();
-    let waiting = thread::spawn({
-        let (table, at) = (table.clone(), at.clone());
-        move || {
-            let refused = waiter.get(&table, &at);
-            (waiter, refused.unwrap_err().cause())
-        }
+    let cause = thread::scope(|scope| {
+        let waiting = scope.spawn(|| waiter.get(&table, &at).unwrap_err().cause());
+        cancel_until(|| waiting.is_finished(), &cancellation);
+        waiting.join().unwrap()
     });
-    cancel_until(|| waiting.is_finished(), &cancellation);
-    let (mut waiter, cause) = waiting.join().unwrap();
     assert_eq!(cause, Cause::Cancelled);
     // The transaction goes on with what it had.
     assert!(waiter.is_in_transaction());
@@ -108,22 +103,20 @@ fn cancelled_index_build_leaves_no_index() {
     let mut session = db.session();
     let table = filled(&mut session);
     let cancellation = session.cancellation();
-    let building = thread::spawn({
-        let table = table.clone();
-        move || {
+    let refused = thread::scope(|scope| {
+        let building = scope.spawn(|| {
             // Every build is undone until one ends before it is cancelled.
-            let built =
-                (0..1_000).map(|_| session.create_index(&table, &IndexSpec::new("i", &["n"])));
+            let index = IndexSpec::new("i", &["n"]);
+            let built = (0..1_000).map(|_| session.create_index(&table, &index));
             let refused = built.take_while(Result::is_err).map(|it| it.unwrap_err().cause());
-            let refused: Vec<Cause> = refused.collect();
-            (session, refused)
-        }
+            refused.collect::<Vec<Cause>>()
+        });
+        (0..50).for_each(|_| {
+            cancellation.cancel();
+            thread::sleep(Duration::from_micros(200));
+        });
+        building.join().unwrap()
     });
-    (0..50).for_each(|_| {
-        cancellation.cancel();
-        thread::sleep(Duration::from_micros(200));
-    });
-    let (mut session, refused) = building.join().unwrap();
     assert!(refused.iter().all(|cause| *cause == Cause::Cancelled), "{refused:?}");
     session.drop_index(&table, "i").unwrap();
     assert_eq!(rows(&mut session, &table), ROWS as usize);
