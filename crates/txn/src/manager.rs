@@ -18,6 +18,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use extentdb_base::env::Clock;
+use extentdb_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
 use extentdb_base::{Lsn, OwnerId, PageId, XactId};
 use extentdb_format::log::payload::Payload;
@@ -37,7 +38,12 @@ pub struct Manager {
     pub(crate) log: Arc<Log>,
     clock: Arc<dyn Clock>,
     owners: Arc<Owners>,
+    /// The next id.
+    next: AtomicU64,
     state: Mutex<State>,
+    /// Transactions that [`oldest_begin`](Self::oldest_begin) looks through: changes under the
+    /// mutex of `state`.
+    listed: AtomicUsize,
     changes: OnceLock<Arc<dyn PageChanges>>,
     waits: OnceLock<Arc<Waits>>,
 }
@@ -52,7 +58,6 @@ pub trait PageChanges: Send + Sync {
 const COMMITTING_PRUNED_AT: usize = 64;
 
 struct State {
-    next: u64,
     active: BTreeMap<XactId, Arc<Progress>>,
     committing: Committing,
 }
@@ -163,16 +168,14 @@ impl Manager {
         owners: Arc<Owners>,
         last_id: XactId,
     ) -> Manager {
-        let state = State {
-            next: number(last_id) + 1,
-            active: BTreeMap::new(),
-            committing: Committing::new(),
-        };
+        let state = State { active: BTreeMap::new(), committing: Committing::new() };
         Manager {
             log,
             clock,
             owners,
+            next: AtomicU64::new(number(last_id) + 1),
             state: Mutex::new(state),
+            listed: AtomicUsize::new(0),
             changes: OnceLock::new(),
             waits: OnceLock::new(),
         }
@@ -233,27 +236,23 @@ impl Manager {
         kind: TransactionKind,
         name: &str,
     ) -> Transaction {
-        let id = {
-            let mut state = lock(&self.state);
-            let id = id_of(state.next);
-            state.next += 1;
-            id
-        };
+        let id = id_of(self.next.fetch_add(1, Ordering::Relaxed));
         Transaction::new(self.clone(), id, owner, kind, name)
     }
 
     /// A transaction that a restart found open: to be undone from `last` on.
     pub fn resume(self: &Arc<Self>, id: XactId, begin: Lsn, last: Lsn) -> Transaction {
         let progress = Arc::new(Progress { begin, last: Mutex::new(last) });
+        self.next.fetch_max(number(id) + 1, Ordering::Relaxed);
         let mut state = lock(&self.state);
-        state.next = state.next.max(number(id) + 1);
         state.active.insert(id, progress.clone());
+        self.count_listed(&state);
         Transaction::resumed(self.clone(), id, self.owners.draw(), progress)
     }
 
     /// The highest id given to a transaction so far.
     pub fn last_id(&self) -> XactId {
-        id_of(lock(&self.state).next - 1)
+        id_of(self.next.load(Ordering::Relaxed) - 1)
     }
 
     /// Runs `f` with the active transactions; none begins or ends in the log meanwhile.
@@ -278,9 +277,17 @@ impl Manager {
     /// Where the oldest transaction began that is active, or whose commit is to be flushed and not
     /// durable yet; `None` when there is none. What is older than this LSN is committed, and no
     /// crash loses it, but for commits with delayed durability.
+    ///
+    /// No mutex is taken while none is listed. A reader asks this under the latch of a page or
+    /// later, and a transaction is listed before it releases the latch of its first change: it
+    /// finds each transaction whose change it saw listed, or the commit durable.
     pub fn oldest_begin(&self) -> Option<Lsn> {
+        if self.listed.load(Ordering::Acquire) == 0 {
+            return None;
+        }
         let mut state = lock(&self.state);
         state.committing.prune(&self.log);
+        self.count_listed(&state);
         let active = state.active.values().map(|progress| progress.begin).min();
         active.into_iter().chain(state.committing.oldest_begin()).min()
     }
@@ -307,6 +314,7 @@ impl Manager {
         let begin = append()?;
         let progress = Arc::new(Progress { begin, last: Mutex::new(begin) });
         state.active.insert(id, progress.clone());
+        self.count_listed(&state);
         Ok(progress)
     }
 
@@ -331,7 +339,14 @@ impl Manager {
         if end == End::CommitDurable {
             state.committing.push(Commit { begin, commit: lsn }, &self.log);
         }
+        self.count_listed(&state);
         Ok(lsn)
+    }
+
+    /// After each change of `state`, whose mutex the caller holds.
+    fn count_listed(&self, state: &State) {
+        let listed = state.active.len() + state.committing.queue.len();
+        self.listed.store(listed, Ordering::Release);
     }
 }
 

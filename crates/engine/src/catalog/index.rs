@@ -479,7 +479,7 @@ impl Index {
 
     /// The keys that begin with these values.
     pub(crate) fn keys_of(&self, values: &[Cell<'_>]) -> Result<KeyRange, Error> {
-        Ok(KeyRange::of(&self.prefix(values)?))
+        Ok(KeyRange::of(self.prefix(values)?))
     }
 
     /// Are these values of the first columns of the key equal?

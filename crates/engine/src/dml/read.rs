@@ -84,6 +84,11 @@ impl<'r> Range<'r> {
 
     fn keys(&self, index: &Index, storage: &Storage) -> Result<KeyRange, Error> {
         let prefix = |values: &[Datum<'_>]| index.prefix(&index.sought(&storage.columns, values)?);
+        if let (Bound::Included(from), Bound::Included(to)) = (self.from, self.to)
+            && std::ptr::eq(from, to)
+        {
+            return Ok(KeyRange::of(prefix(from)?));
+        }
         let bound = |bound: Bound<&[Datum<'_>]>| {
             Ok::<_, Error>(match bound {
                 Bound::Included(values) => Bound::Included(prefix(values)?),

@@ -314,7 +314,7 @@ fn next_uniquifier(
     let shape = index.tree().shape();
     let mut key = index.key_of(cells);
     key.pop();
-    let range = KeyRange::of(&shape.prefix(&key)?);
+    let range = KeyRange::of(shape.prefix(&key)?);
     // As if a transaction had been open for ever: ghosts count.
     let last = index.tree().leaves(range).backward().next(&|| Some(Lsn::ZERO))?;
     let Some(last) = last.as_ref().and_then(|leaf| leaf.iter().next()) else {

@@ -35,8 +35,9 @@ impl KeyRange {
     }
 
     /// The keys that begin with a prefix.
-    pub fn of(prefix: &[u8]) -> KeyRange {
-        KeyRange { from: prefix.to_vec(), until: successor(prefix) }
+    pub fn of(prefix: impl Into<Vec<u8>>) -> KeyRange {
+        let from = prefix.into();
+        KeyRange { until: successor(&from), from }
     }
 
     /// Those of them from the prefix on, or greater than it.
@@ -126,7 +127,7 @@ impl Tree {
     /// # Errors
     /// The key has fewer columns.
     pub fn scan(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
-        let range = KeyRange::of(&self.shape.prefix(prefix)?);
+        let range = KeyRange::of(self.shape.prefix(prefix)?);
         Ok(Scan { leaves: self.leaves(range), rows: VecDeque::new() })
     }
 
@@ -298,7 +299,7 @@ mod tests {
             (vec![0xff, 0xff], None),
             "nothing lies behind it"
         );
-        assert_eq!(KeyRange::of(&[]), KeyRange::all());
+        assert_eq!(KeyRange::of([]), KeyRange::all());
     }
 
     #[test]

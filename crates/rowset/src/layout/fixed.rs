@@ -45,6 +45,8 @@ struct KeyField {
     bytes: usize,
     form: FixedForm,
     is_descending: bool,
+    /// Bits in which a value of one word differs from its sort key.
+    inverted: u64,
 }
 
 impl FixedKey {
@@ -152,7 +154,11 @@ impl KeyField {
             .fixed_bytes()
             .filter(|bytes| form != FixedForm::Signed || *bytes <= size_of::<u64>())?;
         let offset = usize::try_from(offset).ok().filter(|offset| *offset > 0)?;
-        Some(KeyField { offset, bytes, form, is_descending: column.is_descending() })
+        let is_descending = column.is_descending();
+        let bits = |byte: u8| (0..bytes.min(8)).fold(0, |word, _| word << 8 | u64::from(byte));
+        let sign = if form == FixedForm::Signed { 0x80 << (8 * (bytes - 1)) } else { 0 };
+        let inverted = sign ^ bits(if is_descending { 0xff } else { 0 });
+        Some(KeyField { offset, bytes, form, is_descending, inverted })
     }
 
     /// What the bytes of its sort key are combined with.
@@ -165,23 +171,34 @@ impl KeyField {
         let flip = self.flip();
         match self.form {
             FixedForm::AsIs => value.iter().map(|byte| byte ^ flip).cmp(sought.iter().copied()),
-            // Numbers of one word are compared as such; what is above their bytes is the same in
-            // both.
+            // Numbers of one word are compared as such.
             _ if self.bytes <= size_of::<u64>() => {
-                let own =
-                    value.iter().rev().fold(0, |word, byte| word << 8 | u64::from(byte ^ flip));
-                let sought = sought.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-                (own ^ self.sign()).cmp(&sought)
+                (little_endian(value) ^ self.inverted).cmp(&big_endian(sought))
             }
             FixedForm::Reversed | FixedForm::Signed => {
                 value.iter().rev().map(|byte| byte ^ flip).cmp(sought.iter().copied())
             }
         }
     }
+}
 
-    /// The bit of a word that is inverted in a sort key.
-    fn sign(self) -> u64 {
-        if self.form == FixedForm::Signed { 0x80 << (8 * (self.bytes - 1)) } else { 0 }
+/// A number of up to 8 bytes, the lowest first. The lengths of int and bigint take one load.
+#[inline]
+fn little_endian(bytes: &[u8]) -> u64 {
+    match (bytes.as_array(), bytes.as_array()) {
+        (Some(int), _) => u32::from_le_bytes(*int).into(),
+        (_, Some(bigint)) => u64::from_le_bytes(*bigint),
+        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
+/// The same, the highest first.
+#[inline]
+fn big_endian(bytes: &[u8]) -> u64 {
+    match (bytes.as_array(), bytes.as_array()) {
+        (Some(int), _) => u32::from_be_bytes(*int).into(),
+        (_, Some(bigint)) => u64::from_be_bytes(*bigint),
+        _ => bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 
