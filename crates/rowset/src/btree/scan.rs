@@ -292,10 +292,10 @@ mod tests {
 
     #[test]
     fn a_prefix_ends_before_the_next_one() {
-        assert_eq!(bounds(KeyRange::of(&[1, 2])), (vec![1, 2], Some(vec![1, 3])));
-        assert_eq!(bounds(KeyRange::of(&[1, 0xff])), (vec![1, 0xff], Some(vec![2])));
+        assert_eq!(bounds(KeyRange::of([1, 2])), (vec![1, 2], Some(vec![1, 3])));
+        assert_eq!(bounds(KeyRange::of([1, 0xff])), (vec![1, 0xff], Some(vec![2])));
         assert_eq!(
-            bounds(KeyRange::of(&[0xff, 0xff])),
+            bounds(KeyRange::of([0xff, 0xff])),
             (vec![0xff, 0xff], None),
             "nothing lies behind it"
         );
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn bounds_only_make_a_range_shorter() {
-        let range = KeyRange::of(&[5]);
+        let range = KeyRange::of([5]);
         assert_eq!(
             range.clone().with_lower(Bound::Included(&[3])).with_upper(Bound::Included(&[8])),
             range
@@ -326,7 +326,7 @@ mod tests {
         let range = KeyRange::all().with_lower(Bound::Excluded(&[0xff]));
         assert!(range.ends_before(&[]) && range.ends_before(&[0xff, 1]));
         assert!(!KeyRange::all().ends_before(&[0xff]));
-        let range = KeyRange::of(&[5]);
+        let range = KeyRange::of([5]);
         assert!(
             range.ends_before(&[6]) && !range.ends_before(&[5, 0xff]) && !range.ends_before(&[4])
         );
