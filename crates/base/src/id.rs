@@ -27,6 +27,20 @@ newtype!(
     /// opened by itself, without an instance.
     DatabaseId(u16)
 );
+
+impl DatabaseId {
+    /// Registers all databases of the instance.
+    pub const MASTER: DatabaseId = DatabaseId(1);
+    /// Temporary tables and row versions; new at every start.
+    pub const TEMPDB: DatabaseId = DatabaseId(2);
+    /// Copied into each new database.
+    pub const MODEL: DatabaseId = DatabaseId(3);
+    /// Jobs and histories.
+    pub const MSDB: DatabaseId = DatabaseId(4);
+    /// The first id of a user's database.
+    pub const FIRST_USER: DatabaseId = DatabaseId(5);
+}
+
 newtype!(
     /// Session of an instance: `session_id`.
     SessionId(u16)

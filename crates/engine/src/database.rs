@@ -12,6 +12,9 @@ pub(crate) mod ghost_cleanup;
 pub(crate) mod open;
 pub(crate) mod opening;
 pub(crate) mod options;
+pub(crate) mod rename;
+pub(crate) mod services;
+pub(crate) mod sessions;
 pub(crate) mod spec;
 pub(crate) mod suspect;
 pub(crate) mod verify;
@@ -19,19 +22,21 @@ pub(crate) mod wake_up;
 
 use std::time::Duration;
 
-use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{Lsn, OfflineCause, Outage};
-use extentdb_buffer::{DoubleWrite, Pool, WriteAhead, WriteAheadError};
+use extentdb_buffer::{DoubleWrite, Durability, Pool, WriteAhead, WriteAheadError};
 use extentdb_space::{FillEvents, Space};
 use extentdb_telemetry::EventSink;
 use extentdb_txn::Manager;
 use extentdb_txn::lock::DatabaseLocks;
+use extentdb_types::Guid;
 use extentdb_wal::Log;
 
 use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
 use crate::database::options::Options;
+use crate::database::services::Services;
 use crate::database::suspect::Deferred;
 use crate::database::wake_up::WakeUps;
 use crate::error::Error;
@@ -60,14 +65,21 @@ pub struct Database {
     pub(crate) ddl: Mutex<()>,
     /// By its boot page: 655 or 661.
     pub(crate) version: u16,
-    /// Sessions begun so far: the number of the next one.
-    pub(crate) sessions: AtomicUsize,
+    /// The id that all its files share.
+    pub(crate) binding: Guid,
+    pub(crate) durability: Durability,
     pub(crate) open_sessions: AtomicUsize,
+    /// No statement begins any more.
+    pub(crate) is_closing: AtomicBool,
+    /// No transaction of a user may change anything.
+    pub(crate) is_read_only: AtomicBool,
     pub(crate) serializers: Serializers,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).
     pub(crate) wake_ups: Arc<WakeUps>,
+    /// What it shares with the other databases of its server.
+    pub(crate) services: Arc<Services>,
 }
 
 impl Database {
@@ -112,9 +124,43 @@ impl Database {
         &self.recovered
     }
 
+    /// Does it not outlive a restart, as tempdb?
+    pub(crate) fn is_ephemeral(&self) -> bool {
+        self.durability == Durability::Ephemeral
+    }
+
     /// Nothing more is done after an error that leaves memory and files apart.
     pub(crate) fn verify_online(&self) -> Result<(), Error> {
         self.outage.verify().map_err(Error::Offline)
+    }
+
+    /// Uses of the database by sessions: as their current database, or by an open transaction.
+    pub(crate) fn open_sessions(&self) -> usize {
+        self.open_sessions.load(Ordering::SeqCst)
+    }
+
+    /// Are changes refused?
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::SeqCst)
+    }
+
+    /// From now on changes are refused, or accepted again. No transaction is open.
+    pub(crate) fn set_read_only(&self, is_read_only: bool) -> Result<(), Error> {
+        if is_read_only {
+            self.checkpoint()?;
+        }
+        self.is_read_only.store(is_read_only, Ordering::SeqCst);
+        self.transactions.set_read_only(is_read_only);
+        Ok(())
+    }
+
+    /// A statement may begin.
+    pub(crate) fn verify_in_service(&self) -> Result<(), Error> {
+        self.verify_online()?;
+        if self.is_closing.load(Ordering::SeqCst) {
+            return Err(Error::Closing { database: self.name.clone() });
+        }
+        Ok(())
     }
 
     /// Why the database is offline: the first failure; `None` while it is online.
@@ -132,6 +178,8 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         self.catalog.detach();
+        // Those of deferred transactions; nobody waits for a database that is dropped.
+        let _ = self.services.locks.release_database(self.locks.database());
     }
 }
 

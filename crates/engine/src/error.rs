@@ -1,12 +1,14 @@
 //! Errors of a database.
 
+mod database_state;
 pub(crate) mod invalid;
 mod unsupported;
 
 use std::path::PathBuf;
 
-use extentdb_base::{FileId, Lsn, ObjectId, OfflineCause, PageId};
+use extentdb_base::{DatabaseId, FileId, Lsn, ObjectId, OfflineCause, PageId, SessionId, XactId};
 use extentdb_format::log::apply::ApplyError;
+use extentdb_txn::Preparation;
 use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
 use extentdb_types::collation::UncertainCharacter;
@@ -14,6 +16,7 @@ use extentdb_types::collation::UncertainCharacter;
 use crate::catalog::address::Address;
 use crate::error::invalid::InvalidOption;
 
+pub use database_state::DatabaseState;
 pub use unsupported::Unsupported;
 
 /// Which database a log belongs to.
@@ -38,6 +41,71 @@ pub enum Error {
     /// The statement was cancelled, and its effects are undone; the transaction stays open.
     #[error("the statement was cancelled")]
     Cancelled,
+    /// The session was killed: it accepts no more statements. Message 596.
+    #[error("the session was killed")]
+    Killed,
+    /// No session of the server has this id. Message 6106.
+    #[error("there is no session {id}")]
+    NoSession {
+        /// The id.
+        id: SessionId,
+    },
+    /// The server has no database of this name. Message 911.
+    #[error("there is no database {name}")]
+    NoDatabase {
+        /// The name.
+        name: String,
+    },
+    /// A database of the server is not in service. Message 942 or 945.
+    #[error("database {database} is {state}")]
+    NotInService {
+        /// Its name.
+        database: String,
+        /// Its state, with the cause.
+        state: DatabaseState,
+    },
+    /// The database is read-only. Message 3906.
+    #[error("database {database} is read-only")]
+    ReadOnly {
+        /// Its name.
+        database: String,
+    },
+    /// A database that takes one session at a time has one. Message 924.
+    #[error("database {database} is already open and can only have one user at a time")]
+    SingleUser {
+        /// Its name.
+        database: String,
+    },
+    /// A system database is not dropped, detached, or taken out of service. Message 3708.
+    #[error("{name} is a system database")]
+    SystemDatabase {
+        /// Its name.
+        name: String,
+    },
+    /// A file that is to be made exists. Message 5170.
+    #[error("{} exists", path.display())]
+    FileExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A server has no id for one more database. Message 1835.
+    #[error("a server has {most} databases at most")]
+    TooManyDatabases {
+        /// How many there may be.
+        most: usize,
+    },
+    /// A server has no room for one more session. Message 17809.
+    #[error("{most} sessions are open, and no more are accepted")]
+    TooManySessions {
+        /// How many there may be.
+        most: usize,
+    },
+    /// The database is being closed, detached or taken offline. Message 952.
+    #[error("database {database} is in transition")]
+    Closing {
+        /// Its name.
+        database: String,
+    },
     /// The database cannot be closed while sessions use it.
     #[error("{sessions} sessions are open")]
     SessionsOpen {
@@ -89,6 +157,21 @@ pub enum Error {
         table: String,
         /// The error of the page.
         why: OfflineCause,
+    },
+    /// A session cannot go to a database that its server does not have.
+    #[error("database {database} is not open in the server of the session")]
+    OtherServer {
+        /// Its name.
+        database: String,
+    },
+    /// A transaction over several databases is prepared here, and the database that decides how it
+    /// ends cannot be asked: it is in doubt until both are opened by one server.
+    #[error("transaction {xact} of database {coordinator} decides, and cannot be asked")]
+    InDoubt {
+        /// Id of the coordinating database in its server.
+        coordinator: DatabaseId,
+        /// The transaction there.
+        xact: XactId,
     },
     /// A data file of another state of the database: an older or newer copy of the file that
     /// belongs here.
@@ -371,6 +454,11 @@ impl From<extentdb_rowset::Error> for Error {
 }
 
 impl Error {
+    /// A transaction waits for its coordinator.
+    pub(crate) fn in_doubt(by: Preparation) -> Error {
+        Error::InDoubt { coordinator: by.database, xact: by.xact }
+    }
+
     pub(crate) fn catalog(what: impl Into<String>) -> Error {
         Error::Catalog { what: what.into() }
     }

@@ -19,6 +19,8 @@
 //!   found by their keys, wherever a split has moved them; all else by its slot.
 //! - A page that cannot be read is passed over; the log is kept from the first record that it
 //!   lacks, and transactions whose undo needs it are deferred (`suspect`).
+//! - A transaction that was prepared for a commit over several databases is neither redone for good
+//!   nor undone before its coordinator's log has been asked ([`in_doubt`]).
 //! - Counts are not logged with the changes that they count, so they are counted again.
 //!
 //! Invariant: recovery is idempotent. Interrupted at any point and begun again, it ends in the same
@@ -32,6 +34,7 @@
 //! 4. Power fails again. Redo repeats the compensation record, too; undo continues with 33:10:1.
 
 pub(crate) mod analysis;
+pub(crate) mod in_doubt;
 pub(crate) mod recount;
 pub(crate) mod redo;
 pub(crate) mod torn_pages;

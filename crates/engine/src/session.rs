@@ -5,28 +5,33 @@
 //! only roll back.
 //!
 //! ```text
-//! Session            database, settings, open transaction; Send + 'static
+//! Session            current database, settings, open transaction; Send + 'static
 //!   └ statement ──▶ StatementContext<'_>   what the statement works with ([`context`])
 //!                     └ begin, commit, rollback, savepoints ([`transaction`])
+//!                         └ in several databases ([`branch`], [`two_phase`])
 //! ```
 
+mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
 mod transaction;
+mod two_phase;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
-use extentdb_base::sync::atomic::Ordering;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
 use extentdb_types::Datum;
 
 use crate::catalog::Table;
 use crate::database::Database;
+use crate::database::sessions::SessionHandle;
 use crate::error::Error;
 
 pub(crate) use context::StatementContext;
 pub use isolation::Isolation;
+pub use transaction::{StatementEnd, StatementScope};
 
+use branch::DatabaseInUse;
 use context::SessionState;
 
 /// Values of a row, in column order.
@@ -35,16 +40,29 @@ pub type Row = Vec<Datum<'static>>;
 /// A session of a database. It keeps the database in memory, may be sent to another thread between
 /// statements, and holds nothing but its settings while no transaction is open.
 pub struct Session {
-    db: Arc<Database>,
+    db: DatabaseInUse,
     state: SessionState,
 }
 
 impl Database {
     /// A session. Its transactions run one after the other.
+    ///
+    /// # Panics
+    /// When 32,767 are open.
     pub fn session(self: &Arc<Self>) -> Session {
-        let id = self.sessions.fetch_add(1, Ordering::Relaxed);
-        self.open_sessions.fetch_add(1, Ordering::Relaxed);
-        Session { db: self.clone(), state: SessionState::new(id) }
+        self.try_session().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::TooManySessions`].
+    pub fn try_session(self: &Arc<Self>) -> Result<Session, Error> {
+        let entry = self.services.sessions.enter(self.locks.database())?;
+        Ok(Session {
+            db: DatabaseInUse::new(self),
+            state: SessionState::new(entry),
+        })
     }
 }
 
@@ -54,16 +72,46 @@ impl Session {
         StatementContext::new(&self.db, &mut self.state)
     }
 
-    /// Its database.
+    /// The database that statements work in.
     pub fn database(&self) -> &Arc<Database> {
         &self.db
+    }
+
+    /// From now on statements work in another database of the server. An open transaction
+    /// continues there, and ends in all its databases at once.
+    ///
+    /// # Errors
+    /// [`Error::OtherServer`]: the database is open in another server, or by itself.
+    pub fn use_database(&mut self, db: &Arc<Database>) -> Result<(), Error> {
+        if Arc::ptr_eq(&self.db, db) {
+            return Ok(());
+        }
+        if !Arc::ptr_eq(&self.db.services, &db.services) {
+            return Err(Error::OtherServer { database: db.name().to_owned() });
+        }
+        let left = std::mem::replace(&mut self.db, DatabaseInUse::new(db));
+        self.state.change_database(left, db);
+        self.state.entry.handle.set_database(db.locks.database());
+        Ok(())
     }
 
     /// Cancels the statement that the session runs, from any thread: its waits for locks end, and
     /// its work ends at the next page. Its effects are undone; the transaction stays open. A commit
     /// or rollback completes. A cancel between two statements has no effect.
     pub fn cancellation(&self) -> Arc<Cancellation> {
-        self.state.cancellation.clone()
+        self.state.entry.handle.cancellation().clone()
+    }
+
+    /// How often the session is counted among those that use a database.
+    pub(crate) fn uses_of(&self, db: &Database) -> usize {
+        let is_it = |own: &Arc<Database>| std::ptr::eq(&**own, db);
+        let others = self.state.others.iter().filter(|(own, _)| is_it(own)).count();
+        others + usize::from(is_it(&self.db))
+    }
+
+    /// The session as other threads may see it.
+    pub fn handle(&self) -> &Arc<SessionHandle> {
+        &self.state.entry.handle
     }
 
     /// How long statements wait for locks.
@@ -90,7 +138,7 @@ impl Session {
 
     /// Is a transaction open?
     pub fn is_in_transaction(&self) -> bool {
-        self.state.tx.is_some()
+        self.state.owner.is_some()
     }
 
     /// Was the open transaction a deadlock victim? It takes no more statements, and cannot commit.
@@ -132,6 +180,24 @@ impl Session {
         self.context().rollback_to(name)
     }
 
+    /// Begins a statement of several calls: each of them is a statement within it, and
+    /// [`end_scope`](Self::end_scope) commits or undoes them together. Scopes may be nested.
+    ///
+    /// # Errors
+    /// As for any statement.
+    pub fn begin_scope(&mut self) -> Result<StatementScope, Error> {
+        self.context().begin_scope()
+    }
+
+    /// Ends a statement of several calls. Outside of a transaction it is committed or rolled back;
+    /// in one, its effects stay or are undone.
+    ///
+    /// # Errors
+    /// As for [`commit`](Self::commit) and [`rollback`](Self::rollback).
+    pub fn end_scope(&mut self, scope: StatementScope, end: StatementEnd) -> Result<(), Error> {
+        self.context().end_scope(scope, end)
+    }
+
     /// Runs a statement. When it fails, its effects are undone; outside of a transaction it is a
     /// transaction by itself.
     pub(crate) fn statement<T>(
@@ -139,6 +205,7 @@ impl Session {
         name: &str,
         work: impl FnOnce(&mut StatementContext<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        let _work = self.state.entry.task.work();
         let mut context = self.context();
         let start = context.begin_statement(name)?;
         let done = work(&mut context);
@@ -171,6 +238,5 @@ impl Drop for Session {
         // A dropped session rolls its open transaction back; when that fails, the next opening
         // does.
         let _ = self.rollback();
-        self.db.open_sessions.fetch_sub(1, Ordering::Release);
     }
 }

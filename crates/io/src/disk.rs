@@ -26,6 +26,7 @@
 mod ephemeral;
 mod mem;
 mod real;
+mod staged;
 #[cfg(test)]
 mod tests;
 
@@ -39,12 +40,25 @@ use crate::error::Error;
 pub use ephemeral::EphemeralDisk;
 pub use mem::MemDisk;
 pub use real::{Backend, DurabilityMode, DurabilityReport, RealDisk};
+pub use staged::StagedDisk;
 
 /// Where files live: the real file system, or a simulator's. Paths are opaque names to it.
 pub trait Disk: Send + Sync + Debug {
     /// Makes a new file of length 0 and takes it exclusively. A path that exists is left alone and
     /// refused. The name is durable when the call returns.
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error>;
+
+    /// As [`create`](Self::create), but a power failure may lose the name before
+    /// [`sync_names`](Self::sync_names) is called for it.
+    fn create_unsynced(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        self.create(path)
+    }
+
+    /// Makes the names durable of all files in the folder of this one.
+    fn sync_names(&self, beside: &Path) -> Result<(), Error> {
+        let _ = beside;
+        Ok(())
+    }
 
     /// Opens an existing file for reading and writing, and locks it exclusively: [`Error::InUse`]
     /// when another process has locked it.

@@ -14,7 +14,7 @@ pub use buf::{AlignedBuf, BLOCK_BYTES};
 pub use direct::DirectFile;
 pub use disk::{
     Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport,
-    EphemeralDisk, Fill, MemDisk, RealDisk,
+    EphemeralDisk, Fill, MemDisk, RealDisk, StagedDisk,
 };
 pub use error::{Error, FileOp};
 pub use file::{File, FileIdentity, FileStamp};

@@ -30,7 +30,7 @@ pub struct Freed {
 }
 
 /// See [`Freed::mark`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Default, Clone, Copy, Debug)]
 pub struct FreedMark {
     extents: usize,
     singles: usize,

@@ -9,6 +9,9 @@ pub enum Error {
     /// The log took no record.
     #[error(transparent)]
     Log(#[from] extentdb_wal::Error),
+    /// The database is read-only: message 3906.
+    #[error("the database is read-only")]
+    ReadOnly,
     /// There is no savepoint of this name.
     #[error("transaction {xact} has no savepoint {name}")]
     NoSavepoint {

@@ -14,4 +14,4 @@ pub use manager::{Active, Manager, PageChanges};
 pub use owner::Owners;
 pub use session_waits::SessionWaits;
 pub use time::log_time;
-pub use transaction::{RecordOwner, Transaction, TransactionKind};
+pub use transaction::{Preparation, RecordOwner, Transaction, TransactionKind};

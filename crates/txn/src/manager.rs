@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use extentdb_base::env::Clock;
-use extentdb_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
 use extentdb_base::{Lsn, OwnerId, PageId, XactId};
 use extentdb_format::log::payload::Payload;
@@ -46,6 +46,8 @@ pub struct Manager {
     listed: AtomicUsize,
     changes: OnceLock<Arc<dyn PageChanges>>,
     waits: OnceLock<Arc<Waits>>,
+    /// Transactions of users may not change anything.
+    is_read_only: AtomicBool,
 }
 
 /// Observer of the pages that change.
@@ -178,6 +180,7 @@ impl Manager {
             listed: AtomicUsize::new(0),
             changes: OnceLock::new(),
             waits: OnceLock::new(),
+            is_read_only: AtomicBool::new(false),
         }
     }
 
@@ -214,6 +217,17 @@ impl Manager {
             account.end(self.clock.monotonic(), None);
         }
         Ok(flushed?)
+    }
+
+    /// From now on the first change of a user's transaction is refused, or accepted again.
+    pub fn set_read_only(&self, is_read_only: bool) {
+        self.is_read_only.store(is_read_only, Ordering::SeqCst);
+    }
+
+    /// # Errors
+    /// [`Error::ReadOnly`].
+    pub(crate) fn verify_writable(&self) -> Result<(), Error> {
+        if self.is_read_only.load(Ordering::Relaxed) { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
     /// A page is about to change.

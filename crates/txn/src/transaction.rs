@@ -15,10 +15,11 @@
 //! ends the rollback.
 
 use extentdb_base::sync::Arc;
-use extentdb_base::{Lsn, OwnerId, XactId};
+use extentdb_base::{DatabaseId, Lsn, OwnerId, XactId};
 use extentdb_format::log::payload::Payload;
 use extentdb_format::log::payload::xact::{
-    BeginPart, BeginXact, LogText, Savepoint, XACT_TYPE_SYSTEM, XACT_TYPE_USER,
+    BeginPart, BeginXact, LogText, PreparePart, PrepareXact, Savepoint, XACT_TYPE_SYSTEM,
+    XACT_TYPE_USER,
 };
 use extentdb_format::log::record::RecordFlags;
 use extentdb_format::log::{Context, Op, RecordHeader};
@@ -97,6 +98,20 @@ impl RecordOwner<'_> {
 
 const COMPENSATION: RecordFlags =
     RecordFlags(RecordFlags::COMPENSATION.0 | RecordFlags::TRANSACTION.0);
+
+/// What decides how a prepared transaction ends: a transaction in another database of the server,
+/// or the prepared one itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Preparation {
+    /// The database of the coordinator, in the server.
+    pub database: DatabaseId,
+    /// Its binding id, which no other database has.
+    pub binding: [u8; 16],
+    /// The transaction there.
+    pub xact: XactId,
+    /// LSN of its own PREP_XACT there; zero in that record itself.
+    pub at: Lsn,
+}
 
 /// A transaction that is open. One that changed something and is dropped stays open in the log: the
 /// next restart undoes it.
@@ -321,6 +336,31 @@ impl Transaction {
         Ok(self.savepoints[at].1)
     }
 
+    /// Is there a savepoint of this name?
+    pub fn has_savepoint(&self, name: &str) -> bool {
+        self.savepoints.iter().any(|(own, _)| own == name)
+    }
+
+    /// Logs that the transaction is ready to commit, and who decides: PREP_XACT. Returns the LSN of
+    /// the record. The decision is durable when the caller flushes the log of the one who decides.
+    pub fn prepare(&mut self, by: Preparation) -> Result<Lsn, Error> {
+        self.ensure_begun()?;
+        let fixed = PreparePart {
+            master_xact: by.xact,
+            master_database: by.database.0,
+            master_prepare: by.at,
+            begin: self.begin,
+            time: log_time(self.manager.clock()),
+            ..PreparePart::default()
+        };
+        let payload = PrepareXact { fixed, more: std::iter::once(&by.binding[..]).collect() };
+        let header = self.header(Op::PREP_XACT, Context::NULL);
+        let lsn = self.append(&header, &Payload::PrepareXact(payload), 0)?;
+        self.advance(lsn);
+        self.undo_next = lsn;
+        Ok(lsn)
+    }
+
     /// Commits. The commit of a user transaction is durable when this returns.
     pub fn commit(mut self) -> Result<Lsn, Error> {
         if self.kind == TransactionKind::System {
@@ -386,6 +426,9 @@ impl Transaction {
     fn ensure_begun(&mut self) -> Result<(), Error> {
         if self.progress.is_some() {
             return Ok(());
+        }
+        if self.kind == TransactionKind::User {
+            self.manager.verify_writable()?;
         }
         let name = utf16(&self.name);
         let fixed = BeginPart {

@@ -66,6 +66,11 @@ impl Log {
         LogIdentity::read(file)
     }
 
+    /// Where the log file is.
+    pub fn path(&self) -> &std::path::Path {
+        self.file.path()
+    }
+
     /// Makes a new log in an empty file. It is durable when the call returns.
     ///
     /// # Errors

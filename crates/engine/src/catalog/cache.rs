@@ -13,7 +13,7 @@ use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
 use extentdb_catalog::system::object::SYSFILES1;
-use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables};
+use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables, master_tables};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
@@ -105,8 +105,11 @@ impl CatalogCache {
             let rows = catalog.rowsets.get(&unit.owner).map_or(0, |rowset| rowset.rows);
             units.add(Arc::new(Unit::new(&description(unit, rows))));
         }
-        let definitions =
+        let mut definitions =
             base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
+        let of_master =
+            master_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
+        definitions.extend(of_master.into_iter().filter(|it| catalog.tables.contains_key(&it.id)));
         let mut system = BTreeMap::new();
         // Internal tables are of another form in each database, and nothing here changes them.
         for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {

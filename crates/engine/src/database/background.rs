@@ -27,7 +27,41 @@ use crate::database::Database;
 use crate::database::wake_up::{WakeUp, WakeUps};
 use crate::error::Error;
 
-const POLL: Duration = Duration::from_millis(100);
+pub(crate) const POLL: Duration = Duration::from_millis(100);
+
+/// What a background thread does for a database, again and again.
+pub(crate) struct BackgroundTask {
+    /// What wakes it before its time.
+    pub(crate) wake_up: fn(&WakeUps) -> &WakeUp,
+    /// How it waits.
+    pub(crate) idle: WaitType,
+    /// One turn.
+    pub(crate) work: fn(&Database) -> Result<(), Error>,
+}
+
+/// The tasks, one thread each.
+pub(crate) const TASKS: [BackgroundTask; 4] = [
+    BackgroundTask {
+        wake_up: |all| &all.checkpoint,
+        idle: WaitType::CheckpointQueue,
+        work: Database::make_due_checkpoint,
+    },
+    BackgroundTask {
+        wake_up: |all| &all.lazy,
+        idle: WaitType::LazyWriterSleep,
+        work: Database::write_lazily,
+    },
+    BackgroundTask {
+        wake_up: |all| &all.growth,
+        idle: WaitType::SleepTask,
+        work: Database::grow_ahead,
+    },
+    BackgroundTask {
+        wake_up: |all| &all.ghosts,
+        idle: WaitType::SleepTask,
+        work: Database::clean_some_ghosts,
+    },
+];
 
 /// Clears the running flag when the threads have ended.
 struct Running<'b>(&'b WakeUps);
@@ -43,7 +77,7 @@ struct StopThreads<'b>(&'b WakeUps);
 
 impl Drop for StopThreads<'_> {
     fn drop(&mut self) {
-        self.0.all().into_iter().for_each(WakeUp::end);
+        self.0.end();
     }
 }
 
@@ -84,34 +118,23 @@ impl Database {
         let _running = Running(&self.wake_ups);
         thread::scope(|scope| {
             let _over = StopThreads(&self.wake_ups);
-            scope.spawn(|| {
-                let wake_up = &self.wake_ups.checkpoint;
-                let idle = WaitType::CheckpointQueue;
-                self.work(wake_up, idle, Database::make_due_checkpoint);
-            });
-            scope.spawn(|| {
-                self.work(&self.wake_ups.lazy, WaitType::LazyWriterSleep, Database::write_lazily)
-            });
-            scope.spawn(|| {
-                self.work(&self.wake_ups.growth, WaitType::SleepTask, Database::grow_ahead)
-            });
-            scope.spawn(|| {
-                self.work(&self.wake_ups.ghosts, WaitType::SleepTask, Database::clean_some_ghosts)
-            });
+            for task in &TASKS {
+                scope.spawn(|| self.work(task));
+            }
             work()
         })
     }
 
-    /// Does `task` again and again, until it is over or the database is offline.
-    fn work(&self, wake_up: &WakeUp, idle: WaitType, task: fn(&Database) -> Result<(), Error>) {
+    /// Does a task again and again, until it is over or the database is offline.
+    fn work(&self, task: &BackgroundTask) {
         let now = || self.options.clock.monotonic();
         loop {
-            let wait = self.options.waits.begin(idle, now());
-            let goes_on = wake_up.wait(POLL) && self.verify_online().is_ok();
+            let wait = self.options.waits.begin(task.idle, now());
+            let goes_on = (task.wake_up)(&self.wake_ups).wait(POLL) && self.verify_online().is_ok();
             wait.end(now(), None);
             // What one turn could not do, the next may: a full disk is cleared, an outage ends the
             // loop above.
-            let _ = if goes_on { task(self) } else { break };
+            let _ = if goes_on { (task.work)(self) } else { break };
         }
     }
 }

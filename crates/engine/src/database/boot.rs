@@ -57,7 +57,7 @@ pub(crate) fn write_mark(pool: &Pool, mark: Mark) -> Result<(), Error> {
     record.status = DatabaseStatus(if mark.is_clean { closed } else { status & !clean });
     record.checkpoint_lsn = mark.checkpoint;
     record.unknown_384 = u64::from(mark.last_xact.high) << 32 | u64::from(mark.last_xact.low);
-    write_record(page.bytes_mut(), &record);
+    write_boot_record(page.bytes_mut(), &record);
     // With all that is on the page, which may have been logged a moment ago.
     pool.write_through(&mut page)?;
     Ok(())
@@ -76,7 +76,7 @@ pub(crate) fn begin_emergency(file: &dyn DiskFile) -> Result<(), Error> {
     let mut page = PageBuf::zeroed();
     file.read_exact_at(offset, &mut page[..])?;
     checksum::restore_torn(&mut page);
-    write_record(&mut page, &record);
+    write_boot_record(&mut page, &record);
     checksum::seal(&mut page);
     Ok(file.write_at(offset, &[&page[..]], Durability::Through)?)
 }
@@ -87,7 +87,7 @@ pub(crate) fn end_emergency(pool: &Pool) -> Result<(), Error> {
     let mut record = boot_record(&page)?;
     let DatabaseStatus(status) = record.status;
     record.status = DatabaseStatus(status & !DatabaseStatus::EMERGENCY);
-    write_record(page.bytes_mut(), &record);
+    write_boot_record(page.bytes_mut(), &record);
     Ok(pool.write_through(&mut page)?)
 }
 
@@ -95,7 +95,7 @@ fn boot_record(page: &PageBytes) -> Result<BootRecord, Error> {
     BootView::new(page).record().ok_or_else(|| Error::catalog("no boot record"))
 }
 
-fn write_record(page: &mut PageBytes, record: &BootRecord) {
+pub(crate) fn write_boot_record(page: &mut PageBytes, record: &BootRecord) {
     let at = BootView::new(page).record_offset();
     let end = at + usize::from(record.len);
     record.write(page.get_mut(at..end).unwrap_or_default());

@@ -68,8 +68,30 @@ pub(crate) struct Checkpoints {
     sized: Mutex<BTreeMap<FileId, u32>>,
     /// The first record that a suspect page lacks.
     needed_from: Mutex<Option<Lsn>>,
+    /// Records from which on the log is kept for others, by number of the pin.
+    pins: Arc<Mutex<BTreeMap<u64, Lsn>>>,
     /// All data files name this opening, at least in memory.
     is_stamped: AtomicBool,
+}
+
+/// Keeps log until it is dropped.
+#[derive(Debug)]
+pub(crate) struct LogPin {
+    pins: Arc<Mutex<BTreeMap<u64, Lsn>>>,
+    number: u64,
+}
+
+impl LogPin {
+    /// Keeps it until the database is opened again.
+    pub(crate) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for LogPin {
+    fn drop(&mut self) {
+        lock(&self.pins).remove(&self.number);
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -97,8 +119,17 @@ impl Checkpoints {
         self.is_stamped.store(true, Ordering::Release);
     }
 
+    /// Keeps the log from this record on: a restart begins there or before.
+    pub(crate) fn pin(&self, from: Lsn) -> LogPin {
+        let mut pins = lock(&self.pins);
+        let number = pins.last_key_value().map_or(0, |(last, _)| last + 1);
+        pins.insert(number, from);
+        LogPin { pins: self.pins.clone(), number }
+    }
+
     fn needed_from(&self) -> Option<Lsn> {
-        *lock(&self.needed_from)
+        let pinned = lock(&self.pins).values().min().copied();
+        lock(&self.needed_from).into_iter().chain(pinned).min()
     }
 
     pub(crate) fn set_backed_up(&self, lsn: Lsn) {
@@ -420,13 +451,25 @@ impl Database {
     /// [`checkpoint`](Self::checkpoint). Transactions that are still open are undone by the next
     /// opening.
     pub fn close(self: Arc<Self>) -> Result<(), Error> {
-        let sessions = self.open_sessions.load(Ordering::Acquire);
-        if sessions > 0 {
-            return Err(Error::SessionsOpen { sessions });
-        }
+        self.begin_close()?;
         let is_clean = self.write_all()?;
         let checkpoint = lock(&self.checkpoints.last).begin;
         self.mark_closed(checkpoint, is_clean)
+    }
+
+    /// From now on no statement begins.
+    ///
+    /// # Errors
+    /// [`Error::SessionsOpen`]: the database stays in service.
+    pub(crate) fn begin_close(&self) -> Result<(), Error> {
+        // Before the count is read: a session that is not counted finds the flag.
+        self.is_closing.store(true, Ordering::SeqCst);
+        let sessions = self.open_sessions.load(Ordering::SeqCst);
+        if sessions > 0 {
+            self.is_closing.store(false, Ordering::SeqCst);
+            return Err(Error::SessionsOpen { sessions });
+        }
+        Ok(())
     }
 
     /// Makes all durable that memory has, before a close. Is nothing of the log needed then?

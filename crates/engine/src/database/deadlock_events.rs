@@ -1,9 +1,10 @@
 //! Deadlocks become events, with the names of what was locked: the lines that trace flags 1204 and
 //! 1222 print.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use extentdb_base::sync::{Arc, RwLock, Weak, read};
+use extentdb_base::sync::{Arc, Mutex, RwLock, Weak, lock, read};
 use extentdb_base::{DatabaseId, HobtId, ObjectId};
 use extentdb_telemetry::{Event, EventSink};
 use extentdb_txn::lock::Resource;
@@ -12,29 +13,39 @@ use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, LockNames};
 use crate::catalog::{Table, Tables};
 use crate::database::Database;
 
-/// Reports deadlocks as events.
+/// Reports the deadlocks of a server as events.
 pub(crate) struct Deadlocks {
-    database: String,
     events: Arc<dyn EventSink>,
+    databases: Mutex<BTreeMap<DatabaseId, NamedTables>>,
+}
+
+/// A database by whose names the reports are written.
+struct NamedTables {
+    name: String,
     /// The tables of the catalog; weak, because the lock manager must not keep them alive.
     tables: Weak<RwLock<Tables>>,
 }
 
 impl Database {
-    /// From now on deadlocks are events.
-    pub(crate) fn observe_deadlocks(&self) {
-        let database = self.name.clone();
-        let events = self.options.events.clone();
+    /// From now on reports of deadlocks have names of this database.
+    pub(crate) fn name_locked_objects(&self) {
         let tables = Arc::downgrade(&self.catalog.tables);
-        // The manager is this database's own, and has no observer yet.
-        self.locks.manager().observe(Arc::new(Deadlocks { database, events, tables }));
+        let named = NamedTables { name: self.name.clone(), tables };
+        lock(&self.services.deadlocks.databases).insert(self.locks.database(), named);
     }
 }
 
 impl Deadlocks {
-    fn find<T>(&self, which: impl Fn(&Table) -> Option<T>) -> Option<T> {
-        let tables = self.tables.upgrade()?;
-        read(&tables).all().find_map(|table| which(table))
+    pub(crate) fn new(events: Arc<dyn EventSink>) -> Deadlocks {
+        Deadlocks { events, databases: Mutex::default() }
+    }
+
+    /// The first that `which` returns of a table, with the name of the database.
+    fn find<T>(&self, id: DatabaseId, which: impl Fn(&str, &Table) -> Option<T>) -> Option<T> {
+        let databases = lock(&self.databases);
+        let NamedTables { name, tables } = databases.get(&id)?;
+        let tables = tables.upgrade()?;
+        read(&tables).all().find_map(|table| which(name, table))
     }
 }
 
@@ -48,13 +59,14 @@ impl DeadlockObserver for Deadlocks {
 }
 
 impl LockNames for Deadlocks {
-    fn table(&self, _: DatabaseId, id: ObjectId) -> Option<String> {
-        let name = |table: &Table| format!("{}.{}.{}", self.database, table.schema(), table.name());
-        self.find(|table| (table.id() == id).then(|| name(table)))
+    fn table(&self, database: DatabaseId, id: ObjectId) -> Option<String> {
+        self.find(database, |name, table| {
+            (table.id() == id).then(|| format!("{name}.{}.{}", table.schema(), table.name()))
+        })
     }
 
-    fn index(&self, _: DatabaseId, rowset: HobtId) -> Option<String> {
-        self.find(|table| {
+    fn index(&self, database: DatabaseId, rowset: HobtId) -> Option<String> {
+        self.find(database, |_, table| {
             let storage = table.storage();
             let index = storage.all_indexes().find(|index| index.hobt() == rowset);
             index.map(|index| index.name().to_owned())
@@ -71,6 +83,6 @@ impl LockNames for Deadlocks {
 
 impl fmt::Debug for Deadlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Deadlocks({})", self.database)
+        write!(f, "Deadlocks({} databases)", lock(&self.databases).len())
     }
 }

@@ -52,6 +52,7 @@ use crate::database::files::{DataFile, DataFiles, Restart, owner_of};
 use crate::database::open::is_of_log;
 use crate::database::opening::OpenedFiles;
 use crate::database::options::Options;
+use crate::database::services::Membership;
 use crate::database::spec::Paths;
 use crate::error::{Cause, Error};
 use crate::recovery::redo::{NewerPage, NewerPages, Recovery};
@@ -264,7 +265,15 @@ fn recover_cut(
         minimum: cut.log.from,
         newer_pages: NewerPages::Keep,
     };
-    OpenedFiles { files, log: opened.log, options: options.clone(), restart }.recover()
+    let member = Membership::alone(options);
+    OpenedFiles {
+        files,
+        log: opened.log,
+        options: options.clone(),
+        restart,
+        member,
+    }
+    .recover()
 }
 
 impl Recovery {

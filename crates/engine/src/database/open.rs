@@ -14,6 +14,7 @@ use crate::database::Database;
 use crate::database::files::{DataFiles, Restart, owner_of};
 use crate::database::opening::OpenedFiles;
 use crate::database::options::Options;
+use crate::database::services::Membership;
 use crate::database::spec::{LogFileSpec, Paths};
 use crate::error::Error;
 
@@ -23,31 +24,51 @@ impl Database {
     /// # Errors
     /// See [`Error`].
     pub fn open(paths: &Paths, options: Options) -> Result<Arc<Database>, Error> {
-        let database = Database::open_files(paths, options)?;
+        let member = Membership::alone(&options);
+        let database = OpenedFiles::find(paths, options, member)?.recover()?;
         database.space.recalculate();
         Ok(database)
     }
 
-    fn open_files(paths: &Paths, options: Options) -> Result<Arc<Database>, Error> {
+    /// Opens a database that was closed cleanly, with a log that it has not got yet.
+    pub(crate) fn open_with_new_log(
+        paths: &Paths,
+        log: &LogFileSpec,
+        options: Options,
+        member: Membership,
+    ) -> Result<Arc<Database>, Error> {
+        let files = DataFiles::open(paths, &options)?;
+        OpenedFiles::with_new_log(files, log, options, member)?.recover()
+    }
+}
+
+impl OpenedFiles {
+    /// The files of a database and the log that belongs to them.
+    pub(crate) fn find(
+        paths: &Paths,
+        options: Options,
+        member: Membership,
+    ) -> Result<OpenedFiles, Error> {
         options.verify()?;
         let files = DataFiles::open(paths, &options)?;
         match (options.disk.exists(&paths.log), files.is_clean()) {
             (false, false) => Err(Error::LogMissing),
             (false, true) => {
-                Database::with_new_log(files, &LogFileSpec::usual(&paths.log), options)
+                OpenedFiles::with_new_log(files, &LogFileSpec::usual(&paths.log), options, member)
             }
-            (true, false) => Database::open_crashed(files, &paths.log, options),
-            (true, true) => Database::open_clean(files, &paths.log, options),
+            (true, false) => OpenedFiles::of_crashed(files, &paths.log, options, member),
+            (true, true) => OpenedFiles::of_closed(files, &paths.log, options, member),
         }
     }
 
     /// Opens a database that was not closed cleanly: without its own log, whole, it cannot be
     /// brought to a state.
-    fn open_crashed(
+    fn of_crashed(
         files: DataFiles,
         path: &Path,
         options: Options,
-    ) -> Result<Arc<Database>, Error> {
+        member: Membership,
+    ) -> Result<OpenedFiles, Error> {
         let log = options.disk.open(path)?;
         let found = owner_of(&*log)?;
         let expected = files.owner();
@@ -58,18 +79,23 @@ impl Database {
             return Err(Error::EmergencyUnfinished);
         }
         let (log, restart) = files.open_log(&log, &options)?;
-        OpenedFiles { files, log, options, restart }.recover()
+        Ok(OpenedFiles { files, log, options, restart, member })
     }
 
     /// Opens a database that was closed cleanly. It needs nothing of its log, and continues it when
     /// it belongs to the database; any other file at its path is kept under another name, and never
     /// replayed.
-    fn open_clean(files: DataFiles, path: &Path, options: Options) -> Result<Arc<Database>, Error> {
+    fn of_closed(
+        files: DataFiles,
+        path: &Path,
+        options: Options,
+        member: Membership,
+    ) -> Result<OpenedFiles, Error> {
         let log = options.disk.open(path)?;
         let why = match owner_of(&*log) {
             Ok(found) if found == files.owner() => match files.open_log(&log, &options) {
                 Ok((log, restart)) => {
-                    return OpenedFiles { files, log, options, restart }.recover();
+                    return Ok(OpenedFiles { files, log, options, restart, member });
                 }
                 Err(error) => error,
             },
@@ -83,29 +109,20 @@ impl Database {
         }
         if let Some(unused) = files.unused_log(&log, &options) {
             let restart = Restart::default();
-            return OpenedFiles { files, log: unused, options, restart }.recover();
+            return Ok(OpenedFiles { files, log: unused, options, restart, member });
         }
         drop(log);
         let kept_as = set_log_aside(&*options.disk, path)?;
         options.events.event(&Event::LogReplaced { kept_as, why: why.to_string() });
-        Database::with_new_log(files, &LogFileSpec::usual(path), options)
-    }
-
-    /// Opens a database that was closed cleanly, with a log that it has not got yet.
-    pub(crate) fn open_with_new_log(
-        paths: &Paths,
-        log: &LogFileSpec,
-        options: Options,
-    ) -> Result<Arc<Database>, Error> {
-        let files = DataFiles::open(paths, &options)?;
-        Database::with_new_log(files, log, options)
+        OpenedFiles::with_new_log(files, &LogFileSpec::usual(path), options, member)
     }
 
     fn with_new_log(
         files: DataFiles,
         log: &LogFileSpec,
         options: Options,
-    ) -> Result<Arc<Database>, Error> {
+        member: Membership,
+    ) -> Result<OpenedFiles, Error> {
         let file = options.disk.create(&log.path)?;
         let Guid(mut guid) = files.binding();
         // The id of the file itself: another one than the database's, and the same whenever this is
@@ -125,7 +142,13 @@ impl Database {
             sector_bytes: 512,
         };
         let opened = Log::create(file, &spec, options.clock.clone())?;
-        OpenedFiles { files, log: opened, options, restart: Restart::default() }.recover()
+        Ok(OpenedFiles {
+            files,
+            log: opened,
+            options,
+            restart: Restart::default(),
+            member,
+        })
     }
 }
 

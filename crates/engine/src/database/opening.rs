@@ -9,23 +9,28 @@
 //! Space and the catalog are read only from files whose system transactions are undone: a tree in
 //! the middle of a split has no single path to its keys.
 
+use std::collections::BTreeMap;
+
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize};
 use extentdb_base::sync::{Arc, Mutex};
-use extentdb_base::{DatabaseId, Lsn, PageId, XactId};
-use extentdb_buffer::{DoubleWrite, Durability, Pool, PoolOptions, SuspectPage};
+use extentdb_base::{Lsn, PageId, XactId};
+use extentdb_buffer::{DoubleWrite, Pool, PoolOptions, SuspectPage};
 use extentdb_space::{Options as SpaceOptions, Space};
-use extentdb_txn::lock::{DatabaseLocks, LockManager};
-use extentdb_txn::{Manager, Owners, Transaction};
+use extentdb_txn::lock::DatabaseLocks;
+use extentdb_txn::{Manager, Preparation, Transaction};
+use extentdb_types::Guid;
 use extentdb_wal::Log;
 
 use crate::catalog::CatalogCache;
 use crate::database::boot::{Mark, write_mark};
-use crate::database::checkpoint::Checkpoints;
+use crate::database::checkpoint::{Checkpoints, LogPin};
 use crate::database::files::{DataFile, DataFiles, Restart};
 use crate::database::options::Options;
+use crate::database::services::Membership;
 use crate::database::wake_up::WakeUps;
 use crate::database::{Database, SpaceEvents, WriteAheadLog};
 use crate::error::{Cause, Error};
+use crate::recovery::in_doubt::{Decisions, NobodyToAsk};
 use crate::recovery::redo::{NewerPages, Recovery};
 
 /// The files of the database: nothing of the log is applied yet.
@@ -34,13 +39,15 @@ pub(crate) struct OpenedFiles {
     pub(crate) log: Log,
     pub(crate) options: Options,
     pub(crate) restart: Restart,
+    pub(crate) member: Membership,
 }
 
 /// Every page has the changes of every record of the log, those of open transactions included.
-struct Redone {
+pub(crate) struct Redone {
     files: DataFiles,
     log: Arc<Log>,
     options: Options,
+    member: Membership,
     /// The last checkpoint before the opening.
     checkpoint: Lsn,
     /// The end of the log at the opening, which data files are stamped with.
@@ -52,7 +59,7 @@ struct Redone {
 }
 
 /// No system transaction is open: every tree is whole, and the catalog can be read.
-struct SystemUndone {
+pub(crate) struct SystemUndone {
     files: DataFiles,
     stamp: Lsn,
     checkpoint: Lsn,
@@ -63,7 +70,12 @@ struct SystemUndone {
 impl OpenedFiles {
     /// Brings the database to the state of its last committed transaction.
     pub(crate) fn recover(self) -> Result<Arc<Database>, Error> {
-        self.redo()?.undo_system()?.online()
+        self.redo_and_undo_system()?.online(&NobodyToAsk)
+    }
+
+    /// The first two phases.
+    pub(crate) fn redo_and_undo_system(self) -> Result<SystemUndone, Error> {
+        self.redo()?.undo_system()
     }
 
     fn redo(mut self) -> Result<Redone, Error> {
@@ -72,7 +84,7 @@ impl OpenedFiles {
         // No record before this opening has this LSN.
         let stamp = log.next();
         let double_write = self.files.begin_use(stamp, &self.options)?;
-        let pool = open_pool(&self.files, &log, &self.options, double_write.clone());
+        let pool = open_pool(&self.files, &log, &self.options, &self.member, double_write.clone());
         let log_end = if self.files.is_clean() { Lsn::MAX } else { log.last() };
         let mut recovery = Recovery::new(log.clone(), pool.clone(), log_end, newer_pages);
         if !minimum.is_zero() {
@@ -85,7 +97,7 @@ impl OpenedFiles {
         let known = XactId { high: (known >> 32) as u16, low: known as u32 };
         let last_xact = recovery.last_xact().max(known);
         let clock = self.options.clock.clone();
-        let owners = Arc::new(Owners::new());
+        let owners = self.member.services.owners.clone();
         let transactions = Arc::new(Manager::new(log.clone(), clock, owners, last_xact));
         transactions.set_waits(self.options.waits.clone());
         Ok(Redone {
@@ -93,6 +105,7 @@ impl OpenedFiles {
             files: self.files,
             log,
             options: self.options,
+            member: self.member,
             checkpoint,
             stamp,
             double_write,
@@ -106,6 +119,7 @@ fn open_pool(
     files: &DataFiles,
     log: &Arc<Log>,
     options: &Options,
+    member: &Membership,
     double_write: Option<Arc<DoubleWrite>>,
 ) -> Arc<Pool> {
     let pool_options = PoolOptions {
@@ -114,9 +128,10 @@ fn open_pool(
         events: options.events.clone(),
         outage: log.outage().clone(),
         double_write,
-        durability: Durability::Logged,
+        durability: member.durability,
     };
-    let pool = Pool::new(pool_options, Arc::new(WriteAheadLog(log.clone())), options.clock.clone());
+    let log = Arc::new(WriteAheadLog(log.clone()));
+    let pool = Pool::in_memory(&member.services.memory, pool_options, log, options.clock.clone());
     for file in &files.files {
         pool.add_file(file.id(), file.disk.clone());
     }
@@ -125,7 +140,8 @@ fn open_pool(
 
 impl Redone {
     fn undo_system(mut self) -> Result<SystemUndone, Error> {
-        let wake_ups = Arc::new(WakeUps::default());
+        let Membership { services, id, name, durability } = self.member.clone();
+        let wake_ups = services.wake_ups.clone();
         let space = self.open_space(&wake_ups)?;
         self.recovery.reserve_freed(&space)?;
         self.recovery.undo_system(&space)?;
@@ -134,12 +150,9 @@ impl Redone {
         space.set_unit_rows(catalog.finder());
         let checkpoints = Checkpoints::opened_at(self.checkpoint);
         checkpoints.need_from(self.recovery.needed_from());
-        let waits = self.options.waits.clone();
-        let locks = Arc::new(LockManager::new(waits, self.options.clock.clone()));
-        // Opened by itself: the only database of its lock manager.
-        let locks = DatabaseLocks::new(locks, DatabaseId(0));
+        let locks = DatabaseLocks::new(services.locks.clone(), id);
         let database = Database {
-            name: self.files.boot.name.to_string(),
+            name: name.unwrap_or_else(|| self.files.boot.name.to_string()),
             outage: self.log.outage().clone(),
             version: self.files.boot.version,
             options: self.options,
@@ -155,10 +168,14 @@ impl Redone {
             deferred: Mutex::default(),
             has_deferred: AtomicBool::new(false),
             ddl: Mutex::new(()),
-            sessions: AtomicUsize::new(0),
+            binding: self.files.binding(),
+            durability,
             open_sessions: AtomicUsize::new(0),
+            is_closing: AtomicBool::new(false),
+            is_read_only: AtomicBool::new(false),
             serializers: Default::default(),
             wake_ups,
+            services,
         };
         let Redone { files, stamp, checkpoint, recovery, .. } = self;
         Ok(SystemUndone { files, stamp, checkpoint, recovery, database })
@@ -182,7 +199,23 @@ impl Redone {
 }
 
 impl SystemUndone {
-    fn online(self) -> Result<Arc<Database>, Error> {
+    /// The decisions of transactions over several databases that this one has coordinated.
+    pub(crate) fn decisions(&self) -> &BTreeMap<Preparation, Lsn> {
+        self.recovery.decisions()
+    }
+
+    /// The id that all its files share.
+    pub(crate) fn binding(&self) -> Guid {
+        self.database.binding
+    }
+
+    /// Keeps the log from this record on, until the pin is dropped.
+    pub(crate) fn pin(&self, from: Lsn) -> LogPin {
+        self.database.checkpoints.pin(from)
+    }
+
+    /// Ends all transactions that are open; what others decide is asked of `decisions`.
+    pub(crate) fn online(self, decisions: &dyn Decisions) -> Result<Arc<Database>, Error> {
         let SystemUndone { files, stamp, checkpoint, mut recovery, mut database } = self;
         database.verify_stamps(&files.files)?;
         if files.is_clean() {
@@ -193,12 +226,14 @@ impl SystemUndone {
         for (tx, error) in recovery.take_deferred() {
             database.defer_transaction(tx, error)?;
         }
-        let losers: Vec<Transaction> = recovery.losers(&database.transactions);
+        let mut losers: Vec<Transaction> = recovery.losers(&database.transactions);
+        let in_doubt = recovery.take_in_doubt(&database.transactions);
         let touched = recovery.touched();
         database.recovered = recovery.into_report();
+        losers.extend(database.resolve_in_doubt(in_doubt, decisions)?);
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
-        database.observe_deadlocks();
+        database.name_locked_objects();
         database.recount_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));

@@ -107,6 +107,11 @@ impl Database {
         }
     }
 
+    /// Has a transaction changed something else than rows of user tables?
+    pub(crate) fn has_changed_catalog(&self, tx: &Transaction) -> Result<bool, Error> {
+        Ok(self.units_of(tx)?.into_iter().any(|unit| self.table_with(unit).is_none()))
+    }
+
     /// The allocation units that a transaction has changed.
     fn units_of(&self, tx: &Transaction) -> Result<BTreeSet<AllocUnitId>, Error> {
         let mut units = BTreeSet::new();

@@ -59,7 +59,12 @@ impl WakeUps {
         self.is_running.load(Ordering::Acquire)
     }
 
-    pub(crate) fn all(&self) -> [&WakeUp; 4] {
+    /// Ends the threads.
+    pub(crate) fn end(&self) {
+        self.all().into_iter().for_each(WakeUp::end);
+    }
+
+    fn all(&self) -> [&WakeUp; 4] {
         [&self.checkpoint, &self.lazy, &self.growth, &self.ghosts]
     }
 

@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::{AllocUnitId, Extent, Lsn, PageId, XactId};
+use extentdb_base::{AllocUnitId, DatabaseId, Extent, Lsn, PageId, XactId};
 use extentdb_format::allocation::unit_row::unit_of_row;
 use extentdb_format::log::map_change::{PfsChange, extent_run, pfs_changes, pfs_run};
-use extentdb_format::log::payload::xact::XACT_TYPE_SYSTEM;
+use extentdb_format::log::payload::xact::{PrepareXact, XACT_TYPE_SYSTEM};
 use extentdb_format::log::{Context, Op, Payload, RecordRef};
 use extentdb_space::Freed;
+use extentdb_txn::Preparation;
 
 /// An open transaction.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub(super) struct OpenTransaction {
     pub(super) begin: Lsn,
     pub(super) last: Lsn,
     pub(super) is_system: bool,
+    /// It is prepared, and a transaction in another database decides how it ends.
+    pub(super) waits_for: Option<Preparation>,
 }
 
 /// What the log touched since the checkpoint.
@@ -37,6 +40,10 @@ pub(super) struct Analysis {
     pub(super) touched: Touched,
     /// What open transactions have freed: an undo may reallocate it.
     pub(super) freed: BTreeMap<XactId, Freed>,
+    /// Prepared transactions that decide themselves.
+    coordinators: BTreeMap<XactId, Preparation>,
+    /// Of these, those that are committed: the decisions that participants ask for.
+    pub(super) decisions: BTreeMap<Preparation, Lsn>,
 }
 
 impl Analysis {
@@ -57,17 +64,46 @@ impl Analysis {
         match (header.op, record.payload()) {
             (Op::BEGIN_XACT, Payload::BeginXact(begin)) => {
                 let is_system = begin.fixed.kind == XACT_TYPE_SYSTEM;
-                self.open.insert(header.xact, OpenTransaction { begin: lsn, last: lsn, is_system });
+                let begun = OpenTransaction { begin: lsn, last: lsn, is_system, waits_for: None };
+                self.open.insert(header.xact, begun);
             }
             (Op::COMMIT_XACT | Op::ABORT_XACT, _) => {
-                self.open.remove(&header.xact);
-                self.freed.remove(&header.xact);
+                self.end(header.xact, header.op);
+            }
+            (Op::PREP_XACT, Payload::PrepareXact(prepare)) => {
+                self.prepare(lsn, header.xact, &prepare);
             }
             _ => {
                 if let Some(open) = self.open.get_mut(&header.xact) {
                     open.last = lsn;
                 }
             }
+        }
+    }
+
+    fn end(&mut self, xact: XactId, op: Op) {
+        let open = self.open.remove(&xact);
+        self.freed.remove(&xact);
+        let Some(decision) = self.coordinators.remove(&xact) else { return };
+        if let Some(open) = open.filter(|_| op == Op::COMMIT_XACT) {
+            self.decisions.insert(decision, open.begin);
+        }
+    }
+
+    fn prepare(&mut self, lsn: Lsn, xact: XactId, prepare: &PrepareXact<'_>) {
+        let by = Preparation {
+            database: DatabaseId(prepare.fixed.master_database),
+            binding: prepare.coordinator().unwrap_or_default(),
+            xact: prepare.fixed.master_xact,
+            at: prepare.fixed.master_prepare,
+        };
+        let decides_itself = prepare.decides_itself(xact);
+        if decides_itself {
+            self.coordinators.insert(xact, Preparation { at: lsn, ..by });
+        }
+        if let Some(open) = self.open.get_mut(&xact) {
+            open.last = lsn;
+            open.waits_for = (!decides_itself).then_some(by);
         }
     }
 

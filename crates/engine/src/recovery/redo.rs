@@ -35,6 +35,8 @@ pub struct Recovered {
     pub redone: u64,
     /// Transactions undone.
     pub undone: u64,
+    /// Transactions over several databases whose end is not known: see [`Error::InDoubt`].
+    pub in_doubt: u64,
     /// In an emergency: pages that are newer than the end of the log.
     pub(crate) newer_pages: Vec<NewerPage>,
 }

@@ -22,10 +22,7 @@ use crate::recovery::redo::Recovery;
 impl Recovery {
     /// Reserves what open transactions have freed: it is not allocated before they are undone.
     pub(crate) fn reserve_freed(&mut self, space: &Space) -> Result<(), Error> {
-        for freed in std::mem::take(&mut self.analysis.freed).values() {
-            space.retake(freed)?;
-        }
-        Ok(())
+        self.analysis.freed.values().try_for_each(|freed| Ok(space.retake(freed)?))
     }
 
     /// Undoes system transactions that were interrupted, newest record first.
@@ -63,11 +60,16 @@ impl Recovery {
         std::mem::take(&mut self.deferred)
     }
 
-    /// The other open transactions, ready to be undone.
+    /// The other open transactions but those in doubt, ready to be undone.
     pub(crate) fn losers(&mut self, transactions: &Arc<Manager>) -> Vec<Transaction> {
         let open = std::mem::take(&mut self.analysis.open);
-        self.facts.undone += open.len() as u64;
-        open.into_iter().map(|(id, open)| transactions.resume(id, open.begin, open.last)).collect()
+        let (in_doubt, losers): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|(_, open)| open.waits_for.is_some());
+        self.analysis.open = in_doubt.into_iter().collect();
+        self.facts.undone += losers.len() as u64;
+        let resume =
+            |(id, open): (XactId, OpenTransaction)| transactions.resume(id, open.begin, open.last);
+        losers.into_iter().map(resume).collect()
     }
 }
 
@@ -144,7 +146,8 @@ impl Database {
         let damaged = || Error::catalog(format!("log record {lsn} cannot be read"));
         let record = RecordRef::parse(BlockFormat::V4, &bytes).ok_or_else(damaged)?;
         let header = *record.header();
-        if header.flags.is_compensation() || header.op == Op::MARK_SAVEPOINT {
+        let changes_nothing = [Op::MARK_SAVEPOINT, Op::PREP_XACT].contains(&header.op);
+        if header.flags.is_compensation() || changes_nothing {
             tx.skip_to(header.previous);
             return Ok(());
         }

@@ -4,11 +4,9 @@
 //! A statement gets it from [`Session::statement`](crate::Session) and passes it down; it neither
 //! begins nor ends transactions.
 
-use std::collections::BTreeMap;
-
 use extentdb_base::cancel::Cancellation;
-use extentdb_base::sync::{Arc, MutexGuard, lock};
-use extentdb_base::{Lsn, ObjectId, Rid};
+use extentdb_base::sync::Arc;
+use extentdb_base::{ObjectId, OwnerId, Rid};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_space::Freed;
@@ -19,9 +17,10 @@ use extentdb_txn::lock::{
 
 use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
+use crate::database::sessions::SessionEntry;
 use crate::error::Error;
 use crate::session::Isolation;
-use crate::session::transaction::StatementStart;
+use crate::session::branch::{Branch, DatabaseInUse};
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.
 pub(crate) struct DeferredCheck {
@@ -34,58 +33,38 @@ pub(crate) struct DeferredCheck {
 /// State of a session between statements: its settings, its open transaction, and what waits for
 /// the end of that. An idle session holds nothing else.
 pub(super) struct SessionState {
-    /// Number of the session: sessions insert into different pages of a heap.
-    id: usize,
+    /// The session among those of its server. Sessions insert into different pages of a heap.
+    pub(super) entry: SessionEntry,
     pub(super) timeout: Timeout,
     pub(super) deadlock_priority: i8,
-    pub(super) tx: Option<Transaction>,
-    /// Space of heap pages that is reserved until the transaction ends, for its undo.
-    pub(super) reserved: Vec<(Arc<Heap>, ReservedRoom)>,
-    /// The table that the transaction locked last, and its mode: table locks are held to its end.
-    last_table: Option<(ObjectId, LockMode)>,
     pub(super) isolation: Isolation,
-    /// Has the transaction read a range under SERIALIZABLE?
-    is_serializable: bool,
-    /// Pages and extents that the transaction freed: reused only after its commit.
-    pub(super) freed: Freed,
-    /// Pages and extents that an undo freed. The transaction may hold locks on their rows: they are
-    /// reused after these are released.
-    pub(super) undone: Freed,
-    pub(super) changes: Vec<DeferredChange>,
-    /// Tables whose identity column the transaction has added.
-    pub(super) own_identities: Vec<ObjectId>,
-    /// Checks that wait for the end of the statement; `None` outside of one that deletes or
-    /// changes referenced rows.
-    pub(super) checks: Option<Vec<DeferredCheck>>,
-    pub(super) savepoints: BTreeMap<Lsn, StatementStart>,
+    /// The owner of the locks of the open transaction, in all its databases.
+    pub(super) owner: Option<OwnerId>,
     /// Was the transaction begun by the caller, or for one statement?
     pub(super) is_explicit: bool,
     /// Was the transaction a deadlock victim?
     pub(super) is_doomed: bool,
-    /// Shared with those who may cancel the statement of the session.
-    pub(super) cancellation: Arc<Cancellation>,
+    /// Statement scopes of the caller that are open.
+    pub(super) scopes: usize,
+    /// The transaction in the current database.
+    pub(super) branch: Branch,
+    /// The transaction in databases that were current before.
+    pub(super) others: Vec<(DatabaseInUse, Branch)>,
 }
 
 impl SessionState {
-    pub(super) fn new(id: usize) -> SessionState {
+    pub(super) fn new(entry: SessionEntry) -> SessionState {
         SessionState {
-            id,
+            entry,
             timeout: Timeout::Infinite,
             deadlock_priority: 0,
-            tx: None,
-            reserved: Vec::new(),
-            last_table: None,
             isolation: Isolation::default(),
-            is_serializable: false,
-            freed: Freed::default(),
-            undone: Freed::default(),
-            changes: Vec::new(),
-            own_identities: Vec::new(),
-            checks: None,
-            savepoints: BTreeMap::new(),
+            owner: None,
             is_explicit: false,
             is_doomed: false,
-            cancellation: Arc::default(),
+            scopes: 0,
+            branch: Branch::default(),
+            others: Vec::new(),
         }
     }
 
@@ -95,7 +74,7 @@ impl SessionState {
         // free again. A table that another transaction creates is found, and waited for, only when
         // nothing else has the name.
         let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
-            self.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
+            self.branch.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
         };
         let rank = |table: &Table| {
             if has(DeferredChange::dropped, table) {
@@ -107,31 +86,16 @@ impl SessionState {
         let table = db.catalog.table(name, rank);
         table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
     }
-
-    pub(super) fn leave_serializable(&mut self, db: &Database) {
-        if std::mem::take(&mut self.is_serializable) {
-            db.serializers.leave();
-        }
-    }
-
-    pub(super) fn forget_transaction(&mut self) {
-        self.is_explicit = false;
-        self.is_doomed = false;
-        self.last_table = None;
-        self.savepoints.clear();
-        self.own_identities.clear();
-        self.checks = None;
-    }
 }
 
 /// What statements work with.
 pub(crate) struct StatementContext<'s> {
-    pub(super) db: &'s Database,
+    pub(super) db: &'s Arc<Database>,
     pub(super) state: &'s mut SessionState,
 }
 
 impl<'s> StatementContext<'s> {
-    pub(super) fn new(db: &'s Database, state: &'s mut SessionState) -> StatementContext<'s> {
+    pub(super) fn new(db: &'s Arc<Database>, state: &'s mut SessionState) -> StatementContext<'s> {
         StatementContext { db, state }
     }
 
@@ -141,17 +105,23 @@ impl<'s> StatementContext<'s> {
 
     /// Number of the session: sessions insert into different pages of a heap.
     pub(crate) fn session_id(&self) -> usize {
-        self.state.id
+        usize::from(self.state.entry.handle.id().0)
     }
 
-    /// The open transaction; every statement has one.
+    /// The open transaction, to change something; every statement has one.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`].
     pub(crate) fn tx(&mut self) -> Result<&mut Transaction, Error> {
-        self.state.tx.as_mut().ok_or(Error::NoTransaction)
+        if self.db.is_read_only() {
+            return Err(Error::ReadOnly { database: self.db.name.clone() });
+        }
+        self.state.branch.tx.as_mut().ok_or(Error::NoTransaction)
     }
 
     /// As whom the transaction requests locks.
     fn lock_owner(&self) -> LockOwner {
-        self.state.tx.as_ref().map_or_else(LockOwner::default, Transaction::lock_owner)
+        self.state.branch.tx.as_ref().map_or_else(LockOwner::default, Transaction::lock_owner)
     }
 
     pub(crate) fn isolation(&self) -> Isolation {
@@ -172,49 +142,53 @@ impl<'s> StatementContext<'s> {
 
     /// Does the transaction hold key-range locks?
     pub(crate) fn is_serializable(&self) -> bool {
-        self.state.is_serializable
+        self.state.branch.is_serializable
     }
 
     /// From here to the end of the transaction, inserters test key ranges.
     pub(crate) fn begin_serializable(&mut self) {
-        if !self.state.is_serializable {
+        if !self.state.branch.is_serializable {
             self.db.serializers.enter();
-            self.state.is_serializable = true;
+            self.state.branch.is_serializable = true;
         }
     }
 
     /// Frees pages and extents when the transaction commits.
     pub(crate) fn free_at_commit(&mut self, freed: Freed) {
-        self.state.freed.extend(freed);
+        self.state.branch.freed.extend(freed);
     }
 
     /// The cached catalog follows this change when the transaction ends.
     pub(crate) fn defer_change(&mut self, change: DeferredChange) {
-        self.state.changes.push(change);
+        self.state.branch.changes.push(change);
     }
 
     /// The transaction has added an identity column to this table.
     pub(crate) fn add_own_identity(&mut self, table: ObjectId) {
-        self.state.own_identities.push(table);
+        self.state.branch.own_identities.push(table);
     }
 
     pub(crate) fn has_own_identity(&self, table: ObjectId) -> bool {
-        self.state.own_identities.contains(&table)
+        self.state.branch.own_identities.contains(&table)
     }
 
     /// Checks of the statement; the first caller of a statement opens the list, and gets `true`.
     pub(crate) fn open_checks(&mut self) -> bool {
-        let is_first = self.state.checks.is_none();
-        self.state.checks.get_or_insert_default();
+        let is_first = self.state.branch.checks.is_none();
+        self.state.branch.checks.get_or_insert_default();
         is_first
     }
 
     pub(crate) fn defer_check(&mut self, check: DeferredCheck) {
-        self.state.checks.get_or_insert_default().push(check);
+        self.state.branch.checks.get_or_insert_default().push(check);
     }
 
     pub(crate) fn take_checks(&mut self) -> Vec<DeferredCheck> {
-        self.state.checks.take().unwrap_or_default()
+        self.state.branch.checks.take().unwrap_or_default()
+    }
+
+    fn cancellation(&self) -> &Arc<Cancellation> {
+        self.state.entry.handle.cancellation()
     }
 
     /// Long work calls this between pages: a cancelled statement ends there.
@@ -222,7 +196,7 @@ impl<'s> StatementContext<'s> {
     /// # Errors
     /// [`Error::Cancelled`].
     pub(crate) fn verify_not_cancelled(&self) -> Result<(), Error> {
-        self.state.cancellation.verify().map_err(|_| Error::Cancelled)
+        self.cancellation().verify().map_err(|_| Error::Cancelled)
     }
 
     /// Acquires a lock for the transaction.
@@ -233,7 +207,7 @@ impl<'s> StatementContext<'s> {
         table: Option<&Table>,
     ) -> Result<(), Error> {
         let request = self.request(resource, mode, table);
-        self.db.locks.acquire_cancellable(request, &self.state.cancellation)?;
+        self.db.locks.acquire_cancellable(request, self.cancellation())?;
         Ok(())
     }
 
@@ -241,7 +215,7 @@ impl<'s> StatementContext<'s> {
         LockRequest {
             timeout: self.state.timeout,
             priority: self.state.deadlock_priority,
-            cost: self.state.tx.as_ref().map_or(0, Transaction::rollback_cost),
+            cost: self.state.branch.tx.as_ref().map_or(0, Transaction::rollback_cost),
             table: table.map(Table::id),
             ..LockRequest::new(self.lock_owner(), resource, mode)
         }
@@ -256,9 +230,9 @@ impl<'s> StatementContext<'s> {
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
         self.db.verify_not_deferred(table)?;
         let wanted = Some((table.id(), mode));
-        if self.state.last_table != wanted {
+        if self.state.branch.last_table != wanted {
             self.lock(Resource::Object(table.id()), mode, None)?;
-            self.state.last_table = wanted;
+            self.state.branch.last_table = wanted;
         }
         self.db.catalog.verify_exists(table)
     }
@@ -269,49 +243,21 @@ impl<'s> StatementContext<'s> {
         SessionLocks {
             locks: self.db.locks.clone(),
             request,
-            cancellation: self.state.cancellation.clone(),
+            cancellation: self.cancellation().clone(),
         }
     }
 
     /// Keeps space of heap pages reserved until the transaction ends.
     pub(crate) fn reserve(&mut self, heap: &Arc<Heap>, reserved: Vec<ReservedRoom>) {
-        self.state.reserved.extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
+        self.state
+            .branch
+            .reserved
+            .extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
     }
 
     /// A table by `schema.name`, or by its name in schema dbo.
     pub(crate) fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
         self.state.table(self.db, name)
-    }
-
-    /// Locks the cached catalog while changes of it since `from` are undone; nothing when there are
-    /// none. The holder of the mutex never waits for a lock of a transaction, so a rollback may
-    /// wait for it.
-    pub(super) fn lock_catalog_from(&self, from: usize) -> Option<MutexGuard<'s, ()>> {
-        let db = self.db;
-        (self.state.changes.len() > from).then(|| lock(&db.ddl))
-    }
-
-    /// The cached catalog follows an undo of all changes since `from`.
-    pub(super) fn roll_back_changes(&mut self, from: usize) {
-        for change in self.state.changes.split_off(from).into_iter().rev() {
-            self.db.catalog.roll_back(change);
-        }
-    }
-
-    /// Undoes all records of the transaction after `until`.
-    pub(super) fn undo_to(&mut self, until: Lsn) -> Result<(), Error> {
-        self.state.checks = None;
-        for table in
-            self.state.own_identities.iter().filter_map(|id| self.db.catalog.table_by_id(*id))
-        {
-            table.storage().identity.iter().for_each(|identity| identity.invalidate_stored());
-        }
-        let Some(tx) = &mut self.state.tx else { return Ok(()) };
-        // A transaction whose first statement failed keeps its begin record.
-        let until = until.max(tx.begin_lsn());
-        self.db
-            .undo_to(tx, until, &mut self.state.undone)
-            .inspect_err(|error| self.db.go_offline(error))
     }
 }
 

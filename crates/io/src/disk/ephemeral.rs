@@ -31,7 +31,7 @@ impl EphemeralDisk {
 
 impl Disk for EphemeralDisk {
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        Ok(EphemeralFile::over(self.disk.create(path)?))
+        Ok(EphemeralFile::over(self.disk.create_unsynced(path)?))
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {

@@ -152,22 +152,29 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
-        let failed = |source| Error::File { op: FileOp::Create, path: path.to_path_buf(), source };
-        let handle = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(failed)?;
-        let file = self.take(handle, path);
-        let result =
-            file.and_then(|file| platform::sync_folder_of(path).map(|()| file).map_err(failed));
-        if result.is_err() {
+        let file = self.create_unsynced(path)?;
+        self.sync_names(path).map(|()| file).inspect_err(|_| {
             // Nobody else knows of the file yet. If it cannot even be removed, the next attempt
             // will say that it exists.
             let _ = fs::remove_file(path);
-        }
-        result
+        })
+    }
+
+    fn create_unsynced(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {
+        let handle = fs::OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        let failed = |source| Error::File { op: FileOp::Create, path: path.to_path_buf(), source };
+        self.take(handle.map_err(failed)?, path).inspect_err(|_| {
+            let _ = fs::remove_file(path);
+        })
+    }
+
+    fn sync_names(&self, beside: &Path) -> Result<(), Error> {
+        let path = beside.to_path_buf();
+        platform::sync_folder_of(beside).map_err(|source| Error::File {
+            op: FileOp::Create,
+            path,
+            source,
+        })
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn DiskFile>, Error> {

@@ -92,6 +92,7 @@ impl OpenRecords {
             Op::BEGIN_XACT => return Ok(None),
             // Changes that other transactions depend on, and records without undo.
             Op::MARK_SAVEPOINT
+            | Op::PREP_XACT
             | Op::LOCK_XACT
             | Op::HOBT_DDL
             | Op::IDENT_NEWVAL

@@ -167,8 +167,22 @@ fixed_part! {
 pub struct PrepareXact<'a> {
     /// The fixed part.
     pub fixed: PreparePart,
-    /// Elements of unknown meaning; one, empty, was seen.
+    /// One element, which is empty in the records that were seen. ExtentDB writes the binding id of
+    /// the coordinating database there: ids of databases are given again.
     pub more: Slices<'a>,
+}
+
+impl PrepareXact<'_> {
+    /// The binding id of the coordinating database, where the record has it.
+    pub fn coordinator(&self) -> Option<[u8; 16]> {
+        self.more.first().and_then(|element| (*element).try_into().ok())
+    }
+
+    /// Is it the record of the coordinator, the transaction `xact` itself? It is open until its own
+    /// COMMIT_XACT, and without that it is rolled back. ExtentDB writes no LSN into such a record.
+    pub fn decides_itself(&self, xact: XactId) -> bool {
+        self.fixed.master_xact == xact && self.fixed.master_prepare.is_zero()
+    }
 }
 
 impl<'a> Body<'a> for PrepareXact<'a> {
@@ -187,7 +201,10 @@ impl<'a> Body<'a> for PrepareXact<'a> {
     }
 
     fn unknown_elements(&self) -> usize {
-        self.more.iter().map(|e| e.len()).sum()
+        match self.coordinator() {
+            Some(_) => self.more.iter().skip(1).map(|e| e.len()).sum(),
+            None => self.more.iter().map(|e| e.len()).sum(),
+        }
     }
 }
 

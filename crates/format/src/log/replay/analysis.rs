@@ -80,7 +80,12 @@ impl Analysis {
         match header.op {
             Op::BEGIN_XACT => self.begin(lsn, record),
             Op::COMMIT_XACT | Op::ABORT_XACT | Op::FORGET_XACT => self.end(header.xact),
-            Op::PREP_XACT => self.of(header.xact).is_prepared = true,
+            Op::PREP_XACT => {
+                let payload = record.payload();
+                let decides_itself = matches!(&payload, Payload::PrepareXact(prepare)
+                    if prepare.decides_itself(header.xact));
+                self.of(header.xact).is_prepared = !decides_itself;
+            }
             Op::XACT_CKPT => self.take_active(record),
             Op::END_CKPT => self.checkpoint = Some(header.previous),
             op if op.is_on_page() => self.touch(record),

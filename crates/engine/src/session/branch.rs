@@ -1,0 +1,89 @@
+//! The part of a session's transaction in one database.
+//!
+//! ```text
+//! Session ── transaction ──┬─ Branch in the current database
+//!                          ├─ Branch in another one      each with log records, locks, freed space
+//!                          └─ …                          and catalog changes of its own
+//! ```
+//!
+//! All branches have one owner of locks, so that deadlocks through several databases are found, and
+//! end together ([`transaction`](super::transaction)). A session that stays in one database has one
+//! branch, which is empty between transactions.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::sync::Arc;
+use extentdb_base::sync::atomic::Ordering;
+use extentdb_base::{Lsn, ObjectId};
+use extentdb_rowset::heap::{Heap, ReservedRoom};
+use extentdb_space::Freed;
+use extentdb_txn::Transaction;
+use extentdb_txn::lock::LockMode;
+
+use crate::catalog::DeferredChange;
+use crate::database::Database;
+use crate::session::context::DeferredCheck;
+use crate::session::transaction::StatementStart;
+
+/// What a transaction has in one database until it ends.
+#[derive(Default)]
+pub(super) struct Branch {
+    pub(super) tx: Option<Transaction>,
+    /// Space of heap pages that is reserved until the transaction ends, for its undo.
+    pub(super) reserved: Vec<(Arc<Heap>, ReservedRoom)>,
+    /// The table that the transaction locked last, and its mode: table locks are held to its end.
+    pub(super) last_table: Option<(ObjectId, LockMode)>,
+    /// Has the transaction read a range under SERIALIZABLE?
+    pub(super) is_serializable: bool,
+    /// Pages and extents that the transaction freed: reused only after its commit.
+    pub(super) freed: Freed,
+    /// Pages and extents that an undo freed. The transaction may hold locks on their rows: they are
+    /// reused after these are released.
+    pub(super) undone: Freed,
+    pub(super) changes: Vec<DeferredChange>,
+    /// Tables whose identity column the transaction has added.
+    pub(super) own_identities: Vec<ObjectId>,
+    /// Checks that wait for the end of the statement; `None` outside of one that deletes or
+    /// changes referenced rows.
+    pub(super) checks: Option<Vec<DeferredCheck>>,
+    pub(super) savepoints: BTreeMap<Lsn, StatementStart>,
+}
+
+impl Branch {
+    /// Leaves everything as between two transactions.
+    pub(super) fn clear(&mut self) {
+        self.last_table = None;
+        self.savepoints.clear();
+        self.own_identities.clear();
+        self.checks = None;
+    }
+
+    /// Has the transaction written to the log of the database?
+    pub(super) fn has_changed(&self) -> bool {
+        self.tx.as_ref().is_some_and(|tx| !tx.begin_lsn().is_zero())
+    }
+}
+
+/// A database that a session uses: it is not closed meanwhile.
+pub(super) struct DatabaseInUse(Arc<Database>);
+
+impl DatabaseInUse {
+    pub(super) fn new(db: &Arc<Database>) -> DatabaseInUse {
+        db.open_sessions.fetch_add(1, Ordering::SeqCst);
+        DatabaseInUse(db.clone())
+    }
+}
+
+impl std::ops::Deref for DatabaseInUse {
+    type Target = Arc<Database>;
+
+    fn deref(&self) -> &Arc<Database> {
+        &self.0
+    }
+}
+
+impl Drop for DatabaseInUse {
+    fn drop(&mut self) {
+        self.0.open_sessions.fetch_sub(1, Ordering::SeqCst);
+    }
+}
