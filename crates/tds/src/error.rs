@@ -31,6 +31,12 @@ pub enum Cause {
         /// Bytes that the field still lacks.
         needed: usize,
     },
+    /// A field ends after the structure it belongs to.
+    #[error("field ends {needed} bytes after its structure")]
+    Overrun {
+        /// Bytes past the end.
+        needed: usize,
+    },
     /// Bytes follow the end of the structure.
     #[error("{bytes} bytes after the end")]
     Trailing {

@@ -31,6 +31,7 @@ mod password;
 mod write;
 
 pub use features::{Feature, FeatureId};
+pub(crate) use features::{read as read_features, write as write_features};
 pub use flags::LoginFlags;
 pub use password::{Password, obfuscate, reveal};
 
@@ -213,7 +214,7 @@ fn read_extension(body: &[u8], extension: Span) -> Result<Vec<Feature>, DecodeEr
     let offset = extension.part(body, extension.length.into())?.length_u32()?;
     let mut reader = ByteReader::new(body);
     reader.take(offset)?;
-    features::read(&mut reader)
+    read_features(&mut reader)
 }
 
 #[cfg(test)]

@@ -12,19 +12,21 @@ pub struct ByteReader<'a> {
     at: usize,
     /// Offset of `bytes` in the message.
     base: usize,
+    /// The bytes have a length of their own: no more can arrive.
+    is_closed: bool,
 }
 
 impl<'a> ByteReader<'a> {
     /// A reader at the beginning of a message body.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> ByteReader<'a> {
-        ByteReader { bytes, at: 0, base: 0 }
+        ByteReader::part(bytes, 0)
     }
 
     /// A reader of a part that begins `base` bytes into the message.
     #[must_use]
     pub fn part(bytes: &'a [u8], base: usize) -> ByteReader<'a> {
-        ByteReader { bytes, at: 0, base }
+        ByteReader { bytes, at: 0, base, is_closed: false }
     }
 
     /// Offset of the next byte from the start of the message body.
@@ -49,6 +51,12 @@ impl<'a> ByteReader<'a> {
     #[must_use]
     pub fn fail(&self, cause: impl Into<Cause>) -> DecodeError {
         DecodeError { at: self.position(), cause: cause.into() }
+    }
+
+    #[cold]
+    fn lacks(&self, needed: usize) -> DecodeError {
+        let is_closed = self.is_closed;
+        self.fail(if is_closed { Cause::Overrun { needed } } else { Cause::Truncated { needed } })
     }
 
     /// An error about a field that was read just before, `bytes` long.
@@ -77,10 +85,29 @@ impl<'a> ByteReader<'a> {
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
         let rest = self.rest();
         let Some(taken) = rest.get(..len) else {
-            return Err(self.fail(Cause::Truncated { needed: len - rest.len() }));
+            return Err(self.lacks(len - rest.len()));
         };
         self.at += len;
         Ok(taken)
+    }
+
+    /// A reader of the next `len` bytes, past which nothing belongs to the structure.
+    pub fn closed(&mut self, len: usize) -> Result<ByteReader<'a>, DecodeError> {
+        let base = self.position();
+        let bytes = self.take(len)?;
+        Ok(ByteReader { bytes, at: 0, base, is_closed: true })
+    }
+
+    /// A reader of the bytes that follow a length of two bytes.
+    pub fn sized_u16(&mut self) -> Result<ByteReader<'a>, DecodeError> {
+        let len = self.u16()?;
+        self.closed(len.into())
+    }
+
+    /// A reader of the bytes that follow a length of four bytes.
+    pub fn sized_u32(&mut self) -> Result<ByteReader<'a>, DecodeError> {
+        let len = self.length_u32()?;
+        self.closed(len)
     }
 
     /// All bytes to the end.
@@ -94,7 +121,7 @@ impl<'a> ByteReader<'a> {
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let Some(array) = self.rest().first_chunk::<N>() else {
-            return Err(self.fail(Cause::Truncated { needed: N - self.rest().len() }));
+            return Err(self.lacks(N - self.rest().len()));
         };
         self.at += N;
         Ok(*array)
