@@ -26,7 +26,7 @@ pub use fed_auth::FedAuthToken;
 pub use headers::{Headers, TraceActivity, TransactionHeader};
 pub use parameter::{Parameter, ParameterFlags, ParameterValue};
 pub use rpc::{ProcId, Procedure, RpcCall, RpcFlags, RpcReader, RpcWriter};
-pub use transaction::{Isolation, Next, TransactionRequest};
+pub use transaction::{Isolation, Next, TransactionMessage, TransactionRequest};
 pub use tvp::{Tvp, TvpName, TvpOrder, TvpRows, TvpWriter};
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ pub struct Utf16<'a> {
 }
 
 impl<'a> Utf16<'a> {
-    /// The text of an even number of bytes; a last odd byte is not part of it.
+    /// The text of UTF-16LE bytes; a last odd byte is not part of it.
     #[must_use]
-    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Utf16<'a> {
+    pub fn from_bytes(bytes: &'a [u8]) -> Utf16<'a> {
         let even = bytes.len() & !1;
         Utf16 { bytes: bytes.get(..even).unwrap_or(bytes) }
     }

@@ -109,12 +109,39 @@ pub enum TransactionRequest<'a> {
     Promote,
 }
 
+/// A message: a request with its headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransactionMessage<'a> {
+    /// ALL_HEADERS.
+    pub headers: Headers,
+    /// The request.
+    pub request: TransactionRequest<'a>,
+}
+
+impl<'a> TransactionMessage<'a> {
+    /// Reads a message body.
+    pub fn read(
+        body: &'a [u8],
+        version: TdsVersion,
+    ) -> Result<TransactionMessage<'a>, DecodeError> {
+        let mut reader = ByteReader::new(body);
+        let headers = Headers::read(&mut reader, version)?;
+        let request = TransactionRequest::read(&mut reader)?;
+        reader.finish()?;
+        Ok(TransactionMessage { headers, request })
+    }
+
+    /// Appends a message body. Requests about distributed transactions have no form here.
+    pub fn write(&self, version: TdsVersion, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        self.headers.write(version, out);
+        self.request.write(out)
+    }
+}
+
 impl<'a> TransactionRequest<'a> {
-    /// Reads a message body after ALL_HEADERS, which come first in the result of
-    /// [`read_with_headers`](TransactionRequest::read_with_headers).
     fn read(reader: &mut ByteReader<'a>) -> Result<TransactionRequest<'a>, DecodeError> {
         let request = reader.u16()?;
-        let read = match request {
+        Ok(match request {
             BEGIN => TransactionRequest::Begin {
                 isolation: Isolation::read(reader)?,
                 name: read_name(reader)?,
@@ -140,30 +167,10 @@ impl<'a> TransactionRequest<'a> {
                 let cause = Cause::Value { field: "transaction request", found: request.into() };
                 return Err(reader.fail_before(2, cause));
             }
-        };
-        reader.finish()?;
-        Ok(read)
+        })
     }
 
-    /// Reads a message body; its headers go to `headers`.
-    pub fn read_with_headers(
-        body: &'a [u8],
-        version: TdsVersion,
-        headers: &mut Headers,
-    ) -> Result<TransactionRequest<'a>, DecodeError> {
-        let mut reader = ByteReader::new(body);
-        *headers = Headers::read(&mut reader, version)?;
-        TransactionRequest::read(&mut reader)
-    }
-
-    /// Appends a message body. Requests about distributed transactions have no form here.
-    pub fn write(
-        &self,
-        headers: &Headers,
-        version: TdsVersion,
-        out: &mut Vec<u8>,
-    ) -> Result<(), EncodeError> {
-        headers.write(version, out);
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
             TransactionRequest::Begin { isolation, name } => {
                 out.extend(BEGIN.to_le_bytes());
