@@ -212,9 +212,13 @@ fn version_bytes(version: ProgramVersion) -> Vec<u8> {
     bytes
 }
 
-/// An empty TRACEID, as a server may send, is none.
+/// Bytes of a TRACEID.
+const TRACE_ID_BYTES: usize = 36;
+
+/// A TRACEID of another length, also an empty one as a server may send, is none: it is of use for
+/// logs alone and no reason to refuse a client.
 fn read_trace_id(data: &mut ByteReader<'_>) -> Result<Option<TraceId>, DecodeError> {
-    if data.is_empty() {
+    if data.rest().len() != TRACE_ID_BYTES {
         return Ok(None);
     }
     Ok(Some(TraceId {

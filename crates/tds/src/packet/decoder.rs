@@ -53,7 +53,8 @@ pub enum Event<'i> {
         /// True for the last part.
         is_last: bool,
     },
-    /// The client gave up while sending: nothing of the message is to be executed.
+    /// The client gave up while sending: nothing of the message is to be executed, and what was
+    /// done with parts of it is to be undone.
     Ignored {
         /// What the message would have been.
         kind: PacketKind,
@@ -179,7 +180,11 @@ impl MessageDecoder {
         bytes: &'i [u8],
         is_last: bool,
     ) -> Result<Option<Event<'i>>, DecodeError> {
-        if is_last && packet.status & status::IGNORE != 0 {
+        const ENDS_IGNORED: u8 = status::END_OF_MESSAGE | status::IGNORE;
+        if packet.status & ENDS_IGNORED == ENDS_IGNORED {
+            if !is_last {
+                return Ok(None);
+            }
             self.end_message();
             return Ok(Some(Event::Ignored { kind: packet.kind }));
         }
@@ -336,6 +341,23 @@ mod tests {
         let Event::Message(message) = one(&mut decoder, &packet(6, 1, b"")) else { panic!() };
         assert_eq!(message.kind, PacketKind::Attention);
         assert!(message.body.is_empty());
+    }
+
+    #[test]
+    fn the_packet_that_gives_up_hands_out_no_part_wherever_it_is_cut() {
+        let mut bytes = packet(7, 0, b"row");
+        bytes.extend(packet(7, 3, b"half a row"));
+        let mut decoder = MessageDecoder::new(LIMITS, BulkDelivery::Parts);
+        let mut parts: Vec<u8> = Vec::new();
+        for mut byte in bytes.chunks(1) {
+            match decoder.decode(&mut byte).unwrap() {
+                Some(Event::BulkPart { bytes, .. }) => parts.extend(bytes),
+                Some(Event::Ignored { kind }) => assert_eq!(kind, PacketKind::BulkLoad),
+                _ => {}
+            }
+        }
+        assert_eq!(parts, b"row");
+        assert!(decoder.is_between_messages());
     }
 
     #[test]
