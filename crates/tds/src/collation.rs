@@ -66,11 +66,7 @@ impl WireCollation {
     /// The wire form with the flag that char types are UTF-8.
     #[must_use]
     pub fn with_utf8(self) -> WireCollation {
-        WireCollation {
-            bits: self.bits | UTF8,
-            code_page: CodePage::Utf8,
-            ..self
-        }
+        WireCollation { bits: self.bits | UTF8, code_page: CodePage::Utf8, ..self }
     }
 
     /// The collation behind five bytes; any bytes are accepted.

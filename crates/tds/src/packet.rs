@@ -4,7 +4,8 @@
 //! offset size field
 //!      0    1 kind      client: 1 batch, 3 RPC, 6 attention, 7 bulk load, 8 federated token,
 //!                       14 transaction manager, 16 LOGIN7, 17 SSPI, 18 PRELOGIN; server: 4
-//!      1    1 status    1 last packet, 2 ignore the message, 8 reset, 16 reset but keep transaction
+//!      1    1 status    1 last packet, 2 ignore the message, 8 reset, 16 reset but keep the
+//!                       transaction
 //!      2    2 length    big-endian, header included
 //!      4    2 spid      big-endian: the server's session id; clients send 0
 //!      6    1 packet id counts up modulo 256; not looked at

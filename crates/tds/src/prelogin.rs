@@ -270,11 +270,7 @@ mod tests {
             instance: Some(b"MSSQLSERVER\0".to_vec()),
             thread_id: Some(vec![1, 2, 3, 4]),
             mars: Some(true),
-            trace_id: Some(TraceId {
-                connection_id: [1; 16],
-                activity_id: [2; 16],
-                sequence: 9,
-            }),
+            trace_id: Some(TraceId { connection_id: [1; 16], activity_id: [2; 16], sequence: 9 }),
             fed_auth_required: Some(true),
             nonce: Some([7; 32]),
             unknown: vec![UnknownOption { option: 0x20, data: vec![1, 2] }],

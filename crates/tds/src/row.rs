@@ -90,7 +90,7 @@ impl<'a> RowView<'a> {
         self.columns
     }
 
-    /// The values in the order of the columns. After an error there are no more.
+    /// The values in the order of the columns. An error is the last of them.
     #[must_use]
     pub fn values(&self) -> RowValues<'a> {
         RowValues {
@@ -123,8 +123,7 @@ pub struct RowValue<'a> {
 impl<'a> RowValue<'a> {
     /// The value as a [`Datum`].
     pub fn decode(&self) -> Result<Datum<'a>, DecodeError> {
-        decode(&self.column.type_info, self.raw)
-            .map_err(|cause| DecodeError { at: self.at, cause })
+        decode(&self.column.type_info, self.raw).map_err(|cause| DecodeError { at: self.at, cause })
     }
 }
 

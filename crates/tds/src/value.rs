@@ -6,8 +6,8 @@
 //! length u16     char, binary and their n and var forms      FFFF = NULL
 //! length u32     sql_variant                                 0 = NULL
 //! length u32     text, ntext, image as a parameter           FFFFFFFF = NULL
-//! text pointer   text, ntext, image in a row                 pointer length u8 (0 = NULL), pointer,
-//!                                                            timestamp 8, length u32, bytes
+//! text pointer   text, ntext, image in a row                 pointer length u8 (0 = NULL),
+//!                                                            pointer, timestamp 8, length u32
 //! PLP            (max), xml, CLR types                       see [`Plp`]
 //!
 //! money          high i32, low u32 of the value times 10,000

@@ -3,8 +3,10 @@
 //! ```text
 //! version  LOGIN7 (u32 LE)  LOGINACK (u32 BE)  new in it
 //! 7.1      0x71000001       71 00 00 01        –
-//! 7.2      0x72090002       72 09 00 02        ALL_HEADERS, u32 user types, u64 row counts, (max), xml
-//! 7.3.A    0x730A0003       73 0A 00 03        date, time, datetime2, datetimeoffset, TVP
+//! 7.2      0x72090002       72 09 00 02        ALL_HEADERS, u32 user types, u64 row counts,
+//!                                              (max), xml
+//! 7.3.A    0x730A0003       73 0A 00 03        date, time, datetime2, datetimeoffset, table-valued
+//!                                              parameters
 //! 7.3.B    0x730B0003       73 0B 00 03        NBCROW
 //! 7.4      0x74000004       74 00 00 04        feature extensions
 //! 8.0      0x08000000       08 00 00 00        TLS outside of TDS; the tokens of 7.4

@@ -199,7 +199,9 @@ fn columns_and_rows_of_every_type() {
             nbc_row::write(&columns, &nulls, &mut body).unwrap();
 
             let mut parser = TokenParser::new(Bytes::from(body));
-            let Ok(Some(Token::ColMetaData(metadata))) = parser.next_token() else { panic!("{ty}") };
+            let Ok(Some(Token::ColMetaData(metadata))) = parser.next_token() else {
+                panic!("{ty}")
+            };
             assert_eq!(metadata.columns.len(), 2);
             assert_eq!(metadata.columns[0].name, "name");
             assert_eq!(metadata.columns[0].flags, ColumnFlags::ANY.0);

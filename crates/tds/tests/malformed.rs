@@ -91,11 +91,7 @@ fn prelogin() {
         instance: Some(b"I\0".to_vec()),
         thread_id: Some(vec![1; 4]),
         mars: Some(true),
-        trace_id: Some(TraceId {
-            connection_id: [1; 16],
-            activity_id: [2; 16],
-            sequence: 3,
-        }),
+        trace_id: Some(TraceId { connection_id: [1; 16], activity_id: [2; 16], sequence: 3 }),
         fed_auth_required: Some(true),
         nonce: Some([4; 32]),
         ..Prelogin::default()
@@ -214,16 +210,17 @@ fn tokens() {
         writer.columns(&columns).unwrap();
         writer.row(&columns, &values).unwrap();
         writer.nbc_row(&columns, &values).unwrap();
-        writer.return_value(&ReturnValue {
-            ordinal: 0,
-            name: "@p".to_owned(),
-            kind: ReturnValueKind::Output,
-            user_type: 0,
-            flags: ColumnFlags::ANY,
-            type_info: columns[0].type_info.clone(),
-            value: values[0].clone(),
-        })
-        .unwrap();
+        writer
+            .return_value(&ReturnValue {
+                ordinal: 0,
+                name: "@p".to_owned(),
+                kind: ReturnValueKind::Output,
+                user_type: 0,
+                flags: ColumnFlags::ANY,
+                type_info: columns[0].type_info.clone(),
+                value: values[0].clone(),
+            })
+            .unwrap();
         let kind = DoneKind::Procedure;
         writer.done(Done { kind, status: DoneStatus::FINAL, command: 0, rows: 0 });
         writer.end();

@@ -10,9 +10,7 @@ use extentdb_tds::packet::{
 use extentdb_tds::request::{
     BulkDecoder, BulkEvent, Headers, ParameterFlags, ProcId, RpcFlags, RpcReader, RpcWriter,
 };
-use extentdb_tds::token::{
-    Done, DoneKind, DoneStatus, Token, TokenDecoder, col_metadata, row,
-};
+use extentdb_tds::token::{Done, DoneKind, DoneStatus, Token, TokenDecoder, col_metadata, row};
 use extentdb_tds::type_info::{Nullability, Place, down_level};
 use extentdb_tds::value::{date_text::write_date_text, write_stored, write_value};
 use extentdb_tds::{Column, Protocol, TdsVersion, TokenWriter, TypeInfo};

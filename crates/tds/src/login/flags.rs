@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! OptionFlags1  0x01 big-endian, 0x02 EBCDIC, 0x0C float format, 0x10 dump and load off,
-//!               0x20 announce the database, 0x40 the database must exist, 0x80 announce the language
+//!               0x20 announce the database, 0x40 the database must exist,
+//!               0x80 announce the language
 //! OptionFlags2  0x01 the language must exist, 0x02 ODBC, 0x70 kind of user, 0x80 integrated
 //! TypeFlags     0x0F kind of SQL, 0x10 OLE DB, 0x20 read-only intent
 //! OptionFlags3  0x01 change the password, 0x02 user instance, 0x04 binary XML,

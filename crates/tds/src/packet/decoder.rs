@@ -132,10 +132,7 @@ impl MessageDecoder {
 
     /// Takes bytes from the beginning of `input` up to the next event. `None` when all of them were
     /// taken and more are needed. The position of an error is that in the connection.
-    pub fn decode<'i>(
-        &mut self,
-        input: &mut &'i [u8],
-    ) -> Result<Option<Event<'i>>, DecodeError> {
+    pub fn decode<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Event<'i>>, DecodeError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -146,10 +143,7 @@ impl MessageDecoder {
         result
     }
 
-    fn next_event<'i>(
-        &mut self,
-        input: &mut &'i [u8],
-    ) -> Result<Option<Event<'i>>, DecodeError> {
+    fn next_event<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Event<'i>>, DecodeError> {
         loop {
             let Some(packet) = self.packet else {
                 if !self.take_header(input)? {

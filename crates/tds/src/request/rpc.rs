@@ -184,7 +184,7 @@ impl<'a> RpcReader<'a> {
         &self.headers
     }
 
-    /// The next call; `None` after the last one. After an error there are no more.
+    /// The next call; `None` after the last one. An error is the last result.
     pub fn next_call(&mut self) -> Result<Option<RpcCall<'a>>, DecodeError> {
         if self.is_at_end {
             return Ok(None);

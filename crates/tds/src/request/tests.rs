@@ -298,7 +298,12 @@ fn a_bulk_load_has_columns_rows_and_an_end_and_nothing_else() {
     let columns = [Column::new("c", info(SqlType::Int))];
     let mut metadata = Vec::new();
     col_metadata::write(&columns, version, ColumnSource::BulkLoad, &mut metadata).unwrap();
-    let done = Done { kind: DoneKind::Statement, status: DoneStatus::FINAL, command: 0, rows: 0 };
+    let done = Done {
+        kind: DoneKind::Statement,
+        status: DoneStatus::FINAL,
+        command: 0,
+        rows: 0,
+    };
     let mut end = Vec::new();
     done.write(version, &mut end);
     let refused = |parts: &[&[u8]]| {

@@ -146,14 +146,12 @@ impl<'a> TransactionRequest<'a> {
                 isolation: Isolation::read(reader)?,
                 name: read_name(reader)?,
             },
-            COMMIT => TransactionRequest::Commit {
-                name: read_name(reader)?,
-                next: read_next(reader)?,
-            },
-            ROLLBACK => TransactionRequest::Rollback {
-                name: read_name(reader)?,
-                next: read_next(reader)?,
-            },
+            COMMIT => {
+                TransactionRequest::Commit { name: read_name(reader)?, next: read_next(reader)? }
+            }
+            ROLLBACK => {
+                TransactionRequest::Rollback { name: read_name(reader)?, next: read_next(reader)? }
+            }
             SAVE => TransactionRequest::Save { name: read_name(reader)? },
             DTC_ADDRESS | PROPAGATE | PROMOTE => {
                 reader.take_rest();
@@ -208,7 +206,10 @@ fn read_next<'a>(reader: &mut ByteReader<'a>) -> Result<Option<Next<'a>>, Decode
     if reader.u8()? & BEGIN_NEXT == 0 {
         return Ok(None);
     }
-    Ok(Some(Next { isolation: Isolation::read(reader)?, name: read_name(reader)? }))
+    Ok(Some(Next {
+        isolation: Isolation::read(reader)?,
+        name: read_name(reader)?,
+    }))
 }
 
 fn write_name(name: Utf16<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {

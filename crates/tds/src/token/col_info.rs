@@ -45,12 +45,7 @@ pub(crate) fn read(reader: &mut ByteReader<'_>) -> Result<Vec<ColumnInfo>, Decod
         let status = reader.u8()?;
         let has_name = status & DIFFERENT_NAME != 0;
         let base_name = if has_name { Some(reader.b_varchar()?.to_string()) } else { None };
-        columns.push(ColumnInfo {
-            ordinal,
-            table,
-            status: status & !DIFFERENT_NAME,
-            base_name,
-        });
+        columns.push(ColumnInfo { ordinal, table, status: status & !DIFFERENT_NAME, base_name });
     }
     Ok(columns)
 }

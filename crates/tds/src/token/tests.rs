@@ -219,7 +219,12 @@ fn the_small_tokens() {
     let base_name = Some("b".to_owned());
     let columns = vec![
         ColumnInfo { ordinal: 1, table: 1, status: col_info::KEY, base_name },
-        ColumnInfo { ordinal: 2, table: 0, status: col_info::EXPRESSION, base_name: None },
+        ColumnInfo {
+            ordinal: 2,
+            table: 0,
+            status: col_info::EXPRESSION,
+            base_name: None,
+        },
     ];
     col_info::write(&columns, &mut out).unwrap();
     check(&out, version, &Token::ColumnInfo(columns));

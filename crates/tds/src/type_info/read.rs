@@ -32,10 +32,9 @@ impl TypeInfo {
             code::DATE | code::TIME | code::DATETIME2 | code::DATETIMEOFFSET => {
                 read_time(reader, protocol, code)
             }
-            code::SHORT_CHAR
-            | code::SHORT_VARCHAR
-            | code::SHORT_BINARY
-            | code::SHORT_VARBINARY => read_old(reader, protocol, code),
+            code::SHORT_CHAR | code::SHORT_VARCHAR | code::SHORT_BINARY | code::SHORT_VARBINARY => {
+                read_old(reader, protocol, code)
+            }
             code::CHAR | code::VARCHAR | code::NCHAR | code::NVARCHAR => {
                 read_text(reader, protocol, code)
             }
@@ -116,10 +115,7 @@ fn read_old(
 }
 
 /// A length of two bytes; `None` = (max).
-fn read_len(
-    reader: &mut ByteReader<'_>,
-    protocol: &Protocol,
-) -> Result<Option<u16>, DecodeError> {
+fn read_len(reader: &mut ByteReader<'_>, protocol: &Protocol) -> Result<Option<u16>, DecodeError> {
     let len = reader.u16()?;
     if len != MAX {
         return Ok(Some(len));

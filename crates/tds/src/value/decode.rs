@@ -41,9 +41,7 @@ pub fn decode<'a>(info: &TypeInfo, raw: RawValue<'a>) -> Result<Datum<'a>, Cause
 
 pub(super) fn decode_bytes<'a>(info: &TypeInfo, bytes: &'a [u8]) -> Result<Datum<'a>, Cause> {
     match *info {
-        TypeInfo::Fixed(scalar) | TypeInfo::Nullable(scalar) => {
-            decode_scalar(scalar, bytes)
-        }
+        TypeInfo::Fixed(scalar) | TypeInfo::Nullable(scalar) => decode_scalar(scalar, bytes),
         TypeInfo::Guid => stored(SqlType::UniqueIdentifier, bytes),
         TypeInfo::Decimal { precision, scale } | TypeInfo::Numeric { precision, scale } => {
             decode_decimal(precision, scale, bytes)
@@ -62,9 +60,7 @@ pub(super) fn decode_bytes<'a>(info: &TypeInfo, bytes: &'a [u8]) -> Result<Datum
 /// Values that are their bytes.
 fn decode_joined<'a>(info: &TypeInfo, bytes: Cow<'a, [u8]>) -> Result<Datum<'a>, Cause> {
     match info {
-        TypeInfo::NChar { .. } | TypeInfo::NVarChar { .. } | TypeInfo::NText { .. } => {
-            nchar(bytes)
-        }
+        TypeInfo::NChar { .. } | TypeInfo::NVarChar { .. } | TypeInfo::NText { .. } => nchar(bytes),
         TypeInfo::Xml(_) if bytes.starts_with(&BINARY_XML) => Ok(Datum::Xml(bytes)),
         TypeInfo::Xml(_) => nchar(without_mark(bytes)),
         TypeInfo::Udt(udt) => Ok(Datum::Udt { kind: udt.kind(), bytes }),
@@ -124,9 +120,7 @@ pub(super) fn scalar_value(scalar: Scalar, bytes: &[u8]) -> Result<Datum<'_>, Ca
         Scalar::Float => Datum::Float(f64::from_le_bytes(array(bytes)?)),
         Scalar::SmallMoney => Datum::SmallMoney(SmallMoney(i32::from_le_bytes(array(bytes)?))),
         // The high half comes first: turned by 32 bits it is an i64.
-        Scalar::Money => {
-            Datum::Money(Money(i64::from_le_bytes(array(bytes)?).rotate_left(32)))
-        }
+        Scalar::Money => Datum::Money(Money(i64::from_le_bytes(array(bytes)?).rotate_left(32))),
         Scalar::SmallDateTime => decode_smalldatetime(bytes)?,
         Scalar::DateTime => decode_datetime(bytes)?,
     })
@@ -160,11 +154,7 @@ fn decode_datetime(bytes: &[u8]) -> Result<Datum<'_>, Cause> {
 }
 
 /// Sign and magnitude; the magnitude may be shorter than the precision needs.
-fn decode_decimal(
-    precision: u8,
-    scale: u8,
-    bytes: &[u8],
-) -> Result<Datum<'_>, Cause> {
+fn decode_decimal(precision: u8, scale: u8, bytes: &[u8]) -> Result<Datum<'_>, Cause> {
     let (&sign, magnitude) =
         bytes.split_first().ok_or(Cause::Value { field: "length of value", found: 0 })?;
     if sign > 1 {

@@ -370,4 +370,3 @@ pub(super) fn patch(at: usize, bytes: &[u8], out: &mut [u8]) {
         *to = *from;
     }
 }
-

@@ -100,6 +100,6 @@ pub(crate) enum ColumnMeasure<'t> {
     Value(&'t TypeInfo),
     /// It is NULL by the bitmap, or has its default.
     Absent,
-    /// There are no more columns.
+    /// The columns have ended.
     End,
 }

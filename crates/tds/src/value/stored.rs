@@ -62,10 +62,9 @@ fn is_plain(info: &TypeInfo, ty: &SqlType) -> bool {
         TypeInfo::Char { .. } | TypeInfo::VarChar { .. } | TypeInfo::Text { .. } => true,
         TypeInfo::Binary { .. } | TypeInfo::VarBinary { .. } | TypeInfo::Image { .. } => true,
         TypeInfo::Udt(_) => true,
-        TypeInfo::NChar { .. } | TypeInfo::NVarChar { .. } | TypeInfo::NText { .. } => matches!(
-            ty,
-            SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. }
-        ),
+        TypeInfo::NChar { .. } | TypeInfo::NVarChar { .. } | TypeInfo::NText { .. } => {
+            matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. } | SqlType::NText { .. })
+        }
         _ => false,
     }
 }
@@ -77,6 +76,7 @@ fn write_decoded(
     bytes: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    let value = Datum::decode(ty, bytes).map_err(|error| EncodeError::Stored(Cause::from(error)))?;
+    let value =
+        Datum::decode(ty, bytes).map_err(|error| EncodeError::Stored(Cause::from(error)))?;
     write_value(info, place, &value, out)
 }

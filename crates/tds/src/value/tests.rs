@@ -153,8 +153,7 @@ fn a_variant_carries_its_type() {
     check(SqlType::SqlVariant, &decimal, &[9, 0, 0, 0, 0x6A, 2, 5, 1, 1, 15, 0, 0, 0]);
     let ty = SqlType::NVarChar { len: Some(20), collation: LATIN1 };
     let text = variant(ty, nchar("a"));
-    let bytes =
-        [11, 0, 0, 0, 0xE7, 7, 0x09, 0x04, 0xD0, 0x00, 0x34, 20, 0, b'a', 0];
+    let bytes = [11, 0, 0, 0, 0xE7, 7, 0x09, 0x04, 0xD0, 0x00, 0x34, 20, 0, b'a', 0];
     check(SqlType::SqlVariant, &text, &bytes);
 }
 
@@ -229,7 +228,10 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     let value = Decimal::parse("12345678901.00").unwrap();
     assert!(matches!(refused(ty, Datum::Decimal(value)), EncodeError::Length { .. }));
     let time = Time::new(1, 7).unwrap();
-    assert!(matches!(refused(SqlType::Time { scale: 3 }, Datum::Time(time)), EncodeError::Datum(_)));
+    assert!(matches!(
+        refused(SqlType::Time { scale: 3 }, Datum::Time(time)),
+        EncodeError::Datum(_)
+    ));
     assert_eq!(refused(SqlType::Xml, Datum::Xml(Cow::Borrowed(&[0xDF, 0xFF]))), EncodeError::Xml);
 }
 

@@ -50,9 +50,8 @@ fn base_type(base: u8, properties: &mut ByteReader<'_>) -> Result<TypeInfo, Deco
     if let Some(scalar) = Scalar::from_fixed(base) {
         return Ok(TypeInfo::Fixed(scalar));
     }
-    let collation = |properties: &mut ByteReader<'_>| {
-        properties.array::<5>().map(WireCollation::from_bytes)
-    };
+    let collation =
+        |properties: &mut ByteReader<'_>| properties.array::<5>().map(WireCollation::from_bytes);
     Ok(match base {
         code::GUID => TypeInfo::Guid,
         code::DATE => TypeInfo::Date,
@@ -109,10 +108,8 @@ pub(super) fn write(
     let total_at = out.len();
     out.extend([0; 4]);
     // The version only decides about dates, which `dates` does here.
-    let protocol = Protocol::new(
-        TdsVersion::V7_4,
-        extentdb_types::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
-    );
+    let protocol =
+        Protocol::new(TdsVersion::V7_4, extentdb_types::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
     let info = TypeInfo::of(variant.ty, Nullability::NotNull, &protocol);
     let is_date = matches!(
         info,
