@@ -103,7 +103,19 @@ impl<'a> RowView<'a> {
 
     /// All values.
     pub fn to_values(&self) -> Result<Vec<Datum<'a>>, DecodeError> {
-        self.values().map(|value| value?.decode()).collect()
+        let mut values = Vec::with_capacity(self.columns.len());
+        self.decode_into(&mut values)?;
+        Ok(values)
+    }
+
+    /// Appends all values to `out`, whose memory a caller with many rows uses again. After an error
+    /// it has the values before it.
+    pub fn decode_into(&self, out: &mut Vec<Datum<'a>>) -> Result<(), DecodeError> {
+        out.reserve(self.columns.len());
+        for value in self.values() {
+            out.push(value?.decode()?);
+        }
+        Ok(())
     }
 }
 
