@@ -25,9 +25,8 @@ fn main() {
     let version = TdsVersion::V7_4;
     let protocol = Protocol::new(version, Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
     let types = types(protocol.collation());
-    let column = |ty: &SqlType| {
-        Column::new("c", TypeInfo::of(*ty, Nullability::Nullable, &protocol))
-    };
+    let column =
+        |ty: &SqlType| Column::new("c", TypeInfo::of(*ty, Nullability::Nullable, &protocol));
     let columns: Vec<Column> = types.iter().map(column).collect();
     let values = values();
     let stored: Vec<Vec<u8>> = types
@@ -40,13 +39,9 @@ fn main() {
         .collect();
     let stored: Vec<Option<&[u8]>> = stored.iter().map(|bytes| Some(bytes.as_slice())).collect();
 
-    report("values", || {
-        write(version, &columns, |writer| writer.row(&columns, &values).is_ok())
-    });
+    report("values", || write(version, &columns, |writer| writer.row(&columns, &values).is_ok()));
     report("stored bytes", || {
-        write(version, &columns, |writer| {
-            writer.row_from_stored(&columns, &types, &stored).is_ok()
-        })
+        write(version, &columns, |writer| writer.row_from_stored(&columns, &types, &stored).is_ok())
     });
     report("values, NBCROW", || {
         write(version, &columns, |writer| writer.nbc_row(&columns, &values).is_ok())

@@ -24,7 +24,7 @@ use crate::token::{
     sspi, tab_name,
 };
 use crate::type_info::Place;
-use crate::value::{write_plp_chunk, write_plp_end, write_plp_start, write_value};
+use crate::value::{write_large_end, write_large_part, write_large_start, write_value};
 use crate::version::TdsVersion;
 
 /// Writes responses.
@@ -127,8 +127,8 @@ impl TokenWriter {
         self.add(|out| nbc_row::write(columns, values, out))
     }
 
-    /// Begins a ROW whose values are written one by one: [`TokenWriter::cell`] or the chunks of a
-    /// large value, for each column.
+    /// Begins a ROW whose values are written one by one: [`TokenWriter::cell`] or
+    /// [`TokenWriter::begin_large`] for each column.
     pub fn begin_row(&mut self) {
         self.add(|out| out.push(row::TOKEN));
     }
@@ -139,20 +139,21 @@ impl TokenWriter {
         self.add(|out| write_value(&column.type_info, Place::Column, value, out))
     }
 
-    /// Begins a value of a column whose type [is sent in chunks](crate::TypeInfo::is_plp); `None`
-    /// when its length is not known.
-    pub fn begin_chunks(&mut self, bytes: Option<u64>) {
-        self.add(|out| write_plp_start(bytes, out));
+    /// Begins a large value of a row, which is written in parts: of a (max) type, xml, a CLR type,
+    /// or text, ntext and image. `bytes` is its length; only the types that
+    /// [are sent in chunks](crate::TypeInfo::is_plp) do without.
+    pub fn begin_large(&mut self, column: &Column, bytes: Option<u64>) -> Result<(), EncodeError> {
+        self.add(|out| write_large_start(&column.type_info, bytes, out))
     }
 
-    /// A chunk of the value. The caller can send what is ready between chunks.
-    pub fn chunk(&mut self, bytes: &[u8]) {
-        self.add(|out| write_plp_chunk(bytes, out));
+    /// A part of the large value. The caller can send what is ready between parts.
+    pub fn large_part(&mut self, column: &Column, bytes: &[u8]) {
+        self.add(|out| write_large_part(&column.type_info, bytes, out));
     }
 
-    /// Ends the value.
-    pub fn end_chunks(&mut self) {
-        self.add(write_plp_end);
+    /// Ends the large value. The parts of a value whose length was said must add up to it.
+    pub fn end_large(&mut self, column: &Column) {
+        self.add(|out| write_large_end(&column.type_info, out));
     }
 
     /// DONE, DONEPROC or DONEINPROC.
@@ -221,5 +222,103 @@ impl TokenWriter {
     /// SSPI.
     pub fn sspi(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         self.add(|out| sspi::write(bytes, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_types::{Collation, NText};
+
+    use super::*;
+    use crate::packet::{BulkDelivery, Event, Limits, MessageDecoder};
+    use crate::token::{DoneKind, DoneStatus, Token, TokenDecoder};
+    use crate::type_info::Nullability;
+    use crate::{Protocol, TypeInfo};
+
+    const LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+    const SEND_BYTES: usize = 4096;
+
+    fn columns(version: TdsVersion) -> [Column; 2] {
+        let protocol = Protocol::new(version, LATIN1);
+        let column = |ty| Column::new("c", TypeInfo::of(ty, Nullability::Nullable, &protocol));
+        [column(SqlType::NVarChar { len: None, collation: LATIN1 }), column(SqlType::Int)]
+    }
+
+    /// Sends what is ready once it is more than the caller wants in memory.
+    fn send(writer: &mut TokenWriter, sent: &mut Vec<u8>) {
+        if writer.ready().len() >= SEND_BYTES {
+            sent.extend_from_slice(writer.ready());
+            writer.consume(writer.ready().len());
+        }
+    }
+
+    #[test]
+    fn a_value_larger_than_the_memory_of_the_writer_is_sent_in_parts() {
+        let text = NText::from_text(&"0123456789".repeat(10_000));
+        for (version, length) in [
+            (TdsVersion::V7_4, None),
+            (TdsVersion::V7_4, Some(text.bytes.len() as u64)),
+            (TdsVersion::V7_1, Some(text.bytes.len() as u64)),
+        ] {
+            let columns = columns(version);
+            let mut writer = TokenWriter::new(version, PacketWriter::new(512, 51));
+            let mut sent = Vec::new();
+            writer.begin();
+            writer.columns(&columns).unwrap();
+            writer.begin_row();
+            writer.begin_large(&columns[0], length).unwrap();
+            for part in text.bytes.chunks(1001) {
+                writer.large_part(&columns[0], part);
+                send(&mut writer, &mut sent);
+                assert!(writer.ready().len() < SEND_BYTES + 2048);
+            }
+            writer.end_large(&columns[0]);
+            writer.cell(&columns[1], &Datum::Int(5)).unwrap();
+            writer.end();
+            sent.extend_from_slice(writer.ready());
+
+            let limits = Limits { packet_bytes_max: 512, message_bytes_max: 1 << 20 };
+            let mut messages = MessageDecoder::new(limits, BulkDelivery::Whole);
+            let mut input = sent.as_slice();
+            let Some(Event::Message(message)) = messages.decode(&mut input).unwrap() else {
+                panic!()
+            };
+            let protocol = Protocol::new(version, LATIN1);
+            let mut tokens = TokenDecoder::new(protocol, ColumnSource::Result, 1 << 20);
+            tokens.push(&message.body);
+            assert!(matches!(tokens.next_token(), Ok(Some(Token::Columns(_)))));
+            let Ok(Some(Token::Row(row))) = tokens.next_token() else { panic!() };
+            let expected = [Datum::NChar(text.clone()), Datum::Int(5)];
+            assert_eq!(row.to_values().unwrap(), expected, "{version:?}");
+        }
+    }
+
+    #[test]
+    fn an_old_client_must_be_told_the_length_first() {
+        let columns = columns(TdsVersion::V7_1);
+        let mut writer = TokenWriter::new(TdsVersion::V7_1, PacketWriter::new(512, 51));
+        writer.begin();
+        let error = writer.begin_large(&columns[0], None).unwrap_err();
+        assert_eq!(error, EncodeError::NotInVersion { what: "a value of unknown length" });
+        let error = writer.begin_large(&columns[1], Some(4)).unwrap_err();
+        assert!(matches!(error, EncodeError::TypeMismatch { .. }));
+    }
+
+    #[test]
+    fn a_flush_makes_a_message_visible_before_the_statement_ends() {
+        let mut writer = TokenWriter::new(TdsVersion::V7_4, PacketWriter::new(4096, 51));
+        writer.begin();
+        writer.return_status(0);
+        assert!(writer.ready().is_empty());
+        writer.flush();
+        assert_eq!(writer.ready().len(), 8 + 5);
+        assert_eq!(writer.ready()[1], 0, "the message goes on");
+        writer.flush();
+        assert_eq!(writer.ready().len(), 13, "nothing new, no packet");
+        let kind = DoneKind::Statement;
+        writer.done(Done { kind, status: DoneStatus::FINAL, command: 0, rows: 0 });
+        writer.end();
+        assert_eq!(writer.ready().len(), 13 + 8 + 13);
+        assert_eq!(writer.ready()[14], 1);
     }
 }

@@ -28,8 +28,7 @@ use extentdb_types::{Datum, NText, SqlType};
 use support::LATIN1;
 
 const AFTER_LOGIN: Limits = Limits { packet_bytes_max: 32_767, message_bytes_max: 1 << 20 };
-const PROGRAM: ProgramVersion =
-    ProgramVersion { major: 16, minor: 0, build: 4165, sub_build: 0 };
+const PROGRAM: ProgramVersion = ProgramVersion { major: 16, minor: 0, build: 4165, sub_build: 0 };
 /// The connection hands over this many bytes at once.
 const PIECE_BYTES: usize = 13;
 
@@ -408,8 +407,7 @@ fn a_client_of_each_version_logs_in_and_asks() {
         }
         let lines = client.login();
         let kinds: Vec<&str> = lines.iter().map(|it| it.split(' ').next().unwrap()).collect();
-        let mut expected =
-            vec!["env", "Info", "env", "env", "Info", "ack", "env", "done"];
+        let mut expected = vec!["env", "Info", "env", "env", "Info", "ack", "env", "done"];
         if version.has_feature_extensions() {
             expected.insert(7, "Features([Feature");
         }

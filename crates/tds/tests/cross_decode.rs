@@ -4,7 +4,6 @@
 mod support;
 
 use bytes::{Bytes, BytesMut};
-use extentdb_base::env::SplitMix64;
 use extentdb_tds::column::ColumnSource;
 use extentdb_tds::login::{Feature, FeatureId};
 use extentdb_tds::packet::{PacketHeader, PacketKind, PacketWriter, status};
@@ -17,7 +16,7 @@ use extentdb_tds::token::{
 use extentdb_tds::type_info::{Nullability, TypeInfo};
 use extentdb_tds::{Column, ColumnFlags, Login, Protocol, TdsVersion, TokenWriter};
 use extentdb_types::{Datum, Decimal, NText, SqlType};
-use support::{LATIN1, every_type, value_of};
+use support::{LATIN1, SplitMix64, every_type, value_of};
 use tds_protocol::rpc::{RpcParam, RpcRequest, TypeInfo as OtherTypeInfo};
 use tds_protocol::token::{EnvChangeType, EnvChangeValue, Token, TokenParser};
 use tds_protocol::tvp::{TvpColumnDef, TvpEncoder, TvpWireType};

@@ -3,7 +3,6 @@
 
 mod support;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_tds::column::ColumnSource;
 use extentdb_tds::login::{Feature, FeatureId, LoginFlags, Password};
 use extentdb_tds::packet::{PacketKind, PacketWriter};
@@ -16,7 +15,7 @@ use extentdb_tds::token::{
 use extentdb_tds::type_info::Nullability;
 use extentdb_tds::{Column, ColumnFlags, Login, Protocol, TdsVersion, TokenWriter, TypeInfo};
 use extentdb_types::{Datum, SqlType};
-use support::{LATIN1, every_type, value_of};
+use support::{LATIN1, SplitMix64, every_type, value_of};
 
 #[path = "../../../fuzz/tds_bodies.rs"]
 mod bodies;

@@ -2,7 +2,6 @@
 
 mod support;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_tds::column::ColumnSource;
 use extentdb_tds::packet::{
     BulkDelivery, Event, Limits, MessageDecoder, PACKET_BYTES_MIN, PacketKind, PacketWriter,
@@ -16,7 +15,7 @@ use extentdb_tds::value::{date_text::write_date_text, write_stored, write_value}
 use extentdb_tds::{Column, Protocol, TdsVersion, TokenWriter, TypeInfo};
 use extentdb_types::{Datum, NText, SqlType, UdtKind, Variant};
 use proptest::prelude::*;
-use support::{LATIN1, every_type, value_of};
+use support::{LATIN1, SplitMix64, every_type, value_of};
 
 const LIMITS: Limits = Limits { packet_bytes_max: 32_767, message_bytes_max: 1 << 26 };
 

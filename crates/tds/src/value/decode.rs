@@ -7,7 +7,8 @@ use extentdb_types::{
     SqlType,
 };
 
-use super::{RawValue, variant};
+use super::raw::RawValue;
+use super::variant;
 use crate::error::{Cause, DecodeError};
 use crate::reader::ByteReader;
 use crate::type_info::{Place, Scalar, TypeInfo};

@@ -322,9 +322,7 @@ fn write_sized(
 ) -> Result<(), EncodeError> {
     let layout = ValueLayout::of(info, place);
     if layout == ValueLayout::TextPointer {
-        // Clients keep the pointer but do not look into it.
-        out.push(POINTER_BYTES);
-        out.resize(out.len() + usize::from(POINTER_BYTES) + TIMESTAMP_BYTES, 0);
+        write_text_pointer(out);
     }
     let length_bytes = match layout {
         ValueLayout::Byte => 1,
@@ -351,6 +349,12 @@ fn write_sized(
     }
     patch(length_at, length.get(..length_bytes).unwrap_or(&length), out);
     Ok(())
+}
+
+/// Appends pointer and timestamp. Clients keep them but do not look into them.
+pub(super) fn write_text_pointer(out: &mut Vec<u8>) {
+    out.push(POINTER_BYTES);
+    out.resize(out.len() + usize::from(POINTER_BYTES) + TIMESTAMP_BYTES, 0);
 }
 
 /// Total and chunk length of a PLP value whose bytes are written.

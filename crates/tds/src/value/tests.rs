@@ -6,9 +6,9 @@ use extentdb_types::{
 };
 
 use super::*;
-use crate::error::EncodeError;
-use crate::type_info::Nullability;
-use crate::{Protocol, TdsVersion};
+use crate::error::{Cause, DecodeError, EncodeError};
+use crate::type_info::{Nullability, Place, TypeInfo};
+use crate::{ByteReader, Protocol, TdsVersion};
 
 const LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 

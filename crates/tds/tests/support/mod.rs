@@ -4,13 +4,33 @@
 
 use std::borrow::Cow;
 
-use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_types::{
     CharText, CodePage, Collation, Date, DateTime, DateTime2, DateTimeOffset, Datum, Decimal, Guid,
     Money, NText, SmallDateTime, SmallMoney, SqlType, Time, UdtKind, Variant,
 };
 
 pub(crate) const LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+
+/// SplitMix64: seeded random numbers.
+pub(crate) struct SplitMix64(u64);
+
+impl SplitMix64 {
+    pub(crate) fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
+    }
+
+    pub(crate) fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`; 0 when `bound` is 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+}
 
 /// Every type, lengths and scales at their ends.
 pub(crate) fn every_type() -> Vec<SqlType> {
