@@ -47,6 +47,11 @@ impl TokenWriter {
         self.version
     }
 
+    /// Sets the version: when LOGIN7 has said it, before the login is answered.
+    pub fn set_version(&mut self, version: TdsVersion) {
+        self.version = version;
+    }
+
     /// Begins a response.
     pub fn begin(&mut self) {
         self.packets.begin(PacketKind::TabularResult, 0);

@@ -1,4 +1,4 @@
-//! Values on the wire, and as [`Datum`].
+//! Values on the wire, and as [`Datum`](extentdb_types::Datum).
 //!
 //! ```text
 //! no length      types without NULL                          the bytes

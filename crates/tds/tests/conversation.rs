@@ -114,13 +114,8 @@ impl Server {
         let login = Login::read(body).unwrap();
         let version = login.version().unwrap();
         assert_eq!((login.user.as_str(), login.password.text()), ("sa", "secret"));
-        let mut sent = Vec::new();
         self.protocol = Protocol::new(version, LATIN1);
-        let mut packets = PacketWriter::new(PACKET_BYTES_DEFAULT, 51);
-        self.writer.end();
-        self.writer.packets().take_ready(&mut sent);
-        packets.begin(PacketKind::TabularResult, 0);
-        self.writer = TokenWriter::new(version, packets);
+        self.writer.set_version(version);
         let writer = &mut self.writer;
         let new = login.database.clone();
         writer.env_change(&EnvChange::Database { new, old: "master".to_owned() }).unwrap();

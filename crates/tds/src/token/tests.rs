@@ -320,6 +320,33 @@ fn rows_are_read_by_the_columns_before_them() {
 }
 
 #[test]
+fn a_large_row_in_small_pieces_is_passed_once() {
+    // Read from its beginning with each piece, this row would be passed 16,000 times.
+    const PIECE_BYTES: usize = 1024;
+    let version = TdsVersion::V7_4;
+    let columns = [column("a", SqlType::VarBinary { len: None }, version)];
+    let mut out = Vec::new();
+    col_metadata::write(&columns, version, ColumnSource::Result, &mut out).unwrap();
+    out.push(row::TOKEN);
+    crate::value::write_plp_start(None, &mut out);
+    for _ in 0..16_000 {
+        crate::value::write_plp_chunk(&[7; PIECE_BYTES], &mut out);
+    }
+    crate::value::write_plp_end(&mut out);
+    let mut decoder = TokenDecoder::new(protocol(version), ColumnSource::Result, 1 << 25);
+    let mut lengths = Vec::new();
+    for piece in out.chunks(PIECE_BYTES) {
+        decoder.push(piece);
+        while let Some(token) = decoder.next_token().unwrap() {
+            if let Token::Row(row) = token {
+                lengths.push(row.values().next().unwrap().unwrap().raw.len());
+            }
+        }
+    }
+    assert_eq!(lengths, [16_000 * PIECE_BYTES]);
+}
+
+#[test]
 fn a_row_that_cannot_be_written_leaves_nothing() {
     let columns = [column("a", SqlType::Int, TdsVersion::V7_4)];
     let mut out = vec![1];
