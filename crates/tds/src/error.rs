@@ -173,7 +173,14 @@ pub enum EncodeError {
     /// The bytes of a row are no value of their type.
     #[error("stored value: {0}")]
     Stored(Cause),
-    /// The value does not fit the declared type.
-    #[error("{0}")]
-    Datum(#[from] extentdb_types::EncodeError),
+    /// Scale of the value and scale of the type differ.
+    #[error("scale {found} is not that of {wire} of scale {scale}")]
+    Scale {
+        /// Name of the wire type.
+        wire: &'static str,
+        /// Scale of the type.
+        scale: u8,
+        /// Scale of the value.
+        found: u8,
+    },
 }

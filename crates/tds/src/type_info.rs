@@ -30,6 +30,7 @@ mod write;
 pub use from_sql::Nullability;
 
 use crate::collation::WireCollation;
+use crate::version::TdsVersion;
 
 /// Type codes, as the first byte of a TYPE_INFO.
 pub(crate) mod code {
@@ -227,6 +228,12 @@ pub enum VariantDates {
     Native,
     /// They are sent as nvarchar: clients before 7.3.
     Text,
+}
+
+impl VariantDates {
+    fn in_version(version: TdsVersion) -> VariantDates {
+        if version.is_7_3_or_later() { VariantDates::Native } else { VariantDates::Text }
+    }
 }
 
 /// A type on the wire.

@@ -24,67 +24,58 @@ impl TypeInfo {
     #[must_use]
     pub fn of(ty: SqlType, nullability: Nullability, protocol: &Protocol) -> TypeInfo {
         let version = protocol.version();
-        let ty = down_level::replaced(ty, version, protocol.collation());
-        if let Some(scalar) = scalar_of(ty) {
-            return match nullability {
-                Nullability::NotNull => TypeInfo::Fixed(scalar),
-                Nullability::Nullable => TypeInfo::Nullable(scalar),
-            };
-        }
-        match ty {
+        let scalar = |scalar| match nullability {
+            Nullability::NotNull => TypeInfo::Fixed(scalar),
+            Nullability::Nullable => TypeInfo::Nullable(scalar),
+        };
+        let wire = WireCollation::of;
+        match down_level::replaced(ty, version, protocol.collation()) {
+            SqlType::Bit => scalar(Scalar::Bit),
+            SqlType::TinyInt => scalar(Scalar::TinyInt),
+            SqlType::SmallInt => scalar(Scalar::SmallInt),
+            SqlType::Int => scalar(Scalar::Int),
+            SqlType::BigInt => scalar(Scalar::BigInt),
+            SqlType::Real => scalar(Scalar::Real),
+            SqlType::Float => scalar(Scalar::Float),
+            SqlType::Money => scalar(Scalar::Money),
+            SqlType::SmallMoney => scalar(Scalar::SmallMoney),
+            SqlType::DateTime => scalar(Scalar::DateTime),
+            SqlType::SmallDateTime => scalar(Scalar::SmallDateTime),
+            SqlType::Decimal { precision, scale } => TypeInfo::Decimal { precision, scale },
             SqlType::Numeric { precision, scale } => TypeInfo::Numeric { precision, scale },
             SqlType::Date => TypeInfo::Date,
             SqlType::Time { scale } => TypeInfo::Time { scale },
             SqlType::DateTime2 { scale } => TypeInfo::DateTime2 { scale },
             SqlType::DateTimeOffset { scale } => TypeInfo::DateTimeOffset { scale },
+            SqlType::Char { len, collation } => TypeInfo::Char { len, collation: wire(collation) },
+            SqlType::VarChar { len, collation } => {
+                TypeInfo::VarChar { len, collation: wire(collation) }
+            }
+            SqlType::Text { collation } => {
+                TypeInfo::Text { len: TEXT_BYTES, collation: wire(collation) }
+            }
+            SqlType::NChar { len, collation } => {
+                TypeInfo::NChar { len, collation: wire(collation) }
+            }
+            SqlType::NVarChar { len, collation } => {
+                TypeInfo::NVarChar { len, collation: wire(collation) }
+            }
+            SqlType::NText { collation } => {
+                TypeInfo::NText { len: NTEXT_BYTES, collation: wire(collation) }
+            }
             SqlType::Binary { len } => TypeInfo::Binary { len },
             SqlType::VarBinary { len } => TypeInfo::VarBinary { len },
-            SqlType::RowVersion => TypeInfo::Binary { len: 8 },
             SqlType::Image => TypeInfo::Image { len: TEXT_BYTES },
+            SqlType::RowVersion => TypeInfo::Binary { len: 8 },
             SqlType::UniqueIdentifier => TypeInfo::Guid,
+            SqlType::SqlVariant => {
+                let dates = VariantDates::in_version(version);
+                TypeInfo::Variant { len: VARIANT_BYTES, dates }
+            }
             SqlType::Xml => TypeInfo::Xml(None),
             SqlType::Udt { len, kind } => TypeInfo::Udt(Box::new(UdtInfo::of(kind, len))),
-            SqlType::SqlVariant if version.is_7_3_or_later() => {
-                TypeInfo::Variant { len: VARIANT_BYTES, dates: VariantDates::Native }
-            }
-            SqlType::SqlVariant => {
-                TypeInfo::Variant { len: VARIANT_BYTES, dates: VariantDates::Text }
-            }
-            SqlType::Decimal { precision, scale } => TypeInfo::Decimal { precision, scale },
-            _ => text_of(ty),
         }
     }
-}
-
-fn text_of(ty: SqlType) -> TypeInfo {
-    let collation = ty.collation().map_or(WireCollation::UNSPECIFIED, WireCollation::of);
-    match ty {
-        SqlType::Char { len, .. } => TypeInfo::Char { len, collation },
-        SqlType::VarChar { len, .. } => TypeInfo::VarChar { len, collation },
-        SqlType::NChar { len, .. } => TypeInfo::NChar { len, collation },
-        SqlType::NVarChar { len, .. } => TypeInfo::NVarChar { len, collation },
-        SqlType::Text { .. } => TypeInfo::Text { len: TEXT_BYTES, collation },
-        SqlType::NText { .. } => TypeInfo::NText { len: NTEXT_BYTES, collation },
-        // All other types were matched by the caller.
-        _ => TypeInfo::Null,
-    }
-}
-
-fn scalar_of(ty: SqlType) -> Option<Scalar> {
-    Some(match ty {
-        SqlType::Bit => Scalar::Bit,
-        SqlType::TinyInt => Scalar::TinyInt,
-        SqlType::SmallInt => Scalar::SmallInt,
-        SqlType::Int => Scalar::Int,
-        SqlType::BigInt => Scalar::BigInt,
-        SqlType::Real => Scalar::Real,
-        SqlType::Float => Scalar::Float,
-        SqlType::Money => Scalar::Money,
-        SqlType::SmallMoney => Scalar::SmallMoney,
-        SqlType::DateTime => Scalar::DateTime,
-        SqlType::SmallDateTime => Scalar::SmallDateTime,
-        _ => return None,
-    })
 }
 
 impl UdtInfo {

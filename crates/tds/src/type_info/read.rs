@@ -177,11 +177,7 @@ fn read_long(
             TypeInfo::NText { len, collation }
         }
         code::IMAGE => TypeInfo::Image { len },
-        _ => {
-            let is_native = protocol.version().is_7_3_or_later();
-            let dates = if is_native { VariantDates::Native } else { VariantDates::Text };
-            TypeInfo::Variant { len, dates }
-        }
+        _ => TypeInfo::Variant { len, dates: VariantDates::in_version(protocol.version()) },
     })
 }
 

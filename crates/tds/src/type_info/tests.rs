@@ -4,7 +4,6 @@ use super::*;
 use crate::error::Cause;
 use crate::protocol::Protocol;
 use crate::reader::ByteReader;
-use crate::version::TdsVersion;
 
 const LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 

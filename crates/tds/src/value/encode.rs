@@ -205,7 +205,8 @@ fn write_time(
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     if time.scale() != scale {
-        return Err(scale_error(info, time.scale()));
+        let found = time.scale();
+        return Err(EncodeError::Scale { wire: info.name(), scale, found });
     }
     let bytes = time.ticks().to_le_bytes();
     out.extend_from_slice(bytes.get(..time_bytes(scale).into()).unwrap_or(&bytes));
@@ -221,7 +222,8 @@ fn write_decimal(
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     if value.scale() != scale {
-        return Err(scale_error(info, value.scale()));
+        let found = value.scale();
+        return Err(EncodeError::Scale { wire: info.name(), scale, found });
     }
     if !value.fits_precision(precision) {
         let found = decimal_bytes(extentdb_types::decimal::MAX_PRECISION).into();
@@ -233,12 +235,6 @@ fn write_decimal(
     let len = usize::from(decimal_bytes(precision)) - 1;
     out.extend_from_slice(bytes.get(..len).unwrap_or(&bytes));
     Ok(())
-}
-
-fn scale_error(info: &TypeInfo, found: u8) -> EncodeError {
-    let ty = info.to_sql_type(extentdb_types::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
-    let mismatch = EncodeError::TypeMismatch { wire: info.name(), value: info.name() };
-    ty.map_or(mismatch, |ty| extentdb_types::EncodeError::Scale { ty, found }.into())
 }
 
 fn write_char(

@@ -224,13 +224,13 @@ fn what_does_not_fit_is_refused_and_nothing_is_written() {
     assert_eq!(refused(SqlType::Int, Datum::BigInt(1)), mismatch);
     let value = Decimal::parse("1.234").unwrap();
     let ty = SqlType::Decimal { precision: 9, scale: 2 };
-    assert!(matches!(refused(ty, Datum::Decimal(value)), EncodeError::Datum(_)));
+    assert!(matches!(refused(ty, Datum::Decimal(value)), EncodeError::Scale { .. }));
     let value = Decimal::parse("12345678901.00").unwrap();
     assert!(matches!(refused(ty, Datum::Decimal(value)), EncodeError::Length { .. }));
     let time = Time::new(1, 7).unwrap();
     assert!(matches!(
         refused(SqlType::Time { scale: 3 }, Datum::Time(time)),
-        EncodeError::Datum(_)
+        EncodeError::Scale { .. }
     ));
     assert_eq!(refused(SqlType::Xml, Datum::Xml(Cow::Borrowed(&[0xDF, 0xFF]))), EncodeError::Xml);
 }
