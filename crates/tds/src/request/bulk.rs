@@ -1,7 +1,9 @@
 //! The rows of INSERT BULK: COLMETADATA, ROWs, DONE, as they arrive.
 //!
 //! Nothing precedes the columns. The statement decides which columns are filled, these columns how
-//! the rows are written.
+//! the rows are written. The clients of FreeTDS send no DONE: the rows end with the message. A
+//! client that gives up says so with the status of its last packet
+//! ([`Event::Ignored`](crate::packet::Event::Ignored)).
 
 use crate::column::{Column, ColumnSource};
 use crate::error::{Cause, DecodeError};
@@ -16,7 +18,7 @@ pub enum BulkEvent<'a> {
     Columns(&'a [Column]),
     /// A row.
     Row(RowView<'a>),
-    /// The end; once, last. The rows that the client counted are mostly 0.
+    /// The end; once, last: a DONE, or the end of the message after a whole row.
     Done,
 }
 
@@ -25,6 +27,7 @@ pub enum BulkEvent<'a> {
 pub struct BulkDecoder {
     tokens: TokenDecoder,
     has_columns: bool,
+    is_at_end: bool,
     is_done: bool,
 }
 
@@ -35,6 +38,7 @@ impl BulkDecoder {
         BulkDecoder {
             tokens: TokenDecoder::new(protocol, ColumnSource::BulkLoad, row_bytes_max),
             has_columns: false,
+            is_at_end: false,
             is_done: false,
         }
     }
@@ -46,6 +50,7 @@ impl BulkDecoder {
 
     /// Says that the message is complete.
     pub fn end(&mut self) {
+        self.is_at_end = true;
         self.tokens.end();
     }
 
@@ -63,7 +68,7 @@ impl BulkDecoder {
 
     /// What comes next; `None` when it has not arrived, or after the end.
     pub fn next_event(&mut self) -> Result<Option<BulkEvent<'_>>, DecodeError> {
-        let Some(token) = self.tokens.peek() else { return Ok(None) };
+        let Some(token) = self.tokens.peek() else { return Ok(self.end_of_message()) };
         let is_expected = match token {
             col_metadata::TOKEN => !self.has_columns,
             row::TOKEN | done::DONE_TOKEN => self.has_columns && !self.is_done,
@@ -86,5 +91,12 @@ impl BulkDecoder {
             Some(_) => return Err(DecodeError { at, cause: Cause::NoColumns }),
             None => None,
         })
+    }
+
+    /// All that has arrived was handed out: the end, when nothing more can come.
+    fn end_of_message(&mut self) -> Option<BulkEvent<'static>> {
+        let is_end = self.is_at_end && self.has_columns && !self.is_done;
+        self.is_done |= is_end;
+        is_end.then_some(BulkEvent::Done)
     }
 }

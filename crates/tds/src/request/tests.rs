@@ -288,8 +288,30 @@ fn bulk_columns_name_their_table_in_one_piece() {
     let Ok(Some(BulkEvent::Row(row))) = decoder.next_event() else { panic!() };
     assert_eq!(row.to_values(), Ok(vec![value]));
     assert_eq!(decoder.next_event(), Ok(None));
+    assert!(!decoder.is_done());
     decoder.end();
-    assert!(!decoder.is_done(), "the load was cut off");
+    assert_eq!(decoder.next_event(), Ok(Some(BulkEvent::Done)), "some clients send no DONE");
+    assert_eq!(decoder.next_event(), Ok(None));
+    assert!(decoder.is_done());
+}
+
+#[test]
+fn a_message_that_ends_inside_a_row_or_before_the_columns_is_no_load() {
+    let version = TdsVersion::V7_4;
+    let columns = [Column::new("c", info(SqlType::Int))];
+    let mut body = Vec::new();
+    col_metadata::write(&columns, version, ColumnSource::BulkLoad, &mut body).unwrap();
+    body.extend([row::TOKEN, 4, 1]);
+    let mut decoder = BulkDecoder::new(protocol(version), 1000);
+    decoder.push(&body);
+    decoder.end();
+    assert_eq!(decoder.next_event(), Ok(Some(BulkEvent::Columns(&columns))));
+    assert!(decoder.next_event().unwrap_err().is_incomplete());
+    assert!(!decoder.is_done());
+    let mut decoder = BulkDecoder::new(protocol(version), 1000);
+    decoder.end();
+    assert_eq!(decoder.next_event(), Ok(None));
+    assert!(!decoder.is_done());
 }
 
 #[test]
