@@ -49,7 +49,7 @@ impl ColumnFlags {
     /// What suits any column: nullable, updateability unknown.
     pub const ANY: ColumnFlags = ColumnFlags(0x0009);
 
-    /// Both.
+    /// The flags of both.
     #[must_use]
     pub const fn with(self, other: ColumnFlags) -> ColumnFlags {
         ColumnFlags(self.0 | other.0)
@@ -69,7 +69,7 @@ pub struct Column {
     pub name: String,
     /// Type on the wire.
     pub type_info: TypeInfo,
-    /// Flags.
+    /// What is known of the column; clients build update statements from it.
     pub flags: ColumnFlags,
     /// 0, [`ROWVERSION_USER_TYPE`] or that of an alias type.
     pub user_type: u32,

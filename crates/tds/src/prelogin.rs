@@ -63,9 +63,9 @@ pub struct TraceId {
 /// An option that has no meaning here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownOption {
-    /// Its number.
+    /// Number in the table of options.
     pub option: u8,
-    /// Its data.
+    /// As it came.
     pub data: Vec<u8>,
 }
 

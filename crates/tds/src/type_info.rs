@@ -163,7 +163,7 @@ impl Scalar {
         Scalar::ALL.into_iter().find(fits)
     }
 
-    /// All of them.
+    /// Every scalar, integers first.
     pub const ALL: [Scalar; 11] = [
         Scalar::TinyInt,
         Scalar::SmallInt,

@@ -30,7 +30,7 @@ pub enum TdsVersion {
 }
 
 impl TdsVersion {
-    /// All of them.
+    /// Ascending.
     pub const ALL: [TdsVersion; 6] = [
         TdsVersion::V7_1,
         TdsVersion::V7_2,

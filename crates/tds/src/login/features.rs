@@ -56,7 +56,7 @@ impl FeatureId {
         })
     }
 
-    /// Its number.
+    /// The number in the extension block.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {

@@ -46,7 +46,7 @@ pub enum Event<'i> {
     Message(Message),
     /// A part of a bulk load.
     BulkPart {
-        /// Its bytes.
+        /// Bytes of packet bodies, cut where the input was cut.
         bytes: &'i [u8],
         /// What is to be reset first; set with the first part only.
         reset: Reset,

@@ -23,7 +23,7 @@ pub enum Encryption {
 }
 
 impl Encryption {
-    /// By its byte.
+    /// By the byte of the option.
     #[must_use]
     pub fn from_byte(byte: u8) -> Option<Encryption> {
         Some(match byte {
@@ -35,7 +35,7 @@ impl Encryption {
         })
     }
 
-    /// Its byte.
+    /// The byte of the option.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {

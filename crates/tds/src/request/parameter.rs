@@ -44,9 +44,9 @@ impl ParameterFlags {
 pub enum ParameterValue<'a> {
     /// One value.
     Scalar {
-        /// Its type.
+        /// As the client declares it; the value may be narrower.
         type_info: TypeInfo,
-        /// Its bytes.
+        /// Borrowed from the message; see [`Parameter::decode`].
         raw: RawValue<'a>,
     },
     /// A table.
@@ -58,7 +58,7 @@ pub enum ParameterValue<'a> {
 pub struct Parameter<'a> {
     /// Name with its `@`; may be empty.
     pub name: Utf16<'a>,
-    /// Flags.
+    /// Output parameter, default value.
     pub flags: ParameterFlags,
     /// Type and value.
     pub value: ParameterValue<'a>,

@@ -50,7 +50,7 @@ pub enum ProcId {
 }
 
 impl ProcId {
-    /// All of them, by number from 1.
+    /// By number, from 1.
     pub const ALL: [ProcId; 15] = [
         ProcId::Cursor,
         ProcId::CursorOpen,
@@ -75,13 +75,13 @@ impl ProcId {
         ProcId::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// Its number.
+    /// The number that calls carry, from 1.
     #[must_use]
     pub fn number(self) -> u16 {
         self as u16 + 1
     }
 
-    /// Its name.
+    /// The name in schema `sys`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -151,11 +151,11 @@ impl RpcFlags {
 pub struct RpcCall<'a> {
     /// What is called.
     pub procedure: Procedure<'a>,
-    /// How.
+    /// Whether columns are to be described, and whether a plan may be used again.
     pub flags: RpcFlags,
-    /// With what.
+    /// In the order of the message; positional where the name is empty.
     pub parameters: Vec<Parameter<'a>>,
-    /// False when the client took the call back: it is not answered with results.
+    /// False when the client cancelled the call after sending it: it is not executed.
     pub is_executed: bool,
     /// Does another call follow?
     pub has_next: bool,

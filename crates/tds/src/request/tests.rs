@@ -82,7 +82,7 @@ fn several_calls_stand_in_one_message() {
 }
 
 #[test]
-fn a_call_can_be_taken_back() {
+fn a_call_that_the_client_cancelled_is_marked() {
     let version = TdsVersion::V7_4;
     let mut body = Vec::new();
     let mut writer = RpcWriter::new(&Headers::default(), version, &mut body);

@@ -66,9 +66,9 @@ impl Isolation {
 /// The transaction that begins when one ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next<'a> {
-    /// Its level.
+    /// Isolation level that it begins with.
     pub isolation: Isolation,
-    /// Its name; may be empty.
+    /// Name for messages and the log; may be empty.
     pub name: Utf16<'a>,
 }
 
@@ -77,28 +77,28 @@ pub struct Next<'a> {
 pub enum TransactionRequest<'a> {
     /// Begin one.
     Begin {
-        /// Its level.
+        /// Isolation level that it begins with.
         isolation: Isolation,
-        /// Its name; may be empty.
+        /// Name for messages and the log; may be empty.
         name: Utf16<'a>,
     },
     /// Commit it.
     Commit {
-        /// Its name; may be empty.
+        /// Name for messages and the log; may be empty.
         name: Utf16<'a>,
         /// What begins afterwards.
         next: Option<Next<'a>>,
     },
     /// Roll it back.
     Rollback {
-        /// Its name or that of a savepoint; may be empty.
+        /// Name of the transaction or of a savepoint; empty = the whole transaction.
         name: Utf16<'a>,
         /// What begins afterwards.
         next: Option<Next<'a>>,
     },
     /// Set a savepoint.
     Save {
-        /// Its name.
+        /// Name by which a later rollback refers to it.
         name: Utf16<'a>,
     },
     /// Where the distributed transaction coordinator listens.

@@ -35,7 +35,7 @@ pub struct TvpName<'a> {
     pub database: Utf16<'a>,
     /// Schema; may be empty.
     pub schema: Utf16<'a>,
-    /// Name.
+    /// The type's own name, without schema.
     pub name: Utf16<'a>,
 }
 
@@ -51,7 +51,7 @@ pub struct TvpOrder {
 /// A table-valued parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tvp<'a> {
-    /// Its type.
+    /// The table type that was declared for the parameter.
     pub name: TvpName<'a>,
     /// Its columns; `None`: the parameter is an empty table.
     pub columns: Option<Vec<Column>>,

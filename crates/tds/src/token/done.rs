@@ -73,7 +73,7 @@ impl DoneStatus {
     /// The result is to be discarded.
     pub const SEVERE_ERROR: DoneStatus = DoneStatus(0x100);
 
-    /// Both.
+    /// The bits of both.
     #[must_use]
     pub const fn with(self, other: DoneStatus) -> DoneStatus {
         DoneStatus(self.0 | other.0)

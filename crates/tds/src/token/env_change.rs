@@ -65,27 +65,27 @@ pub enum EnvChange {
     },
     /// A transaction began.
     Begin {
-        /// Its descriptor.
+        /// Descriptor that requests of the transaction carry.
         descriptor: u64,
     },
     /// The transaction was committed.
     Commit {
-        /// Its descriptor.
+        /// Descriptor that requests of the transaction carry.
         descriptor: u64,
     },
     /// The transaction was rolled back.
     Rollback {
-        /// Its descriptor.
+        /// Descriptor that requests of the transaction carry.
         descriptor: u64,
     },
     /// A transaction ended that was begun by other means.
     TransactionEnded {
-        /// Its descriptor.
+        /// Descriptor that requests of the transaction carry.
         descriptor: u64,
     },
     /// Name of the mirror partner.
     MirrorPartner {
-        /// The name.
+        /// Name as the client can connect to it.
         new: String,
     },
     /// The transaction is a distributed one now.
@@ -97,7 +97,7 @@ pub enum EnvChange {
     Reset,
     /// Name of the user instance that was started.
     UserInstance {
-        /// The name.
+        /// Name as the client can connect to it.
         new: String,
     },
     /// The client is to connect to another server.

@@ -24,7 +24,7 @@ const ENTRY_BYTES: usize = 9;
 pub struct FedAuthInfo {
     /// [`STS_URL`], [`SPN`] or one that is not known here.
     pub id: u8,
-    /// Its bytes.
+    /// UTF-16 text for the known ids.
     pub data: Vec<u8>,
 }
 

@@ -41,9 +41,9 @@ pub struct ReturnValue<'a> {
     pub user_type: u32,
     /// Flags as of a column.
     pub flags: ColumnFlags,
-    /// Type.
+    /// As the parameter was declared by the procedure or the client.
     pub type_info: TypeInfo,
-    /// Value.
+    /// At the end of the procedure.
     pub value: Datum<'a>,
 }
 

@@ -20,7 +20,7 @@ const LONG: u8 = 0xFF;
 pub struct State {
     /// Which one.
     pub id: u8,
-    /// Its value.
+    /// As the client sends it back to recover the session.
     pub data: Vec<u8>,
 }
 

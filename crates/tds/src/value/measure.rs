@@ -96,7 +96,7 @@ impl RowMeasure {
 
 /// A column of a row that is measured.
 pub(crate) enum ColumnMeasure<'t> {
-    /// Its value is there.
+    /// The row has a value of this type for it.
     Value(&'t TypeInfo),
     /// It is NULL by the bitmap, or has its default.
     Absent,
