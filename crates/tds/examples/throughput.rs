@@ -11,7 +11,7 @@ use extentdb_tds::column::ColumnSource;
 use extentdb_tds::packet::{HEADER_BYTES, PacketWriter};
 use extentdb_tds::token::{Token, TokenDecoder};
 use extentdb_tds::type_info::Nullability;
-use extentdb_tds::{Column, Protocol, TdsVersion, TokenWriter, TypeInfo};
+use extentdb_tds::{Column, Protocol, TdsVersion, TokenWriter};
 use extentdb_types::{
     CharText, CodePage, Collation, Date, DateTime2, Datum, Decimal, Guid, NText, SqlType, Time,
 };
@@ -25,8 +25,7 @@ fn main() {
     let version = TdsVersion::V7_4;
     let protocol = Protocol::new(version, Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
     let types = types(protocol.collation());
-    let column =
-        |ty: &SqlType| Column::new("c", TypeInfo::of(*ty, Nullability::Nullable, &protocol));
+    let column = |ty: &SqlType| Column::of("c", *ty, Nullability::Nullable, &protocol);
     let columns: Vec<Column> = types.iter().map(column).collect();
     let values = values();
     let stored: Vec<Vec<u8>> = types

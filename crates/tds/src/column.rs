@@ -7,11 +7,13 @@
 //! column name B_VARCHAR
 //! ```
 
+use extentdb_types::SqlType;
+
 use crate::error::{Cause, DecodeError, EncodeError};
 use crate::protocol::Protocol;
 use crate::reader::ByteReader;
 use crate::text::{write_b_varchar, write_us_varchar};
-use crate::type_info::{Place, TypeInfo};
+use crate::type_info::{Nullability, Place, TypeInfo};
 use crate::version::TdsVersion;
 
 /// User type of timestamp and rowversion.
@@ -88,6 +90,28 @@ impl Column {
             user_type: 0,
             table: Vec::new(),
         }
+    }
+}
+
+impl Column {
+    /// A column as a server describes it: nullable, case-sensitive and rowversion flags follow from
+    /// the type.
+    #[must_use]
+    pub fn of(name: &str, ty: SqlType, nullability: Nullability, protocol: &Protocol) -> Column {
+        let mut column = Column::new(name, TypeInfo::of(ty, nullability, protocol));
+        let is_rowversion = ty == SqlType::RowVersion;
+        // A rowversion is known not to be updateable.
+        let mut flags =
+            if is_rowversion { ColumnFlags(0) } else { ColumnFlags::UPDATEABLE_UNKNOWN };
+        if nullability == Nullability::Nullable {
+            flags = flags.with(ColumnFlags::NULLABLE);
+        }
+        if ty.collation().is_some_and(|collation| !collation.ignores_case()) {
+            flags = flags.with(ColumnFlags::CASE_SENSITIVE);
+        }
+        column.flags = flags;
+        column.user_type = if is_rowversion { ROWVERSION_USER_TYPE } else { 0 };
+        column
     }
 }
 
@@ -174,5 +198,28 @@ impl Column {
         let too_many = EncodeError::Count { field: "parts of a table name", found, max: 255 };
         out.push(parts.map_err(|_| too_many)?);
         self.table.iter().try_for_each(|part| write_us_varchar("table name", part, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_types::Collation;
+
+    use super::*;
+
+    #[test]
+    fn flags_follow_from_the_type() {
+        let ci = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+        let protocol = Protocol::new(TdsVersion::V7_4, ci);
+        let flags = |ty, nullability| Column::of("c", ty, nullability, &protocol).flags.0;
+        assert_eq!(flags(SqlType::Int, Nullability::Nullable), ColumnFlags::ANY.0);
+        assert_eq!(flags(SqlType::Int, Nullability::NotNull), 0x0008);
+        let text = |collation| SqlType::NVarChar { len: Some(20), collation };
+        assert_eq!(flags(text(ci), Nullability::NotNull), 0x0008);
+        let binary = Collation(0x0001_0008);
+        assert_eq!(flags(text(binary), Nullability::Nullable), 0x000B);
+        let rowversion = Column::of("c", SqlType::RowVersion, Nullability::NotNull, &protocol);
+        assert_eq!((rowversion.flags.0, rowversion.user_type), (0, 80));
+        assert_eq!(rowversion.type_info, TypeInfo::Binary { len: 8 });
     }
 }

@@ -174,6 +174,13 @@ impl PacketWriter {
         self.open_at -= bytes;
     }
 
+    /// Releases the memory of the buffer when all of it was sent: for sessions that go idle.
+    pub fn release_memory(&mut self) {
+        if self.out.is_empty() {
+            self.out = Vec::new();
+        }
+    }
+
     /// Moves the complete packets to the end of `to`.
     pub fn take_ready(&mut self, to: &mut Vec<u8>) {
         to.extend_from_slice(self.ready());
@@ -261,5 +268,10 @@ mod tests {
         assert_eq!(writer.ready(), [6, 1, 0, 8, 0, 0, 1, 0]);
         writer.end();
         assert_eq!(writer.ready().len(), 8, "ending twice sends nothing");
+        writer.release_memory();
+        assert_eq!(writer.ready().len(), 8, "what was not sent stays");
+        writer.consume(8);
+        writer.release_memory();
+        assert_eq!(writer.out.capacity(), 0);
     }
 }
