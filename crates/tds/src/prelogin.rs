@@ -119,12 +119,7 @@ impl Prelogin {
     fn set(&mut self, option: u8, mut data: ByteReader<'_>) -> Result<(), DecodeError> {
         match option {
             VERSION => self.version = read_version(&mut data)?,
-            ENCRYPTION => {
-                let found = data.u8()?;
-                let cause = Cause::Value { field: "encryption", found: found.into() };
-                let encryption = Encryption::from_byte(found);
-                self.encryption = Some(encryption.ok_or_else(|| data.fail_before(1, cause))?);
-            }
+            ENCRYPTION => self.encryption = Some(Encryption::from_byte(data.u8()?)),
             INSTANCE => self.instance = Some(data.take_rest().to_vec()),
             THREAD_ID => self.thread_id = Some(data.take_rest().to_vec()),
             MARS => self.mars = Some(data.u8()? != 0),

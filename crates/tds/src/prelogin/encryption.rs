@@ -7,7 +7,10 @@
 //! | not supported | not supported: clear text | required; the client must leave | not supported |
 //! | required | on | on | not supported; most clients leave |
 //!
-//! TDS 8.0 does not ask: there TLS is below everything.
+//! Other values count as required: nobody who asks for more than is known here gets clear text.
+//!
+//! TDS 8.0 does not ask: there TLS is below everything, and the option is ignored. Some clients
+//! send 4 ("strict") in it.
 
 /// The ENCRYPTION option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,19 +23,21 @@ pub enum Encryption {
     NotSupported,
     /// Everything, or no connection.
     Required,
+    /// Another value: 4 from clients of TDS 8.0, bits for client certificates.
+    Other(u8),
 }
 
 impl Encryption {
     /// By the byte of the option.
     #[must_use]
-    pub fn from_byte(byte: u8) -> Option<Encryption> {
-        Some(match byte {
+    pub fn from_byte(byte: u8) -> Encryption {
+        match byte {
             0 => Encryption::Off,
             1 => Encryption::On,
             2 => Encryption::NotSupported,
             3 => Encryption::Required,
-            _ => return None,
-        })
+            other => Encryption::Other(other),
+        }
     }
 
     /// The byte of the option.
@@ -43,6 +48,7 @@ impl Encryption {
             Encryption::On => 1,
             Encryption::NotSupported => 2,
             Encryption::Required => 3,
+            Encryption::Other(other) => other,
         }
     }
 }
@@ -128,17 +134,18 @@ mod tests {
         check(Encryption::Required, Available, 1, TlsScope::All);
         check(Encryption::Required, Forced, 1, TlsScope::All);
         check(Encryption::Required, Unavailable, 2, TlsScope::None);
+        check(Encryption::Other(4), Available, 1, TlsScope::All);
     }
 
     #[test]
     fn only_clear_text_against_force_is_refused() {
-        for byte in 0..4 {
+        for byte in 0..=255 {
             for server in [
                 ServerEncryption::Unavailable,
                 ServerEncryption::Available,
                 ServerEncryption::Forced,
             ] {
-                let negotiation = negotiate(Encryption::from_byte(byte), server);
+                let negotiation = negotiate(Some(Encryption::from_byte(byte)), server);
                 let is_refused = byte == 2 && server == ServerEncryption::Forced;
                 assert_eq!(negotiation.is_acceptable, !is_refused);
             }
