@@ -54,7 +54,7 @@ impl Session {
         StatementContext::new(&self.db, &mut self.state)
     }
 
-    /// Its database.
+    /// The database in which its statements run.
     pub fn database(&self) -> &Arc<Database> {
         &self.db
     }

@@ -92,9 +92,9 @@ pub enum Constraint {
     /// None: the index stands for itself.
     #[default]
     None,
-    /// PRIMARY KEY.
+    /// PRIMARY KEY: unique, no NULLs, one for each table.
     PrimaryKey,
-    /// UNIQUE.
+    /// UNIQUE: as many as wanted; NULL counts as one value.
     Unique,
 }
 
@@ -109,7 +109,7 @@ impl Constraint {
         }
     }
 
-    /// In `sysidxstats.status`.
+    /// The bit of the constraint in `sysidxstats.status`.
     pub(crate) fn status(self) -> u32 {
         match self {
             Constraint::None => 0,

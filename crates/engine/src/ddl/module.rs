@@ -26,9 +26,9 @@ use crate::session::{Session, StatementContext};
 /// What a module is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ModuleKind {
-    /// CREATE VIEW.
+    /// CREATE VIEW, `V` in `sys.objects.type`.
     View,
-    /// CREATE PROCEDURE.
+    /// CREATE PROCEDURE, `P` in `sys.objects.type`.
     Procedure,
     /// CREATE FUNCTION with a value.
     ScalarFunction,

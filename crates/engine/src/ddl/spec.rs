@@ -19,7 +19,7 @@ pub(crate) const COLUMNS_MAX: usize = 1024;
 pub struct ColumnSpec {
     /// Name, 1 to 128 UTF-16 units.
     pub name: String,
-    /// Type.
+    /// Type, with its length, precision, scale and collation.
     pub ty: SqlType,
     /// May be NULL.
     pub nullable: bool,
