@@ -216,6 +216,14 @@ impl RowLayout {
         key.sort_by_key(|column| column.key_ordinal);
         key
     }
+
+    /// Positions, among all columns, of those of the physical key, in key order.
+    pub fn key_positions(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        let mut key: Vec<_> = columns.filter(|(_, column)| column.key_ordinal > 0).collect();
+        key.sort_by_key(|(_, column)| column.key_ordinal);
+        key.into_iter().map(|(at, _)| at).collect()
+    }
 }
 
 /// Takes a column out of an uncompressed record.

@@ -424,6 +424,22 @@ pub enum ReferentialAction {
     SetDefault = 3,
 }
 
+/// What happens to the referencing rows of a foreign key; NO ACTION where nothing is said.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReferentialActions {
+    /// When the referenced row is deleted.
+    pub on_delete: ReferentialAction,
+    /// When the referenced row gets another key.
+    pub on_update: ReferentialAction,
+}
+
+impl ReferentialActions {
+    /// Does a change of the referenced row change the referencing rows?
+    pub fn cascade(self) -> bool {
+        self != ReferentialActions::default()
+    }
+}
+
 impl ReferentialAction {
     /// Name of the extended property.
     pub const ON_DELETE: &str = "ExtentDB_delete_referential_action";

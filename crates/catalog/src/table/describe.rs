@@ -15,7 +15,7 @@ use super::definition::{
 };
 use super::values::RowValues;
 use crate::layout::{ColumnOffset, Compression, PhysicalColumn};
-use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction};
+use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction, ReferentialActions};
 use crate::system::object;
 
 /// Rows of the base tables by name.
@@ -65,7 +65,7 @@ pub enum ChildKind {
         /// Pairs of referencing and referenced column.
         columns: Vec<(i32, i32)>,
         /// ON DELETE and ON UPDATE.
-        actions: (ReferentialAction, ReferentialAction),
+        actions: ReferentialActions,
     },
 }
 
@@ -304,9 +304,9 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
                 columns.iter().map(|column| reference_row(1, child.id, 0, child.table, *column));
             rows_of(rows, "sysmultiobjrefs").extend(references);
         }
-        ChildKind::ForeignKey { table, index, columns, actions: (on_delete, on_update) } => {
-            add_action(child.id, ReferentialAction::ON_DELETE, *on_delete, rows);
-            add_action(child.id, ReferentialAction::ON_UPDATE, *on_update, rows);
+        ChildKind::ForeignKey { table, index, columns, actions } => {
+            add_action(child.id, ReferentialAction::ON_DELETE, actions.on_delete, rows);
+            add_action(child.id, ReferentialAction::ON_UPDATE, actions.on_update, rows);
             let references = rows_of(rows, "syssingleobjrefs");
             references.push(reference_row(27, child.id, 0, *table, *index));
             for (ordinal, (from, to)) in (1..).zip(columns) {
