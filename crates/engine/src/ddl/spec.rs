@@ -24,7 +24,7 @@ pub struct ColumnSpec {
     pub ty: SqlType,
     /// May be NULL.
     pub nullable: bool,
-    /// IDENTITY.
+    /// IDENTITY: values that the engine gives out.
     pub identity: Option<IdentitySpec>,
     /// DEFAULT of a constraint that is made with the column.
     pub default: Option<DefaultSpec>,

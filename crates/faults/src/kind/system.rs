@@ -142,24 +142,24 @@ fn critical_pages(db: &Candidates<'_>) -> Option<(PageId, PageId)> {
     (!second.is_none()).then_some((first, second))
 }
 
-/// Row 155.
+/// Row 155: the first leaf page of sysallocunits says that it is an index page.
 pub(crate) fn critical_type(db: &Candidates<'_>) -> Option<Fault> {
     critical(db, db.catalog.boot.first_sys_indexes, |header| header.page_type = 2, &[7984])
 }
 
-/// Row 156.
+/// Row 156: a leaf page of sysallocunits names another table.
 pub(crate) fn critical_owner(db: &Candidates<'_>) -> Option<Fault> {
     let (_, second) = critical_pages(db)?;
     critical(db, second, |header| header.object_id.set(41), &[7986])
 }
 
-/// Row 157.
+/// Row 157: a leaf page of sysallocunits has a wrong previous page.
 pub(crate) fn critical_previous(db: &Candidates<'_>) -> Option<Fault> {
     let (_, second) = critical_pages(db)?;
     critical(db, second, |header| header.prev_bytes = PageId::BOOT.to_bytes(), &[7987])
 }
 
-/// Row 158.
+/// Row 158: the leaf pages of sysallocunits form a cycle.
 pub(crate) fn critical_loop(db: &Candidates<'_>) -> Option<Fault> {
     let (first, second) = critical_pages(db)?;
     let fault = critical(db, second, |header| header.next_bytes = first.to_bytes(), &[7988])?;

@@ -24,7 +24,7 @@ fixed_part! {
     pub struct RowPart from 0x18 {
         /// The page and slot.
         0x18 page: PagePart,
-        /// Rowset (`partition_id`).
+        /// Rowset of the row, `PartitionID` of `fn_dblog`.
         0x30 partition_id: HobtId,
         /// Offset of the change in the row or page header.
         0x38 offset_in_row: u16,

@@ -184,9 +184,9 @@ fixed_part! {
         0x18 page: PagePart,
         /// Catalog table of the row: 2, `sysrscols`.
         0x30 kind: u32,
-        /// `sysrscols.rsid`.
+        /// `sysrscols.rsid`: the rowset of the column.
         0x38 id: u64,
-        /// `sysrscols.rscolid`.
+        /// `sysrscols.rscolid`: the column in the rowset.
         0x50 column_id: u64,
         /// The counters: `rcmodified`.
         0x58 cells: [CountCell; 7],

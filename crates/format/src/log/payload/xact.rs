@@ -63,7 +63,7 @@ impl BeginPart {
     }
 }
 
-/// `LOP_BEGIN_XACT`.
+/// `LOP_BEGIN_XACT` of formats 4 to 6: a transaction begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BeginXact<'a> {
     /// The fixed part.
@@ -134,7 +134,7 @@ impl<'a> Body<'a> for BeginXact2005<'a> {
 }
 
 fixed_part! {
-    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`.
+    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`: the last record of a transaction.
     pub struct EndXact from 0x18 {
         /// When the transaction ended, local time of the server.
         0x18 end_time: LogTime,
@@ -199,7 +199,7 @@ fixed_part! {
     }
 }
 
-/// `LOP_MARK_SAVEPOINT`.
+/// `LOP_MARK_SAVEPOINT`: where a partial rollback ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Savepoint<'a> {
     /// The fixed part.
