@@ -134,7 +134,7 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
             combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
         }
         for column in &ends {
-            let hash = key.short((word(column.low)?, word(column.high)?), column.len);
+            let hash = key.short(word(column.low)?, word(column.high)?, column.len);
             combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
         }
         let row = key.row(combined);
@@ -290,7 +290,7 @@ mod tests {
                 let word = |(at, mask): (usize, u64)| {
                     u64::from_le_bytes(*record[at..].first_chunk().unwrap()) & mask
                 };
-                let hash = key.short((word(ends.low), word(ends.high)), ends.len);
+                let hash = key.short(word(ends.low), word(ends.high), ends.len);
                 assert_eq!(hash, number_or_bytes(&key, &record[3..3 + len]), "{len}");
             }
         }
