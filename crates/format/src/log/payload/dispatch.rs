@@ -14,7 +14,7 @@ use super::space::{
     IdentValueRecord,
 };
 use super::xact::{BeginXact, BeginXact2005, EndXact, LockXact, PrepareXact, Savepoint};
-use super::{Body, Opaque, page::PagePart};
+use super::{Body, Opaque, element_list, page::PagePart};
 use crate::log::block::BlockFormat;
 use crate::log::field::{FixedPart, ResidueBytes};
 use crate::log::op::Op;
@@ -107,7 +107,7 @@ macro_rules! payloads {
                     $(Payload::$variant(payload) => payload.elements(),)*
                     Payload::Opaque(payload) => {
                         let elements = payload.elements.as_ref();
-                        elements.map(|all| all.iter().map(|e| (*e).into()).collect())
+                        elements.map(|all| element_list(all.iter().copied()))
                     }
                 }
             }
