@@ -10,7 +10,7 @@
 //! null bitmaps             tested in a loop before all others a NULL anywhere: the general way
 //! ```
 
-use super::cross::CrossNumber;
+use super::comparison::ComparisonNumber;
 use super::hasher::{RowHasher, number_or_bytes};
 use super::page::Entries;
 use super::plan::{HashInput, RowPlan};
@@ -169,7 +169,7 @@ impl RowHasher<'_> {
         &mut self,
         page: &SoundPage<'_>,
         rows: &RowPlan,
-    ) -> Option<(CrossNumber, MultisetHash)> {
+    ) -> Option<(ComparisonNumber, MultisetHash)> {
         let [target] = rows.targets.as_slice() else { return None };
         let mut parts = [EntryColumn::default(); ALIKE_MAX];
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
@@ -191,7 +191,7 @@ impl RowHasher<'_> {
                 are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
             }),
         };
-        Some((target.cross, sum?))
+        Some((target.comparison, sum?))
     }
 
     /// The sum of entries that are like the first of them. Numbers are hashed and combined in the

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use extentdb_base::PageId;
 use extentdb_messages::Arg;
 
-use super::{Run, Stage};
+use super::{CheckRun, Stage};
 use crate::coverage::{Coverage, NotChecked};
 use crate::finding::{Finding, Location, int_arg, page_arg};
 use crate::partial::Partial;
@@ -46,7 +46,7 @@ impl NotChecked {
     }
 }
 
-impl Run<'_> {
+impl CheckRun<'_> {
     /// Lists something that was asked for and not checked.
     pub(super) fn leave_out(&mut self, what: &str, why: &str) {
         self.report.coverage.not_checked.push(NotChecked::asked(what, why));
@@ -161,15 +161,18 @@ impl Run<'_> {
             let why = "the database is older than SQL Server 2005 and its values were never checked: DATA_PURITY does";
             self.skip("column values against their types (2570)", why);
         }
-        for cross in families
+        for comparison in families
             .rows
-            .crosses
+            .comparisons
             .iter()
-            .map(|(_, cross)| cross)
+            .map(|(_, comparison)| comparison)
             .filter(|_| !self.options.physical_only)
         {
-            if cross.has_long_columns() {
-                let what = format!("some values of index {} of {}", cross.name, cross.table_name);
+            if comparison.has_long_columns() {
+                let what = format!(
+                    "some values of index {} of {}",
+                    comparison.name, comparison.table_name
+                );
                 self.skip(
                     &what,
                     "they may lie off the row on one side only, or their compressed form is not certain",

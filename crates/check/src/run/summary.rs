@@ -7,7 +7,7 @@ use extentdb_catalog::model::AllocUnitKind;
 use extentdb_messages::Class;
 
 use super::extent_map::extent_map;
-use super::{Run, Stage};
+use super::{CheckRun, Stage};
 use crate::audit::part::{BadPage, UnitCounts};
 use crate::bad_regions::bad_regions;
 use crate::critical::verify_critical;
@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::report::{ObjectSummary, Sample, Verdict};
 use crate::unit::UnitIndex;
 
-impl Run<'_> {
+impl CheckRun<'_> {
     pub(super) fn finish(&mut self, stage: Stage<'_>, mut sum: Partial, mut findings: Findings) {
         let plan = stage.plan;
         self.note_coverage(stage, &mut sum);
