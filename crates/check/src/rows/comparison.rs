@@ -157,27 +157,7 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<IndexCompari
     for rowset in catalog.rowsets_of(base).chain(catalog.rowsets_of(index)) {
         refuse_forms(rowset)?;
     }
-    let mut origins: Vec<(i32, Origin)> = index
-        .columns
-        .iter()
-        .map(|column| (column.ordinal, Origin::Column(column.column_id)))
-        .collect();
-    origins.sort_unstable_by_key(|(ordinal, _)| *ordinal);
-    let own_columns = origins.len();
-    let mut physical: Vec<i32> =
-        rowset.layout.columns.iter().map(|column| column.column_id).collect();
-    physical.sort_unstable();
-    let locator = locator(base, &base_rowset.layout, &origins);
-    let rest = physical.iter().filter(|id| !origins.iter().any(|(ordinal, _)| ordinal == *id));
-    let rest: Vec<i32> = rest.copied().collect();
-    if rest.len() != locator.len() || physical.len() != own_columns + locator.len() {
-        let why = format!(
-            "{} columns of its rows cannot be traced",
-            rest.len().abs_diff(locator.len()).max(1)
-        );
-        return Err(why);
-    }
-    origins.extend(rest.into_iter().zip(locator));
+    let origins = origins(base, &base_rowset.layout, index, &rowset.layout)?;
     let database = Collation(catalog.boot.collation_id);
     let computed = computed_columns(table, &base_rowset.layout, &origins, database)?;
     let filter = Expression::of_filter(table, index, database)?;
@@ -202,8 +182,32 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<IndexCompari
         long_columns: long_columns(&rowset.layout, is_compressed),
         is_compressed,
         origins,
-        own_columns,
+        own_columns: index.columns.len(),
     })
+}
+
+/// The columns that the index was declared with, then those of the locator.
+fn origins(
+    base: &Index,
+    base_layout: &RowLayout,
+    index: &Index,
+    layout: &RowLayout,
+) -> Result<Vec<(i32, Origin)>, String> {
+    let own = index.columns.iter();
+    let own = own.map(|column| (column.ordinal, Origin::Column(column.column_id)));
+    let mut origins: Vec<(i32, Origin)> = own.collect();
+    origins.sort_unstable_by_key(|(ordinal, _)| *ordinal);
+    let mut physical: Vec<i32> = layout.columns.iter().map(|column| column.column_id).collect();
+    physical.sort_unstable();
+    let locator = locator(base, base_layout, &origins);
+    let rest = physical.iter().filter(|id| !origins.iter().any(|(ordinal, _)| ordinal == *id));
+    let rest: Vec<i32> = rest.copied().collect();
+    if rest.len() != locator.len() || physical.len() != origins.len() + locator.len() {
+        let lost = rest.len().abs_diff(locator.len()).max(1);
+        return Err(format!("{lost} columns of its rows cannot be traced"));
+    }
+    origins.extend(rest.into_iter().zip(locator));
+    Ok(origins)
 }
 
 fn refuse_forms(rowset: &Rowset) -> Result<(), String> {

@@ -207,6 +207,32 @@ impl RowPlans {
         self.units.get(&(table, false)).map_or(&[], Vec::as_slice)
     }
 
+    /// Adds the comparisons that rows of a unit take part in.
+    fn add_targets(&self, plan: &mut RowPlan, unit: &Unit, layout: &RowLayout, key: &HashKey) {
+        let owner = unit.owner;
+        if unit.structure == Structure::Nonclustered {
+            let number = self.comparisons.number(owner.object, owner.index);
+            let target = number.and_then(|number| {
+                let inputs = entry_inputs(plan, self.comparisons.get(number)?, key)?;
+                Some(IndexTarget { comparison: number, inputs, filter: None })
+            });
+            plan.targets.extend(target);
+            return;
+        }
+        for (number, comparison) in self.comparisons.of_table(owner.object) {
+            let Some(inputs) = base_inputs(plan, layout, comparison, key) else { continue };
+            let filter = comparison.filter.as_ref().map(|filter| plan.expression(filter));
+            // An index without a target is left out as a whole.
+            if filter != Some(None) {
+                plan.targets.push(IndexTarget {
+                    comparison: number,
+                    inputs,
+                    filter: filter.flatten(),
+                });
+            }
+        }
+    }
+
     fn plan(
         &self,
         catalog: &Catalog,
@@ -226,34 +252,8 @@ impl RowPlans {
         if is_base && rowset.compression == Compression::None {
             plan.shape = Shape::new(unit, layout, &plan.columns, catalog);
         }
-        let skips_crosses = options.no_index && unit.owner.is_user;
-        if is_base && !skips_crosses {
-            for (number, comparison) in self.comparisons.of_table(table.id) {
-                let Some(inputs) = base_inputs(&mut plan, layout, comparison, key) else {
-                    continue;
-                };
-                let filter = comparison.filter.as_ref().map(|filter| plan.expression(filter));
-                // An index without a target is left out as a whole.
-                if filter != Some(None) {
-                    plan.targets.push(IndexTarget {
-                        comparison: number,
-                        inputs,
-                        filter: filter.flatten(),
-                    });
-                }
-            }
-        } else if let Some(number) = self.comparisons.number(table.id, unit.owner.index)
-            && !skips_crosses
-        {
-            let inputs = self
-                .comparisons
-                .get(number)
-                .and_then(|comparison| entry_inputs(&mut plan, comparison, key));
-            plan.targets.extend(inputs.map(|inputs| IndexTarget {
-                comparison: number,
-                inputs,
-                filter: None,
-            }));
+        if !(options.no_index && unit.owner.is_user) {
+            self.add_targets(&mut plan, unit, layout, key);
         }
         if is_base && options.extended_logical_checks && rowset.compression == Compression::None {
             plan.add_persisted(catalog, table);

@@ -80,19 +80,7 @@ impl CheckRun<'_> {
             catalog_entries: self.report.coverage.catalog_entries,
             not_checked,
         };
-        if checked < planned && sum.scan.pages_absent < planned - checked {
-            let why = self.why_unread();
-            self.leave_out(&format!("{} pages", planned - checked - sum.scan.pages_absent), why);
-        }
-        if sum.scan.pages_absent > 0 {
-            let why = "they are allocated, but the backup or the files given do not hold them";
-            self.leave_out(&format!("{} pages", sum.scan.pages_absent), why);
-        }
-        if sum.scan.pages_unknown > 0 {
-            let why =
-                "their PFS page cannot be used, and they do not look like pages of their owner";
-            self.leave_out(&format!("{} pages", sum.scan.pages_unknown), why);
-        }
+        self.note_unread_pages(planned, sum);
         self.note_options(stage);
         if sum.audit.pages_compressed > 0 {
             self.skip(
@@ -113,6 +101,23 @@ impl CheckRun<'_> {
             let why = self.why_unread();
             let args = [int_arg(planned - checked), int_arg(planned), page_arg(first), why.into()];
             self.note(59001, Location::page(first), args);
+        }
+    }
+
+    fn note_unread_pages(&mut self, planned: u64, sum: &Partial) {
+        let absent = sum.scan.pages_absent;
+        let unread = planned.saturating_sub(sum.scan.pages_checked);
+        if absent < unread {
+            self.leave_out(&format!("{} pages", unread - absent), self.why_unread());
+        }
+        if absent > 0 {
+            let why = "they are allocated, but the backup or the files given do not hold them";
+            self.leave_out(&format!("{absent} pages"), why);
+        }
+        if sum.scan.pages_unknown > 0 {
+            let why =
+                "their PFS page cannot be used, and they do not look like pages of their owner";
+            self.leave_out(&format!("{} pages", sum.scan.pages_unknown), why);
         }
     }
 
