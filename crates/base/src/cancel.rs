@@ -48,7 +48,7 @@ pub struct Registration<'c> {
 }
 
 impl Cancellation {
-    /// Not cancelled.
+    /// A session that is not cancelled, and does not wait.
     pub fn new() -> Self {
         Self::default()
     }

@@ -26,7 +26,7 @@ pub(crate) struct Fixed {
     unformatted: bool,
     /// Bytes were handed out for changing.
     touched: bool,
-    /// Not `Send`.
+    /// Keeps guards on their thread: latches are released where they were acquired.
     stays: PhantomData<*const ()>,
 }
 

@@ -35,7 +35,7 @@ impl DatabaseNumber {
 }
 
 impl PageKey {
-    /// No page.
+    /// The key of a frame without a page.
     pub(crate) const NONE: PageKey = PageKey(0);
     /// A page of a database that has left the memory while a guard of the page existed.
     pub(crate) const ORPHAN: PageKey = PageKey(u64::MAX);

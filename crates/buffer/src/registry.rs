@@ -92,7 +92,7 @@ impl Registry {
         DatabaseNumber::of_index(index)
     }
 
-    /// Admits visits.
+    /// Admits visits to the frames of a database from now on.
     pub(crate) fn open(&self, number: DatabaseNumber, opened: Weak<dyn WritePages>) {
         if let Some(Slot::Taken { owner, .. }) = slot(&mut lock(&self.slots), number) {
             *owner = Some(opened);

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use extentdb_format::record::Record;
 use extentdb_types::SqlType;
 
-/// `sysrscols.status` bits.
+/// Bits of `sysrscols.status`.
 pub mod column_status {
     /// The column was dropped; its bytes stay.
     pub const DROPPED: u32 = 0x2;
@@ -63,9 +63,9 @@ pub struct PhysicalColumn {
     pub ty: Option<SqlType>,
     /// Position in the physical key, from 1; 0 = not part of it.
     pub key_ordinal: i16,
-    /// See [`column_status`].
+    /// Bits of `sysrscols.status`: [`column_status`].
     pub status: u32,
-    /// `maxinrowlen`.
+    /// `sysrscols.maxinrowlen`: bytes of a value above which it is stored off the row.
     pub max_in_row: i16,
     /// Where it is in leaf records.
     pub leaf: ColumnOffset,
@@ -128,7 +128,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// `sysrowsets.cmprlevel`.
+    /// The compression by its number in `sysrowsets.cmprlevel`.
     pub fn from_level(level: u8) -> Self {
         match level {
             0 => Compression::None,
@@ -215,6 +215,14 @@ impl RowLayout {
         let mut key: Vec<_> = self.columns.iter().filter(|column| column.key_ordinal > 0).collect();
         key.sort_by_key(|column| column.key_ordinal);
         key
+    }
+
+    /// Positions, among all columns, of those of the physical key, in key order.
+    pub fn key_positions(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        let mut key: Vec<_> = columns.filter(|(_, column)| column.key_ordinal > 0).collect();
+        key.sort_by_key(|(_, column)| column.key_ordinal);
+        key.into_iter().map(|(at, _)| at).collect()
     }
 }
 

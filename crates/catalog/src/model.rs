@@ -24,7 +24,7 @@ pub enum AllocUnitKind {
 }
 
 impl AllocUnitKind {
-    /// `sysallocunits.type`.
+    /// The kind by its number in `sysallocunits.type`.
     pub fn from_type(byte: u8) -> Self {
         match byte {
             1 => AllocUnitKind::InRow,
@@ -48,7 +48,7 @@ impl AllocUnitKind {
 /// A row of `sysallocunits`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocUnit {
-    /// `sysallocunits.auid`.
+    /// `sysallocunits.auid`, which its pages carry in their headers.
     pub id: AllocUnitId,
     /// What its pages hold.
     pub kind: AllocUnitKind,
@@ -172,7 +172,7 @@ pub struct Identity {
 /// A logical column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// `column_id`.
+    /// `sys.columns.column_id`, from 1; never used again in its table.
     pub id: i32,
     /// Name, without the zeros that may pad it.
     pub name: String,
@@ -219,28 +219,28 @@ impl Column {
 /// What an index is: `sysidxstats.type`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IndexKind {
-    /// `sys.indexes.type` 0.
+    /// A table without a clustered index: `sys.indexes.type` 0.
     Heap,
-    /// `sys.indexes.type` 1.
+    /// A B-tree with the rows in its leaves: `sys.indexes.type` 1.
     Clustered,
-    /// `sys.indexes.type` 2.
+    /// A B-tree of entries with row locators: `sys.indexes.type` 2.
     Nonclustered,
-    /// `sys.indexes.type` 3.
+    /// An XML index: `sys.indexes.type` 3.
     Xml,
-    /// `sys.indexes.type` 4.
+    /// A spatial index: `sys.indexes.type` 4.
     Spatial,
-    /// `sys.indexes.type` 5.
+    /// A columnstore with all columns of the table: `sys.indexes.type` 5.
     ClusteredColumnstore,
-    /// `sys.indexes.type` 6.
+    /// A columnstore beside the rows: `sys.indexes.type` 6.
     NonclusteredColumnstore,
-    /// `sys.indexes.type` 7.
+    /// A hash index of a memory-optimised table: `sys.indexes.type` 7.
     NonclusteredHash,
     /// A type this program does not know.
     Other(u8),
 }
 
 impl IndexKind {
-    /// `sysidxstats.type`.
+    /// The kind by its number in `sysidxstats.type`.
     pub fn from_type(byte: u8) -> Self {
         match byte {
             0 => IndexKind::Heap,
@@ -359,7 +359,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// `schema.name`.
+    /// Schema and name, `schema.name`, without brackets.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.schema, self.name)
     }
@@ -424,6 +424,22 @@ pub enum ReferentialAction {
     SetDefault = 3,
 }
 
+/// What happens to the referencing rows of a foreign key; NO ACTION where nothing is said.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReferentialActions {
+    /// When the referenced row is deleted.
+    pub on_delete: ReferentialAction,
+    /// When the referenced row gets another key.
+    pub on_update: ReferentialAction,
+}
+
+impl ReferentialActions {
+    /// Does a change of the referenced row change the referencing rows?
+    pub fn cascade(self) -> bool {
+        self != ReferentialActions::default()
+    }
+}
+
 impl ReferentialAction {
     /// Name of the extended property.
     pub const ON_DELETE: &str = "ExtentDB_delete_referential_action";
@@ -459,7 +475,7 @@ pub struct Module {
 /// A row of `sysscalartypes`.
 #[derive(Clone, Debug)]
 pub struct ScalarType {
-    /// `user_type_id`.
+    /// `sys.types.user_type_id`, unique among all types of the database.
     pub id: i32,
     /// Schema id, `sysschobjs.nsid`.
     pub schema_id: i32,

@@ -19,9 +19,9 @@ use crate::model::{Catalog, Index};
 /// A partition function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartitionFunction {
-    /// `sysclsobjs.id`.
+    /// `sys.partition_functions.function_id`, stored as `sysclsobjs.id`.
     pub id: i32,
-    /// `sysclsobjs.name`.
+    /// Name of the function, stored as `sysclsobjs.name`.
     pub name: String,
     /// Type of its parameter; `None` when it was not found or not understood.
     pub ty: Option<SqlType>,
@@ -39,7 +39,7 @@ pub struct PartitionFunction {
 pub struct PartitionScheme {
     /// Its id as a data space.
     pub id: i32,
-    /// `sysclsobjs.name`.
+    /// Name of the scheme, stored as `sysclsobjs.name`.
     pub name: String,
     /// The function; 0 when it was not found.
     pub function: i32,

@@ -82,7 +82,8 @@ impl HashKey {
     #[inline(always)]
     pub fn bytes(&self, bytes: &[u8]) -> u64 {
         if let 1..16 = bytes.len() {
-            return self.short(ends(bytes), bytes.len());
+            let (low, high) = ends(bytes);
+            return self.short(low, high, bytes.len());
         }
         let mut state = self.words[5] ^ bytes.len() as u64;
         let (chunks, rest) = bytes.as_chunks::<16>();
@@ -99,7 +100,7 @@ impl HashKey {
 
     /// The same of less than 16 bytes, but for none, given by their [`ends`].
     #[inline(always)]
-    pub(crate) fn short(&self, (low, high): (u64, u64), len: usize) -> u64 {
+    pub(crate) fn short(&self, low: u64, high: u64, len: usize) -> u64 {
         // Once is enough: what comes out is multiplied, summed and folded again by `row`, or by the
         // hash of a key.
         fold(low ^ self.words[4], high ^ self.words[5] ^ len as u64)

@@ -113,7 +113,7 @@ impl<'d> InFlight<'d> {
             LogUse::Redone(summary) => Some(&**summary),
             LogUse::None | LogUse::Missing | LogUse::Unusable(_) => None,
         };
-        if plan.is_clean && redone.is_none() {
+        if plan.was_closed_cleanly && redone.is_none() {
             return None;
         }
         let is_current = redone.is_some_and(|summary| summary.ends_early.is_none());
@@ -238,11 +238,16 @@ impl Outcome {
             }
             LogUse::Redone(summary) => (summary.ends_early.as_ref(), Some(summary)),
         };
-        let boot = Location::page(PageId::BOOT);
         if let Some(why) = why {
-            self.note(59029, boot, [why.as_str().into()]);
+            self.note(59029, Location::page(PageId::BOOT), [why.as_str().into()]);
         }
-        let Some(summary) = summary else { return };
+        if let Some(summary) = summary {
+            self.note_redone(plan, summary);
+        }
+    }
+
+    /// What the log has brought, and what it has not.
+    fn note_redone(&mut self, plan: &Plan, summary: &RecoverySummary) {
         if let Some(why) = &summary.ends_early {
             self.leave_out(format!("changes behind {} in the log", summary.end_lsn), why, true);
         }
@@ -254,7 +259,7 @@ impl Outcome {
                 summary.end_lsn.to_string().into(),
                 int_arg(summary.pages_changed),
             ];
-            self.note(59025, boot, args);
+            self.note(59025, Location::page(PageId::BOOT), args);
         }
         let open = summary.unfinished.iter().take(NAMED_MAX);
         self.notes.extend(open.map(|open| note_open(plan, open)));

@@ -21,7 +21,7 @@ use crate::partial::file::{from_bytes, to_bytes};
 use crate::partial::{Partial, PartialError};
 use crate::plan::Plan;
 use crate::report::Report;
-use crate::run::{AfterStop, Planned, Run};
+use crate::run::{AfterStop, CheckRun, Planned};
 use crate::wire::Wire;
 
 /// Pages of an extent.
@@ -99,7 +99,7 @@ pub fn check_part(
     part: &[PageRange],
 ) -> Result<Vec<u8>, PartialError> {
     let options = shared(source, options);
-    let (mut run, planned) = Run::start(source, &options, control);
+    let (mut run, planned) = CheckRun::start(source, &options, control);
     let planned = planned.ok_or(PartialError::Digest)?;
     let partial = run.scan_part(&planned.plan, &planned.families, part)?;
     Ok(to_bytes(&partial, digest(&planned, &options)))
@@ -116,7 +116,7 @@ pub fn merge_parts<'b>(
     parts: impl IntoIterator<Item = &'b [u8]>,
 ) -> Result<Report, PartialError> {
     let options = shared(source, options);
-    let (mut run, planned) = Run::start(source, &options, control);
+    let (mut run, planned) = CheckRun::start(source, &options, control);
     let Some(planned) = planned else { return Ok(run.report) };
     let digest = digest(&planned, &options);
     let mut sum = run.empty_partial(&planned.plan);
@@ -142,7 +142,7 @@ pub fn resume(
     state: Option<&[u8]>,
 ) -> Result<(Report, Option<Vec<u8>>), PartialError> {
     let options = shared(source, options);
-    let (mut run, planned) = Run::start(source, &options, control);
+    let (mut run, planned) = CheckRun::start(source, &options, control);
     let Some(planned) = planned else { return Ok((run.report, None)) };
     let digest = digest(&planned, &options);
     let sum = match state {

@@ -79,8 +79,6 @@ pub(crate) struct Plan {
     pub diff_base: HashMap<FileId, Lsn>,
     /// The last checkpoint by the boot page.
     pub checkpoint: Option<Lsn>,
-    /// The boot page says that the database was closed cleanly.
-    pub is_clean: bool,
     /// Names of tables.
     pub names: BTreeMap<ObjectId, String>,
     /// The part of the database that is checked.
@@ -404,6 +402,23 @@ impl Prelude<'_> {
             .collect()
     }
 
+    /// What is not checked where owners of pages are not known.
+    fn note_unowned(&mut self) {
+        if self.has_cut_chains {
+            self.not_checked.push(NotChecked::asked(
+                "extents without an owner, links between pages and keys across them",
+                "IAM chains lead into a file that was not given",
+            ));
+        }
+        if self.is_fatal {
+            let cause = self.missing_part.as_deref().unwrap_or("the catalog cannot be trusted");
+            self.not_checked.push(NotChecked::asked(
+                "ownership of pages and links between them",
+                format!("{cause}; pages were audited as what their own header says"),
+            ));
+        }
+    }
+
     fn finish(
         mut self,
         boot: Option<BootRecord>,
@@ -416,20 +431,7 @@ impl Prelude<'_> {
         let key = options.hash_key.unwrap_or_else(HashKey::random);
         let diff_base = self.diff_base(boot.as_ref());
         self.narrow(&units, &owners);
-        let mut not_checked = self.not_checked;
-        if self.has_cut_chains {
-            not_checked.push(NotChecked::asked(
-                "extents without an owner, links between pages and keys across them",
-                "IAM chains lead into a file that was not given",
-            ));
-        }
-        if self.is_fatal {
-            let cause = self.missing_part.as_deref().unwrap_or("the catalog cannot be trusted");
-            not_checked.push(NotChecked::asked(
-                "ownership of pages and links between them",
-                format!("{cause}; pages were audited as what their own header says"),
-            ));
-        }
+        self.note_unowned();
         let plan = Plan {
             diff_base,
             missing_files: self.missing_files,
@@ -441,7 +443,6 @@ impl Prelude<'_> {
             owners,
             owners_are_known: !self.is_fatal,
             bad: self.bad,
-            is_clean: boot.as_ref().is_some_and(|boot| boot.status.is_clean()),
             checkpoint: boot.map(|boot| boot.checkpoint_lsn),
             names: names(&units, catalog.as_ref()),
             chosen: self.chosen,
@@ -455,7 +456,7 @@ impl Prelude<'_> {
             plan,
             findings: self.findings,
             notes: self.notes,
-            not_checked,
+            not_checked: self.not_checked,
             refused: self.refused,
         }
     }

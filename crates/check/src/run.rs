@@ -43,7 +43,7 @@ mod watch;
 /// Whatever the pages hold, the report is returned; a boot page or catalog that cannot be read is a
 /// finding, and all other pages are audited as far as they can be.
 pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) -> Report {
-    let (mut run, planned) = Run::start(source, options, control);
+    let (mut run, planned) = CheckRun::start(source, options, control);
     if let Some(planned) = planned {
         let sum = run.empty_partial(&planned.plan);
         run.check(planned, sum, &[], AfterStop::Discard);
@@ -52,7 +52,7 @@ pub fn run(source: &dyn PageSource, options: &Options, control: &Control<'_>) ->
 }
 
 /// One run and its report while it is made.
-pub(crate) struct Run<'r> {
+pub(crate) struct CheckRun<'r> {
     pub(crate) source: &'r dyn PageSource,
     pub(crate) options: &'r Options,
     control: &'r Control<'r>,
@@ -87,14 +87,14 @@ struct Stage<'s> {
     counters: &'s Counters,
 }
 
-impl<'r> Run<'r> {
+impl<'r> CheckRun<'r> {
     /// Makes the plan; nothing when what is to be checked does not exist.
     pub(crate) fn start(
         source: &'r dyn PageSource,
         options: &'r Options,
         control: &'r Control<'r>,
-    ) -> (Run<'r>, Option<Planned>) {
-        let mut run = Run {
+    ) -> (CheckRun<'r>, Option<Planned>) {
+        let mut run = CheckRun {
             source,
             options,
             control,

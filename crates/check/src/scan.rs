@@ -552,7 +552,7 @@ impl<F: Collector> Worker<'_, F> {
 /// What PFS must say about a page.
 #[derive(Clone, Copy)]
 struct ExpectedPfs {
-    /// `None`: either.
+    /// In a mixed extent? `None`: both are right.
     is_mixed: Option<bool>,
     is_iam: bool,
 }

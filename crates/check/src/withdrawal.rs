@@ -64,10 +64,12 @@ struct FailedRecords {
     rows_failed: u64,
 }
 
-fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
-    let is_compressed = |unit: UnitIndex| {
-        plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
-    };
+/// The damage of compressed units whose records could not be read.
+fn failed_records(
+    plan: &Plan,
+    sum: &mut Partial,
+    is_compressed: &dyn Fn(UnitIndex) -> bool,
+) -> BTreeMap<UnitIndex, FailedRecords> {
     let mut by_unit: BTreeMap<UnitIndex, FailedRecords> = BTreeMap::new();
     for page in sum.audit.bad.iter().filter(|page| is_in(page.error, Class::Crack)) {
         if let Some(unit) = page.unit.filter(|unit| is_compressed(*unit)) {
@@ -79,6 +81,14 @@ fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
             by_unit.entry(unit).or_default().rows_failed += 1;
         }
     }
+    by_unit
+}
+
+fn withdraw_compressed(plan: &Plan, sum: &mut Partial) -> Vec<NotChecked> {
+    let is_compressed = |unit: UnitIndex| {
+        plan.units.get(unit).is_some_and(|unit| unit.compression != Compression::None)
+    };
+    let mut by_unit = failed_records(plan, sum, &is_compressed);
     let counts = |unit: UnitIndex| sum.audit.counts.get(unit as usize).copied().unwrap_or_default();
     let all: u64 = by_unit.values().map(|cracked| cracked.failed.len() as u64).sum();
     let sound: u64 = plan

@@ -88,12 +88,17 @@ fn flip(at: usize) -> impl FnOnce(&mut PageBytes) {
     move |page| page[at] ^= 0x10
 }
 
+/// Root, a page between, and a leaf of the clustered index of `sales`.
+fn levels_of_sales(demo: &Demo) -> [u32; 3] {
+    let tree = demo.path(demo.unit("sales", 1));
+    tree.as_slice().try_into().expect("three levels")
+}
+
 #[test]
-fn group_1_raw_damage() {
+fn rows_1_to_5_bits_that_flip_in_rows_and_indexes() {
     let demo = Demo::new();
     let cases = Cases { demo: &demo };
-    let tree = demo.path(demo.unit("sales", 1));
-    let [root, upper, leaf] = tree[..] else { panic!("three levels: {tree:?}") };
+    let [root, upper, leaf] = levels_of_sales(&demo);
     let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
     let heap = demo.heap_page();
 
@@ -124,7 +129,12 @@ fn group_1_raw_damage() {
         report.findings.iter().filter(|it| it.error == 8977).all(|it| it.derived_from.is_some())
     );
     cases.case(5, &[8928, 8939, 8977], &[8979], |memory| memory.raw(root, flip(200)));
+}
 
+#[test]
+fn rows_8_to_14_bits_that_flip_in_maps_and_headers() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
     let iam = demo.unit("sales", 1).first_iam.page;
     let report = cases.case(8, &[8946, 7965, 8905], &[8906], |memory| memory.raw(iam, flip(300)));
     assert!(
@@ -140,6 +150,14 @@ fn group_1_raw_damage() {
     cases.case(13, &[5250], &[], |memory| memory.raw(0, flip(200)));
     let first = demo.catalog.boot.first_sys_indexes.page;
     cases.case(14, &[7985], &[], |memory| memory.raw(first, flip(200)));
+}
+
+#[test]
+fn rows_15_to_18_zeroed_foreign_and_torn_pages() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let [.., leaf] = levels_of_sales(&demo);
+    let heap = demo.heap_page();
     let report = cases
         .case(15, &[8909, 8928, 8976, 8978], &[], |memory| memory.raw(leaf, |page| page.fill(0)));
     let unowned = report.findings.iter().find(|it| it.error == 8909).unwrap();
@@ -168,23 +186,28 @@ fn group_1_raw_damage() {
     });
 }
 
+/// What follows from a leaf that cannot be read.
+const BAD_LEAF: [u32; 3] = [8928, 8976, 8978];
+
+fn with_bad_leaf(first: u32) -> Vec<u32> {
+    [&[first][..], &BAD_LEAF].concat()
+}
+
+fn header(change: fn(&mut PageHeader)) -> impl FnOnce(&mut PageBytes) {
+    move |page| change(PageHeader::of_mut(page))
+}
+
 #[test]
-fn group_2_page_headers_and_slots() {
+fn rows_21_to_29_type_level_and_owner_of_a_page() {
     let demo = Demo::new();
     let cases = Cases { demo: &demo };
-    let tree = demo.path(demo.unit("sales", 1));
-    let [_, upper, leaf] = tree[..] else { panic!("three levels: {tree:?}") };
-    let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
+    let [_, upper, leaf] = levels_of_sales(&demo);
     let heap = demo.heap_page();
     let heap_unit = demo.unit("heap", 0).id;
     let tree_unit = demo.unit("sales", 1).id;
-    let bad_leaf = &[8928, 8976, 8978];
-    let with = |first: u32| [&[first][..], bad_leaf].concat();
-    let header =
-        |change: fn(&mut PageHeader)| move |page: &mut PageBytes| change(PageHeader::of_mut(page));
 
-    cases.case_at(21, leaf, &with(8938), header(|h| h.page_type = 2));
-    let report = cases.case_at(22, leaf, &with(8939), header(|h| h.page_type = 0x7f));
+    cases.case_at(21, leaf, &with_bad_leaf(8938), header(|h| h.page_type = 2));
+    let report = cases.case_at(22, leaf, &with_bad_leaf(8939), header(|h| h.page_type = 0x7f));
     assert_eq!(report.findings.iter().find(|it| it.error == 8939).unwrap().state, 6);
     let report = cases.case_at(23, heap, &[8928, 8939], header(|h| h.header_version = 2));
     assert_eq!(report.findings.iter().find(|it| it.error == 8939).unwrap().state, 5);
@@ -201,6 +224,14 @@ fn group_2_page_headers_and_slots() {
         header.object_id.set(tree_unit.header_object_id());
         header.index_id.set(tree_unit.header_index_id());
     });
+}
+
+#[test]
+fn rows_30_to_35_links_between_pages() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let [_, upper, leaf] = levels_of_sales(&demo);
+    let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
     let far = demo.child(upper, 3);
     assert_ne!(far.page, leaf);
     cases.case_at(30, leaf, &[8936, 8935], |page| PageHeader::of_mut(page).prev_bytes = [0; 6]);
@@ -221,8 +252,22 @@ fn group_2_page_headers_and_slots() {
             PageHeader::of_mut(page).next_bytes = target.to_bytes()
         });
     }
-    cases.case_at(38, leaf, &with(8939), header(|h| h.slot_count.set(h.slot_count.get() - 1)));
-    cases.case(39, bad_leaf, &[8939, 8941, 8942, 8944], |memory| {
+}
+
+#[test]
+fn rows_38_to_48_and_81_counters_of_a_page_header() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let [.., leaf] = levels_of_sales(&demo);
+    let index = *demo.path(demo.unit("sales", 2)).last().unwrap();
+    let heap = demo.heap_page();
+    cases.case_at(
+        38,
+        leaf,
+        &with_bad_leaf(8939),
+        header(|h| h.slot_count.set(h.slot_count.get() - 1)),
+    );
+    cases.case(39, &BAD_LEAF, &[8939, 8941, 8942, 8944], |memory| {
         memory.header(leaf, |h| h.slot_count.set(h.slot_count.get() + 1));
     });
     cases.case_at(40, heap, &[8939, 8928], header(|h| h.free_bytes.set(h.free_bytes.get() + 2)));
@@ -230,7 +275,12 @@ fn group_2_page_headers_and_slots() {
     assert_eq!(report.findings.iter().find(|it| it.error == 8939).unwrap().state, 7);
     cases.case_at(42, heap, &[8943, 8928], header(|h| h.free_offset.set(h.free_offset.get() - 20)));
     cases.case_at(43, leaf, &[8927], header(|h| h.ghost_count.set(1)));
-    cases.case_at(44, leaf, &with(8939), header(|h| h.ghost_count.set(h.slot_count.get() + 1)));
+    cases.case_at(
+        44,
+        leaf,
+        &with_bad_leaf(8939),
+        header(|h| h.ghost_count.set(h.slot_count.get() + 1)),
+    );
     cases.case_at(
         45,
         heap,
@@ -251,6 +301,13 @@ fn group_2_page_headers_and_slots() {
             h.fixed_len.set(5);
         });
     });
+}
+
+#[test]
+fn rows_49_to_51_slots() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let heap = demo.heap_page();
     cases.case_at(49, heap, &[8941, 8928], |page| PageMut::new(page).set_slot_offset(1, 0x20));
     cases.case_at(50, heap, &[8942, 8928], |page| {
         let first = offset(page, 0) as u16;
@@ -283,11 +340,10 @@ fn the_options_leave_out_what_they_say() {
 }
 
 #[test]
-fn group_3_records() {
+fn rows_55_to_64_records() {
     let demo = Demo::new();
     let cases = Cases { demo: &demo };
-    let tree = demo.path(demo.unit("sales", 1));
-    let [root, upper, leaf] = tree[..] else { panic!("three levels: {tree:?}") };
+    let [.., leaf] = levels_of_sales(&demo);
     let bad_leaf = &[8944, 8928, 8976, 8978];
     // The last row of the page, so that what it claims does not reach into another.
     let row = |change: fn(&mut [u8])| {
@@ -337,6 +393,13 @@ fn group_3_records() {
         let at = variable(page);
         page[at] += 1;
     });
+}
+
+#[test]
+fn rows_77_to_81_child_pointers() {
+    let demo = Demo::new();
+    let cases = Cases { demo: &demo };
+    let [root, upper, _] = levels_of_sales(&demo);
     cases.case(77, &[8937, 8977], &[8935], |memory| {
         let next = demo.child(upper, 5);
         set_child(memory, upper, 4, next);
@@ -408,11 +471,10 @@ fn set_bit(memory: &mut Memory, map: u32, extent: u32, value: bool) {
 }
 
 #[test]
-fn group_6_allocation() {
+fn rows_103_to_110_extents_in_gam_sgam_and_iam() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
-    let heap = demo.heap_page();
     let heap_iam = demo.unit("heap", 0).first_iam.page;
     let tree_iam = demo.unit("sales", 1).first_iam.page;
     let free = demo.memory.pages() / 8 - 1;
@@ -442,6 +504,16 @@ fn group_6_allocation() {
             memory.edit(heap_iam, |page| page[142..148].copy_from_slice(&other.to_bytes()));
         });
     }
+}
+
+#[test]
+fn rows_91_and_111_to_115_pages_in_pfs() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let heap = demo.heap_page();
+    let tree_iam = demo.unit("sales", 1).first_iam.page;
+    let free = demo.memory.pages() / 8 - 1;
     cases.case(111, &[8976, 8978], &[2533], |memory| {
         set_state(memory, leaf, |state| state.with_allocated(false))
     });
@@ -457,6 +529,19 @@ fn group_6_allocation() {
         set_state(memory, tree_iam, |state| state.with_allocated(false))
     });
     cases.case(115, &[8948], &[], |memory| set_state(memory, tree_iam, |_| PfsByte(0)));
+    cases.case(113, &[8948], &[8909], |memory| {
+        set_state(memory, free * 8, |state| state.with_allocated(true))
+    });
+}
+
+#[test]
+fn rows_105_and_116_to_123_iam_pages() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let leaf = *demo.path(demo.unit("sales", 1)).last().unwrap();
+    let heap_iam = demo.unit("heap", 0).first_iam.page;
+    let tree_iam = demo.unit("sales", 1).first_iam.page;
+    let free = demo.memory.pages() / 8 - 1;
     // Nobody can own the pages at the beginning of a file.
     let report = cases.case(105, &[2533], &[], |memory| set_bit(memory, tree_iam, 0, true));
     assert_eq!(report.findings.len(), 8);
@@ -465,10 +550,6 @@ fn group_6_allocation() {
     });
     cases.case(116, &[2575], &[], |memory| {
         memory.header(tree_iam, |header| header.next_bytes = PageId::new(1, free * 8).to_bytes());
-    });
-    cases.case(23, &[5250], &[], |memory| memory.header(0, |header| header.header_version = 7));
-    cases.case(113, &[8948], &[8909], |memory| {
-        set_state(memory, free * 8, |state| state.with_allocated(true))
     });
     cases.case(121, &[2579], &[], |memory| {
         set_bit(memory, tree_iam, memory.pages() / 8 + 100, true)
@@ -488,7 +569,14 @@ fn group_6_allocation() {
     cases.case(123, &[8946, 7965, 8905], &[8906], |memory| {
         memory.header(tree_iam, |header| header.page_type = 1)
     });
-    let cut = heap / 8 * 8;
+}
+
+#[test]
+fn rows_19_and_23_files_that_end_early_or_have_another_header() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    cases.case(23, &[5250], &[], |memory| memory.header(0, |header| header.header_version = 7));
+    let cut = demo.heap_page() / 8 * 8;
     cases.case(
         19,
         &[8928, 8939],
@@ -608,7 +696,7 @@ fn add_iam_page(memory: &mut Memory, first: u32, interval: PageId) -> u32 {
 }
 
 #[test]
-fn group_6_chains_of_several_iam_pages() {
+fn rows_116_to_123_chains_of_several_iam_pages() {
     let demo = Demo::with_free_space();
     let cases = Cases { demo: &demo };
     let first = demo.unit("sales", 1).first_iam.page;
@@ -621,24 +709,6 @@ fn group_6_chains_of_several_iam_pages() {
     cases.case(0, &[], &[], |memory| {
         add_iam_page(memory, first, next);
     });
-    let at_interval = |memory: &mut Memory, iam: u32, interval: PageId| {
-        memory.edit(iam, |page| page[136..142].copy_from_slice(&interval.to_bytes()));
-    };
-    let small = demo.unit("customers", 1).first_iam.page;
-    // What the page listed has no owner any more.
-    let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
-    cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
-    cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));
-    let report = cases.case(
-        0,
-        &[],
-        &[&lost[..], &[8993, 8994, 8951, 8952, 8964, 8965, 8929]].concat(),
-        |memory| {
-            at_interval(memory, small, next);
-            at_interval(memory, heap_iam, next);
-        },
-    );
-    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", to_text(&report));
     cases.case(116, &[2575, 2576], &[], |memory| {
         add_iam_page(memory, first, next);
         memory.header(first, |header| header.next_bytes = bytes(leaf));
@@ -668,6 +738,32 @@ fn group_6_chains_of_several_iam_pages() {
         let second = add_iam_page(memory, first, next);
         memory.raw(second, flip(300));
     });
+}
+
+#[test]
+fn iam_pages_of_an_interval_past_the_file_lose_what_they_list() {
+    let demo = Demo::with_free_space();
+    let cases = Cases { demo: &demo };
+    let heap_iam = demo.unit("heap", 0).first_iam.page;
+    let next = PageId::new(1, 511_232);
+    let at_interval = |memory: &mut Memory, iam: u32, interval: PageId| {
+        memory.edit(iam, |page| page[136..142].copy_from_slice(&interval.to_bytes()));
+    };
+    let small = demo.unit("customers", 1).first_iam.page;
+    // What the page listed has no owner any more.
+    let lost = [2579, 8905, 8906, 8976, 8977, 8978, 8979, 8980, 8981];
+    cases.case(0, &[8968], &lost, |memory| at_interval(memory, small, next));
+    cases.case(0, &[8946, 7965], &lost, |memory| at_interval(memory, small, PageId::new(1, 8)));
+    let report = cases.case(
+        0,
+        &[],
+        &[&lost[..], &[8993, 8994, 8951, 8952, 8964, 8965, 8929]].concat(),
+        |memory| {
+            at_interval(memory, small, next);
+            at_interval(memory, heap_iam, next);
+        },
+    );
+    assert!(report.findings.iter().all(|it| it.error != 8968), "{}", to_text(&report));
 }
 
 /// Rows of `sysallocunits`, changed in place.

@@ -293,13 +293,23 @@ fn group_4_forwarded_rows() {
     subject.case("N7", &[], &[], |memory| edit(memory, target, |row| row[1] |= 1));
 }
 
+/// The pointers of the heap whose roots lie in the row and have several links.
+fn pointers_of_links(subject: &Subject) -> Vec<Pointer> {
+    let mut pointers = subject.pointers("heap");
+    pointers.retain(|it| it.len >= 36);
+    pointers
+}
+
+/// One of them, and the first node that it leads to.
+fn value_of_links(subject: &Subject) -> (Pointer, Rid) {
+    let pointer = pointers_of_links(subject)[1];
+    (pointer, first_target(&subject.memory, pointer))
+}
+
 #[test]
-fn group_5_values_below_a_root_in_the_row() {
+fn rows_92_to_94_pointers_and_text_ids() {
     let subject = Subject::demo();
-    let pointers = subject.pointers("heap");
-    let several = |it: &&Pointer| it.len >= 36;
-    let pointer = *pointers.iter().filter(several).nth(1).unwrap();
-    let node = first_target(&subject.memory, pointer);
+    let (pointer, node) = value_of_links(&subject);
     let row = Rid::new(PageId::new(1, pointer.page), pointer.slot);
 
     let report = subject.case("92", &[8965, 8964, 8929], &[], |memory| {
@@ -335,6 +345,12 @@ fn group_5_values_below_a_root_in_the_row() {
             (1, Some(node.slot))
         );
     }
+}
+
+#[test]
+fn row_95_types_of_nodes() {
+    let subject = Subject::demo();
+    let (_, node) = value_of_links(&subject);
     let report = subject
         .case("95", &[8962, 8929], &[8961], |memory| edit(memory, node, |bytes| bytes[12] = 9));
     assert!(of(&report, 8962)[0].message.ends_with("has incorrect node type 9."));
@@ -361,7 +377,12 @@ fn group_5_values_below_a_root_in_the_row() {
     subject.case("95", &[8961, 8929], &[8962, 8965, 8964, 8974], |memory| {
         edit(memory, node, |bytes| bytes[12] = 5)
     });
+}
 
+#[test]
+fn rows_57_65_and_98_sizes_levels_and_tags() {
+    let subject = Subject::demo();
+    let (pointer, node) = value_of_links(&subject);
     let report = subject.case("98", &[8961, 8929], &[], |memory| {
         edit_pointer(memory, pointer, |bytes| bytes[12] ^= 1)
     });
@@ -379,7 +400,12 @@ fn group_5_values_below_a_root_in_the_row() {
         edit(memory, node, |bytes| bytes[0] |= 0x80)
     });
     assert!(of(&report, 8944)[0].message.contains("reserved bits"));
+}
 
+#[test]
+fn rows_97_and_100_to_102_targets_of_links() {
+    let subject = Subject::demo();
+    let (pointer, node) = value_of_links(&subject);
     let free = PageId::new(1, subject.memory.pages() - 1);
     let nowhere =
         [free, PageId::new(255, node.page.page), PageId::new(1, u32::MAX), PageId::new(1, 9)];
@@ -395,7 +421,7 @@ fn group_5_values_below_a_root_in_the_row() {
     subject.case("102", &[], &[], |memory| edit(memory, node, |bytes| bytes[40] ^= 0xff));
 
     // Two rows lead to one node: both values are named, and the node without a predecessor.
-    let second = *pointers.iter().filter(several).nth(3).unwrap();
+    let second = pointers_of_links(&subject)[3];
     let report = subject.case("97", &[8961, 8964, 8929], &[8974], |memory| {
         edit_pointer(memory, second, |bytes| bytes[FIRST_LINK].copy_from_slice(&node.to_bytes()));
     });

@@ -254,7 +254,9 @@ fn the_databases_are_sound() {
 #[test]
 fn rows_52_54_and_68_to_73_keys_of_rows() {
     let trees = Trees::new();
-    let (ci, ix, ux) = (trees.tree("ci", 1), trees.tree("ci", 2), trees.tree("ci", 3));
+    let ci = trees.tree("ci", 1);
+    let ix = trees.tree("ci", 2);
+    let ux = trees.tree("ci", 3);
     let leaves = levels(&trees.memory, &ci).pop().unwrap();
     let leaf = leaves[leaves.len() / 2];
     let next = leaves[leaves.len() / 2 + 1];
@@ -400,71 +402,96 @@ fn a_descending_index_is_checked_in_its_own_direction() {
     expect(&memory, 69, &[8934], &[]);
 }
 
-#[test]
-fn sketch_and_full_read_find_the_same_links_and_pointers() {
-    let trees = Trees::new();
-    let (ci, ix) = (trees.tree("ci", 1), trees.tree("ci", 2));
-    let all = levels(&trees.memory, &ci);
-    let leaves = all.last().unwrap().clone();
-    assert!(leaves.len() > 200, "enough for a sketch");
-    let middle = leaves.len() / 2;
-    let leaf = leaves[middle];
-    let far = leaves[middle / 2];
-    let upper = all[all.len() - 2][1];
-    let below = children(&trees.memory, upper);
-    let other = levels(&trees.memory, &ix).pop().unwrap()[1];
-    let free = trees.memory.pages() - 3;
-    let link = |page: u32| if page == 0 { [0; 6] } else { PageId::new(1, page).to_bytes() };
-    let prev = |page: u32, to: u32| {
-        let mut memory = trees.memory.clone();
-        memory.header(page, |header| header.prev_bytes = link(to));
-        memory
-    };
-    let next = |page: u32, to: u32| {
-        let mut memory = trees.memory.clone();
-        memory.header(page, |header| header.next_bytes = link(to));
-        memory
-    };
-    let changed = |change: &dyn Fn(&mut Memory)| {
-        let mut memory = trees.memory.clone();
+/// A tree of two levels above more leaves than a sketch needs, and pages of it.
+struct Sketched {
+    trees: Trees,
+    root: u32,
+    upper: u32,
+    /// Children of `upper`.
+    below: Vec<u32>,
+    leaves: Vec<u32>,
+    leaf: u32,
+}
+
+impl Sketched {
+    fn new() -> Sketched {
+        let trees = Trees::new();
+        let all = levels(&trees.memory, &trees.tree("ci", 1));
+        let leaves = all.last().unwrap().clone();
+        assert!(leaves.len() > 200, "enough for a sketch");
+        let upper = all[all.len() - 2][1];
+        Sketched {
+            root: all[0][0],
+            upper,
+            below: children(&trees.memory, upper),
+            leaf: leaves[leaves.len() / 2],
+            leaves,
+            trees,
+        }
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut Memory)) -> Memory {
+        let mut memory = self.trees.memory.clone();
         change(&mut memory);
         memory
+    }
+}
+
+/// A link as page headers have it; 0 for none.
+fn link(page: u32) -> [u8; 6] {
+    if page == 0 { [0; 6] } else { PageId::new(1, page).to_bytes() }
+}
+
+#[test]
+fn sketch_and_full_read_find_the_same_unreadable_pages_and_levels() {
+    let tree = Sketched::new();
+    let bad = |page: u32| tree.changed(|memory| memory.raw(page, |bytes| bytes[200] ^= 1));
+    let level = |page: u32, level: u8| {
+        tree.changed(|memory| memory.header(page, |header| header.level = level))
     };
-    let bad = |memory: &mut Memory, page: u32| memory.raw(page, |bytes| bytes[200] ^= 1);
-    expect(&changed(&|memory| bad(memory, leaf)), 1, &[8928, 8939, 8976, 8978], &[]);
-    expect(&changed(&|memory| bad(memory, upper)), 4, &[8928, 8939, 8976, 8977, 8978], &[]);
-    expect(&changed(&|memory| bad(memory, all[0][0])), 5, &[8928, 8939, 8977], &[8979]);
-    expect(
-        &changed(&|memory| memory.header(leaf, |header| header.level = 1)),
-        24,
-        &[8931, 2531],
-        &[],
-    );
-    expect(
-        &changed(&|memory| memory.header(upper, |header| header.level = 2)),
-        25,
-        &[8931, 2531],
-        &[],
-    );
-    expect(&prev(leaf, 0), 30, &[8936, 8935], &[]);
-    expect(&prev(leaf, far), 31, &[8935, 8936, 8978], &[]);
-    expect(&next(leaf, 0), 32, &[8978], &[]);
-    expect(&next(leaf, far), 33, &[8936, 8978], &[]);
-    expect(&next(leaf, other), 34, &[8982, 8978], &[]);
-    expect(&next(leaf, free), 35, &[8981, 8978], &[]);
-    expect(&next(leaf, 5_000_000), 36, &[8981, 8978], &[]);
-    let next_child = |memory: &mut Memory, slot: u16| {
-        set_child(memory, upper, slot, below[usize::from(slot) + 1])
-    };
-    expect(&changed(&|memory| next_child(memory, 4)), 77, &[8937, 8977], &[8935]);
-    expect(&changed(&|memory| set_child(memory, upper, 4, free)), 79, &[8977], &[8976, 8980]);
-    let exchanged = changed(&|memory| {
-        set_child(memory, upper, 4, below[5]);
-        set_child(memory, upper, 5, below[4]);
+    expect(&bad(tree.leaf), 1, &[8928, 8939, 8976, 8978], &[]);
+    expect(&bad(tree.upper), 4, &[8928, 8939, 8976, 8977, 8978], &[]);
+    expect(&bad(tree.root), 5, &[8928, 8939, 8977], &[8979]);
+    expect(&level(tree.leaf, 1), 24, &[8931, 2531], &[]);
+    expect(&level(tree.upper, 2), 25, &[8931, 2531], &[]);
+}
+
+#[test]
+fn sketch_and_full_read_find_the_same_links() {
+    let tree = Sketched::new();
+    let leaf = tree.leaf;
+    let far = tree.leaves[tree.leaves.len() / 4];
+    let other = levels(&tree.trees.memory, &tree.trees.tree("ci", 2)).pop().unwrap()[1];
+    let free = tree.trees.memory.pages() - 3;
+    let prev =
+        |to: u32| tree.changed(|memory| memory.header(leaf, |header| header.prev_bytes = link(to)));
+    let next =
+        |to: u32| tree.changed(|memory| memory.header(leaf, |header| header.next_bytes = link(to)));
+    expect(&prev(0), 30, &[8936, 8935], &[]);
+    expect(&prev(far), 31, &[8935, 8936, 8978], &[]);
+    expect(&next(0), 32, &[8978], &[]);
+    expect(&next(far), 33, &[8936, 8978], &[]);
+    expect(&next(other), 34, &[8982, 8978], &[]);
+    expect(&next(free), 35, &[8981, 8978], &[]);
+    expect(&next(5_000_000), 36, &[8981, 8978], &[]);
+}
+
+#[test]
+fn sketch_and_full_read_find_the_same_child_pointers() {
+    let tree = Sketched::new();
+    let Sketched { upper, below, .. } = &tree;
+    let free = tree.trees.memory.pages() - 3;
+    let twice = tree.changed(|memory| set_child(memory, *upper, 4, below[5]));
+    expect(&twice, 77, &[8937, 8977], &[8935]);
+    let unused = tree.changed(|memory| set_child(memory, *upper, 4, free));
+    expect(&unused, 79, &[8977], &[8976, 8980]);
+    let exchanged = tree.changed(|memory| {
+        set_child(memory, *upper, 4, below[5]);
+        set_child(memory, *upper, 5, below[4]);
     });
     expect(&exchanged, 80, &[8935, 8933, 8934], &[]);
-    let empty = changed(&|memory| {
-        memory.edit(upper, |bytes| {
+    let empty = tree.changed(|memory| {
+        memory.edit(*upper, |bytes| {
             let header = PageHeader::of_mut(bytes);
             header.slot_count.set(0);
             header.free_bytes.set(8096);
@@ -472,15 +499,21 @@ fn sketch_and_full_read_find_the_same_links_and_pointers() {
         });
     });
     expect(&empty, 81, &[2574, 8977], &[]);
-    // A level whose ends meet, and a ring beside the chain.
+}
+
+/// A level whose ends meet, and a ring beside the chain.
+#[test]
+fn sketch_and_full_read_find_the_same_rings() {
+    let tree = Sketched::new();
+    let Sketched { below, leaves, .. } = &tree;
     let first = leaves[0];
     let end = leaves[leaves.len() - 1];
-    let ring = changed(&|memory| {
+    let ring = tree.changed(|memory| {
         memory.header(first, |header| header.prev_bytes = link(end));
         memory.header(end, |header| header.next_bytes = link(first));
     });
     expect(&ring, 37, &[8935], &[]);
-    let ring = changed(&|memory| {
+    let ring = tree.changed(|memory| {
         let first = below[0];
         let last = below[below.len() - 1];
         let at = |page: u32| leaves.iter().position(|leaf| *leaf == page).unwrap();

@@ -222,7 +222,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// `[schema].[name]`.
+/// Schema and name as T-SQL writes them, `[schema].[name]`.
 pub(crate) fn quoted(schema: &str, name: &str) -> String {
     format!("{}.{}", Quoted(schema), Quoted(name))
 }

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 
-/// `--color`.
+/// When reports have colours, `--color`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.

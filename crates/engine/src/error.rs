@@ -109,19 +109,19 @@ pub enum Error {
     /// The database cannot be closed while sessions use it.
     #[error("{sessions} sessions are open")]
     SessionsOpen {
-        /// How many.
+        /// Sessions that are open, the caller's own among them.
         sessions: usize,
     },
     /// A file that a database cannot do without was not given.
     #[error("file {file} of the database is not among those given")]
     MissingFile {
-        /// Its number.
+        /// Number of the file in `sysprufiles`; 1 is the primary file.
         file: FileId,
     },
     /// A file is not what is expected at its path.
     #[error("{}: {what}", path.display())]
     WrongFile {
-        /// The file.
+        /// Path by which the file was opened.
         path: PathBuf,
         /// What is wrong with it.
         what: &'static str,
@@ -130,7 +130,7 @@ pub enum Error {
     /// Message 824.
     #[error("page {page} of {} is no sound {kind}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path by which the file was opened.
         path: PathBuf,
         /// Number of the page in the file, which does not say which file of the database it is.
         page: u32,
@@ -178,7 +178,7 @@ pub enum Error {
     #[error("{} is of another state of the database: it was last opened at {found}, the catalog expects {expected}",
     path.display())]
     StaleFile {
-        /// The file.
+        /// Path by which the file was opened.
         path: PathBuf,
         /// LSN of the last opening, by the file's header.
         found: Lsn,
@@ -200,7 +200,7 @@ pub enum Error {
     /// restore of this one.
     #[error("{} is the log of another database: it names {found}, the data files {expected}", path.display())]
     ForeignLog {
-        /// The log.
+        /// Path of the log that was given.
         path: PathBuf,
         /// Binding id and fork by the log.
         found: LogOwner,
@@ -210,9 +210,9 @@ pub enum Error {
     /// The log ends although a page has a later change: what it lacks was acknowledged, perhaps.
     #[error("the log ends at {end}, and page {page} carries the later LSN {lsn}")]
     LogEndsBefore {
-        /// The page.
+        /// A page with a change that the log lacks.
         page: PageId,
-        /// Its LSN.
+        /// LSN in the page's header (`m_lsn`).
         lsn: Lsn,
         /// The last record of the log.
         end: Lsn,
@@ -232,11 +232,11 @@ pub enum Error {
     /// A record of the log cannot be replayed.
     #[error("log record {lsn} cannot be replayed on page {page}")]
     Redo {
-        /// The record.
+        /// LSN of the record.
         lsn: Lsn,
-        /// Its page.
+        /// The page that the record changes.
         page: PageId,
-        /// Why.
+        /// What the record and the page disagree about.
         source: ApplyError,
     },
     /// The catalog contradicts itself, or misses something.
@@ -251,13 +251,13 @@ pub enum Error {
     /// A name that is taken.
     #[error("there is an object named {name} already")]
     Exists {
-        /// The name.
+        /// Name that the statement gave to the new object.
         name: String,
     },
     /// A name that nothing has. Message 208.
     #[error("there is no table {name}")]
     NoTable {
-        /// The name.
+        /// Schema and name, or the name alone, as the statement gave it.
         name: String,
     },
     /// A name that no index of the table has.
@@ -265,7 +265,7 @@ pub enum Error {
     NoIndex {
         /// The table's name.
         table: String,
-        /// The name.
+        /// The name that the statement gave.
         name: String,
     },
     /// A second row with a key that may be there once only. Message 2601, or 2627 when a
@@ -274,7 +274,7 @@ pub enum Error {
     DuplicateKey {
         /// The table's name.
         table: String,
-        /// The index.
+        /// Name of the unique index, which is that of its constraint.
         index: String,
         /// Values of the key columns.
         key: String,
@@ -290,9 +290,9 @@ pub enum Error {
     KeysOutOfOrder {
         /// The table's name.
         table: String,
-        /// The index.
+        /// Name of the index that is out of order.
         index: String,
-        /// A key.
+        /// Values of the first key that is not less than the next one.
         first: String,
         /// The next one, which is not greater.
         second: String,
@@ -304,7 +304,7 @@ pub enum Error {
     SeparatorsOutOfOrder {
         /// The table's name.
         table: String,
-        /// The index.
+        /// Name of the index that is out of order.
         index: String,
         /// A leaf with such keys.
         page: PageId,
@@ -318,7 +318,7 @@ pub enum Error {
     UncertainKey {
         /// The table's name.
         table: String,
-        /// The index.
+        /// Name of the index that the key belongs to.
         index: String,
         /// Values of the key columns.
         key: String,
@@ -330,7 +330,7 @@ pub enum Error {
     Constraint {
         /// The table whose row was to change.
         table: String,
-        /// The constraint.
+        /// Name of the constraint.
         name: String,
         /// CHECK or FOREIGN KEY.
         kind: &'static str,
@@ -356,9 +356,9 @@ pub enum Error {
     EntryMissing {
         /// The table's name.
         table: String,
-        /// The index.
+        /// Name of the nonclustered index that lacks the entry.
         index: String,
-        /// The row.
+        /// RID of the row, or its clustered key.
         at: Address,
     },
     /// More rows with one clustered key than there are uniquifiers. Message 666.
@@ -370,7 +370,7 @@ pub enum Error {
     /// The table was changed or dropped since it was looked up.
     #[error("table {id} is not there any more")]
     Gone {
-        /// Its id.
+        /// `object_id` of the table that was looked up.
         id: ObjectId,
     },
     /// A value that is not one of its column.
@@ -378,7 +378,7 @@ pub enum Error {
     Value {
         /// The column's name.
         column: String,
-        /// Why not.
+        /// Why the column cannot have the value.
         what: String,
     },
     /// A row has another number of values than its table has columns.
@@ -386,7 +386,7 @@ pub enum Error {
     Columns {
         /// Columns of the table.
         expected: usize,
-        /// Values given.
+        /// Values that the statement gave.
         found: usize,
     },
     /// A table that cannot be made, or a thing that tables here do not have.
@@ -398,7 +398,7 @@ pub enum Error {
     /// A savepoint that the transaction does not have. Message 6401.
     #[error("there is no savepoint {name}")]
     NoSavepoint {
-        /// The name.
+        /// The name that the statement gave.
         name: String,
     },
     /// The database is offline: something that had to become durable could not, or a page did not
@@ -414,25 +414,25 @@ pub enum Error {
     /// A lock was not granted.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Rows.
+    /// From heaps and B-trees.
     #[error(transparent)]
     Rowset(extentdb_rowset::Error),
     /// A change of a page, or its undo.
     #[error(transparent)]
     Change(#[from] extentdb_change::Error),
-    /// Space.
+    /// From the allocation of pages and extents, or from growing a file.
     #[error(transparent)]
     Space(#[from] extentdb_space::Error),
-    /// The pool.
+    /// From the buffer pool: a page could not be read, or the pool is offline.
     #[error(transparent)]
     Buffer(#[from] extentdb_buffer::Error),
-    /// Transactions.
+    /// From the transaction manager.
     #[error(transparent)]
     Transaction(#[from] extentdb_txn::Error),
-    /// The log.
+    /// From the transaction log: it is full, or offline.
     #[error(transparent)]
     Log(#[from] extentdb_wal::Error),
-    /// The disk.
+    /// From the disk, outside of pool and log: files are created, opened or extended.
     #[error(transparent)]
     Disk(#[from] extentdb_io::Error),
     /// The catalog could not be read.
@@ -482,7 +482,7 @@ pub enum Cause {
     BadPage,
     /// The database, its log or its pool is offline.
     Offline,
-    /// Something else.
+    /// A cause that callers do not tell apart: the error's text says it.
     Other,
 }
 

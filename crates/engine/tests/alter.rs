@@ -7,7 +7,9 @@ use extentdb_base::sync::Arc;
 use std::path::Path;
 
 use extentdb_base::env::SplitMix64;
-use extentdb_engine::{ColumnSpec, Database, Error, IndexSpec, Row, Session, Table, TableSpec};
+use extentdb_engine::{
+    ColumnSpec, Database, DefaultSpec, Error, IndexSpec, Row, Session, Table, TableSpec,
+};
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
 use support::*;
@@ -50,7 +52,7 @@ fn long() -> ColumnSpec {
 }
 
 fn wide() -> ColumnSpec {
-    let default = Some(("df".to_owned(), "((7))".to_owned()));
+    let default = Some(DefaultSpec::new("df", "((7))"));
     ColumnSpec {
         default,
         ..ColumnSpec::new("wide", SqlType::BigInt).not_null()

@@ -98,7 +98,7 @@ fn computed_column_follows_its_row() {
         let files = files_of(&disk, &spec_of().paths(), folder.path());
         let mut read = rows_by_reader(&files, "orders");
         read.sort_by_key(|row| if let Datum::Int(id) = row[0] { id } else { -1 });
-        if spec.columns[3].computed.as_ref().unwrap().1 {
+        if spec.columns[3].computed.as_ref().unwrap().persisted {
             assert_eq!(read, expected);
         }
         let db = reopen(&disk, &spec_of().paths());

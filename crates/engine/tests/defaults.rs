@@ -3,7 +3,7 @@
 
 mod support;
 
-use extentdb_engine::{ColumnSpec, Database, TableSpec};
+use extentdb_engine::{ColumnSpec, Database, DefaultSpec, TableSpec};
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
 use extentdb_types::SqlType;
@@ -11,7 +11,7 @@ use support::*;
 
 fn with_defaults(name: &str) -> TableSpec {
     let default = |column: ColumnSpec, constraint: &str, text: &str| ColumnSpec {
-        default: Some((format!("{constraint}_{name}"), text.to_owned())),
+        default: Some(DefaultSpec::new(&format!("{constraint}_{name}"), text)),
         ..column
     };
     let columns = vec![

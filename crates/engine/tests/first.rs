@@ -3,7 +3,7 @@
 mod support;
 
 use extentdb_base::sync::Arc;
-use extentdb_engine::Database;
+use extentdb_engine::{Database, DefaultSpec, IdentitySpec};
 use extentdb_io::MemDisk;
 use extentdb_types::Datum;
 use support::*;
@@ -104,8 +104,8 @@ fn schemas_defaults_and_identity_values_are_in_the_catalog() {
     assert!(session.create_schema("SALES").is_err());
     let mut table = people("orders");
     table.schema = Some("sales".to_owned());
-    table.columns[0].identity = Some((100, 5));
-    table.columns[1].default = Some(("DF_orders_name".to_owned(), "('nobody')".to_owned()));
+    table.columns[0].identity = Some(IdentitySpec { seed: 100, increment: 5 });
+    table.columns[1].default = Some(DefaultSpec::new("DF_orders_name", "('nobody')"));
     let table = session.create_table(&table).unwrap();
     let mut given = Vec::new();
     for _ in 0..250 {

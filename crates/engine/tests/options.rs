@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use extentdb_base::env::{Rng, SplitMix64};
 use extentdb_engine::{
-    ColumnSpec, DataFileSpec, Database, DatabaseSpec, Error, FileGrowth, IndexSpec, LogGrowth,
-    Options, TableSpec,
+    ColumnSpec, DataFileSpec, Database, DatabaseSpec, DefaultSpec, Error, FileGrowth, IndexSpec,
+    LogGrowth, Options, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::SqlType;
@@ -187,10 +187,7 @@ fn names_of_new_objects_are_verified() {
     let mut session = db.session();
     let table = session.create_table(&people("people")).unwrap();
     for name in ["", "\0", &"n".repeat(129)] {
-        let default = ColumnSpec {
-            default: Some((name.to_owned(), "((0))".to_owned())),
-            ..number()
-        };
+        let default = ColumnSpec { default: Some(DefaultSpec::new(name, "((0))")), ..number() };
         let clustered = people("t").clustered(IndexSpec::new(name, &["id"]));
         assert_eq!(refused(session.create_schema(name)), "schema");
         assert_eq!(refused(session.create_table(&people(name))), "table");
@@ -202,7 +199,10 @@ fn names_of_new_objects_are_verified() {
         );
         assert_eq!(refused(session.create_index(&table, &IndexSpec::new(name, &["id"]))), "index");
         assert_eq!(refused(session.add_check(&table, name, "([id]>=(0))")), "constraint");
-        assert_eq!(refused(session.add_default(&table, "id", (name, "((0))"))), "constraint");
+        assert_eq!(
+            refused(session.add_default(&table, "id", &DefaultSpec::new(name, "((0))"))),
+            "constraint"
+        );
         assert_eq!(
             refused(session.add_foreign_key(&table, name, &table, &[("id", "id")])),
             "constraint"
@@ -225,7 +225,7 @@ fn taken_names_are_refused() {
     let table = session.create_table(&people("people")).unwrap();
     session.add_check(&table, "positive", "([id]>=(0))").unwrap();
     let with_default =
-        |name: &str| ColumnSpec { default: Some((name.into(), "((0))".into())), ..number() };
+        |name: &str| ColumnSpec { default: Some(DefaultSpec::new(name, "((0))")), ..number() };
     let twice =
         vec![with_default("twice"), ColumnSpec { name: "n".into(), ..with_default("TWICE") }];
     let made = [

@@ -86,7 +86,7 @@ impl Batch {
         let Some((reg, form)) = self.inputs.get(input).filter(|_| words.len() <= MAX_ROWS) else {
             return false;
         };
-        self.lanes.at_mut(*reg).is_some_and(|lane| form.read_words((words, bytes), lane))
+        self.lanes.at_mut(*reg).is_some_and(|lane| form.read_words(words, bytes, lane))
     }
 
     /// Ends `rows` rows whose columns were pushed as a whole. An input that has not as many makes

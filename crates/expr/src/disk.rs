@@ -148,7 +148,7 @@ impl StorageForm {
 
     /// Appends rows whose values are words of `bytes` bytes, none of them NULL. False, and nothing
     /// is done, for a form that is not stored so.
-    pub(crate) fn read_words(&self, (words, bytes): (&[u64], usize), lane: &mut Lane) -> bool {
+    pub(crate) fn read_words(&self, words: &[u64], bytes: usize, lane: &mut Lane) -> bool {
         match (*self, bytes) {
             (StorageForm::TinyInt, 1) => {
                 lane.push_words::<_, 1>(words, |bytes| StorageForm::TinyInt.read_int(bytes))
@@ -441,7 +441,7 @@ mod tests {
                 target.copy_from_slice(&bytes);
                 let words = [u64::from_le_bytes(word)];
                 let mut lane = Lane::default();
-                if form.read_words((&words, bytes.len()), &mut lane) {
+                if form.read_words(&words, bytes.len(), &mut lane) {
                     prop_assert_eq!(lane.state.as_slice(), &one_by_one.state[1..]);
                     prop_assert_eq!(lane.ints.as_slice(), &one_by_one.ints[1..]);
                 }

@@ -228,19 +228,19 @@ impl Predicate {
         Ok(Predicate { program: Program::assemble(binder, value.reg, SqlType::Bit) })
     }
 
-    /// As [`Program::inputs`].
+    /// The columns of the condition, as [`Program::inputs`].
     #[must_use]
     pub fn inputs(&self) -> &[usize] {
         self.program.inputs()
     }
 
-    /// As [`Program::is_precise`].
+    /// Has it the same answer on every machine? As [`Program::is_precise`].
     #[must_use]
     pub fn is_precise(&self) -> bool {
         self.program.is_precise()
     }
 
-    /// As [`Program::is_deterministic`].
+    /// Has it the same answer at any time? As [`Program::is_deterministic`].
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
         self.program.is_deterministic()

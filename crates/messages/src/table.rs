@@ -40,9 +40,9 @@ pub struct Message {
 pub enum Counts {
     /// Neither: information, companion lines, errors of the run itself.
     Neither,
-    /// "allocation errors".
+    /// As one of the "allocation errors" of messages 8989 and 8990.
     Allocation,
-    /// "consistency errors".
+    /// As one of the "consistency errors" of messages 8989 and 8990.
     Consistency,
 }
 
@@ -75,11 +75,11 @@ pub enum Family {
     Match,
     /// System tables against each other.
     Catalog,
-    /// Service Broker.
+    /// Queues and conversations of Service Broker.
     Broker,
     /// FILESTREAM directories and files.
     Filestream,
-    /// Columnstore indexes.
+    /// Segments and dictionaries of columnstore indexes.
     Columnstore,
     /// What a repair says about itself. ExtentDB does not repair.
     Repair,
@@ -108,7 +108,7 @@ pub enum RepairLevel {
     None,
     /// `repair_rebuild`: nothing is lost.
     Rebuild,
-    /// `repair_allow_data_loss`.
+    /// `repair_allow_data_loss`: rows or pages may be lost.
     AllowDataLoss,
 }
 

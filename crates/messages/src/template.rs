@@ -22,7 +22,7 @@ pub enum Arg<'a> {
     Int(i64),
     /// For `%ls`, `%.*ls`, `%hs`, `%S_MSG`, `%S_LSN`, `%S_DATE`.
     Text(Cow<'a, str>),
-    /// For `%S_PGID`.
+    /// For `%S_PGID`, printed `(1:272)`.
     Page {
         /// File of the database.
         file: u16,
@@ -34,11 +34,11 @@ pub enum Arg<'a> {
 /// What a hole asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgKind {
-    /// [`Arg::Int`].
+    /// An integer, [`Arg::Int`].
     Int,
-    /// [`Arg::Text`].
+    /// A text, [`Arg::Text`].
     Text,
-    /// [`Arg::Page`].
+    /// A page id, [`Arg::Page`].
     Page,
 }
 

@@ -92,7 +92,7 @@ pub enum Error {
     /// A part of a value begins, or ends, past the end of the value or of the part.
     #[error("offset {offset} is past the end of {len} bytes of a value")]
     Offset {
-        /// The offset.
+        /// Offset in the value, bytes, at which the part begins or ends.
         offset: u64,
         /// Where the value, or the part that is replaced, ends.
         len: u64,

@@ -2,7 +2,7 @@
 //! rebuilt.
 
 use extentdb_base::sync::Arc;
-use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec};
+use extentdb_engine::{ColumnSpec, DefaultSpec, Error, IndexSpec, TableSpec};
 use extentdb_types::{Datum, SqlType};
 
 use crate::model::{Change, Reshape, TableModel};
@@ -33,7 +33,7 @@ impl Workload<'_, '_> {
         self.state.next_table += 1;
         let (column, how) = match self.below(5) {
             0 => {
-                let default = Some((format!("df_{name}_{own}"), "((7))".to_owned()));
+                let default = Some(DefaultSpec::new(&format!("df_{name}_{own}"), "((7))"));
                 let column =
                     ColumnSpec { default, ..ColumnSpec::new(&own, SqlType::Int).not_null() };
                 (column, Reshape::Add(Datum::Int(7)))
@@ -67,7 +67,7 @@ impl Workload<'_, '_> {
         let default = own
             .default
             .as_ref()
-            .map_or(Ok(()), |(default, _)| session.drop_constraint(&table, default));
+            .map_or(Ok(()), |default| session.drop_constraint(&table, &default.name));
         if own.default.is_some() {
             // A separate statement that rows do not show: afterwards the column has no default.
             let mut bare = TableSpec::clone(&model.spec);

@@ -29,7 +29,7 @@ pub struct Freed {
     pub(crate) pages: Vec<FreedPages>,
 }
 
-/// See [`Freed::mark`].
+/// How much was freed at a moment: [`Freed::mark`].
 #[derive(Default, Clone, Copy, Debug)]
 pub struct FreedMark {
     extents: usize,

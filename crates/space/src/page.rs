@@ -38,9 +38,9 @@ pub struct PageForm {
     pub prev: PageId,
     /// The next page.
     pub next: PageId,
-    /// `m_typeFlagBits`.
+    /// `m_typeFlagBits` of the page header, by the type of the page.
     pub type_flag_bits: u8,
-    /// `m_flagBits`.
+    /// `m_flagBits` of the page header: how the page is protected.
     pub flag_bits: u16,
 }
 

@@ -29,9 +29,9 @@ pub struct UnitDescription {
     pub group: i16,
     /// `pgfirst`: the leftmost leaf, or a page of the heap.
     pub first: PageId,
-    /// `pgroot`.
+    /// `pgroot`: the root of a tree; of a heap, its first page or none.
     pub root: PageId,
-    /// `pgfirstiam`.
+    /// `pgfirstiam`: the first page of the IAM chain.
     pub first_iam: PageId,
     /// Pages used, reserved and with data.
     pub counts: UnitCounts,

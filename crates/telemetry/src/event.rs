@@ -49,12 +49,12 @@ pub enum Event {
         /// Time inside the call.
         duration: Duration,
     },
-    /// `checkpoint_begin`.
+    /// `checkpoint_begin`: its first record is in the log, no page is written yet.
     CheckpointBegin {
         /// Its log record.
         lsn: Lsn,
     },
-    /// `checkpoint_end`.
+    /// `checkpoint_end`: all pages are written, and the boot page names it.
     CheckpointEnd {
         /// The log record of its beginning.
         lsn: Lsn,

@@ -32,7 +32,7 @@ pub struct Tasks {
 /// A thread that works for a session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskId {
-    /// The session.
+    /// The session that the thread works for.
     pub session: SessionId,
     /// `exec_context_id`: 0 for the session's own thread, from 1 for its parallel workers.
     pub context: u16,
@@ -59,7 +59,7 @@ pub enum WaitResource {
     /// The wait does not tell. Shown as an empty text.
     #[default]
     Untold,
-    /// A lock.
+    /// A lock that is requested.
     Lock {
         /// The database of the resource.
         database: DatabaseId,
@@ -71,7 +71,7 @@ pub enum WaitResource {
 /// A task that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitingTask {
-    /// The task.
+    /// Session and thread of the task that waits.
     pub id: TaskId,
     /// What it waits for.
     pub wait: CurrentWait,
@@ -108,7 +108,7 @@ thread_local! {
 }
 
 impl Tasks {
-    /// No tasks.
+    /// A registry that no task has entered.
     pub fn new() -> Self {
         Self::default()
     }

@@ -87,7 +87,7 @@ pub(crate) enum End {
     /// COMMIT_XACT without a flush, of a system transaction or with delayed durability. Its changes
     /// are committed at once.
     CommitDelayed,
-    /// ABORT_XACT.
+    /// ABORT_XACT: the changes are undone.
     Abort,
 }
 

@@ -15,7 +15,7 @@ pub struct SessionWaits<'a> {
     pub waits: &'a Waits,
     /// The clock that times them.
     pub clock: &'a dyn Clock,
-    /// The session's.
+    /// Ends the waits of the session early.
     pub cancellation: &'a Cancellation,
 }
 

@@ -41,12 +41,12 @@ pub(super) fn alike(ranks: &BTreeMap<u16, [u32; 2]>) -> BTreeSet<u16> {
         for at in from..to {
             let rank = seconds.partition_point(|second| *second < nodes[at].0[1]);
             let best = chains.best_below(rank);
-            before[at] = best.map(|(_, node)| node);
-            totals[at] = best.map_or(0, |(total, _)| total) + nodes[at].1.0;
+            before[at] = best.map(|chain| chain.last);
+            totals[at] = best.map_or(0, |chain| chain.weight) + nodes[at].1.0;
         }
         for at in from..to {
             let rank = seconds.partition_point(|second| *second < nodes[at].0[1]);
-            chains.raise(rank, (totals[at], at));
+            chains.raise(rank, Chain { weight: totals[at], last: at });
         }
         from = to;
     }
@@ -61,11 +61,19 @@ pub(super) fn alike(ranks: &BTreeMap<u16, [u32; 2]>) -> BTreeSet<u16> {
 
 /// For each prefix of the second ranks, the heaviest chain that ends in it.
 struct Chains {
-    best: Vec<Option<(u64, usize)>>,
+    best: Vec<Option<Chain>>,
+}
+
+/// A chain, ordered by its weight.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Chain {
+    weight: u64,
+    /// The node that it ends with.
+    last: usize,
 }
 
 impl Chains {
-    fn best_below(&self, rank: usize) -> Option<(u64, usize)> {
+    fn best_below(&self, rank: usize) -> Option<Chain> {
         let mut at = rank;
         let mut best = None;
         while at > 0 {
@@ -75,7 +83,7 @@ impl Chains {
         best
     }
 
-    fn raise(&mut self, rank: usize, chain: (u64, usize)) {
+    fn raise(&mut self, rank: usize, chain: Chain) {
         let mut at = rank + 1;
         while at < self.best.len() {
             self.best[at] = self.best[at].max(Some(chain));

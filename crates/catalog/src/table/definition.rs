@@ -17,9 +17,9 @@ pub struct TableDefinition {
     pub schema_id: i32,
     /// User, system or internal.
     pub kind: ObjectType,
-    /// `sysschobjs.status`.
+    /// `sysschobjs.status`: bits by the type of the object.
     pub status: u32,
-    /// `sysschobjs.pid`.
+    /// `sysschobjs.pid`: the object that it belongs to; 0 for none.
     pub parent: ObjectId,
     /// Columns; their ids are 1, 2, 3 …
     pub columns: Vec<ColumnDefinition>,
@@ -130,9 +130,9 @@ pub struct IndexDefinition {
     pub rest: Vec<PartitionDefinition>,
     /// The predicate of a filtered index, as stored.
     pub filter: Option<String>,
-    /// `sysrowsets.rowsetid`.
+    /// `sysrowsets.rowsetid`; 0 while the index is disabled.
     pub rowset: HobtId,
-    /// `sysrowsets.status`.
+    /// `sysrowsets.status`: bits of [`rowset_status`].
     pub rowset_status: u32,
     /// How its leaf rows are stored.
     pub compression: Compression,
@@ -149,7 +149,7 @@ pub struct IndexDefinition {
 pub struct PartitionDefinition {
     /// Filegroup id, 1 = PRIMARY.
     pub filegroup: i16,
-    /// `sysrowsets.rowsetid`.
+    /// `sysrowsets.rowsetid` of the partition.
     pub rowset: HobtId,
     /// Its allocation units.
     pub units: Vec<UnitDefinition>,
@@ -160,11 +160,11 @@ pub struct PartitionDefinition {
 pub struct UnitDefinition {
     /// What its pages hold.
     pub kind: AllocUnitKind,
-    /// `sysallocunits.auid`.
+    /// `sysallocunits.auid`, which its pages carry in their headers.
     pub id: extentdb_base::AllocUnitId,
 }
 
-/// `sysidxstats.status` bits.
+/// Bits of `sysidxstats.status`.
 pub mod index_status {
     /// There is a rowset.
     pub const HAS_ROWSET: u32 = 0x1;
@@ -182,7 +182,7 @@ pub mod index_status {
     pub const FILTERED: u32 = 0x2_0000;
 }
 
-/// `sysrowsets.status` bits.
+/// Bits of `sysrowsets.status`.
 pub mod rowset_status {
     /// Set in all but some old system tables.
     pub const USUAL: u32 = 0x2;

@@ -15,7 +15,7 @@ use super::definition::{
 };
 use super::values::RowValues;
 use crate::layout::{ColumnOffset, Compression, PhysicalColumn};
-use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction};
+use crate::model::{AllocUnitKind, IndexKind, ObjectType, ReferentialAction, ReferentialActions};
 use crate::system::object;
 
 /// Rows of the base tables by name.
@@ -36,7 +36,7 @@ mod column {
 pub struct Child {
     /// Object id, `sysschobjs.id`.
     pub id: ObjectId,
-    /// Name, `sysschobjs.name`.
+    /// Name in the schema, `sysschobjs.name`.
     pub name: String,
     /// What it is.
     pub kind: ChildKind,
@@ -65,7 +65,7 @@ pub enum ChildKind {
         /// Pairs of referencing and referenced column.
         columns: Vec<(i32, i32)>,
         /// ON DELETE and ON UPDATE.
-        actions: (ReferentialAction, ReferentialAction),
+        actions: ReferentialActions,
     },
 }
 
@@ -123,7 +123,7 @@ const MODULE_STATUS: i32 = 0xc_0000;
 /// A view, procedure, function or trigger.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleDefinition<'m> {
-    /// Object id.
+    /// Object id, unique in the database: `sysschobjs.id`.
     pub id: ObjectId,
     /// Type of the object.
     pub kind: ObjectType,
@@ -304,9 +304,9 @@ pub fn add_child(child: &Child, created: StoredTime, rows: &mut SystemRows) {
                 columns.iter().map(|column| reference_row(1, child.id, 0, child.table, *column));
             rows_of(rows, "sysmultiobjrefs").extend(references);
         }
-        ChildKind::ForeignKey { table, index, columns, actions: (on_delete, on_update) } => {
-            add_action(child.id, ReferentialAction::ON_DELETE, *on_delete, rows);
-            add_action(child.id, ReferentialAction::ON_UPDATE, *on_update, rows);
+        ChildKind::ForeignKey { table, index, columns, actions } => {
+            add_action(child.id, ReferentialAction::ON_DELETE, actions.on_delete, rows);
+            add_action(child.id, ReferentialAction::ON_UPDATE, actions.on_update, rows);
             let references = rows_of(rows, "syssingleobjrefs");
             references.push(reference_row(27, child.id, 0, *table, *index));
             for (ordinal, (from, to)) in (1..).zip(columns) {
@@ -443,17 +443,17 @@ pub fn physical_row(rowset: HobtId, column: &PhysicalColumn, count: i64) -> RowV
 /// Where the pages of an allocation unit are, and how many. `PageId::NONE` and 0 of an empty one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UnitAnchor {
-    /// `pgfirst`.
+    /// `sysallocunits.pgfirst`: the first page of rows or leaves.
     pub first: PageId,
-    /// `pgroot`.
+    /// `sysallocunits.pgroot`: the root of a tree; of a heap, a page of it or none.
     pub root: PageId,
-    /// `pgfirstiam`.
+    /// `sysallocunits.pgfirstiam`: the first page of the IAM chain.
     pub first_iam: PageId,
-    /// `pcused`.
+    /// `sysallocunits.pcused`: pages with something on them, those of the IAM included.
     pub used: i64,
-    /// `pcdata`.
+    /// `sysallocunits.pcdata`: pages with rows or values.
     pub data: i64,
-    /// `pcreserved`.
+    /// `sysallocunits.pcreserved`: pages of its extents, used or not.
     pub reserved: i64,
 }
 

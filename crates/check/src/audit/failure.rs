@@ -76,7 +76,7 @@ impl<'p, F: Collector> Auditor<'p, F> {
         self.give_up(context, error);
     }
 
-    /// 8938.
+    /// 8938: the page has another type than its owner keeps.
     #[cold]
     pub(super) fn fail_type(&mut self, context: &Context<'p>, header: &PageHeader) {
         let kind = [header.page_type.into()];

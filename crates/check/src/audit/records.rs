@@ -93,13 +93,13 @@ pub(super) struct Test {
 /// What is wrong with a slot or its record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SlotFault {
-    /// 8941
+    /// 8941: the slot points outside of the rows of the page.
     Offset { slot: u16, offset: u16 },
-    /// 8942
+    /// 8942: the slot points into the record of another slot.
     Overlap { slot: u16, offset: u16 },
-    /// 8943
+    /// 8943: the record ends in the free space.
     IntoFreeSpace { slot: u16, end: usize },
-    /// 8944
+    /// 8944: the record fails a test of its own.
     Record { slot: u16, offset: u16, test: Test },
 }
 

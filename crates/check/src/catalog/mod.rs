@@ -213,7 +213,7 @@ impl RowRef {
         [self.describe().into(), self.table.view().into(), "".into()]
     }
 
-    /// `object_id=5,column_id=2`.
+    /// The key by the names of its columns, `object_id=5,column_id=2`.
     fn describe(self) -> String {
         let names = self.table.names().key;
         let parts = names.iter().zip(self.key.0).map(|(name, value)| format!("{name}={value}"));

@@ -130,9 +130,9 @@ pub(super) enum Attribute {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnType {
     pub(super) row: Key,
-    /// `xtype`
+    /// `syscolpars.xtype` or its like: the system type.
     pub(super) xtype: u8,
-    /// `utype`
+    /// `syscolpars.utype` or its like: `user_type_id`.
     pub(super) user_type: i64,
 }
 

@@ -65,7 +65,7 @@ fn verify_stub(
     });
 }
 
-/// 8993.
+/// 8993: a forwarding stub whose row is not there.
 fn lost_record(stub: &Stub, reporter: &mut Reporter<'_>) {
     reporter.of_unit(stub.unit, |unit| {
         let rids = [stub.rid, stub.target].into_iter().flat_map(rid_args);
@@ -74,7 +74,7 @@ fn lost_record(stub: &Stub, reporter: &mut Reporter<'_>) {
     });
 }
 
-/// 8994.
+/// 8994: a forwarded row whose stub is not there.
 fn lost_stub(record: &Forwarded, reporter: &mut Reporter<'_>) {
     reporter.of_unit(record.unit, |unit| {
         let rids = [record.rid, record.back].into_iter().flat_map(rid_args);

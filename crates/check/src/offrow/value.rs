@@ -133,7 +133,7 @@ impl<'v, 'r> Values<'v, 'r> {
         }
     }
 
-    /// 8962, 8963.
+    /// 8962, 8963: the node has no known type, or one that its page does not hold.
     fn kind(&mut self, node: &Node, own: &[Reference]) {
         let error = match node.role {
             // Units with roots of an older kind are not judged; see `Roots`.
@@ -152,7 +152,7 @@ impl<'v, 'r> Values<'v, 'r> {
         own.iter().for_each(|reference| self.blame(reference, None));
     }
 
-    /// 8964.
+    /// 8964: no row references the node.
     fn unreferenced(&mut self, node: &Node, ghosts: &[Reference]) {
         let is_of_ghost = ghosts.iter().any(|ghost| ghost.id.agrees(node.id));
         if is_of_ghost || self.unread.contains(&common_id(node.id)) {
@@ -207,7 +207,7 @@ impl<'v, 'r> Values<'v, 'r> {
         }
     }
 
-    /// 8961.
+    /// 8961: node and reference contradict each other.
     fn mismatch(&mut self, node: &Node, reference: &Reference, state: u8) {
         let from = reference.from;
         let draft = |unit: &Unit| {
@@ -296,7 +296,7 @@ impl Values<'_, '_> {
         Some(references)
     }
 
-    /// 8929.
+    /// 8929: the row whose value is damaged.
     fn report_owner(&mut self, row: Rid, reference: &Reference, cause: Option<Cause>) {
         let is_entry = matches!(reference.by, Referrer::Row { is_entry: true, .. });
         let id = reference.id.value() as i64;

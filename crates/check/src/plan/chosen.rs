@@ -252,7 +252,7 @@ fn leave_out_elsewhere(catalog: &Catalog, space: &DataSpace, units: &mut Units) 
     notes
 }
 
-/// 2594.
+/// 2594: a rowset is in a filegroup that was not chosen.
 fn rowset_elsewhere(catalog: &Catalog, table: &Table, unit: &Unit) -> Finding {
     let index = table.indexes.iter().find(|index| index.id == unit.owner.index);
     let index_name = index.and_then(|index: &Index| index.name.as_deref()).unwrap_or_default();

@@ -265,6 +265,26 @@ impl Prelude<'_> {
         }
     }
 
+    /// Gives the unit a page of a mixed extent.
+    fn claim_single(
+        &mut self,
+        walk: &mut ChainWalk<'_>,
+        index: UnitIndex,
+        unit: &Unit,
+        page: PageId,
+    ) {
+        if fixed_page_type(page).is_some() {
+            return self.report_never_owned(page, unit);
+        }
+        if self.is_out_of_range(page) {
+            self.report_out_of_range("Data", page, unit);
+        }
+        if let Some(other) = walk.owners.claim_page(page, PageOwner::Unit(index)) {
+            self.report_shared_page(walk, page, unit, other);
+            self.settle_shared_page(walk, page, index, unit);
+        }
+    }
+
     /// Gives the unit what the loaded IAM page lists: 2533, 2579, 8910, 8968, 8996.
     fn claim_listed(
         &mut self,
@@ -279,17 +299,7 @@ impl Prelude<'_> {
         let extents: Vec<Extent> = view.extents().collect();
         self.verify_filegroup(walk, unit, id, interval.file);
         for page in singles {
-            if fixed_page_type(page).is_some() {
-                self.report_never_owned(page, unit);
-                continue;
-            }
-            if self.is_out_of_range(page) {
-                self.report_out_of_range("Data", page, unit);
-            }
-            if let Some(other) = walk.owners.claim_page(page, PageOwner::Unit(index)) {
-                self.report_shared_page(walk, page, unit, other);
-                self.settle_shared_page(walk, page, index, unit);
-            }
+            self.claim_single(walk, index, unit, page);
         }
         if self.source.page_count(interval.file) == 0 {
             if self.is_out_of_range(interval) {

@@ -392,19 +392,10 @@ impl Prelude<'_> {
             }
             _ => {}
         }
-        let mut claimants = match owner {
-            ExtentOwner::Nobody => Vec::new(),
-            ExtentOwner::Singles => owners.units_of_singles(extent),
-            ExtentOwner::Unit(unit) => match owners.claimants(extent) {
-                [] => vec![unit],
-                several => several.to_vec(),
-            },
-        };
-        claimants.sort_unstable();
-        claimants.dedup();
         let of_maps = [(gam, "GAM"), (sgam, "SGAM")]
             .into_iter()
             .filter_map(|(is_set, name)| is_set.then_some(name));
+        let claimants = claimants(owners, extent);
         self.report_claims(page, of_maps, claimants.iter().filter_map(|unit| units.get(*unit)));
     }
 
@@ -429,4 +420,19 @@ impl Prelude<'_> {
             self.report(8913, place.owned_by(unit.owner), args);
         }
     }
+}
+
+/// The units that claim an extent or a page of it, in order.
+fn claimants(owners: &OwnerMap, extent: Extent) -> Vec<UnitIndex> {
+    let mut claimants = match owners.extent(extent) {
+        ExtentOwner::Nobody => Vec::new(),
+        ExtentOwner::Singles => owners.units_of_singles(extent),
+        ExtentOwner::Unit(unit) => match owners.claimants(extent) {
+            [] => vec![unit],
+            several => several.to_vec(),
+        },
+    };
+    claimants.sort_unstable();
+    claimants.dedup();
+    claimants
 }

@@ -34,7 +34,7 @@ pub(super) enum Content<'r> {
 /// A column of leaf records.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnPlan {
-    /// `rscolid`.
+    /// `sysrscols.rscolid`, the column in its rowset.
     pub(super) id: i32,
     pub(super) name: Box<str>,
     pub(super) ty: SqlType,

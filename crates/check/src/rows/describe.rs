@@ -20,7 +20,7 @@ use extentdb_reader::CheckedPages;
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Datum, SqlType};
 
-use super::cross::{Cross, Origin};
+use super::comparison::{IndexComparison, Origin};
 use super::hasher::OVERFLOW_BYTES_MAX;
 use crate::expand::Expander;
 use crate::plan::pages::load;
@@ -71,7 +71,7 @@ impl Described {
 pub(super) struct Describer<'d> {
     pub(super) catalog: &'d Catalog,
     pub(super) table: &'d Table,
-    pub(super) cross: &'d Cross,
+    pub(super) comparison: &'d IndexComparison,
 }
 
 impl Describer<'_> {
@@ -94,7 +94,8 @@ impl Describer<'_> {
 
     /// A computed column that the row does not store.
     fn computed(&self, row: &StoredRow<'_>, id: i32) -> Option<Value> {
-        let (_, expression) = self.cross.computed.iter().find(|(computed, _)| *computed == id)?;
+        let (_, expression) =
+            self.comparison.computed.iter().find(|(computed, _)| *computed == id)?;
         let ty = self.table.column(id)?.ty?;
         let input = |id: &i32| {
             let value = row.value(row.layout.column(*id)?)?;
@@ -119,15 +120,15 @@ impl Describer<'_> {
     fn describe(&self, value: impl Fn(i32, Origin) -> Option<Value>) -> Option<Described> {
         let mut described = Described::default();
         let key = self.key_columns();
-        for (position, (ordinal, origin)) in self.cross.origins.iter().enumerate() {
-            if self.cross.long_columns.contains(ordinal) {
+        for (position, (ordinal, origin)) in self.comparison.origins.iter().enumerate() {
+            if self.comparison.long_columns.contains(ordinal) {
                 continue;
             }
             let value = value(*ordinal, *origin)?;
             described.canonical.extend((value.canonical.len() as u32).to_le_bytes());
             described.canonical.extend_from_slice(&value.canonical);
             let name = self.name(*origin);
-            if position < self.cross.own_columns {
+            if position < self.comparison.own_columns {
                 join(&mut described.values, &name, &value.text);
             }
             if key.contains(origin) {

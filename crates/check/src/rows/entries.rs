@@ -10,7 +10,7 @@
 //! null bitmaps             tested in a loop before all others a NULL anywhere: the general way
 //! ```
 
-use super::cross::CrossNumber;
+use super::comparison::ComparisonNumber;
 use super::hasher::{RowHasher, number_or_bytes};
 use super::page::Entries;
 use super::plan::{HashInput, RowPlan};
@@ -134,7 +134,7 @@ fn sum_of<const WORDS: usize, const ENDS: usize>(
             combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
         }
         for column in &ends {
-            let hash = key.short((word(column.low)?, word(column.high)?), column.len);
+            let hash = key.short(word(column.low)?, word(column.high)?, column.len);
             combined = combined.wrapping_add(hash.wrapping_mul(column.multiplier));
         }
         let row = key.row(combined);
@@ -169,7 +169,7 @@ impl RowHasher<'_> {
         &mut self,
         page: &SoundPage<'_>,
         rows: &RowPlan,
-    ) -> Option<(CrossNumber, MultisetHash)> {
+    ) -> Option<(ComparisonNumber, MultisetHash)> {
         let [target] = rows.targets.as_slice() else { return None };
         let mut parts = [EntryColumn::default(); ALIKE_MAX];
         if rows.is_base || target.filter.is_some() || target.inputs.len() > ALIKE_MAX {
@@ -191,7 +191,7 @@ impl RowHasher<'_> {
                 are_alike(bytes, spans).then(|| self.sum_alike(bytes, spans, &layout))?
             }),
         };
-        Some((target.cross, sum?))
+        Some((target.comparison, sum?))
     }
 
     /// The sum of entries that are like the first of them. Numbers are hashed and combined in the
@@ -290,7 +290,7 @@ mod tests {
                 let word = |(at, mask): (usize, u64)| {
                     u64::from_le_bytes(*record[at..].first_chunk().unwrap()) & mask
                 };
-                let hash = key.short((word(ends.low), word(ends.high)), ends.len);
+                let hash = key.short(word(ends.low), word(ends.high), ends.len);
                 assert_eq!(hash, number_or_bytes(&key, &record[3..3 + len]), "{len}");
             }
         }

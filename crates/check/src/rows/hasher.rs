@@ -15,8 +15,8 @@ use extentdb_format::record::lob::LobPointer;
 use extentdb_reader::{CheckedPages, PageSource};
 
 use super::column::{ColumnPlan, Content};
+use super::comparison::ComparisonNumber;
 use super::computed::Batches;
-use super::cross::CrossNumber;
 use super::page::{PageRows, Row, Visit};
 use super::plan::{HashInput, Hashed, IndexTarget, RowPlan};
 use crate::hash::HashKey;
@@ -79,7 +79,7 @@ impl<'p> RowHasher<'p> {
         page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         rows: &RowPlan,
-        mut state: impl FnMut(&Row, CrossNumber, Side, Option<[u64; 2]>),
+        mut state: impl FnMut(&Row, ComparisonNumber, Side, Option<[u64; 2]>),
     ) {
         if rows.targets.is_empty() {
             return;
@@ -92,9 +92,9 @@ impl<'p> RowHasher<'p> {
             for (at, (row, combined)) in of_page.iter().zip(&self.combined).enumerate() {
                 let outcome = if plain { Ok(true) } else { self.outcome(target, at) };
                 match outcome {
-                    Ok(true) => state(row, target.cross, side, Some(self.key.row(*combined))),
+                    Ok(true) => state(row, target.comparison, side, Some(self.key.row(*combined))),
                     Ok(false) => {}
-                    Err(Unread) => state(row, target.cross, side, None),
+                    Err(Unread) => state(row, target.comparison, side, None),
                 }
             }
         }
@@ -108,7 +108,7 @@ impl<'p> RowHasher<'p> {
         page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         rows: &RowPlan,
-        mut state: impl FnMut(CrossNumber, Option<MultisetHash>),
+        mut state: impl FnMut(ComparisonNumber, Option<MultisetHash>),
     ) {
         let [target] = rows.targets.as_slice() else {
             return self.sums_of_all(page, of_page, rows, state);
@@ -116,7 +116,7 @@ impl<'p> RowHasher<'p> {
         if rows.is_base || !self.combine_columns(of_page, rows, target) {
             return self.sums_of_all(page, of_page, rows, state);
         }
-        state(target.cross, Some(self.sum(Side::Minus)));
+        state(target.comparison, Some(self.sum(Side::Minus)));
     }
 
     fn sums_of_all(
@@ -124,7 +124,7 @@ impl<'p> RowHasher<'p> {
         page: &SoundPage<'_>,
         of_page: &PageRows<'_>,
         rows: &RowPlan,
-        mut state: impl FnMut(CrossNumber, Option<MultisetHash>),
+        mut state: impl FnMut(ComparisonNumber, Option<MultisetHash>),
     ) {
         if rows.targets.is_empty() {
             return;
@@ -133,12 +133,12 @@ impl<'p> RowHasher<'p> {
         let side = if rows.is_base { Side::Plus } else { Side::Minus };
         for target in &rows.targets {
             if let Some(sum) = self.sum_of_columns(of_page.len(), target, side) {
-                state(target.cross, Some(sum));
+                state(target.comparison, Some(sum));
                 continue;
             }
             let is_certain = self.combine(page, of_page, target);
             if is_certain && target.filter.is_none() {
-                state(target.cross, Some(self.sum(side)));
+                state(target.comparison, Some(self.sum(side)));
                 continue;
             }
             let mut sum = MultisetHash::default();
@@ -146,10 +146,10 @@ impl<'p> RowHasher<'p> {
                 match (self.outcome(target, at), self.combined.get(at)) {
                     (Ok(true), Some(combined)) => sum.state(side, self.key.row(*combined)),
                     (Ok(_), _) => {}
-                    (Err(Unread), _) => state(target.cross, None),
+                    (Err(Unread), _) => state(target.comparison, None),
                 }
             }
-            state(target.cross, Some(sum));
+            state(target.comparison, Some(sum));
         }
     }
 

@@ -27,8 +27,8 @@ use crate::sound::SoundPage;
 mod boundary;
 mod cells;
 mod column;
+mod comparison;
 mod computed;
-mod cross;
 mod describe;
 mod entries;
 mod hasher;
@@ -88,9 +88,9 @@ impl<'p> RowCollector<'p> {
             |rows: &&RowPlan| rows.is_base || !rows.targets.is_empty() || boundary.is_some();
         let Some(rows) = self.plans.get(page.index).filter(is_read) else { return };
         if boundary.is_none()
-            && let Some((cross, sum)) = self.hasher.sum_of_entries(page, rows)
+            && let Some((comparison, sum)) = self.hasher.sum_of_entries(page, rows)
         {
-            return partial.rows.crosses.add(cross, sum);
+            return partial.rows.comparisons.add(comparison, sum);
         }
         let of_page = PageRows::read(page, &mut self.memory);
         if let Some(boundary) = boundary {
@@ -108,13 +108,13 @@ impl<'p> RowCollector<'p> {
                 &mut partial.findings,
             );
         }
-        let crosses = &mut partial.rows.crosses;
+        let comparisons = &mut partial.rows.comparisons;
         let unread = &mut partial.rows.unread_crosses;
         let mut is_whole = true;
-        self.hasher.sums(page, &of_page, rows, |cross, sum| match sum {
-            Some(sum) => crosses.add(cross, sum),
+        self.hasher.sums(page, &of_page, rows, |comparison, sum| match sum {
+            Some(sum) => comparisons.add(comparison, sum),
             None => {
-                unread.insert(cross);
+                unread.insert(comparison);
                 is_whole = false;
             }
         });

@@ -10,11 +10,11 @@ use crate::wire::wire_structs;
 
 /// Sums of the two sides of each index, by its number.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct CrossHashes {
+pub(crate) struct ComparisonHashes {
     sums: Vec<MultisetHash>,
 }
 
-impl CrossHashes {
+impl ComparisonHashes {
     /// The hash of an index.
     pub(crate) fn get(&self, number: u32) -> MultisetHash {
         self.sums.get(number as usize).copied().unwrap_or_default()
@@ -31,7 +31,7 @@ impl CrossHashes {
     }
 
     /// Adds other hashes.
-    pub(crate) fn merge(&mut self, other: CrossHashes) {
+    pub(crate) fn merge(&mut self, other: ComparisonHashes) {
         if self.sums.len() < other.sums.len() {
             self.sums.resize(other.sums.len(), MultisetHash::default());
         }
@@ -93,7 +93,7 @@ impl BoundaryCounts {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RowPart {
     /// Rows against indexes, as multiset hashes.
-    pub crosses: CrossHashes,
+    pub comparisons: ComparisonHashes,
     /// Indexes with values that could not be read.
     pub unread_crosses: BTreeSet<u32>,
     /// Of partitioned indexes: how rows relate to the boundaries of their partition.
@@ -102,7 +102,7 @@ pub(crate) struct RowPart {
 
 impl FamilyPart for RowPart {
     fn merge(&mut self, other: RowPart, _: &mut RelationHashes) {
-        self.crosses.merge(other.crosses);
+        self.comparisons.merge(other.comparisons);
         self.unread_crosses.extend(other.unread_crosses);
         for (unit, boundary_counts) in other.boundary_counts {
             self.boundary_counts.entry(unit).or_default().merge(boundary_counts);
@@ -111,7 +111,7 @@ impl FamilyPart for RowPart {
 }
 
 wire_structs! {
-    CrossHashes { sums }
+    ComparisonHashes { sums }
     BoundaryCounts { inside, outside, on_own_edge, on_foreign_edge, undecided }
-    RowPart { crosses, unread_crosses, boundary_counts }
+    RowPart { comparisons, unread_crosses, boundary_counts }
 }

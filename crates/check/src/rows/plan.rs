@@ -10,8 +10,8 @@ use extentdb_types::Collation;
 
 use super::boundary::Boundaries;
 use super::column::{ColumnPlan, ColumnPosition};
+use super::comparison::{ComparisonNumber, IndexComparison, IndexComparisons, Origin};
 use super::computed::{BoundExpression, Expression};
-use super::cross::{Cross, CrossNumber, Crosses, Origin};
 use super::page::VariableRule;
 use super::shape::{SYSFILES1, Shape};
 use super::value::Range;
@@ -80,7 +80,7 @@ pub(super) enum HashInput {
 /// What rows of a table must be in an index, or what rows of the index are there.
 #[derive(Clone, Debug)]
 pub(super) struct IndexTarget {
-    pub(super) cross: CrossNumber,
+    pub(super) comparison: ComparisonNumber,
     /// What is hashed, with its multiplier.
     pub(super) inputs: Vec<(HashInput, u64)>,
     /// The expression that a row must pass.
@@ -116,7 +116,7 @@ pub(crate) struct RowPlan {
 #[derive(Default)]
 pub(crate) struct RowPlans {
     plans: Vec<Option<RowPlan>>,
-    pub(crate) crosses: Crosses,
+    pub(crate) comparisons: IndexComparisons,
     pub(crate) boundaries: Boundaries,
     /// Column values are checked.
     pub(crate) has_purity: bool,
@@ -135,7 +135,7 @@ impl RowPlans {
 
     fn new(catalog: &Catalog, units: &Units, options: &Options, key: &HashKey) -> RowPlans {
         let mut plans = RowPlans {
-            crosses: Crosses::new(catalog),
+            comparisons: IndexComparisons::new(catalog),
             boundaries: Boundaries::new(catalog, units),
             has_purity: has_purity(catalog, options),
             ..RowPlans::default()
@@ -155,15 +155,18 @@ impl RowPlans {
     /// Leaves out indexes that not all rows and entries can be read for: one side alone differs
     /// from the other in everything.
     fn drop_incomplete(&mut self, units: &Units, options: &Options) {
-        let mut incomplete: BTreeMap<CrossNumber, &'static str> = BTreeMap::new();
-        for (number, cross) in self.crosses.iter() {
+        let mut incomplete: BTreeMap<ComparisonNumber, &'static str> = BTreeMap::new();
+        for (number, comparison) in self.comparisons.iter() {
             let takes_part = |(_, unit): &(UnitIndex, &Unit)| {
-                let is_side = unit.owner.index.0 <= 1 || unit.owner.index == cross.index;
-                unit.owner.object == cross.table && is_side && unit.kind == AllocUnitKind::InRow
+                let is_side = unit.owner.index.0 <= 1 || unit.owner.index == comparison.index;
+                unit.owner.object == comparison.table
+                    && is_side
+                    && unit.kind == AllocUnitKind::InRow
             };
             let has_target = |unit: UnitIndex| {
-                self.get(unit)
-                    .is_some_and(|plan| plan.targets.iter().any(|target| target.cross == number))
+                self.get(unit).is_some_and(|plan| {
+                    plan.targets.iter().any(|target| target.comparison == number)
+                })
             };
             let own =
                 || units.iter().filter(takes_part).filter(|(_, unit)| !unit.first_iam.is_none());
@@ -172,7 +175,7 @@ impl RowPlans {
             }
             if own().any(|(index, _)| !has_target(index)) {
                 incomplete.insert(number, "not all columns it needs can be read from all rows");
-            } else if !own().any(|(_, unit)| unit.owner.index == cross.index)
+            } else if !own().any(|(_, unit)| unit.owner.index == comparison.index)
                 && own().next().is_some()
             {
                 // Hypothetical and disabled indexes. That a real one lost its pages is found
@@ -181,10 +184,10 @@ impl RowPlans {
             }
         }
         for plan in self.plans.iter_mut().flatten() {
-            plan.targets.retain(|target| !incomplete.contains_key(&target.cross));
+            plan.targets.retain(|target| !incomplete.contains_key(&target.comparison));
         }
         for (number, why) in incomplete {
-            self.crosses.leave_out(number, why);
+            self.comparisons.leave_out(number, why);
         }
     }
 
@@ -202,6 +205,32 @@ impl RowPlans {
     /// The units of the nonclustered indexes of a table.
     pub(crate) fn index_units(&self, table: ObjectId) -> &[UnitIndex] {
         self.units.get(&(table, false)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds the comparisons that rows of a unit take part in.
+    fn add_targets(&self, plan: &mut RowPlan, unit: &Unit, layout: &RowLayout, key: &HashKey) {
+        let owner = unit.owner;
+        if unit.structure == Structure::Nonclustered {
+            let number = self.comparisons.number(owner.object, owner.index);
+            let target = number.and_then(|number| {
+                let inputs = entry_inputs(plan, self.comparisons.get(number)?, key)?;
+                Some(IndexTarget { comparison: number, inputs, filter: None })
+            });
+            plan.targets.extend(target);
+            return;
+        }
+        for (number, comparison) in self.comparisons.of_table(owner.object) {
+            let Some(inputs) = base_inputs(plan, layout, comparison, key) else { continue };
+            let filter = comparison.filter.as_ref().map(|filter| plan.expression(filter));
+            // An index without a target is left out as a whole.
+            if filter != Some(None) {
+                plan.targets.push(IndexTarget {
+                    comparison: number,
+                    inputs,
+                    filter: filter.flatten(),
+                });
+            }
+        }
     }
 
     fn plan(
@@ -223,30 +252,8 @@ impl RowPlans {
         if is_base && rowset.compression == Compression::None {
             plan.shape = Shape::new(unit, layout, &plan.columns, catalog);
         }
-        let skips_crosses = options.no_index && unit.owner.is_user;
-        if is_base && !skips_crosses {
-            for (number, cross) in self.crosses.of_table(table.id) {
-                let Some(inputs) = base_inputs(&mut plan, layout, cross, key) else { continue };
-                let filter = cross.filter.as_ref().map(|filter| plan.expression(filter));
-                // An index without a target is left out as a whole.
-                if filter != Some(None) {
-                    plan.targets.push(IndexTarget {
-                        cross: number,
-                        inputs,
-                        filter: filter.flatten(),
-                    });
-                }
-            }
-        } else if let Some(number) = self.crosses.number(table.id, unit.owner.index)
-            && !skips_crosses
-        {
-            let inputs =
-                self.crosses.get(number).and_then(|cross| entry_inputs(&mut plan, cross, key));
-            plan.targets.extend(inputs.map(|inputs| IndexTarget {
-                cross: number,
-                inputs,
-                filter: None,
-            }));
+        if !(options.no_index && unit.owner.is_user) {
+            self.add_targets(&mut plan, unit, layout, key);
         }
         if is_base && options.extended_logical_checks && rowset.compression == Compression::None {
             plan.add_persisted(catalog, table);
@@ -405,17 +412,17 @@ impl RowPlan {
 fn base_inputs(
     plan: &mut RowPlan,
     layout: &RowLayout,
-    cross: &Cross,
+    comparison: &IndexComparison,
     key: &HashKey,
 ) -> Option<Vec<(HashInput, u64)>> {
     let uniquifier =
         layout.columns.iter().find(|column| column.is_uniquifier()).map(|column| column.column_id);
-    let mut inputs = Vec::with_capacity(cross.origins.len());
-    for (position, (ordinal, origin)) in cross.origins.iter().enumerate() {
-        if cross.long_columns.contains(ordinal) {
+    let mut inputs = Vec::with_capacity(comparison.origins.len());
+    for (position, (ordinal, origin)) in comparison.origins.iter().enumerate() {
+        if comparison.long_columns.contains(ordinal) {
             continue;
         }
-        let expression = |id: i32| cross.computed.iter().find(|(computed, _)| *computed == id);
+        let expression = |id: i32| comparison.computed.iter().find(|(computed, _)| *computed == id);
         let input = match origin {
             Origin::Rid => HashInput::Rid,
             Origin::Column(id) => match expression(*id) {
@@ -436,10 +443,14 @@ fn base_inputs(
 }
 
 /// What an entry of an index contributes to it.
-fn entry_inputs(plan: &mut RowPlan, cross: &Cross, key: &HashKey) -> Option<Vec<(HashInput, u64)>> {
-    let mut inputs = Vec::with_capacity(cross.origins.len());
-    for (position, (ordinal, _)) in cross.origins.iter().enumerate() {
-        if !cross.long_columns.contains(ordinal) {
+fn entry_inputs(
+    plan: &mut RowPlan,
+    comparison: &IndexComparison,
+    key: &HashKey,
+) -> Option<Vec<(HashInput, u64)>> {
+    let mut inputs = Vec::with_capacity(comparison.origins.len());
+    for (position, (ordinal, _)) in comparison.origins.iter().enumerate() {
+        if !comparison.long_columns.contains(ordinal) {
             let input = plan.hash_column(|column| column.id == *ordinal)?;
             inputs.push((input, key.multiplier(position)));
         }

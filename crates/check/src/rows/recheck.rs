@@ -17,7 +17,7 @@ use extentdb_format::record::RecordKind;
 use extentdb_messages::Class;
 use extentdb_reader::CheckedPages;
 
-use super::cross::{Cross, CrossNumber};
+use super::comparison::{ComparisonNumber, IndexComparison};
 use super::describe::{Described, Describer, StoredRow};
 use super::hasher::RowHasher;
 use super::page::PageRows;
@@ -60,10 +60,10 @@ pub(crate) fn verify_crosses(
 ) -> IndexesCompared {
     let Some(catalog) = &pass.plan.catalog else { return IndexesCompared::default() };
     let (doubtful, mut compared) = judge(pass.plan, rows, sum, findings);
-    let mut by_table: BTreeMap<ObjectId, BTreeSet<CrossNumber>> = BTreeMap::new();
+    let mut by_table: BTreeMap<ObjectId, BTreeSet<ComparisonNumber>> = BTreeMap::new();
     for number in doubtful {
-        if let Some(cross) = rows.crosses.get(number) {
-            by_table.entry(cross.table).or_default().insert(number);
+        if let Some(comparison) = rows.comparisons.get(number) {
+            by_table.entry(comparison.table).or_default().insert(number);
         }
     }
     for (table, numbers) in by_table {
@@ -86,27 +86,28 @@ fn judge(
     rows: &RowPlans,
     sum: &Partial,
     findings: &mut Findings,
-) -> (Vec<CrossNumber>, IndexesCompared) {
+) -> (Vec<ComparisonNumber>, IndexesCompared) {
     let mut doubtful = Vec::new();
     let mut compared = IndexesCompared::default();
     let damaged = damaged_units(plan, sum, findings);
-    for (number, cross) in rows.crosses.iter() {
-        if units_of(plan, rows, cross)
+    for (number, comparison) in rows.comparisons.iter() {
+        if units_of(plan, rows, comparison)
             .any(|unit| plan.units.get(unit).is_some_and(|unit| unit.is_skipped))
         {
             continue;
         }
         compared.indexes += 1;
-        compared.entries += sum.rows.crosses.get(number).minus;
-        if sum.rows.crosses.get(number).is_balanced_under(&plan.key)
+        compared.entries += sum.rows.comparisons.get(number).minus;
+        if sum.rows.comparisons.get(number).is_balanced_under(&plan.key)
             && !sum.rows.unread_crosses.contains(&number)
         {
             continue;
         }
-        let what = cross.what();
-        if units_of(plan, rows, cross).any(|unit| damaged.contains(&unit)) {
+        let what = comparison.what();
+        if units_of(plan, rows, comparison).any(|unit| damaged.contains(&unit)) {
             compared.left_out.push(NotChecked::skipped(&what, "pages of one of them are damaged"));
-        } else if units_of(plan, rows, cross).any(|unit| sum.audit.unexpanded.contains(&unit)) {
+        } else if units_of(plan, rows, comparison).any(|unit| sum.audit.unexpanded.contains(&unit))
+        {
             compared
                 .left_out
                 .push(NotChecked::asked(&what, "compressed rows could not be expanded"));
@@ -118,7 +119,7 @@ fn judge(
             doubtful.push(number);
         }
     }
-    let refused = rows.crosses.left_out.iter();
+    let refused = rows.comparisons.left_out.iter();
     compared.left_out.extend(refused.map(|(what, why)| NotChecked::skipped(what, why)));
     (doubtful, compared)
 }
@@ -127,13 +128,13 @@ fn judge(
 fn units_of<'p>(
     plan: &'p Plan,
     rows: &'p RowPlans,
-    cross: &'p Cross,
+    comparison: &'p IndexComparison,
 ) -> impl Iterator<Item = UnitIndex> + 'p {
     let is_own = |unit: &UnitIndex| {
-        plan.units.get(*unit).is_some_and(|unit| unit.owner.index == cross.index)
+        plan.units.get(*unit).is_some_and(|unit| unit.owner.index == comparison.index)
     };
-    let index = rows.index_units(cross.table).iter().copied().filter(is_own);
-    rows.base_units(cross.table).iter().copied().chain(index)
+    let index = rows.index_units(comparison.table).iter().copied().filter(is_own);
+    rows.base_units(comparison.table).iter().copied().chain(index)
 }
 
 /// Units with pages that could not be used or were not found, or that may be those of other units.
@@ -152,7 +153,7 @@ fn damaged_units(plan: &Plan, sum: &Partial, findings: &mut Findings) -> BTreeSe
 /// A row that is kept to be compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct BucketRow {
-    cross: CrossNumber,
+    comparison: ComparisonNumber,
     lanes: [u64; 2],
     is_base: bool,
     unit: UnitIndex,
@@ -167,14 +168,14 @@ fn bucket(lanes: [u64; 2]) -> usize {
 struct Buckets<'p> {
     rows: &'p RowPlans,
     hasher: RowHasher<'p>,
-    sums: BTreeMap<CrossNumber, Vec<MultisetHash>>,
+    sums: BTreeMap<ComparisonNumber, Vec<MultisetHash>>,
 }
 
 impl Collector for Buckets<'_> {
     fn sound(&mut self, page: &SoundPage<'_>, _: &mut Partial) {
         let sums = &mut self.sums;
-        each_row(self.rows, &mut self.hasher, page, |cross, side, lanes, _| {
-            let acc = sums.get_mut(&cross).and_then(|sums| sums.get_mut(bucket(lanes)));
+        each_row(self.rows, &mut self.hasher, page, |comparison, side, lanes, _| {
+            let acc = sums.get_mut(&comparison).and_then(|sums| sums.get_mut(bucket(lanes)));
             if let Some(acc) = acc {
                 acc.state(side, lanes);
             }
@@ -186,7 +187,7 @@ impl Collector for Buckets<'_> {
 struct BucketReader<'p> {
     rows: &'p RowPlans,
     hasher: RowHasher<'p>,
-    wanted: &'p BTreeSet<(CrossNumber, u16)>,
+    wanted: &'p BTreeSet<(ComparisonNumber, u16)>,
     kept: Vec<BucketRow>,
 }
 
@@ -195,9 +196,9 @@ impl Collector for BucketReader<'_> {
         let kept = &mut self.kept;
         let wanted = self.wanted;
         let unit = page.index;
-        each_row(self.rows, &mut self.hasher, page, |cross, side, lanes, rid| {
-            if wanted.contains(&(cross, bucket(lanes) as u16)) {
-                kept.push(BucketRow { cross, lanes, is_base: side == Side::Plus, unit, rid });
+        each_row(self.rows, &mut self.hasher, page, |comparison, side, lanes, rid| {
+            if wanted.contains(&(comparison, bucket(lanes) as u16)) {
+                kept.push(BucketRow { comparison, lanes, is_base: side == Side::Plus, unit, rid });
             }
         });
     }
@@ -207,15 +208,15 @@ fn each_row(
     rows: &RowPlans,
     hasher: &mut RowHasher<'_>,
     page: &SoundPage<'_>,
-    mut state: impl FnMut(CrossNumber, Side, [u64; 2], Rid),
+    mut state: impl FnMut(ComparisonNumber, Side, [u64; 2], Rid),
 ) {
     let Some(rows) = rows.get(page.index).filter(|_| page.is_leaf) else { return };
     let mut memory = Vec::new();
     let of_page = PageRows::read(page, &mut memory);
     hasher.evaluate(page, &of_page, rows);
-    hasher.page(page, &of_page, rows, |row, cross, side, lanes| {
+    hasher.page(page, &of_page, rows, |row, comparison, side, lanes| {
         if let Some(lanes) = lanes {
-            state(cross, side, lanes, page.rid(row.slot));
+            state(comparison, side, lanes, page.rid(row.slot));
         }
     });
 }
@@ -227,7 +228,7 @@ struct Recheck<'r> {
     sum: &'r Partial,
     catalog: &'r Catalog,
     table: ObjectId,
-    numbers: &'r BTreeSet<CrossNumber>,
+    numbers: &'r BTreeSet<ComparisonNumber>,
 }
 
 impl Recheck<'_> {
@@ -235,9 +236,9 @@ impl Recheck<'_> {
     fn run(&self, findings: &mut Findings, left_out: &mut Vec<NotChecked>) -> Option<()> {
         let plan = self.pass.plan;
         let rows = self.rows;
-        let crosses = self.numbers.iter().filter_map(|number| rows.crosses.get(*number));
+        let comparisons = self.numbers.iter().filter_map(|number| rows.comparisons.get(*number));
         let units: BTreeSet<UnitIndex> =
-            crosses.flat_map(|cross| units_of(plan, rows, cross)).collect();
+            comparisons.flat_map(|comparison| units_of(plan, rows, comparison)).collect();
         let mut open = self.unbalanced_buckets(&units)?;
         if open.is_empty() {
             left_out.push(self.not_confirmed());
@@ -267,7 +268,7 @@ impl Recheck<'_> {
     fn unbalanced_buckets(
         &self,
         units: &BTreeSet<UnitIndex>,
-    ) -> Option<BTreeMap<(CrossNumber, u16), u64>> {
+    ) -> Option<BTreeMap<(ComparisonNumber, u16), u64>> {
         let plan = self.pass.plan;
         let source = self.pass.source;
         let rows = self.rows;
@@ -280,7 +281,7 @@ impl Recheck<'_> {
                 .map(|number| (*number, vec![MultisetHash::default(); BUCKETS]))
                 .collect(),
         })?;
-        let mut total: BTreeMap<(CrossNumber, u16), MultisetHash> = BTreeMap::new();
+        let mut total: BTreeMap<(ComparisonNumber, u16), MultisetHash> = BTreeMap::new();
         for (number, sums) in all.into_iter().flat_map(|worker| worker.sums) {
             for (bucket, acc) in (0u16..).zip(sums) {
                 total.entry((number, bucket)).or_default().merge(acc);
@@ -293,7 +294,7 @@ impl Recheck<'_> {
     fn rows_of(
         &self,
         units: &BTreeSet<UnitIndex>,
-        wanted: &BTreeSet<(CrossNumber, u16)>,
+        wanted: &BTreeSet<(ComparisonNumber, u16)>,
     ) -> Option<Vec<BucketRow>> {
         let plan = self.pass.plan;
         let source = self.pass.source;
@@ -318,15 +319,15 @@ impl Recheck<'_> {
         let pages = CheckedPages::new(self.pass.source);
         let Some(table) = self.catalog.tables.get(&self.table) else { return };
         for number in self.numbers {
-            let Some(cross) = self.rows.crosses.get(*number) else { continue };
+            let Some(comparison) = self.rows.comparisons.get(*number) else { continue };
             let own: Vec<&BucketRow> =
-                leftovers.iter().filter(|kept| kept.cross == *number).collect();
-            let all = self.sum.rows.crosses.get(*number);
-            if let Some(why) = why_not_believed(cross, own.len(), all) {
-                left_out.push(NotChecked::asked(cross.what(), why));
+                leftovers.iter().filter(|kept| kept.comparison == *number).collect();
+            let all = self.sum.rows.comparisons.get(*number);
+            if let Some(why) = why_not_believed(comparison, own.len(), all) {
+                left_out.push(NotChecked::asked(comparison.what(), why));
                 continue;
             }
-            let describer = Describer { catalog: self.catalog, table, cross };
+            let describer = Describer { catalog: self.catalog, table, comparison };
             let described: Vec<(BucketRow, Option<Described>)> = own
                 .into_iter()
                 .map(|kept| (*kept, self.describe(&describer, &pages, kept)))
@@ -339,7 +340,7 @@ impl Recheck<'_> {
                     // Two ways of decoding disagree: a mistake of this program, not of the file.
                     findings.push(Finding::new(8967, self.place(kept), []));
                 } else {
-                    findings.push(self.finding(cross, kept, row.as_ref()));
+                    findings.push(self.finding(comparison, kept, row.as_ref()));
                 }
             }
         }
@@ -387,7 +388,12 @@ impl Recheck<'_> {
         Location { owner, ..Location::page(kept.rid.page) }.slot(kept.rid.slot.0)
     }
 
-    fn finding(&self, cross: &Cross, kept: &BucketRow, row: Option<&Described>) -> Finding {
+    fn finding(
+        &self,
+        comparison: &IndexComparison,
+        kept: &BucketRow,
+        row: Option<&Described>,
+    ) -> Finding {
         let unknown = || "values that could not be read".to_owned();
         let (values, identity) = match row {
             Some(row) => (row.values.clone(), row.identity.clone()),
@@ -395,8 +401,8 @@ impl Recheck<'_> {
         };
         let Rid { page, slot } = kept.rid;
         let rid = [page.file.0.into(), page.page.into(), slot.0.into()];
-        let index = [cross.name.clone().into(), cross.index.0.into()];
-        let table = [cross.table_name.clone().into(), cross.table.0.into()];
+        let index = [comparison.name.clone().into(), comparison.index.0.into()];
+        let table = [comparison.table_name.clone().into(), comparison.table.0.into()];
         let place = self.place(kept);
         let (error, companion, key, last) = if kept.is_base {
             (8951, 8955, identity.clone(), [identity.into(), values.into()])
@@ -410,7 +416,7 @@ impl Recheck<'_> {
             .key(key);
         // Whatever side it is on, the index is what has to be repaired.
         if let Some(owner) = &mut finding.location.owner {
-            owner.index = cross.index;
+            owner.index = comparison.index;
         }
         finding
     }
@@ -419,8 +425,12 @@ impl Recheck<'_> {
 /// Why differences are more likely a form that is not known than damage: then each row that differs
 /// stands against an entry that does, in the place of another. Rows and entries that are missing
 /// are missing in any form.
-fn why_not_believed(cross: &Cross, differences: usize, all: MultisetHash) -> Option<&'static str> {
-    if all.plus != all.minus && cross.filter.is_none() {
+fn why_not_believed(
+    comparison: &IndexComparison,
+    differences: usize,
+    all: MultisetHash,
+) -> Option<&'static str> {
+    if all.plus != all.minus && comparison.filter.is_none() {
         return None;
     }
     let len = differences as u64;
@@ -428,7 +438,7 @@ fn why_not_believed(cross: &Cross, differences: usize, all: MultisetHash) -> Opt
     let are_all = len == total && len >= WHOLESALE_MIN;
     if are_all || (len >= MOST_MIN && len * 2 > total.min(KEPT_MAX)) {
         Some("most rows differ: more likely they are stored in a form that is not known")
-    } else if cross.is_compressed && differences > COMPRESSED_DIFFERENCES_MAX {
+    } else if comparison.is_compressed && differences > COMPRESSED_DIFFERENCES_MAX {
         Some("many compressed values differ: more likely their form is not what is published")
     } else {
         None
@@ -436,7 +446,9 @@ fn why_not_believed(cross: &Cross, differences: usize, all: MultisetHash) -> Opt
 }
 
 /// As many buckets as fit into memory at a time.
-fn take_group(open: &mut BTreeMap<(CrossNumber, u16), u64>) -> BTreeSet<(CrossNumber, u16)> {
+fn take_group(
+    open: &mut BTreeMap<(ComparisonNumber, u16), u64>,
+) -> BTreeSet<(ComparisonNumber, u16)> {
     let mut group = BTreeSet::new();
     let mut rows = 0;
     while let Some(next) = open.first_entry() {
@@ -454,14 +466,14 @@ fn take_group(open: &mut BTreeMap<(CrossNumber, u16), u64>) -> BTreeSet<(CrossNu
 fn leftovers(mut kept: Vec<BucketRow>) -> Vec<BucketRow> {
     kept.sort_unstable();
     let mut out = Vec::new();
-    for equal in kept.chunk_by(|a, b| (a.cross, a.lanes) == (b.cross, b.lanes)) {
+    for equal in kept.chunk_by(|a, b| (a.comparison, a.lanes) == (b.comparison, b.lanes)) {
         // Sorted: entries of the index first, rows of the table after.
         let (entries, rows) = equal.split_at(equal.partition_point(|kept| !kept.is_base));
         let (more, common) =
             if entries.len() > rows.len() { (entries, rows.len()) } else { (rows, entries.len()) };
         out.extend_from_slice(more.get(common..).unwrap_or_default());
     }
-    out.sort_unstable_by_key(|kept| (kept.cross, kept.unit, kept.rid));
+    out.sort_unstable_by_key(|kept| (kept.comparison, kept.unit, kept.rid));
     out
 }
 

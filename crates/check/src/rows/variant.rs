@@ -43,7 +43,9 @@ fn is_value(code: u8, rest: &[u8]) -> bool {
         xtype::UNIQUEIDENTIFIER => rest.len() == 16,
         xtype::DECIMAL | xtype::NUMERIC => is_decimal(rest),
         xtype::TIME | xtype::DATETIME2 | xtype::DATETIMEOFFSET => is_time(rest),
-        xtype::BINARY | xtype::VARBINARY => rest.split_first_chunk().is_some_and(has_length),
+        xtype::BINARY | xtype::VARBINARY => {
+            rest.split_first_chunk().is_some_and(|(len, value)| has_length(*len, value))
+        }
         xtype::CHAR | xtype::VARCHAR => is_text(rest),
         xtype::NCHAR | xtype::NVARCHAR => is_text(rest) && rest.len().is_multiple_of(2),
         _ => false,
@@ -68,11 +70,11 @@ fn is_time(rest: &[u8]) -> bool {
 /// A length, a collation of four bytes, and text.
 fn is_text(rest: &[u8]) -> bool {
     rest.split_first_chunk()
-        .is_some_and(|(len, rest)| rest.get(4..).is_some_and(|text| has_length((len, text))))
+        .is_some_and(|(len, rest)| rest.get(4..).is_some_and(|text| has_length(*len, text)))
 }
 
-fn has_length((len, value): (&[u8; 2], &[u8])) -> bool {
-    let len = u16::from_le_bytes(*len);
+fn has_length(len: [u8; 2], value: &[u8]) -> bool {
+    let len = u16::from_le_bytes(len);
     len <= BYTES_MAX && value.len() <= usize::from(len)
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use extentdb_base::PageId;
 use extentdb_messages::Arg;
 
-use super::{Run, Stage};
+use super::{CheckRun, Stage};
 use crate::coverage::{Coverage, NotChecked};
 use crate::finding::{Finding, Location, int_arg, page_arg};
 use crate::partial::Partial;
@@ -46,7 +46,7 @@ impl NotChecked {
     }
 }
 
-impl Run<'_> {
+impl CheckRun<'_> {
     /// Lists something that was asked for and not checked.
     pub(super) fn leave_out(&mut self, what: &str, why: &str) {
         self.report.coverage.not_checked.push(NotChecked::asked(what, why));
@@ -80,19 +80,7 @@ impl Run<'_> {
             catalog_entries: self.report.coverage.catalog_entries,
             not_checked,
         };
-        if checked < planned && sum.scan.pages_absent < planned - checked {
-            let why = self.why_unread();
-            self.leave_out(&format!("{} pages", planned - checked - sum.scan.pages_absent), why);
-        }
-        if sum.scan.pages_absent > 0 {
-            let why = "they are allocated, but the backup or the files given do not hold them";
-            self.leave_out(&format!("{} pages", sum.scan.pages_absent), why);
-        }
-        if sum.scan.pages_unknown > 0 {
-            let why =
-                "their PFS page cannot be used, and they do not look like pages of their owner";
-            self.leave_out(&format!("{} pages", sum.scan.pages_unknown), why);
-        }
+        self.note_unread_pages(planned, sum);
         self.note_options(stage);
         if sum.audit.pages_compressed > 0 {
             self.skip(
@@ -113,6 +101,23 @@ impl Run<'_> {
             let why = self.why_unread();
             let args = [int_arg(planned - checked), int_arg(planned), page_arg(first), why.into()];
             self.note(59001, Location::page(first), args);
+        }
+    }
+
+    fn note_unread_pages(&mut self, planned: u64, sum: &Partial) {
+        let absent = sum.scan.pages_absent;
+        let unread = planned.saturating_sub(sum.scan.pages_checked);
+        if absent < unread {
+            self.leave_out(&format!("{} pages", unread - absent), self.why_unread());
+        }
+        if absent > 0 {
+            let why = "they are allocated, but the backup or the files given do not hold them";
+            self.leave_out(&format!("{absent} pages"), why);
+        }
+        if sum.scan.pages_unknown > 0 {
+            let why =
+                "their PFS page cannot be used, and they do not look like pages of their owner";
+            self.leave_out(&format!("{} pages", sum.scan.pages_unknown), why);
         }
     }
 
@@ -161,15 +166,18 @@ impl Run<'_> {
             let why = "the database is older than SQL Server 2005 and its values were never checked: DATA_PURITY does";
             self.skip("column values against their types (2570)", why);
         }
-        for cross in families
+        for comparison in families
             .rows
-            .crosses
+            .comparisons
             .iter()
-            .map(|(_, cross)| cross)
+            .map(|(_, comparison)| comparison)
             .filter(|_| !self.options.physical_only)
         {
-            if cross.has_long_columns() {
-                let what = format!("some values of index {} of {}", cross.name, cross.table_name);
+            if comparison.has_long_columns() {
+                let what = format!(
+                    "some values of index {} of {}",
+                    comparison.name, comparison.table_name
+                );
                 self.skip(
                     &what,
                     "they may lie off the row on one side only, or their compressed form is not certain",

@@ -7,7 +7,7 @@ use extentdb_catalog::model::AllocUnitKind;
 use extentdb_messages::Class;
 
 use super::extent_map::extent_map;
-use super::{Run, Stage};
+use super::{CheckRun, Stage};
 use crate::audit::part::{BadPage, UnitCounts};
 use crate::bad_regions::bad_regions;
 use crate::critical::verify_critical;
@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::report::{ObjectSummary, Sample, Verdict};
 use crate::unit::UnitIndex;
 
-impl Run<'_> {
+impl CheckRun<'_> {
     pub(super) fn finish(&mut self, stage: Stage<'_>, mut sum: Partial, mut findings: Findings) {
         let plan = stage.plan;
         self.note_coverage(stage, &mut sum);
@@ -27,7 +27,7 @@ impl Run<'_> {
         }
         self.report.notes.extend(sum.audit.newer.take());
         self.report.notes.extend(bad_regions(&sum.audit.bad, &self.report.files));
-        findings.merge(sum.findings);
+        findings.merge(std::mem::take(&mut sum.findings));
         mark_derived(plan, &sum.audit.bad, &mut findings);
         let in_flight = withdraw_in_flight(
             plan,
@@ -41,12 +41,21 @@ impl Run<'_> {
         let fatal = verify_critical(plan, self.report.command, &mut findings);
         self.report.coverage.not_checked.extend(fatal);
         self.note_disabled_indexes(plan);
-        let last_sample = Sample {
-            elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
-            bytes: sum.scan.bytes,
-            pages: sum.scan.pages_checked,
-            findings: findings.count(),
-        };
+        if self.options.timeline {
+            self.report.timeline.push(Sample {
+                elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
+                bytes: sum.scan.bytes,
+                pages: sum.scan.pages_checked,
+                findings: findings.count(),
+            });
+        }
+        self.report_findings(plan, &sum, findings);
+        self.list_left_out(stage);
+        self.report.elapsed = self.elapsed();
+    }
+
+    /// What the findings amount to: totals, objects, verdict.
+    fn report_findings(&mut self, plan: &Plan, sum: &Partial, findings: Findings) {
         let report = &mut self.report;
         report.totals = findings.totals();
         report.unowned = findings.totals_of(None);
@@ -58,9 +67,6 @@ impl Run<'_> {
         report.findings = findings.into_sorted();
         report.findings_omitted = count - report.findings.len() as u64;
         report.notes.sort_by(Finding::order);
-        if self.options.timeline {
-            report.timeline.push(last_sample);
-        }
         if self.options.map {
             report.map = Some(extent_map(plan, &report.findings));
         }
@@ -70,8 +76,6 @@ impl Run<'_> {
             (0, true) => Verdict::Incomplete,
             _ => Verdict::Damaged,
         };
-        self.list_left_out(stage);
-        self.report.elapsed = self.elapsed();
     }
 
     /// 2546: an index without pages.

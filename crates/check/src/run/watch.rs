@@ -5,7 +5,7 @@ use std::time::Duration;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::thread;
 
-use super::Run;
+use super::CheckRun;
 use crate::options::{Phase, Progress};
 use crate::report::{Sample, Timeline};
 use crate::scan::Counters;
@@ -33,7 +33,7 @@ impl Drop for EndOfWork<'_> {
     }
 }
 
-impl Run<'_> {
+impl CheckRun<'_> {
     /// Works while another thread watches the clock and requests to stop.
     pub(super) fn watched<T>(
         &self,

@@ -27,9 +27,9 @@ const KIND: u8 = 0x0e;
 /// Two neighbouring slots that are not in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Disorder {
-    /// 2511
+    /// 2511: the key of the second slot is less.
     Falling(u16, u16),
-    /// 2512
+    /// 2512: both slots have one key.
     Same(u16, u16),
     /// It is not known whether they are, because of a character, given as a code point, or of
     /// something else.

@@ -33,8 +33,9 @@ pub(crate) struct ExplainArgs {
 
 /// Runs the verb.
 pub(crate) fn run(args: &ExplainArgs, context: &Context) -> anyhow::Result<Exit> {
-    let messages: Vec<(&Message, Explanation)> = if args.list {
-        all().iter().filter_map(|message| Some((message, explain(message.number)?))).collect()
+    let messages: Vec<Explained> = if args.list {
+        let explained = all().iter().filter_map(|message| Explained::of(message.number));
+        explained.collect()
     } else {
         args.numbers.iter().map(|number| find(number)).collect::<anyhow::Result<_>>()?
     };
@@ -51,7 +52,19 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> anyhow::Result<Exit>
     Ok(Exit::Done)
 }
 
-fn find(typed: &str) -> anyhow::Result<(&'static Message, Explanation)> {
+/// A message and its explanation.
+struct Explained {
+    message: &'static Message,
+    explanation: Explanation,
+}
+
+impl Explained {
+    fn of(number: u32) -> Option<Explained> {
+        Some(Explained { message: lookup(number)?, explanation: explain(number)? })
+    }
+}
+
+fn find(typed: &str) -> anyhow::Result<Explained> {
     let digits = typed
         .get(..4)
         .filter(|word| word.eq_ignore_ascii_case("dbcc"))
@@ -59,7 +72,7 @@ fn find(typed: &str) -> anyhow::Result<(&'static Message, Explanation)> {
     let Ok(number) = digits.trim().parse::<u32>() else {
         bail!("{typed} is not a number of a message")
     };
-    match lookup(number).zip(explain(number)) {
+    match Explained::of(number) {
         Some(found) => Ok(found),
         None => {
             bail!(
@@ -79,7 +92,7 @@ fn nearby(number: u32) -> String {
     numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn text_of((message, explanation): &(&Message, Explanation)) -> String {
+fn text_of(Explained { message, explanation }: &Explained) -> String {
     let Message { number, severity, text, .. } = message;
     let mut out = format!("Msg {number}, Level {severity}: {}\n", readable(text));
     out += &format!("{}. Repair: {}.\n", counted(message), repair(message.repair));
@@ -94,12 +107,12 @@ fn text_of((message, explanation): &(&Message, Explanation)) -> String {
     out
 }
 
-fn line_of((message, _): &(&Message, Explanation)) -> String {
-    let Message { number, severity, text, .. } = message;
+fn line_of(explained: &Explained) -> String {
+    let Message { number, severity, text, .. } = explained.message;
     format!("{number:>6}  level {severity}  {}\n", readable(text))
 }
 
-fn json_of((message, explanation): &(&Message, Explanation)) -> Value {
+fn json_of(Explained { message, explanation }: &Explained) -> Value {
     json!({
         "error": message.number,
         "severity": message.severity,
@@ -209,10 +222,10 @@ mod tests {
     #[test]
     fn numbers_are_found_with_and_without_prefix() {
         for typed in ["8978", "DBCC8978", "dbcc8978", " 8978"] {
-            assert_eq!(find(typed).unwrap().0.number, 8978, "{typed}");
+            assert_eq!(find(typed).unwrap().message.number, 8978, "{typed}");
         }
         assert!(find("many").is_err());
-        let error = find("8979999").unwrap_err().to_string();
+        let error = find("8979999").err().unwrap().to_string();
         assert!(error.contains("near it:"), "{error}");
     }
 

@@ -11,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use extentdb_base::sync::{Arc, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
-use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
+use extentdb_catalog::model::{self, AllocUnit, AllocUnitKind, Catalog, ObjectType};
 use extentdb_catalog::system::object::SYSFILES1;
-use extentdb_catalog::table::{DEFAULT_COLLATION, base_tables, master_tables};
+use extentdb_catalog::table::{
+    DEFAULT_COLLATION, DefinitionError, TableDefinition, base_tables, master_tables,
+};
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
@@ -24,7 +26,7 @@ use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
 use crate::catalog::units::Units;
-use crate::catalog::{Table, Tables};
+use crate::catalog::{LoadedCatalog, Table, Tables};
 use crate::error::Error;
 
 /// Tries to find a row that splits move about.
@@ -100,30 +102,17 @@ impl CatalogCache {
             return Err(Error::catalog(fault.to_string()));
         }
         let origin = Origin::read(pool)?;
-        let units = Units::default();
-        for unit in catalog.units.values() {
-            let rows = catalog.rowsets.get(&unit.owner).map_or(0, |rowset| rowset.rows);
-            units.add(Arc::new(Unit::new(&description(unit, rows))));
-        }
-        let mut definitions =
-            base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
-        let of_master =
-            master_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
-        definitions.extend(of_master.into_iter().filter(|it| catalog.tables.contains_key(&it.id)));
-        let mut system = BTreeMap::new();
-        // Internal tables are of another form in each database, and nothing here changes them.
-        for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
-            if let Some(table) = SystemTable::open(definition, origin, &catalog, space, &units)? {
-                system.insert(table.name.clone(), table);
-            }
-        }
+        let units = units_of(&catalog);
+        let loaded = LoadedCatalog { catalog: &catalog, space, units: &units, placement };
+        let system = system_tables(loaded, origin)?;
+        let tables = user_tables(loaded);
         let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
         let cache = CatalogCache {
             origin,
             system_trees: trees_by_unit(&system),
             system,
             units,
-            tables: Arc::default(),
+            tables: Arc::new(RwLock::new(tables)),
             dropped_units: RwLock::default(),
             created_units: RwLock::default(),
             new_tables: RwLock::default(),
@@ -134,14 +123,6 @@ impl CatalogCache {
         };
         let tree = cache.system("sysallocunits")?.indexes[0].tree.clone();
         *write(&cache.finder.tree) = Some(tree);
-        let is_ours = |table: &&extentdb_catalog::model::Table| {
-            table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1
-        };
-        for table in catalog.tables.values().filter(is_ours) {
-            if let Some(table) = Table::open(table, &catalog, space, &cache.units, placement)? {
-                write(&cache.tables).add(Arc::new(table));
-            }
-        }
         Ok(cache)
     }
 
@@ -275,6 +256,47 @@ impl CatalogCache {
         use extentdb_base::sync::atomic::Ordering;
         HobtId(self.last_rowset.fetch_add(1 << 16, Ordering::Relaxed) + (1 << 16))
     }
+}
+
+/// The allocation units, with the row counts of their rowsets.
+fn units_of(catalog: &Catalog) -> Units {
+    let units = Units::default();
+    for unit in catalog.units.values() {
+        let rows = catalog.rowsets.get(&unit.owner).map_or(0, |rowset| rowset.rows);
+        units.add(Arc::new(Unit::new(&description(unit, rows))));
+    }
+    units
+}
+
+/// The system tables. Internal tables are of another form in each database, and nothing here
+/// changes them.
+fn system_tables(
+    loaded: LoadedCatalog<'_>,
+    origin: Origin,
+) -> Result<BTreeMap<String, SystemTable>, Error> {
+    let wrong = |error: DefinitionError| Error::catalog(error.to_string());
+    let mut definitions = base_tables(DEFAULT_COLLATION).map_err(wrong)?;
+    let of_master = master_tables(DEFAULT_COLLATION).map_err(wrong)?;
+    let is_here = |it: &TableDefinition| loaded.catalog.tables.contains_key(&it.id);
+    definitions.extend(of_master.into_iter().filter(is_here));
+    let mut system = BTreeMap::new();
+    for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
+        if let Some(table) = SystemTable::open(definition, origin, loaded)? {
+            system.insert(table.name.clone(), table);
+        }
+    }
+    Ok(system)
+}
+
+fn user_tables(loaded: LoadedCatalog<'_>) -> Tables {
+    let is_ours =
+        |table: &&model::Table| table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1;
+    let mut tables = Tables::default();
+    let ours = loaded.catalog.tables.values().filter(is_ours);
+    for table in ours.filter_map(|table| Table::open(table, loaded)) {
+        tables.add(Arc::new(table));
+    }
+    tables
 }
 
 fn trees_by_unit(system: &BTreeMap<String, SystemTable>) -> BTreeMap<AllocUnitId, Arc<Tree>> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::table::{ColumnDefinition, Computed};
+use extentdb_catalog::table::ColumnDefinition;
 use extentdb_types::{Datum, SqlType};
 
 use crate::catalog::Formula;
@@ -45,16 +45,13 @@ impl TableColumn {
 
     /// As the layout of rows and indexes needs it.
     pub(crate) fn definition(&self) -> ColumnDefinition {
-        let computed = self.formula.as_ref().map(|formula| Computed {
-            text: formula.text().to_owned(),
-            persisted: formula.is_persisted,
-        });
+        let computed = self.formula.as_ref().map(|formula| formula.computed.clone());
         ColumnDefinition { computed, ..plain_column(&self.name, self.ty, self.nullable) }
     }
 
     /// Do rows have its values?
     pub(crate) fn is_stored(&self) -> bool {
-        self.formula.as_ref().is_none_or(|formula| formula.is_persisted)
+        self.formula.as_ref().is_none_or(|formula| formula.computed.persisted)
     }
 
     pub(crate) fn cell(&self, value: &Datum<'_>) -> Result<Cell<'static>, Error> {

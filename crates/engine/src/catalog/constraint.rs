@@ -118,7 +118,7 @@ fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog)
             Some(format!("column {} with values off the row", column.name))
         }
         _ if column.ty == SqlType::RowVersion => Some(format!("rowversion column {}", column.name)),
-        Some(formula) if formula.is_persisted => {
+        Some(formula) if formula.computed.persisted => {
             formula.unknown().map(|why| format!("persisted computed column {}: {why}", column.name))
         }
         _ => None,

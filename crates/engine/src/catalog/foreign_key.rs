@@ -1,7 +1,7 @@
 //! A foreign key as the catalog describes it.
 
 use extentdb_base::{IndexId, ObjectId};
-use extentdb_catalog::model::{self, ReferentialAction};
+use extentdb_catalog::model::{self, ReferentialActions};
 
 /// `sysschobjs.status` of a constraint that is disabled.
 pub(crate) const DISABLED: u32 = 0x100;
@@ -19,10 +19,7 @@ pub(crate) struct ForeignKey {
     pub(crate) index: IndexId,
     /// Columns that name, and the columns they name, by id.
     pub(crate) columns: Vec<(i32, i32)>,
-    /// What happens to rows that reference a deleted row.
-    pub(crate) on_delete: ReferentialAction,
-    /// What happens to rows that reference a row which gets another key.
-    pub(crate) on_update: ReferentialAction,
+    pub(crate) actions: ReferentialActions,
     /// A disabled key keeps its parent, and is not checked.
     pub(crate) is_enabled: bool,
 }
@@ -36,15 +33,8 @@ impl ForeignKey {
             parent: key.referenced,
             index: key.referenced_index,
             columns: key.columns.clone(),
-            on_delete: key.on_delete,
-            on_update: key.on_update,
+            actions: ReferentialActions { on_delete: key.on_delete, on_update: key.on_update },
             is_enabled: key.object.status & DISABLED == 0,
         }
-    }
-
-    /// Are changes of the parent cascaded to the child?
-    pub(crate) fn cascades(&self) -> bool {
-        self.on_delete != ReferentialAction::NoAction
-            || self.on_update != ReferentialAction::NoAction
     }
 }

@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::table::DEFAULT_COLLATION;
+use extentdb_catalog::table::{Computed, DEFAULT_COLLATION};
 use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
@@ -45,12 +45,21 @@ impl Inputs {
     }
 }
 
-/// The columns of a table as expressions name them: those that rows have, and without computed ones
-/// where columns are computed.
-fn environment(columns: &[TableColumn], with_computed: bool) -> Environment {
+/// The columns that an expression may name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visible {
+    /// Those that rows have.
+    Stored,
+    /// Those that rows have and that are not computed.
+    Plain,
+}
+
+/// The columns of a table as expressions name them.
+fn environment(columns: &[TableColumn], visible: Visible) -> Environment {
     let of_table = columns.iter().find_map(|column| column.ty.collation());
-    let is_hidden =
-        |column: &TableColumn| !column.is_stored() || (column.formula.is_some() && !with_computed);
+    let is_hidden = |column: &TableColumn| {
+        !column.is_stored() || (column.formula.is_some() && visible == Visible::Plain)
+    };
     // A hidden one has a name that no text can have.
     let name =
         |column: &TableColumn| if is_hidden(column) { String::new() } else { column.name.clone() };
@@ -73,7 +82,7 @@ impl Condition {
     /// # Errors
     /// Why it cannot be evaluated.
     pub(crate) fn compile(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
-        let predicate = Predicate::compile(text, &environment(columns, true))
+        let predicate = Predicate::compile(text, &environment(columns, Visible::Stored))
             .map_err(|error| error.to_string())?;
         let inputs = Inputs::of(predicate.inputs(), columns);
         Ok(Condition { predicate, inputs })
@@ -101,9 +110,7 @@ impl Condition {
 /// What a computed column is computed by.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
-    text: String,
-    /// PERSISTED: rows have its values.
-    pub(crate) is_persisted: bool,
+    pub(crate) computed: Computed,
     inputs: Inputs,
     /// Or why it cannot be evaluated.
     program: Result<Program, String>,
@@ -111,22 +118,13 @@ pub(crate) struct Formula {
 
 impl Formula {
     /// Compiles the expression of a column of this type as the catalog keeps it.
-    pub(crate) fn compile(
-        text: &str,
-        ty: SqlType,
-        is_persisted: bool,
-        columns: &[TableColumn],
-    ) -> Formula {
-        let program = Program::compile_as(text, &environment(columns, false), ty);
+    pub(crate) fn compile(computed: &Computed, ty: SqlType, columns: &[TableColumn]) -> Formula {
+        let text = &computed.text;
+        let program = Program::compile_as(text, &environment(columns, Visible::Plain), ty);
         let program = program.map_err(|error| error.to_string());
         let inputs =
             program.as_ref().map_or(Inputs(Vec::new()), |it| Inputs::of(it.inputs(), columns));
-        Formula { text: text.to_owned(), is_persisted, inputs, program }
-    }
-
-    /// As the catalog keeps it.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+        Formula { computed: computed.clone(), inputs, program }
     }
 
     /// Ids of the columns that it is computed of.

@@ -29,6 +29,15 @@ const IDENTITY: usize = 16 - 1;
 /// The first byte of a decimal in `idtval`.
 const DECIMAL_TAG: u8 = 5;
 
+/// IDENTITY (seed, increment).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IdentitySpec {
+    /// The first value that is given out.
+    pub seed: i128,
+    /// From one value to the next; not 0.
+    pub increment: i128,
+}
+
 /// The identity of a table.
 #[derive(Debug)]
 pub(crate) struct Identity {
@@ -99,7 +108,7 @@ impl Identity {
     pub(crate) fn new(
         column: i32,
         ty: SqlType,
-        (seed, increment): (i128, i128),
+        IdentitySpec { seed, increment }: IdentitySpec,
     ) -> Option<Identity> {
         range(&ty)?;
         Some(Identity { column, ty, state: Mutex::new(State::fresh(seed, increment)) })
@@ -218,7 +227,7 @@ mod tests {
     use super::*;
 
     fn identity(ty: SqlType, seed: i128, increment: i128) -> Identity {
-        Identity::new(1, ty, (seed, increment)).unwrap()
+        Identity::new(1, ty, IdentitySpec { seed, increment }).unwrap()
     }
 
     #[test]

@@ -18,8 +18,8 @@ mod entry;
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{HobtId, IndexId, Rid};
-use extentdb_catalog::layout::{Cell, Level, RowLayout};
-use extentdb_catalog::model::{self, AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::layout::{Cell, Level};
+use extentdb_catalog::model::{self, IndexKind};
 use extentdb_catalog::table::definition::index_status;
 use extentdb_catalog::table::{IndexDefinition, RowsetLayout, Source, TableDefinition};
 use extentdb_format::record::Record;
@@ -31,8 +31,7 @@ use extentdb_types::Datum;
 use crate::catalog::definition::{definition_of_index, has_column, is_same_form};
 use crate::catalog::key_order::{Disorder, IndexName, KeyOrder};
 use crate::catalog::system_table::is_null;
-use crate::catalog::units::Units;
-use crate::catalog::{Address, Condition, Storage, TableColumn};
+use crate::catalog::{Address, Condition, LoadedCatalog, Storage, TableColumn};
 use crate::error::{Error, Unsupported};
 
 /// The source of the value of a column of an entry.
@@ -60,7 +59,7 @@ enum Locator {
 
 /// The key of a clustered index, as far as other indexes have it in their entries.
 #[derive(Debug)]
-pub(crate) struct BaseKey {
+struct BaseKey {
     /// Its columns, in key order; empty for a heap.
     sources: Vec<Source>,
     /// Where the uniquifier is in a row.
@@ -68,7 +67,7 @@ pub(crate) struct BaseKey {
 }
 
 impl BaseKey {
-    pub(crate) fn of(storage: &Storage) -> BaseKey {
+    fn of(storage: &Storage) -> BaseKey {
         let Some(index) = storage.base.clustered() else {
             return BaseKey { sources: Vec::new(), uniquifier: None };
         };
@@ -92,9 +91,9 @@ pub enum Constraint {
     /// None: the index stands for itself.
     #[default]
     None,
-    /// PRIMARY KEY.
+    /// PRIMARY KEY: unique, no NULLs, one for each table.
     PrimaryKey,
-    /// UNIQUE.
+    /// UNIQUE: as many as wanted; NULL counts as one value.
     Unique,
 }
 
@@ -109,7 +108,7 @@ impl Constraint {
         }
     }
 
-    /// In `sysidxstats.status`.
+    /// The bit of the constraint in `sysidxstats.status`.
     pub(crate) fn status(self) -> u32 {
         match self {
             Constraint::None => 0,
@@ -141,12 +140,9 @@ impl Index {
     /// Why it cannot be kept true here.
     pub(crate) fn open(
         table: &TableDefinition,
-        columns: &[TableColumn],
-        base: &BaseKey,
+        storage: &Storage,
         index: &model::Index,
-        catalog: &Catalog,
-        space: &Arc<Space>,
-        units: &Units,
+        loaded: LoadedCatalog<'_>,
     ) -> Result<Index, String> {
         let name = index.name.clone().unwrap_or_default();
         let refused = |what: &str| Err(format!("index {name}, {what}"));
@@ -156,9 +152,8 @@ impl Index {
         let [rowset] = index.rowsets.as_slice() else {
             return refused("which has not one partition");
         };
-        let rowset = catalog.rowsets.get(rowset);
-        let unit = rowset.and_then(|rowset| units.get(rowset.unit(AllocUnitKind::InRow)?.id));
-        let (Some(rowset), Some(unit)) = (rowset, unit) else {
+        let rowset = loaded.catalog.rowsets.get(rowset);
+        let Some((rowset, unit)) = rowset.and_then(|it| Some((it, loaded.unit(it)?))) else {
             return refused("whose pages are not known");
         };
         let definition = definition_of_index(index, Some(rowset));
@@ -166,7 +161,8 @@ impl Index {
         if (index.status & index_status::FILTERED != 0) != index.filter.is_some() {
             return refused("whose filter is not known");
         }
-        if let Some(column) = columns.iter().find(|column| is_unknown(column, &definition)) {
+        let is_unknown = |column: &&TableColumn| is_unknown(column, &definition);
+        if let Some(column) = storage.columns.iter().find(is_unknown) {
             return refused(&format!(
                 "which has computed column {}, whose values are not known",
                 column.name
@@ -175,21 +171,22 @@ impl Index {
         if !is_same_form(&layout.row, &rowset.layout) {
             return refused("whose entries are laid out in a way of their own");
         }
-        match Index::new(definition, &layout, columns, base, space.clone(), unit) {
+        match Index::new(definition, &layout, storage, loaded.space.clone(), unit) {
             Ok(index) => Ok(index.with_order_unknown()),
             Err(error) => refused(&error.to_string()),
         }
     }
 
-    /// A nonclustered index by its definition, which is empty yet.
+    /// A nonclustered index of a table by its definition, which is empty yet.
     pub(crate) fn new(
         definition: IndexDefinition,
         layout: &RowsetLayout,
-        columns: &[TableColumn],
-        base: &BaseKey,
+        storage: &Storage,
         space: Arc<Space>,
         unit: Arc<Unit>,
     ) -> Result<Index, Error> {
+        let columns = &storage.columns;
+        let base = BaseKey::of(storage);
         let from = layout.sources.iter().map(|source| match source {
             Source::Column(id) => {
                 columns.iter().position(|column| column.id == *id).map(ValueSource::Column)
@@ -218,7 +215,7 @@ impl Index {
             definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
             from,
-            key: key_of(&layout.row),
+            key: layout.row.key_positions(),
             locator,
         })
     }
@@ -243,7 +240,7 @@ impl Index {
             definition,
             tree: Arc::new(Tree::new(space, unit, shape)),
             from: from.collect(),
-            key: key_of(&layout),
+            key: layout.key_positions(),
             locator: Locator::Own,
             filter: None,
         }
@@ -514,17 +511,6 @@ impl Index {
         };
         self.key.iter().zip(self.declared(columns)).map(text).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// The columns of a key in key order, by their positions.
-fn key_of(layout: &RowLayout) -> Vec<usize> {
-    let mut key: Vec<(i16, usize)> = (0..)
-        .zip(&layout.columns)
-        .filter(|(_, column)| column.key_ordinal > 0)
-        .map(|(at, column)| (column.key_ordinal, at))
-        .collect();
-    key.sort_unstable();
-    key.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Has an index a column whose values cannot be computed?

@@ -173,18 +173,16 @@ fn first_disorder(tree: &Tree) -> Result<Option<Disorder>, Error> {
         };
         let key = sort_key(tree, &row.bytes)?;
         if let Some((last, first)) = &before
-            && is_duplicate_key((last, first), (&key, &row))
+            && *last == key
+            // A ghost may lie next to the row of its key.
+            && !first.is_ghost()
+            && !row.is_ghost()
         {
             return Ok(Some(keys(tree, &first.bytes, &row.bytes)));
         }
         before = Some((key, row));
     }
     Ok(None)
-}
-
-/// Equal keys of two rows. A ghost may lie next to the row of its key.
-fn is_duplicate_key(a: (&[u8], &Row), b: (&[u8], &Row)) -> bool {
-    a.0 == b.0 && !a.1.is_ghost() && !b.1.is_ghost()
 }
 
 /// The first two adjacent keys along the leaves of which the second is less.

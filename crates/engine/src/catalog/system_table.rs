@@ -5,15 +5,14 @@ use std::borrow::Cow;
 use extentdb_base::IndexId;
 use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::model::{IndexKind, Rowset};
 use extentdb_catalog::table::values::{Cell as Value, RowValues};
 use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
 use extentdb_rowset::{RowShape, Tree};
-use extentdb_space::{Space, Unit};
 use extentdb_txn::Transaction;
 
+use crate::catalog::LoadedCatalog;
 use crate::catalog::key_order::{IndexName, KeyOrder, Origin};
-use crate::catalog::units::Units;
 use crate::error::Error;
 
 /// A row in the order of the table's columns.
@@ -45,14 +44,12 @@ impl SystemTable {
     pub(crate) fn open(
         definition: &TableDefinition,
         origin: Origin,
-        catalog: &Catalog,
-        space: &Arc<Space>,
-        units: &Units,
+        loaded: LoadedCatalog<'_>,
     ) -> Result<Option<SystemTable>, Error> {
         let is_tree = |index: &&IndexDefinition| index.kind != IndexKind::Heap;
         let indexes = definition.indexes.iter().filter(is_tree);
         let indexes: Vec<SystemIndex> = indexes
-            .map(|index| SystemIndex::open(definition, index, catalog, space, units))
+            .map(|index| SystemIndex::open(definition, index, loaded))
             .collect::<Result<_, _>>()?;
         let name = definition.name.clone();
         let table = SystemTable { name, origin, columns: definition.columns.len(), indexes };
@@ -156,17 +153,13 @@ impl SystemIndex {
     fn open(
         table: &TableDefinition,
         definition: &IndexDefinition,
-        catalog: &Catalog,
-        space: &Arc<Space>,
-        units: &Units,
+        loaded: LoadedCatalog<'_>,
     ) -> Result<SystemIndex, Error> {
         let missing =
             || Error::catalog(format!("index {} of {} has no rowset", definition.id.0, table.name));
-        let rowset =
-            catalog.rowsets.values().find(|r| r.object == table.id && r.index == definition.id);
-        let rowset = rowset.ok_or_else(missing)?;
-        let unit = rowset.unit(AllocUnitKind::InRow).ok_or_else(missing)?;
-        let unit: Arc<Unit> = units.get(unit.id).ok_or_else(missing)?;
+        let is_it = |own: &&Rowset| own.object == table.id && own.index == definition.id;
+        let rowset = loaded.catalog.rowsets.values().find(is_it).ok_or_else(missing)?;
+        let unit = loaded.unit(rowset).ok_or_else(missing)?;
         let sources = table.layout(definition).sources;
         if sources.len() != rowset.layout.columns.len() {
             return Err(Error::catalog(format!(
@@ -174,24 +167,15 @@ impl SystemIndex {
                 table.name
             )));
         }
-        let mut key: Vec<(i16, usize)> = rowset
-            .layout
-            .columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| column.key_ordinal > 0)
-            .map(|(at, column)| (column.key_ordinal, at))
-            .collect();
-        key.sort_unstable();
         let shape = RowShape::of_rowset(rowset)?;
         let order = KeyOrder::unknown(&shape);
         Ok(SystemIndex {
             id: definition.id,
             name: definition.name.clone().unwrap_or_default(),
-            tree: Arc::new(Tree::new(space.clone(), unit, shape)),
+            tree: Arc::new(Tree::new(loaded.space.clone(), unit, shape)),
             order,
             sources,
-            key: key.into_iter().map(|(_, at)| at).collect(),
+            key: rowset.layout.key_positions(),
         })
     }
 

@@ -2,18 +2,18 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, RwLock, read, write};
-use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind, Rowset};
+use extentdb_catalog::model::{self, Catalog, IndexKind, Rowset};
+use extentdb_catalog::table::Computed;
 use extentdb_rowset::RowShape;
-use extentdb_rowset::heap::{Heap, Placement};
-use extentdb_space::{Space, Unit};
+use extentdb_rowset::heap::Heap;
+use extentdb_space::Unit;
 use extentdb_types::SqlType;
 
 use crate::catalog::constraint::constraints_of;
 use crate::catalog::definition::{definition_of_index, position_of};
 use crate::catalog::storage::{definition_of, heap_shape};
-use crate::catalog::units::Units;
 use crate::catalog::{
-    Base, BaseKey, ColumnDefault, Formula, Identity, Index, Storage, TableColumn, Trigger,
+    Base, ColumnDefault, Formula, Identity, Index, LoadedCatalog, Storage, TableColumn, Trigger,
 };
 use crate::error::{Error, Unsupported};
 
@@ -37,74 +37,20 @@ impl Table {
     /// The table as the catalog has it. `None` when its rows are not in one plain heap or
     /// clustered index: such a table is read and checked by other means, and not written here. With
     /// an index that cannot be kept true it is read only.
-    pub(crate) fn open(
-        table: &extentdb_catalog::model::Table,
-        catalog: &Catalog,
-        space: &Arc<Space>,
-        units: &Units,
-        placement: Placement,
-    ) -> Result<Option<Table>, Error> {
-        let Some(rowset) = table.base().and_then(|base| catalog.rowsets_of(base).next()) else {
-            return Ok(None);
-        };
-        let Some(first) = table.indexes.first().filter(|first| first.rowsets.len() == 1) else {
-            return Ok(None);
-        };
-        let Ok(shape) = RowShape::of_rowset(rowset) else { return Ok(None) };
-        let Some(unit) = rowset.unit(AllocUnitKind::InRow).and_then(|unit| units.get(unit.id))
-        else {
-            return Ok(None);
-        };
-        let Some(columns) = columns_of(table, rowset, catalog) else { return Ok(None) };
-        let (base, shape) = match first.kind {
-            IndexKind::Heap => {
-                let heap =
-                    Heap::new(space.clone(), unit, heap_shape(&rowset.layout, &shape), placement);
-                (Base::Heap(Arc::new(heap)), shape)
-            }
-            IndexKind::Clustered => {
-                let definition = definition_of_index(first, Some(rowset));
-                let shape = shape.with_declared_keys(definition.keys.len());
-                let space = space.clone();
-                let index = Index::clustered(definition, &columns, shape.clone(), space, unit);
-                (Base::Clustered(Arc::new(index.with_order_unknown())), shape)
-            }
-            _ => return Ok(None),
-        };
-        let identity = table.columns.iter().find_map(Identity::of).map(Arc::new);
-        let (constraints, read_only) = constraints_of(table, &columns, catalog);
-        let mut storage = Storage {
-            columns,
-            shape,
-            base,
-            indexes: Vec::new(),
-            disabled: Vec::new(),
-            identity,
-            constraints,
-            triggers: triggers_of(table.id, catalog),
-            read_only,
-        };
+    pub(crate) fn open(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Table> {
+        let mut storage = open_base(table, loaded)?;
         let definition = definition_of(table.id, &table.name, &storage);
-        let base_key = BaseKey::of(&storage);
         for index in table.indexes.iter().skip(1) {
             if index.is_marked_disabled() && index.kind == IndexKind::Nonclustered {
                 storage.disabled.push(Arc::new(definition_of_index(index, None)));
                 continue;
             }
-            match Index::open(
-                &definition,
-                &storage.columns,
-                &base_key,
-                index,
-                catalog,
-                space,
-                units,
-            ) {
+            match Index::open(&definition, &storage, index, loaded) {
                 Ok(index) => storage.indexes.push(Arc::new(index)),
                 Err(why) => storage.read_only = Some(why),
             }
         }
-        Ok(Some(Table::new(table.id, table.schema.clone(), table.name.clone(), storage)))
+        Some(Table::new(table.id, table.schema.clone(), table.name.clone(), storage))
     }
 
     /// A table by its name and what it is.
@@ -202,6 +148,42 @@ impl Table {
     }
 }
 
+/// The storage of a table with its heap or clustered index, without other indexes.
+fn open_base(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Storage> {
+    let catalog = loaded.catalog;
+    let rowset = catalog.rowsets_of(table.base()?).next()?;
+    let first = table.indexes.first().filter(|first| first.rowsets.len() == 1)?;
+    let shape = RowShape::of_rowset(rowset).ok()?;
+    let unit = loaded.unit(rowset)?;
+    let columns = columns_of(table, rowset, catalog)?;
+    let space = loaded.space.clone();
+    let (base, shape) = match first.kind {
+        IndexKind::Heap => {
+            let of_rows = heap_shape(&rowset.layout, &shape);
+            (Base::Heap(Arc::new(Heap::new(space, unit, of_rows, loaded.placement))), shape)
+        }
+        IndexKind::Clustered => {
+            let definition = definition_of_index(first, Some(rowset));
+            let shape = shape.with_declared_keys(definition.keys.len());
+            let index = Index::clustered(definition, &columns, shape.clone(), space, unit);
+            (Base::Clustered(Arc::new(index.with_order_unknown())), shape)
+        }
+        _ => return None,
+    };
+    let (constraints, read_only) = constraints_of(table, &columns, catalog);
+    Some(Storage {
+        columns,
+        shape,
+        base,
+        indexes: Vec::new(),
+        disabled: Vec::new(),
+        identity: table.columns.iter().find_map(Identity::of).map(Arc::new),
+        constraints,
+        triggers: triggers_of(table.id, catalog),
+        read_only,
+    })
+}
+
 fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
     let objects = catalog.modules.iter().map(|module| &module.object);
     let own = objects.filter(|object| object.kind.code() == "TR" && object.parent == table);
@@ -211,7 +193,7 @@ fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
 /// The columns of a table of the catalog; `None` when one of them is of a kind that is not
 /// written.
 fn columns_of(
-    table: &extentdb_catalog::model::Table,
+    table: &model::Table,
     rowset: &Rowset,
     catalog: &Catalog,
 ) -> Option<Vec<TableColumn>> {
@@ -220,41 +202,47 @@ fn columns_of(
     for column in &table.columns {
         let at = position_of(&rowset.layout, column.id);
         let is_virtual = column.computed.is_some() && !column.persisted;
-        let constraint =
-            catalog.defaults.iter().find(|default| default.object.id == column.default_object);
-        let default = constraint.filter(|_| column.default_object.0 != 0);
         columns.push(TableColumn {
             id: column.id,
             name: column.name.clone(),
             ty: column.ty?,
             nullable: column.nullable,
-            default: default.map(|default| ColumnDefault {
-                id: default.object.id,
-                name: default.object.name.clone(),
-                is_own: default.object.parent == table.id,
-                // A default whose text cannot be read is one that cannot be evaluated.
-                text: default.definition.clone().unwrap_or_default(),
-            }),
+            default: default_of(table, column, catalog),
             formula: None,
             at: if is_virtual { after.next()? } else { at? },
         });
     }
-    let texts =
-        table.columns.iter().map(|column| Some((column.computed.clone()?, column.persisted)));
-    with_formulas(&mut columns, &texts.collect::<Vec<_>>());
+    let computed = table.columns.iter().map(|column| {
+        Some(Computed { text: column.computed.clone()?, persisted: column.persisted })
+    });
+    with_formulas(&mut columns, &computed.collect::<Vec<_>>());
     Some(columns)
 }
 
-/// Says which columns are computed: by these texts, and whether rows have their values.
-pub(crate) fn with_formulas(columns: &mut [TableColumn], texts: &[Option<(String, bool)>]) {
+fn default_of(
+    table: &model::Table,
+    column: &model::Column,
+    catalog: &Catalog,
+) -> Option<ColumnDefault> {
+    let is_it = |default: &&model::Constraint| default.object.id == column.default_object;
+    let default = catalog.defaults.iter().find(is_it).filter(|it| it.object.id.0 != 0)?;
+    Some(ColumnDefault {
+        id: default.object.id,
+        name: default.object.name.clone(),
+        is_own: default.object.parent == table.id,
+        // A default whose text cannot be read is one that cannot be evaluated.
+        text: default.definition.clone().unwrap_or_default(),
+    })
+}
+
+/// Says which columns are computed, and how.
+pub(crate) fn with_formulas(columns: &mut [TableColumn], computed: &[Option<Computed>]) {
     // Columns are computed of those that are not, whose names alone count.
     let mut plain = columns.to_vec();
-    let computed = plain.iter_mut().zip(texts).filter(|(_, text)| text.is_some());
-    computed.for_each(|(column, _)| column.name.clear());
-    for (column, text) in columns.iter_mut().zip(texts) {
-        if let Some((text, is_persisted)) = text {
-            let formula = Formula::compile(text, column.ty, *is_persisted, &plain);
-            column.formula = Some(Arc::new(formula));
-        }
+    let hidden = plain.iter_mut().zip(computed).filter(|(_, computed)| computed.is_some());
+    hidden.for_each(|(column, _)| column.name.clear());
+    for (column, computed) in columns.iter_mut().zip(computed) {
+        let compiled = computed.as_ref().map(|it| Formula::compile(it, column.ty, &plain));
+        column.formula = compiled.map(Arc::new);
     }
 }

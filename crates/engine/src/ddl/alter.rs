@@ -30,7 +30,7 @@ use crate::catalog::{
     Base, ColumnDefault, Condition, Formula, Identity, Index, Storage, Table, TableColumn, TableRef,
 };
 use crate::ddl::index::column;
-use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, column_definition, verify_formula};
+use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, DefaultSpec, column_definition, verify_formula};
 use crate::ddl::table::{positioned_columns, verify_row_bytes};
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
@@ -151,9 +151,8 @@ impl StatementContext<'_> {
             self.columns_ever(table)?.max(old.columns.iter().map(|own| own.id).max().unwrap_or(0))
                 + 1;
         let mut own = spec.table_column(id, ObjectId(0));
-        if let Some((text, is_persisted)) = &spec.computed {
-            own.formula =
-                Some(Arc::new(Formula::compile(text, spec.ty, *is_persisted, &old.columns)));
+        if let Some(computed) = &spec.computed {
+            own.formula = Some(Arc::new(Formula::compile(computed, spec.ty, &old.columns)));
             verify_formula(&own)?;
         }
         let mut layout = old.shape.layout().clone();
@@ -161,8 +160,8 @@ impl StatementContext<'_> {
             layout = layout.with_column(id, spec.ty, spec.nullable).ok_or_else(unknown_layout)?;
             self.change_layout(old, &layout)?;
         }
-        if let Some((name, text)) = &spec.default {
-            own.default = Some(self.insert_default(table, id, name, text)?);
+        if let Some(default) = &spec.default {
+            own.default = Some(self.insert_default(table, id, default)?);
         }
         let object = own.default.as_ref().map_or(ObjectId(0), |default| default.id);
         let definition = column_definition(spec, object)?;
@@ -186,16 +185,11 @@ impl StatementContext<'_> {
         &mut self,
         table: &Table,
         column: i32,
-        name: &str,
-        text: &str,
+        spec: &DefaultSpec,
     ) -> Result<ColumnDefault, Error> {
-        let id = self.new_child(table, name, ChildKind::Default(column, text.to_owned()))?;
-        Ok(ColumnDefault {
-            id,
-            name: name.to_owned(),
-            is_own: true,
-            text: text.to_owned(),
-        })
+        let kind = ChildKind::Default(column, spec.text.clone());
+        let id = self.new_child(table, &spec.name, kind)?;
+        Ok(spec.column_default(id))
     }
 
     /// How many columns the table has ever had.

@@ -14,13 +14,14 @@
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::{Cell, RowLayout};
+use extentdb_catalog::table::Computed;
 use extentdb_catalog::table::describe::column_row;
 use extentdb_types::SqlType;
 
 use crate::catalog::definition::has_column;
 use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
-use crate::catalog::{BaseKey, Constraint, Formula, Index, Storage, Table, TableColumn};
+use crate::catalog::{Constraint, Formula, Index, Storage, Table, TableColumn};
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
 use crate::dml::rows::FoundRow;
@@ -145,9 +146,7 @@ impl StatementContext<'_> {
         }
         let space = self.db().space.clone();
         let unit = index.tree().unit().clone();
-        let base = BaseKey::of(new);
-        let own =
-            Index::new(index.definition().clone(), &layout, &new.columns, &base, space, unit)?;
+        let own = Index::new(index.definition().clone(), &layout, new, space, unit)?;
         Ok(own.with_order_of(index))
     }
 
@@ -290,8 +289,10 @@ struct Conversion {
 impl Conversion {
     fn of(was: &TableColumn, is: &TableColumn) -> Conversion {
         let from = [TableColumn { name: "value".to_owned(), at: 0, ..was.clone() }];
-        let formula =
-            |ty: SqlType| Formula::compile(&format!("(CAST([value] AS {ty}))"), ty, false, &from);
+        let formula = |ty: SqlType| {
+            let text = format!("(CAST([value] AS {ty}))");
+            Formula::compile(&Computed { text, persisted: false }, ty, &from)
+        };
         let whole = widest(&is.ty).map(|(ty, most)| {
             let column = TableColumn { ty, nullable: true, ..is.clone() };
             (column, formula(ty), most)

@@ -3,7 +3,7 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
-use extentdb_catalog::model::ReferentialAction;
+use extentdb_catalog::model::{ReferentialAction, ReferentialActions};
 use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_format::allocation::field::StoredTime;
@@ -12,6 +12,7 @@ use extentdb_txn::log_time;
 use crate::catalog::system_table::{byte, int, smallint};
 use crate::catalog::{Check, ForeignKey, Index, Rule, Storage, Table};
 use crate::ddl::index::column;
+use crate::ddl::spec::DefaultSpec;
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
@@ -60,7 +61,7 @@ impl Session {
         parent: &Arc<Table>,
         columns: &[(&str, &str)],
     ) -> Result<(), Error> {
-        self.add_foreign_key_with(table, name, parent, columns, Default::default())
+        self.add_foreign_key_with(table, name, parent, columns, ReferentialActions::default())
     }
 
     /// The same with the actions on delete and update of the referenced row.
@@ -74,17 +75,15 @@ impl Session {
         name: &str,
         parent: &Arc<Table>,
         columns: &[(&str, &str)],
-        (on_delete, on_update): (ReferentialAction, ReferentialAction),
+        actions: ReferentialActions,
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
+            let mut both = [table, parent];
             // Lock order: by object id.
-            let (first, second) =
-                if table.id() <= parent.id() { (table, parent) } else { (parent, table) };
-            context.lock_for_ddl(first)?;
-            context.lock_for_ddl(second)?;
-            let key = foreign_key(name, table, parent, columns)?;
-            let mut key = ForeignKey { on_delete, on_update, ..key };
+            both.sort_by_key(|table| table.id());
+            both.into_iter().try_for_each(|table| context.lock_for_ddl(table).map(drop))?;
+            let mut key = ForeignKey { actions, ..foreign_key(name, table, parent, columns)? };
             // Before the scan, so that no session waits for one in vain, and once more when nothing
             // else can be inserted between.
             context.verify_actions(&key, table)?;
@@ -100,22 +99,15 @@ impl Session {
                 table: parent.id(),
                 index: key.index.0,
                 columns: key.columns.clone(),
-                actions: (on_delete, on_update),
+                actions,
             };
             key.id = context.new_child(table, name, kind)?;
-            let key = Arc::new(key);
-            let mut new = Storage::clone(&old);
-            new.constraints.foreign_keys.push(key.clone());
-            context.store(table, new);
-            let mut new = Storage::clone(&parent.storage());
-            new.constraints.referencing_keys.push(key);
-            context.store(parent, new);
+            context.store_foreign_key(table, parent, key);
             Ok(())
         })
     }
 
-    /// Adds a DEFAULT to a column: the value of rows that are inserted without one. `text` as the
-    /// catalog is to keep it, in brackets: `((0))`.
+    /// Adds a DEFAULT to a column: the value of rows that are inserted without one.
     ///
     /// # Errors
     /// The name is taken; the column has a default already, or takes none: [`Error::NotSupported`].
@@ -123,10 +115,10 @@ impl Session {
         &mut self,
         table: &Arc<Table>,
         column_name: &str,
-        (name, text): (&str, &str),
+        spec: &DefaultSpec,
     ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |context| {
-            verify_name("constraint", name)?;
+            verify_name("constraint", &spec.name)?;
             let old = context.lock_for_ddl(table)?;
             let _ddl = lock(&context.db().ddl);
             let own = column(&old.columns, column_name)?;
@@ -136,7 +128,7 @@ impl Session {
                 let column = column_name.to_owned();
                 return Err(Unsupported::DefaultOfComputed { column }.into());
             }
-            let default = context.insert_default(table, own.id, name, text)?;
+            let default = context.insert_default(table, own.id, spec)?;
             context.name_default(table, own.id, default.id)?;
             let mut new = Storage::clone(&old);
             new.set_default(own.id, Some(default));
@@ -151,6 +143,17 @@ impl StatementContext<'_> {
     fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
         let key = [int(table.id().0), smallint(0), int(column)];
         self.change_system_row("syscolpars", &key, &[(COLUMN_DEFAULT, int(default.0))])
+    }
+
+    /// Adds a foreign key to its two tables, which may be one.
+    fn store_foreign_key(&mut self, table: &Arc<Table>, parent: &Arc<Table>, key: ForeignKey) {
+        let key = Arc::new(key);
+        let mut new = Storage::clone(&table.storage());
+        new.constraints.foreign_keys.push(key.clone());
+        self.store(table, new);
+        let mut new = Storage::clone(&parent.storage());
+        new.constraints.referencing_keys.push(key);
+        self.store(parent, new);
     }
 
     /// Drops a check, foreign key or default of a table that is locked for it.
@@ -189,7 +192,8 @@ impl StatementContext<'_> {
     fn verify_actions(&self, key: &ForeignKey, table: &Table) -> Result<(), Error> {
         let refused =
             |why: String| Err(Unsupported::ForeignKey { key: key.name.clone(), why }.into());
-        let is = |action| key.on_delete == action || key.on_update == action;
+        let actions = [key.actions.on_delete, key.actions.on_update];
+        let is = |action| actions.contains(&action);
         for own in &table.storage().columns {
             let is_of = key.columns.iter().any(|(from, _)| *from == own.id);
             let is_emptied = is(ReferentialAction::SetNull)
@@ -197,18 +201,18 @@ impl StatementContext<'_> {
             if is_of && is_emptied && !own.nullable {
                 return refused(format!("column {} takes no NULL", own.name));
             }
-            if is_of && own.formula.is_some() && key.cascades() {
+            if is_of && own.formula.is_some() && key.actions.cascade() {
                 return refused(format!("column {} is computed", own.name));
             }
         }
-        if !key.cascades() {
+        if !key.actions.cascade() {
             return Ok(());
         }
         let tables = self.db().catalog.user_tables();
         let keys =
             tables.iter().flat_map(|table| table.storage().constraints.referencing_keys.clone());
         let keys: Vec<Arc<ForeignKey>> =
-            keys.filter(|key| key.cascades()).chain([Arc::new(key.clone())]).collect();
+            keys.filter(|key| key.actions.cascade()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| reaches_a_table_twice(table.id(), &keys);
         if tables.iter().any(meets) {
             refused("its actions would form a cycle or multiple cascade paths".to_owned())
@@ -330,30 +334,29 @@ fn foreign_key(
         }
         pairs.push((from.id, to.id));
     }
-    let is_key = |index: &&Arc<Index>| {
-        let key: Vec<i32> = index.declared(&of_parent.columns).map(|column| column.id).collect();
-        index.is_unique()
-            && index.filter().is_none()
-            && key.len() == pairs.len()
-            && key.iter().all(|id| pairs.iter().any(|(_, to)| to == id))
+    let to: Vec<i32> = pairs.iter().map(|(_, to)| *to).collect();
+    let index = of_parent.all_indexes().find(|index| is_key_of(index, &of_parent, &to));
+    let missing = || Unsupported::ForeignKeyWithoutIndex {
+        key: name.to_owned(),
+        parent: parent.name().to_owned(),
     };
-    let index = of_parent.all_indexes().find(is_key).ok_or_else(|| {
-        Unsupported::ForeignKeyWithoutIndex {
-            key: name.to_owned(),
-            parent: parent.name().to_owned(),
-        }
-    })?;
-    let name = name.to_owned();
-    let index = index.id();
     Ok(ForeignKey {
         id: ObjectId(0),
-        name,
+        name: name.to_owned(),
         child: table.id(),
         parent: parent.id(),
-        index,
+        index: index.ok_or_else(missing)?.id(),
         columns: pairs,
-        on_delete: ReferentialAction::NoAction,
-        on_update: ReferentialAction::NoAction,
+        actions: ReferentialActions::default(),
         is_enabled: true,
     })
+}
+
+/// Is an index unique over exactly these columns?
+fn is_key_of(index: &Index, of: &Storage, columns: &[i32]) -> bool {
+    let key: Vec<i32> = index.declared(&of.columns).map(|column| column.id).collect();
+    index.is_unique()
+        && index.filter().is_none()
+        && key.len() == columns.len()
+        && key.iter().all(|id| columns.contains(id))
 }

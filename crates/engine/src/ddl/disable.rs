@@ -16,7 +16,7 @@ use extentdb_catalog::table::definition::index_status;
 
 use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{bigint, int};
-use crate::catalog::{BaseKey, Constraint, Index, Storage, Table};
+use crate::catalog::{Constraint, Index, Storage, Table};
 use crate::ddl::index::verify_unreferenced;
 use crate::ddl::table::with_nullable_key;
 use crate::error::{Error, Unsupported};
@@ -83,8 +83,7 @@ impl StatementContext<'_> {
         let unit = self.new_unit(&index);
         let fill = index.fill_factor;
         let space = self.db().space.clone();
-        let base = BaseKey::of(old);
-        let index = Arc::new(Index::new(index, &layout, &old.columns, &base, space, unit)?);
+        let index = Arc::new(Index::new(index, &layout, old, space, unit)?);
         let mut new = old.clone();
         new.disabled.retain(|other| other.id != index.id());
         new.indexes.push(index.clone());

@@ -18,8 +18,8 @@ use extentdb_types::SqlType;
 use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::int;
 use crate::catalog::{
-    BaseKey, Condition, Constraint, DeferredChange, Formula, Index, Rule, Storage, Table,
-    TableColumn, TableRef,
+    Condition, Constraint, DeferredChange, Formula, Index, Rule, Storage, Table, TableColumn,
+    TableRef,
 };
 use crate::ddl::table::{heap_definition, with_nullable_key};
 use crate::dml::entries::duplicate;
@@ -143,7 +143,10 @@ impl Session {
     /// # Errors
     /// The table has no such index, or it belongs to a constraint.
     pub fn drop_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.drop_index_of(table, name, false)
+        self.statement("DROP INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            context.drop_index_of(table, &old, name, IndexOwner::None)
+        })
     }
 
     /// Drops a check constraint, foreign key or default, or a primary key or unique constraint with
@@ -152,62 +155,88 @@ impl Session {
     /// # Errors
     /// The table has no such constraint.
     pub fn drop_constraint(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.drop_index_of(table, name, true)
+        self.statement("DROP INDEX", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let Some(rule) = old.constraints.rule(name, &old.columns) else {
+                return context.drop_index_of(table, &old, name, IndexOwner::Constraint);
+            };
+            if matches!(rule, Rule::ForeignKey(_)) {
+                context.lock_parents(&old)?;
+            }
+            let _ddl = lock(&context.db().ddl);
+            context.drop_rule(table, &old, &rule)
+        })
     }
+}
 
+/// What an index is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IndexOwner {
+    /// It stands for itself.
+    None,
+    /// A primary key or unique constraint.
+    Constraint,
+}
+
+impl IndexOwner {
+    fn of(constraint: Constraint) -> IndexOwner {
+        match constraint {
+            Constraint::None => IndexOwner::None,
+            Constraint::PrimaryKey | Constraint::Unique => IndexOwner::Constraint,
+        }
+    }
+}
+
+impl StatementContext<'_> {
+    /// Drops an index with this owner, and its constraint with it.
     fn drop_index_of(
         &mut self,
         table: &Arc<Table>,
+        old: &Arc<Storage>,
         name: &str,
-        of_constraint: bool,
+        owner: IndexOwner,
     ) -> Result<(), Error> {
-        self.statement("DROP INDEX", |context| {
-            let old = context.lock_for_ddl(table)?;
-            if of_constraint
-                && let Some(Rule::ForeignKey(_)) = old.constraints.rule(name, &old.columns)
-            {
-                context.lock_parents(&old)?;
+        let ddl = lock(&self.db().ddl);
+        if let Some(disabled) = old.disabled(name) {
+            verify_unreferenced(old, "drop", name, disabled.id)?;
+            if IndexOwner::of(Constraint::of_status(disabled.status)) == owner {
+                return self.drop_disabled(table, old, disabled);
             }
-            let ddl = lock(&context.db().ddl);
-            if of_constraint && let Some(rule) = old.constraints.rule(name, &old.columns) {
-                return context.drop_rule(table, &old, &rule);
+        }
+        let index = old.index(name).ok_or_else(|| table.no_index(name))?;
+        match (IndexOwner::of(index.constraint()), owner) {
+            (IndexOwner::Constraint, IndexOwner::None) => {
+                return Err(Unsupported::IndexOfConstraint { index: name.to_owned() }.into());
             }
-            if let Some(disabled) = old.disabled(name) {
-                verify_unreferenced(&old, "drop", name, disabled.id)?;
-            }
-            if let Some(disabled) = old.disabled(name)
-                && (Constraint::of_status(disabled.status) != Constraint::None) == of_constraint
-            {
-                return context.drop_disabled(table, &old, disabled);
-            }
-            let index = old.index(name).ok_or_else(|| table.no_index(name))?.clone();
-            match (index.constraint() != Constraint::None, of_constraint) {
-                (true, false) => {
-                    return Err(Unsupported::IndexOfConstraint { index: name.to_owned() }.into());
-                }
-                (false, true) => {
-                    return Err(table.no_index(name));
-                }
-                _ => {}
-            }
-            verify_unreferenced(&old, "drop", name, index.id())?;
-            if index.constraint() != Constraint::None {
-                context.delete_constraint(table, index.name())?;
-            }
-            if index.id() == CLUSTERED {
-                drop(ddl);
-                return context.rebase_alone(table, &old, heap_definition(), Fill::default());
-            }
-            context.begin_drop_index(table, &old, &index);
-            context.delete_unit_rows(index.tree().unit())?;
-            context.delete_index_rows(table, index.id())?;
-            let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
-            context.free_at_commit(freed);
-            let mut new = Storage::clone(&old);
-            new.indexes.retain(|other| other.id() != index.id());
-            context.store(table, new);
-            Ok(())
-        })
+            (IndexOwner::None, IndexOwner::Constraint) => return Err(table.no_index(name)),
+            _ => {}
+        }
+        verify_unreferenced(old, "drop", name, index.id())?;
+        if owner == IndexOwner::Constraint {
+            self.delete_constraint(table, index.name())?;
+        }
+        if index.id() == CLUSTERED {
+            drop(ddl);
+            return self.rebase_alone(table, old, heap_definition(), Fill::default());
+        }
+        self.drop_nonclustered(table, old, index)
+    }
+
+    fn drop_nonclustered(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+        index: &Arc<Index>,
+    ) -> Result<(), Error> {
+        self.begin_drop_index(table, old, index);
+        self.delete_unit_rows(index.tree().unit())?;
+        self.delete_index_rows(table, index.id())?;
+        let freed = self.db().space.free_unit(self.tx()?, index.tree().unit())?;
+        self.free_at_commit(freed);
+        let mut new = Storage::clone(old);
+        new.indexes.retain(|other| other.id() != index.id());
+        self.store(table, new);
+        Ok(())
     }
 }
 
@@ -246,7 +275,6 @@ impl StatementContext<'_> {
         old: &Storage,
         spec: &IndexSpec,
     ) -> Result<Index, Error> {
-        let db = self.db();
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let definition = definition_of(table.id(), table.name(), old);
         let mut index = self.index_with_rowset(spec.definition(old)?, group)?;
@@ -262,7 +290,7 @@ impl StatementContext<'_> {
         self.insert_index_rows(&definition, &index, constraint)?;
         self.tx()?.keep_reserves();
         let unit = self.new_unit(&index);
-        Index::new(index, &layout, &old.columns, &BaseKey::of(old), db.space.clone(), unit)
+        Index::new(index, &layout, old, self.db().space.clone(), unit)
     }
 
     /// The object of the constraint that an index of a table in a schema is made for.
@@ -496,7 +524,7 @@ impl IndexSpec {
 /// Why the values of a computed column can be in no index. Those that are stored are what they are;
 /// others must be computed as the same on any machine.
 fn not_indexed(formula: &Formula) -> Option<&str> {
-    let is_imprecise = !formula.is_persisted && !formula.is_precise();
+    let is_imprecise = !formula.computed.persisted && !formula.is_precise();
     formula.unknown().or(is_imprecise.then_some("it is not precise, and not persisted"))
 }
 

@@ -26,9 +26,9 @@ use crate::session::{Session, StatementContext};
 /// What a module is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ModuleKind {
-    /// CREATE VIEW.
+    /// CREATE VIEW, `V` in `sys.objects.type`.
     View,
-    /// CREATE PROCEDURE.
+    /// CREATE PROCEDURE, `P` in `sys.objects.type`.
     Procedure,
     /// CREATE FUNCTION with a value.
     ScalarFunction,
@@ -65,6 +65,17 @@ pub struct ModuleSpec {
     pub columns: Vec<ColumnSpec>,
 }
 
+/// A module that the catalog does not have yet.
+struct NewModule<'m> {
+    kind: ObjectType,
+    schema: i32,
+    /// The table of a trigger; 0 for other modules.
+    parent: ObjectId,
+    name: &'m str,
+    text: &'m str,
+    columns: &'m [ColumnSpec],
+}
+
 const TRIGGER: ObjectType = ObjectType(*b"TR");
 /// `sysobjvalues.valclass` of texts.
 const TEXT: u8 = 1;
@@ -82,8 +93,14 @@ impl Session {
             spec.columns.iter().try_for_each(|column| verify_name("column", &column.name))?;
             let _ddl = lock(&context.db().ddl);
             let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
-            let named = (spec.name.as_str(), spec.text.as_str());
-            context.insert_module(named, spec.kind.code(), (schema, ObjectId(0)), &spec.columns)?;
+            context.insert_module(&NewModule {
+                kind: spec.kind.code(),
+                schema,
+                parent: ObjectId(0),
+                name: &spec.name,
+                text: &spec.text,
+                columns: &spec.columns,
+            })?;
             Ok(())
         })
     }
@@ -103,7 +120,14 @@ impl Session {
             let old = context.lock_definition(table)?;
             let _ddl = lock(&context.db().ddl);
             let schema = context.schema_id(table.schema())?;
-            let id = context.insert_module((name, text), TRIGGER, (schema, table.id()), &[])?;
+            let id = context.insert_module(&NewModule {
+                kind: TRIGGER,
+                schema,
+                parent: table.id(),
+                name,
+                text,
+                columns: &[],
+            })?;
             let mut new = Storage::clone(&old);
             new.triggers.push(Trigger { id, name: name.to_owned() });
             context.store(table, new);
@@ -160,14 +184,9 @@ impl Session {
 }
 
 impl StatementContext<'_> {
-    fn insert_module(
-        &mut self,
-        (name, text): (&str, &str),
-        kind: ObjectType,
-        (schema_id, parent): (i32, ObjectId),
-        columns: &[ColumnSpec],
-    ) -> Result<ObjectId, Error> {
-        if self.db().catalog.object_named(schema_id, name)?.is_some() {
+    fn insert_module(&mut self, module: &NewModule<'_>) -> Result<ObjectId, Error> {
+        let NewModule { kind, schema, parent, name, text, columns } = *module;
+        if self.db().catalog.object_named(schema, name)?.is_some() {
             return Err(Error::Exists { name: name.to_owned() });
         }
         let stored = if text.is_ascii() { text.len() } else { 2 * text.encode_utf16().count() };
@@ -179,10 +198,17 @@ impl StatementContext<'_> {
         let id = self.object_id()?;
         let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));
         let definitions = definitions.collect::<Result<Vec<_>, _>>()?;
-        let created = self.now();
         let mut rows = SystemRows::new();
-        let columns = definitions.as_slice();
-        let module = ModuleDefinition { id, kind, schema_id, parent, name, text, columns, created };
+        let module = ModuleDefinition {
+            id,
+            kind,
+            schema_id: schema,
+            parent,
+            name,
+            text,
+            columns: &definitions,
+            created: self.now(),
+        };
         add_module(&module, &mut rows);
         self.insert_system_rows(&rows)?;
         Ok(id)

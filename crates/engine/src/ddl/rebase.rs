@@ -23,7 +23,7 @@ use extentdb_space::Freed;
 
 use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::int;
-use crate::catalog::{Base, BaseKey, Index, Storage, Table, TableRef};
+use crate::catalog::{Base, Index, Storage, Table, TableRef};
 use crate::ddl::index::IndexSpec;
 use crate::ddl::table::{verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
@@ -172,28 +172,28 @@ impl StatementContext<'_> {
         self.tx()?.keep_reserves();
         let (columns, shape, base) = self.open_base(&definition, &old.columns)?;
         let mut new = Storage { columns, shape, base, indexes: Vec::new(), ..old.clone() };
-        let base_key = BaseKey::of(&new);
         let of_base = definition_of(table.id(), table.name(), &new);
         for index in &old.indexes {
-            let group = index.tree().unit().group();
-            let index = with_nullable_key(
-                &of_base,
-                self.index_with_rowset(index.definition().clone(), group)?,
-            );
-            let layout = of_base.layout(&index);
-            self.insert_index_rows(&of_base, &index, None)?;
-            let unit = self.new_unit(&index);
-            let space = self.db().space.clone();
-            new.indexes.push(Arc::new(Index::new(
-                index,
-                &layout,
-                &new.columns,
-                &base_key,
-                space,
-                unit,
-            )?));
+            let index = self.describe_entries(&of_base, &new, index)?;
+            new.indexes.push(Arc::new(index));
         }
         Ok(new)
+    }
+
+    /// An empty nonclustered index that leads to another base than the one that exists.
+    fn describe_entries(
+        &mut self,
+        of_base: &TableDefinition,
+        new: &Storage,
+        index: &Index,
+    ) -> Result<Index, Error> {
+        let group = index.tree().unit().group();
+        let definition = self.index_with_rowset(index.definition().clone(), group)?;
+        let definition = with_nullable_key(of_base, definition);
+        let layout = of_base.layout(&definition);
+        self.insert_index_rows(of_base, &definition, None)?;
+        let unit = self.new_unit(&definition);
+        Index::new(definition, &layout, new, self.db().space.clone(), unit)
     }
 
     /// Puts rows into an empty table whose indexes are empty, too.

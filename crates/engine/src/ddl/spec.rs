@@ -1,14 +1,15 @@
 //! Specifications of new tables and columns.
 
 use extentdb_base::ObjectId;
-use extentdb_catalog::table::{ColumnDefinition, Computed};
+use extentdb_catalog::table::{ColumnDefinition, Computed, IndexDefinition};
 use extentdb_types::SqlType;
 
 use crate::catalog::definition::plain_column;
-use crate::catalog::identity::identity_value;
+use crate::catalog::identity::{IdentitySpec, identity_value};
 use crate::catalog::table::with_formulas;
 use crate::catalog::{ColumnDefault, TableColumn};
 use crate::ddl::index::IndexSpec;
+use crate::ddl::table::heap_definition;
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
 
@@ -19,17 +20,42 @@ pub(crate) const COLUMNS_MAX: usize = 1024;
 pub struct ColumnSpec {
     /// Name, 1 to 128 UTF-16 units.
     pub name: String,
-    /// Type.
+    /// Type, with its length, precision, scale and collation.
     pub ty: SqlType,
     /// May be NULL.
     pub nullable: bool,
-    /// IDENTITY: seed and increment.
-    pub identity: Option<(i128, i128)>,
-    /// DEFAULT: name of the constraint, and the expression as the catalog keeps it, in brackets.
-    pub default: Option<(String, String)>,
-    /// AS: the expression as the catalog keeps it, in brackets; true for PERSISTED: rows have its
-    /// values.
-    pub computed: Option<(String, bool)>,
+    /// IDENTITY: values that the engine gives out.
+    pub identity: Option<IdentitySpec>,
+    /// DEFAULT of a constraint that is made with the column.
+    pub default: Option<DefaultSpec>,
+    /// AS: the column is computed.
+    pub computed: Option<Computed>,
+}
+
+/// A default constraint of a column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DefaultSpec {
+    /// Name of the constraint, 1 to 128 UTF-16 units.
+    pub name: String,
+    /// The expression as the catalog keeps it, in brackets: `((0))`.
+    pub text: String,
+}
+
+impl DefaultSpec {
+    /// A default constraint by its name and expression.
+    pub fn new(name: &str, text: &str) -> DefaultSpec {
+        DefaultSpec { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    /// The default as statements know it.
+    pub(crate) fn column_default(&self, id: ObjectId) -> ColumnDefault {
+        ColumnDefault {
+            id,
+            name: self.name.clone(),
+            text: self.text.clone(),
+            is_own: true,
+        }
+    }
 }
 
 impl ColumnSpec {
@@ -48,7 +74,7 @@ impl ColumnSpec {
     /// A column of this type that is computed, and not in the rows: `([quantity]*[price])`.
     pub fn computed(name: &str, ty: SqlType, text: &str) -> ColumnSpec {
         ColumnSpec {
-            computed: Some((text.to_owned(), false)),
+            computed: Some(Computed { text: text.to_owned(), persisted: false }),
             ..ColumnSpec::new(name, ty)
         }
     }
@@ -56,24 +82,18 @@ impl ColumnSpec {
     /// The same, PERSISTED: rows have its values.
     #[must_use]
     pub fn persisted(mut self) -> ColumnSpec {
-        self.computed.iter_mut().for_each(|(_, is_persisted)| *is_persisted = true);
+        self.computed.iter_mut().for_each(|computed| computed.persisted = true);
         self
     }
 
     /// As statements know it, without its offset and its formula.
     pub(crate) fn table_column(&self, id: i32, default: ObjectId) -> TableColumn {
-        let with_id = |(name, text): &(String, String)| ColumnDefault {
-            id: default,
-            name: name.clone(),
-            text: text.clone(),
-            is_own: true,
-        };
         TableColumn {
             id,
             name: self.name.clone(),
             ty: self.ty,
             nullable: self.nullable,
-            default: self.default.as_ref().map(with_id),
+            default: self.default.as_ref().map(|spec| spec.column_default(default)),
             formula: None,
             at: 0,
         }
@@ -82,8 +102,8 @@ impl ColumnSpec {
     /// Refuses a column that is of a kind that is not made here.
     pub(crate) fn verify(&self) -> Result<(), Error> {
         verify_name("column", &self.name)?;
-        if let Some((name, _)) = &self.default {
-            verify_name("default", name)?;
+        if let Some(default) = &self.default {
+            verify_name("default", &default.name)?;
         }
         let refused = |why| Err(Unsupported::Column { column: self.name.clone(), why }.into());
         match &self.computed {
@@ -94,7 +114,7 @@ impl ColumnSpec {
             Some(_) if self.identity.is_some() || self.default.is_some() => {
                 refused("computed, and an identity or with a default")
             }
-            Some((_, false)) if !self.nullable => {
+            Some(computed) if !computed.persisted && !self.nullable => {
                 refused("computed and NOT NULL, but not PERSISTED")
             }
             _ => Ok(()),
@@ -142,16 +162,31 @@ impl TableSpec {
         TableSpec { clustered: Some(index.clustered()), ..self }
     }
 
-    /// The columns as statements know them, without their offsets in rows; with the objects of
-    /// their defaults.
-    pub(crate) fn table_columns(&self, defaults: &[ObjectId]) -> Result<Vec<TableColumn>, Error> {
-        let with_defaults = (1..).zip(self.columns.iter().zip(defaults));
+    /// The columns as statements know them, without their offsets in rows.
+    pub(crate) fn table_columns(
+        &self,
+        definitions: &[ColumnDefinition],
+    ) -> Result<Vec<TableColumn>, Error> {
+        let columns = (1..).zip(self.columns.iter().zip(definitions));
         let mut columns: Vec<TableColumn> =
-            with_defaults.map(|(id, (spec, default))| spec.table_column(id, *default)).collect();
-        let texts = self.columns.iter().map(|column| column.computed.clone()).collect::<Vec<_>>();
-        with_formulas(&mut columns, &texts);
+            columns.map(|(id, (spec, own))| spec.table_column(id, own.default_object)).collect();
+        let computed: Vec<_> = self.columns.iter().map(|column| column.computed.clone()).collect();
+        with_formulas(&mut columns, &computed);
         columns.iter().try_for_each(verify_formula)?;
         Ok(columns)
+    }
+
+    /// The heap or clustered index of its rows.
+    pub(crate) fn base_definition(
+        &self,
+        columns: &[TableColumn],
+    ) -> Result<IndexDefinition, Error> {
+        let Some(clustered) = &self.clustered else { return Ok(heap_definition()) };
+        clustered.verify_columns(columns)?;
+        if clustered.filegroup.is_some() && clustered.filegroup != self.filegroup {
+            return Err(Unsupported::IndexElsewhere { index: clustered.name.clone() }.into());
+        }
+        clustered.base_definition(columns)
     }
 
     pub(crate) fn verify(&self) -> Result<(), Error> {
@@ -186,13 +221,13 @@ pub(crate) fn column_definition(
     spec: &ColumnSpec,
     default_object: ObjectId,
 ) -> Result<ColumnDefinition, Error> {
-    let computed = spec.computed.clone().map(|(text, persisted)| Computed { text, persisted });
-    let identity = spec.identity.map(|(seed, increment)| identity_value(&spec.ty, seed, increment));
+    let identity =
+        spec.identity.map(|identity| identity_value(&spec.ty, identity.seed, identity.increment));
     let refused = |why| Unsupported::Identity { column: spec.name.clone(), why };
     Ok(ColumnDefinition {
         identity: identity.transpose().map_err(refused)?,
         default_object,
-        computed,
+        computed: spec.computed.clone(),
         ..plain_column(&spec.name, spec.ty, spec.nullable)
     })
 }

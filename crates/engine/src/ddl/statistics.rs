@@ -11,7 +11,7 @@ use crate::catalog::{Table, TableColumn};
 use crate::error::Error;
 use crate::session::StatementContext;
 
-/// `sysobjvalues.valclass`.
+/// `sysobjvalues.valclass` of histograms.
 pub(crate) const STATISTICS: u8 = 60;
 /// Prefix of the names of automatic statistics.
 const AUTOMATIC: &str = "_WA_Sys_";

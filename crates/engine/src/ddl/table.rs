@@ -191,33 +191,23 @@ impl StatementContext<'_> {
         let group = self.filegroup_id(spec.filegroup.as_deref())?;
         let mut columns = Vec::new();
         let mut children = Vec::new();
-        let mut defaults = Vec::new();
         for (column_id, column) in (1..).zip(&spec.columns) {
             let mut default_object = ObjectId(0);
-            if let Some((name, text)) = &column.default {
+            if let Some(default) = &column.default {
                 default_object = self.object_id()?;
-                let kind = ChildKind::Default(column_id, text.clone());
-                let name = name.clone();
+                let kind = ChildKind::Default(column_id, default.text.clone());
+                let name = default.name.clone();
                 children.push(Child { id: default_object, name, kind, table: id, schema_id });
             }
             columns.push(column_definition(column, default_object)?);
-            defaults.push(default_object);
         }
-        let of_table = spec.table_columns(&defaults)?;
-        let index = match &spec.clustered {
-            None => heap_definition(),
-            Some(clustered) => {
-                clustered.verify_columns(&of_table)?;
-                if clustered.filegroup.is_some() && clustered.filegroup != spec.filegroup {
-                    let index = clustered.name.clone();
-                    return Err(Unsupported::IndexElsewhere { index }.into());
-                }
-                children.extend(self.constraint_of(id, schema_id, clustered)?);
-                clustered.base_definition(&of_table)?
-            }
-        };
-        let index = self.index_with_rowset(index, group)?;
-        let definition = TableDefinition {
+        let of_table = spec.table_columns(&columns)?;
+        let base = spec.base_definition(&of_table)?;
+        if let Some(clustered) = &spec.clustered {
+            children.extend(self.constraint_of(id, schema_id, clustered)?);
+        }
+        let index = self.index_with_rowset(base, group)?;
+        let mut definition = TableDefinition {
             id,
             name: spec.name.clone(),
             schema_id,
@@ -233,12 +223,8 @@ impl StatementContext<'_> {
             clustered.verify_layout(&layout)?;
         }
         let index = definition.indexes[0].clone();
-        let indexes = vec![with_nullable_key(&definition, index)];
-        Ok(Defined {
-            definition: TableDefinition { indexes, ..definition },
-            children,
-            columns: of_table,
-        })
+        definition.indexes = vec![with_nullable_key(&definition, index)];
+        Ok(Defined { definition, children, columns: of_table })
     }
 
     /// An index with a rowset and a unit of its own in a filegroup.

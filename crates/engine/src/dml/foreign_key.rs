@@ -25,7 +25,7 @@ use extentdb_txn::lock::LockMode;
 
 use crate::catalog::system_table::{is_null, owned};
 use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, TableRef};
-use crate::dml::read::{EachRow, Reading};
+use crate::dml::read::{Direction, EachRow, Purpose, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
 use crate::session::context::DeferredCheck;
@@ -205,7 +205,8 @@ impl StatementContext<'_> {
             if gone.iter().any(is_null) || key.stays(of.storage, before, after)? {
                 continue;
             }
-            let action = if after.is_some() { key.on_update } else { key.on_delete };
+            let actions = key.actions;
+            let action = if after.is_some() { actions.on_update } else { actions.on_delete };
             match action {
                 ReferentialAction::NoAction => {
                     let parent = self
@@ -233,7 +234,7 @@ impl StatementContext<'_> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
-        self.each_referencing(key, parent, row.before, true, &mut |row| {
+        self.each_referencing(key, parent, row.before, Purpose::Update, &mut |row| {
             found.push(row.address()?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -305,7 +306,7 @@ impl StatementContext<'_> {
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
         let mut is_referenced = false;
-        self.each_referencing(key, parent, gone, false, &mut |_| {
+        self.each_referencing(key, parent, gone, Purpose::Select, &mut |_| {
             is_referenced = true;
             Ok(ControlFlow::Break(()))
         })?;
@@ -318,7 +319,7 @@ impl StatementContext<'_> {
         key: &ForeignKey,
         of: TableRef<'_>,
         gone: &[Cell<'_>],
-        for_update: bool,
+        purpose: Purpose,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
@@ -334,7 +335,7 @@ impl StatementContext<'_> {
         } else {
             self.isolation()
         };
-        let reading = Reading { table: &child, storage: &of_child, for_update };
+        let reading = Reading { table: &child, storage: &of_child, purpose };
         self.with_isolation(isolation, |context| {
             context.find_referencing(key, of, reading, gone, each)
         })
@@ -377,7 +378,11 @@ impl StatementContext<'_> {
     fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
-        let reading = Reading { table: of.table, storage: of.storage, for_update: false };
+        let reading = Reading {
+            table: of.table,
+            storage: of.storage,
+            purpose: Purpose::Select,
+        };
         self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))
@@ -392,7 +397,9 @@ impl StatementContext<'_> {
         keys: KeyRange,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        self.at_least_committed(|context| context.read_range(of, index, keys, false, each))
+        self.at_least_committed(|context| {
+            context.read_range(of, index, keys, Direction::Forward, each)
+        })
     }
 
     /// Reads that must not see what may be rolled back.

@@ -9,35 +9,41 @@ use extentdb_txn::lock::{LockMode, Resource};
 
 use crate::catalog::address::key_resource;
 use crate::catalog::{Index, Table};
+use crate::dml::read::Purpose;
 use crate::error::Error;
 use crate::session::{Isolation, StatementContext};
+
+/// The lock of a row that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowLock {
+    pub(crate) mode: LockMode,
+    /// Until the end of the transaction; otherwise while the row is read.
+    pub(crate) is_kept: bool,
+}
 
 /// The end of the range that a key is inserted into, locked while that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TestedRange(Option<Resource>);
 
 impl StatementContext<'_> {
-    /// How rows are locked that are read, and whether until the end of the transaction. `None`: not
-    /// at all.
-    pub(crate) fn row_lock(&self, for_update: bool) -> Option<(LockMode, bool)> {
-        match (for_update, self.isolation()) {
-            (true, _) => Some((LockMode::U, true)),
-            (false, Isolation::ReadUncommitted) => None,
-            (false, Isolation::ReadCommitted) => Some((LockMode::S, false)),
-            (false, Isolation::RepeatableRead | Isolation::Serializable) => {
-                Some((LockMode::S, true))
+    /// How rows are locked that are read. `None`: not at all.
+    pub(crate) fn row_lock(&self, purpose: Purpose) -> Option<RowLock> {
+        match (purpose, self.isolation()) {
+            (Purpose::Update, _) => Some(RowLock { mode: LockMode::U, is_kept: true }),
+            (Purpose::Select, Isolation::ReadUncommitted) => None,
+            (Purpose::Select, isolation) => {
+                let is_kept = isolation != Isolation::ReadCommitted;
+                Some(RowLock { mode: LockMode::S, is_kept })
             }
         }
     }
 
-    /// The lock of a table that is read.
-    pub(crate) fn table_lock(&self, is_heap: bool, for_update: bool) -> LockMode {
-        match (self.isolation(), for_update) {
-            (Isolation::Serializable, false) if is_heap => LockMode::S,
-            (Isolation::Serializable, true) if is_heap => LockMode::Uix,
-            (_, true) => LockMode::Iu,
-            (Isolation::ReadUncommitted, false) => LockMode::SchS,
-            _ => LockMode::Is,
+    /// The lock of a table of which rows are read.
+    pub(crate) fn table_lock(&self, purpose: Purpose) -> LockMode {
+        match (purpose, self.isolation()) {
+            (Purpose::Update, _) => LockMode::Iu,
+            (Purpose::Select, Isolation::ReadUncommitted) => LockMode::SchS,
+            (Purpose::Select, _) => LockMode::Is,
         }
     }
 

@@ -21,7 +21,7 @@ use extentdb_types::Datum;
 
 use crate::catalog::address::key_resource;
 use crate::catalog::{Address, Base, Index, Storage, Table};
-use crate::dml::key_range::end_of_range;
+use crate::dml::key_range::{RowLock, end_of_range};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
 use crate::session::{Isolation, Row, Session, StatementContext};
@@ -47,18 +47,42 @@ pub struct Range<'r> {
     pub from: Bound<&'r [Datum<'r>]>,
     /// Where it ends in the order of the index.
     pub to: Bound<&'r [Datum<'r>]>,
-    /// From its end to its beginning.
-    pub backward: bool,
-    /// What is read is to be changed: rows are locked U until the transaction ends.
-    pub for_update: bool,
+    /// In the order of the index, or against it.
+    pub direction: Direction,
+    /// What its rows are read for.
+    pub purpose: Purpose,
+}
+
+/// The order in which a range is read.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Direction {
+    /// In the order of the index.
+    #[default]
+    Forward,
+    /// From the end of the range to its beginning.
+    Backward,
+}
+
+/// What rows are read for, which decides how they are locked.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Purpose {
+    /// They are read as the isolation level requires.
+    #[default]
+    Select,
+    /// They are to be changed: each is locked U until the transaction ends.
+    Update,
 }
 
 impl<'r> Range<'r> {
     /// All of an index.
     pub fn all(index: &'r str) -> Range<'r> {
-        let from = Bound::Unbounded;
-        let to = Bound::Unbounded;
-        Range { index, from, to, backward: false, for_update: false }
+        Range {
+            index,
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+            direction: Direction::Forward,
+            purpose: Purpose::Select,
+        }
     }
 
     /// The keys that begin with these values.
@@ -73,13 +97,13 @@ impl<'r> Range<'r> {
     /// The same from its end to its beginning.
     #[must_use]
     pub fn backward(self) -> Range<'r> {
-        Range { backward: true, ..self }
+        Range { direction: Direction::Backward, ..self }
     }
 
     /// The same, to be changed.
     #[must_use]
     pub fn for_update(self) -> Range<'r> {
-        Range { for_update: true, ..self }
+        Range { purpose: Purpose::Update, ..self }
     }
 
     fn keys(&self, index: &Index, storage: &Storage) -> Result<KeyRange, Error> {
@@ -108,31 +132,40 @@ impl<'r> Range<'r> {
 pub(crate) struct Reading<'r> {
     pub(crate) table: &'r Table,
     pub(crate) storage: &'r Storage,
-    pub(crate) for_update: bool,
+    pub(crate) purpose: Purpose,
+}
+
+impl Reading<'_> {
+    /// The lock of a key and the range before it.
+    fn range_lock(self) -> LockMode {
+        match self.purpose {
+            Purpose::Select => LockMode::RsS,
+            Purpose::Update => LockMode::RsU,
+        }
+    }
 }
 
 impl Session {
     /// The row at an address; waits for a transaction that is changing it.
     pub fn get(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
-        self.one_row(table, at, false)
+        self.one_row(table, at, Purpose::Select)
     }
 
     /// The same of a row that is to be changed: it is locked U until the transaction ends.
     pub fn row_for_update(&mut self, table: &Table, at: &Address) -> Result<Option<Row>, Error> {
-        self.one_row(table, at, true)
+        self.one_row(table, at, Purpose::Update)
     }
 
     fn one_row(
         &mut self,
         table: &Table,
         at: &Address,
-        for_update: bool,
+        purpose: Purpose,
     ) -> Result<Option<Row>, Error> {
         self.statement("SELECT", |context| {
-            // One row, not the range around it.
-            context.lock_table(table, context.table_lock(false, for_update))?;
+            context.lock_table(table, context.table_lock(purpose))?;
             let storage = table.storage();
-            let found = context.read_row(Reading { table, storage: &storage, for_update }, at)?;
+            let found = context.read_row(Reading { table, storage: &storage, purpose }, at)?;
             found.map(|record| storage.values(&record)).transpose()
         })
     }
@@ -140,12 +173,13 @@ impl Session {
     /// Calls `each` with every row. Rows that others are changing are waited for.
     pub fn scan(&mut self, table: &Table, each: Each<'_>) -> Result<(), Error> {
         self.statement("SELECT", |context| {
-            context.lock_table(table, context.table_lock(false, false))?;
+            context.lock_table(table, context.table_lock(Purpose::Select))?;
             let storage = table.storage();
-            if storage.base.heap().is_some() {
-                context.lock_table(table, context.table_lock(true, false))?;
+            // A heap has no keys whose ranges could be locked.
+            if storage.base.heap().is_some() && context.isolation() == Isolation::Serializable {
+                context.lock_table(table, LockMode::S)?;
             }
-            let reading = Reading { table, storage: &storage, for_update: false };
+            let reading = Reading { table, storage: &storage, purpose: Purpose::Select };
             context.scan_rows(reading, &mut |row| Ok(each(row.address()?, row.values()?)))
         })
     }
@@ -184,12 +218,12 @@ impl Session {
         each: &mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         self.statement("SELECT", |context| {
-            context.lock_table(table, context.table_lock(false, range.for_update))?;
+            context.lock_table(table, context.table_lock(range.purpose))?;
             let storage = table.storage();
             let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?;
             let keys = range.keys(index, &storage)?;
-            let reading = Reading { table, storage: &storage, for_update: range.for_update };
-            context.read_range(reading, index, keys, range.backward, each)
+            let reading = Reading { table, storage: &storage, purpose: range.purpose };
+            context.read_range(reading, index, keys, range.direction, each)
         })
     }
 }
@@ -199,7 +233,9 @@ impl StatementContext<'_> {
     pub(crate) fn scan_rows(&mut self, of: Reading<'_>, each: EachRow<'_>) -> Result<(), Error> {
         match &of.storage.base {
             Base::Heap(heap) => self.scan_heap(of, heap, each),
-            Base::Clustered(index) => self.read_range(of, index, KeyRange::all(), false, each),
+            Base::Clustered(index) => {
+                self.read_range(of, index, KeyRange::all(), Direction::Forward, each)
+            }
         }
     }
 
@@ -228,11 +264,11 @@ impl StatementContext<'_> {
 
     /// Where the oldest transaction began whose changes must be waited for: with those of locks
     /// that stay, everything is locked.
-    fn oldest_open(&self, for_update: bool) -> Option<Lsn> {
-        match self.row_lock(for_update) {
-            None => None,
-            Some((_, true)) => Some(Lsn::ZERO),
-            Some((_, false)) => self.db().transactions.oldest_begin(),
+    fn oldest_open(&self, purpose: Purpose) -> Option<Lsn> {
+        if self.row_lock(purpose)?.is_kept {
+            Some(Lsn::ZERO)
+        } else {
+            self.db().transactions.oldest_begin()
         }
     }
 
@@ -243,7 +279,7 @@ impl StatementContext<'_> {
         page: PageId,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.for_update))? {
+        let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.purpose))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows {
                     if each(&RowRef::new(of.storage, &record, Some(at))?)?.is_break() {
@@ -271,12 +307,12 @@ impl StatementContext<'_> {
         of: Reading<'_>,
         index: &Index,
         range: KeyRange,
-        backward: bool,
+        direction: Direction,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         match index.disorder()? {
-            None => self.read_keys(of, index, range, backward, each),
-            Some(_) => self.read_disordered(of, index, &range, backward, each),
+            None => self.read_keys(of, index, range, direction, each),
+            Some(_) => self.read_disordered(of, index, &range, direction, each),
         }
     }
 
@@ -287,7 +323,7 @@ impl StatementContext<'_> {
         of: Reading<'_>,
         index: &Index,
         range: &KeyRange,
-        backward: bool,
+        direction: Direction,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let mut found = Vec::new();
@@ -301,7 +337,7 @@ impl StatementContext<'_> {
             }
         }
         found.sort();
-        if backward {
+        if direction == Direction::Backward {
             found.reverse();
         }
         let is_base = of.storage.is_base(index);
@@ -323,7 +359,7 @@ impl StatementContext<'_> {
         of: Reading<'_>,
         index: &Index,
         range: KeyRange,
-        backward: bool,
+        direction: Direction,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let is_locked = self.isolation() == Isolation::Serializable;
@@ -334,13 +370,16 @@ impl StatementContext<'_> {
             self.lock_next_key(of, index, range.following())?;
         }
         let leaves = index.tree().leaves(range);
-        let mut leaves = if backward { leaves.backward() } else { leaves };
+        let mut leaves = match direction {
+            Direction::Forward => leaves,
+            Direction::Backward => leaves.backward(),
+        };
         loop {
             self.verify_not_cancelled()?;
             let leaf = if is_locked {
-                self.locked_leaf(of, index, &mut leaves, backward)?
+                self.locked_leaf(of, index, &mut leaves, direction)?
             } else {
-                leaves.next(&|| self.oldest_open(of.for_update))?
+                leaves.next(&|| self.oldest_open(of.purpose))?
             };
             let Some(leaf) = leaf else { return Ok(()) };
             if self.emit_leaf(of, index, &leaf, each)?.is_break() {
@@ -358,7 +397,7 @@ impl StatementContext<'_> {
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
         let is_base = of.storage.is_base(index);
-        let keeps_locks = self.row_lock(of.for_update).is_some_and(|(_, stays)| stays);
+        let keeps_locks = self.row_lock(of.purpose).is_some_and(|lock| lock.is_kept);
         if let Some(heap) =
             of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none())
         {
@@ -396,7 +435,7 @@ impl StatementContext<'_> {
             let records = records.collect::<Result<Vec<_>, Error>>()?;
             let places =
                 records.iter().map(|entry| index.rid(entry)).collect::<Result<Vec<_>, Error>>()?;
-            let fetched = heap.settled_rows(&places, &|| self.oldest_open(of.for_update))?;
+            let fetched = heap.settled_rows(&places, &|| self.oldest_open(of.purpose))?;
             for (number, (entry, at)) in records.iter().zip(places).enumerate() {
                 let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
                 let flow = match row.transpose()? {
@@ -421,15 +460,15 @@ impl StatementContext<'_> {
         of: Reading<'_>,
         index: &Index,
         leaves: &mut Leaves<'_>,
-        backward: bool,
+        direction: Direction,
     ) -> Result<Option<LeafRows>, Error> {
-        let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
+        let mode = of.range_lock();
         let mut found = Batch::of(leaves, index)?;
         loop {
             for key in &found.keys {
                 self.lock(key_resource(index.hobt(), key), mode, Some(of.table))?;
             }
-            if !backward {
+            if direction == Direction::Forward {
                 // What comes to the end of the leaf later lies before the first key after it.
                 self.lock_next_key(of, index, Some(found.rest.onward()))?;
             }
@@ -450,7 +489,7 @@ impl StatementContext<'_> {
         index: &Index,
         after: Option<KeyRange>,
     ) -> Result<(), Error> {
-        let mode = if of.for_update { LockMode::RsU } else { LockMode::RsS };
+        let mode = of.range_lock();
         let mut after = after;
         let mut first = first_of(index, after.as_ref())?;
         loop {
@@ -488,11 +527,11 @@ impl StatementContext<'_> {
 
     /// Reads a row under the lock that the isolation level requires.
     pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
-        let Some((mode, stays)) = self.row_lock(of.for_update) else {
+        let Some(RowLock { mode, is_kept }) = self.row_lock(of.purpose) else {
             return of.storage.row_at(at);
         };
-        if !stays {
-            let settled = of.storage.settled_row_at(at, || self.oldest_open(false))?;
+        if !is_kept {
+            let settled = of.storage.settled_row_at(at, || self.oldest_open(Purpose::Select))?;
             if settled.is_some() {
                 return Ok(settled);
             }
@@ -503,7 +542,7 @@ impl StatementContext<'_> {
         // Of a row that is not there nothing has been read, but that its key is free.
         let is_kept_free =
             self.isolation() == Isolation::Serializable && matches!(at, Address::Key(_));
-        if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
+        if !is_kept || !(is_kept_free || matches!(found, Ok(Some(_)))) {
             self.unlock(resource);
         }
         found

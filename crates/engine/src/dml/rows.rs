@@ -10,11 +10,11 @@
 
 use std::borrow::Cow;
 
-use extentdb_base::Lsn;
 use extentdb_base::sync::Arc;
+use extentdb_base::{Lsn, PageId};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::btree::{Ghosts, KeyRange};
-use extentdb_rowset::heap::PageRows;
+use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
@@ -265,20 +265,7 @@ impl StatementContext<'_> {
             Base::Heap(heap) => {
                 for page in heap.formatted_pages()? {
                     self.verify_not_cancelled()?;
-                    match heap.page_rows(page, || None)? {
-                        PageRows::Committed(there) => {
-                            there
-                                .iter()
-                                .try_for_each(|(rid, record)| each(Address::Rid(*rid), record))?;
-                        }
-                        PageRows::Unsure(places) => {
-                            for rid in places {
-                                if let Some(record) = heap.get(rid)? {
-                                    each(Address::Rid(rid), &record)?;
-                                }
-                            }
-                        }
-                    }
+                    each_row_of_page(heap, page, each)?;
                 }
             }
             Base::Clustered(index) if index.disorder()?.is_some() => {
@@ -302,6 +289,18 @@ impl StatementContext<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Calls `each` with the rows of a page of a heap that no other session can be changing.
+fn each_row_of_page(heap: &Heap, page: PageId, each: EachRecord<'_>) -> Result<(), Error> {
+    match heap.page_rows(page, || None)? {
+        PageRows::Committed(rows) => {
+            rows.iter().try_for_each(|(rid, record)| each(Address::Rid(*rid), record))
+        }
+        PageRows::Unsure(rids) => rids.into_iter().try_for_each(|rid| {
+            heap.get(rid)?.map_or(Ok(()), |record| each(Address::Rid(rid), &record))
+        }),
     }
 }
 

@@ -19,7 +19,7 @@ pub enum InvalidOption {
     /// A number outside of its range.
     #[error("{option} is {value}; it can be from {least} to {most}")]
     OutOfRange {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
         /// What it is.
         value: u64,
@@ -33,7 +33,7 @@ pub enum InvalidOption {
         "{option} is {frames}, of {PAGE_BYTES} bytes each; the machine has {memory_bytes} bytes of memory"
     )]
     BeyondMemory {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
         /// Pages in memory, as requested.
         frames: u64,
@@ -43,13 +43,13 @@ pub enum InvalidOption {
     /// A name or path that is empty.
     #[error("{option} is empty")]
     Empty {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
     },
     /// A name or path with too many characters.
     #[error("{option} has {units} UTF-16 units; it can have {most}")]
     TooLong {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
         /// How many it has.
         units: usize,
@@ -59,13 +59,13 @@ pub enum InvalidOption {
     /// A name or path with a NUL character.
     #[error("{option} contains a NUL character")]
     ContainsNul {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
     },
     /// A name or path that something else of the same kind has.
     #[error("{option}: {name} is used twice")]
     Duplicate {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
         /// The name or path.
         name: String,
@@ -73,19 +73,19 @@ pub enum InvalidOption {
     /// A name that is given to something else.
     #[error("{option}: the name {name} is reserved")]
     Reserved {
-        /// The option.
+        /// Path of the option that is the second with the name.
         option: String,
-        /// The name.
+        /// The name or path that is used twice.
         name: String,
     },
     /// A file larger than it may become.
     #[error("{option} is {bytes_max} bytes, and the file has {bytes} from the beginning")]
     MaximumBelowSize {
-        /// The option.
+        /// Path of the option in the specification.
         option: String,
         /// The file's size.
         bytes: u64,
-        /// Its maximum.
+        /// Size, in bytes, up to which the file may grow.
         bytes_max: u64,
     },
 }

@@ -20,7 +20,7 @@ use crate::recovery::analysis::{Analysis, Touched};
 /// A page that is newer than the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewerPage {
-    /// The page.
+    /// Page of a data file with a change that the log lacks.
     pub page: PageId,
     /// The LSN that it had.
     pub lsn: Lsn,
@@ -29,11 +29,11 @@ pub struct NewerPage {
 /// What a restart had to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Records read.
+    /// Log records read by redo, from the first that a page may lack.
     pub records: u64,
     /// Changes applied to pages again.
     pub redone: u64,
-    /// Transactions undone.
+    /// Transactions undone, the system's own among them.
     pub undone: u64,
     /// Transactions over several databases whose end is not known: see [`Error::InDoubt`].
     pub in_doubt: u64,

@@ -22,7 +22,7 @@ use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 /// How a session is kept apart from others.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Isolation {
-    /// Dirty reads.
+    /// Rows of open transactions are visible (dirty reads).
     ReadUncommitted,
     /// What is committed.
     #[default]

@@ -4,7 +4,8 @@
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_engine::{
-    Address, ColumnSpec, Error, IndexSpec, Isolation, Range, Row, Session, Table, TableSpec,
+    Address, ColumnSpec, DefaultSpec, Direction, Error, IndexSpec, Isolation, Purpose, Range, Row,
+    Session, Table, TableSpec,
 };
 use extentdb_types::{Datum, SqlType};
 
@@ -175,7 +176,7 @@ fn add_constraint(
         ConstraintSpec::Index(spec) => session.create_index(&table, spec),
         ConstraintSpec::Check { name, text } => session.add_check(&table, name, text),
         ConstraintSpec::Default { name, text, column } => {
-            session.add_default(&table, column, (name, text))
+            session.add_default(&table, column, &DefaultSpec::new(name, text))
         }
         ConstraintSpec::ForeignKey(key) => add_foreign_key(session, &table, key),
     }
@@ -189,8 +190,7 @@ fn add_foreign_key(
     let parent = session.table(&key.parent)?;
     let pairs = key.columns.iter().zip(&key.parent_columns);
     let columns: Vec<(&str, &str)> = pairs.map(|(own, its)| (&**own, &**its)).collect();
-    let actions = (key.on_delete, key.on_update);
-    session.add_foreign_key_with(table, &key.name, &parent, &columns, actions)
+    session.add_foreign_key_with(table, &key.name, &parent, &columns, key.actions)
 }
 
 fn alter(words: &mut Words) -> Result<Statement, Syntax> {
@@ -383,8 +383,8 @@ struct Search {
     table: String,
     terms: Vec<Term>,
     index: Option<String>,
-    is_backward: bool,
-    for_update: bool,
+    direction: Direction,
+    purpose: Purpose,
     isolation: Option<Isolation>,
     scene: Scene,
 }
@@ -394,13 +394,15 @@ impl Search {
     fn parse(table: String, words: &mut Words, scene: Scene) -> Result<Search, Syntax> {
         let terms = if words.take("where") { predicate(words)? } else { Vec::new() };
         let index = if words.take("using") { Some(words.word()?) } else { None };
-        let is_backward = words.take("desc");
-        let mut for_update = false;
+        let direction = if words.take("desc") { Direction::Backward } else { Direction::Forward };
+        let mut purpose = Purpose::Select;
         let mut level = None;
         if words.take("with") {
             while !words.is_empty() {
                 let hint = words.word()?;
-                for_update |= hint == "updlock";
+                if hint == "updlock" {
+                    purpose = Purpose::Update;
+                }
                 level = isolation(&hint).or(level);
             }
         }
@@ -408,8 +410,8 @@ impl Search {
             table,
             terms,
             index,
-            is_backward,
-            for_update,
+            direction,
+            purpose,
             isolation: level,
             scene,
         })
@@ -438,21 +440,18 @@ impl Search {
         };
         match self.access(table) {
             Some((index, from, to)) => {
-                let from = bound(&from);
-                let to = bound(&to);
-                let backward = self.is_backward;
                 let range = Range {
                     index: &index,
-                    from,
-                    to,
-                    backward,
-                    for_update: self.for_update,
+                    from: bound(&from),
+                    to: bound(&to),
+                    direction: self.direction,
+                    purpose: self.purpose,
                 };
                 session.range(table, &range, &mut each)?;
             }
             None => session.scan(table, &mut each)?,
         }
-        if self.for_update && table.indexes().is_empty() {
+        if self.purpose == Purpose::Update && table.indexes().is_empty() {
             return self.lock_rows(session, table, found);
         }
         Ok(found)
@@ -624,7 +623,10 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     let table = words.word()?;
     words.expect("set")?;
     let values = words.pairs();
-    let search = Search { for_update: true, ..Search::parse(table, words, scene)? };
+    let search = Search {
+        purpose: Purpose::Update,
+        ..Search::parse(table, words, scene)?
+    };
     Ok(Statement::plain(move |session| {
         search.run(session, |session| {
             atomically(session, |session| {
@@ -658,7 +660,10 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
 fn delete(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     words.expect("from")?;
     let table = words.word()?;
-    let search = Search { for_update: true, ..Search::parse(table, words, scene)? };
+    let search = Search {
+        purpose: Purpose::Update,
+        ..Search::parse(table, words, scene)?
+    };
     Ok(Statement::plain(move |session| {
         search.run(session, |session| {
             atomically(session, |session| {

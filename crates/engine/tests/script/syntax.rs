@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-use extentdb_engine::{ColumnSpec, IndexSpec, Isolation, ReferentialAction};
+use extentdb_engine::{
+    ColumnSpec, Computed, DefaultSpec, IdentitySpec, IndexSpec, Isolation, ReferentialAction,
+    ReferentialActions,
+};
 use extentdb_types::{Collation, Datum, SqlType};
 
 use super::words::{Syntax, Words, list, split, syntax};
@@ -26,8 +29,7 @@ pub(super) struct ForeignKeySpec {
     pub(super) columns: Vec<String>,
     pub(super) parent: String,
     pub(super) parent_columns: Vec<String>,
-    pub(super) on_delete: ReferentialAction,
-    pub(super) on_update: ReferentialAction,
+    pub(super) actions: ReferentialActions,
 }
 
 /// A line of a table's definition.
@@ -71,9 +73,10 @@ fn column(mut words: VecDeque<String>) -> Result<ColumnSpec, Syntax> {
         } else if take(&mut words, "null") {
             spec.nullable = true;
         } else if take(&mut words, "default") {
-            spec.default = Some((next(&mut words)?, next(&mut words)?));
+            let name = next(&mut words)?;
+            spec.default = Some(DefaultSpec { name, text: next(&mut words)? });
         } else if take(&mut words, "as") {
-            spec.computed = Some((next(&mut words)?, false));
+            spec.computed = Some(Computed { text: next(&mut words)?, persisted: false });
         } else if take(&mut words, "persisted") {
             spec = spec.persisted();
         } else {
@@ -81,7 +84,7 @@ fn column(mut words: VecDeque<String>) -> Result<ColumnSpec, Syntax> {
             let numbers = word.strip_prefix("identity").map(list);
             let numbers = numbers.ok_or_else(|| Syntax(format!("column {name}: {word}")))?;
             let number = |at: usize| numbers.get(at).and_then(|it| it.parse().ok()).unwrap_or(1);
-            spec.identity = Some((number(0), number(1)));
+            spec.identity = Some(IdentitySpec { seed: number(0), increment: number(1) });
         }
     }
     Ok(spec)
@@ -120,18 +123,17 @@ fn foreign_key(name: String, mut words: VecDeque<String>) -> Result<ForeignKeySp
     take(&mut words, "references");
     let parent = next(&mut words)?;
     let parent_columns = list(&next(&mut words)?);
-    let mut on_delete = ReferentialAction::NoAction;
-    let mut on_update = ReferentialAction::NoAction;
+    let mut actions = ReferentialActions::default();
     while take(&mut words, "on") {
         let event = next(&mut words)?;
         let action = action(&mut words)?;
         if event == "delete" {
-            on_delete = action;
+            actions.on_delete = action;
         } else {
-            on_update = action;
+            actions.on_update = action;
         }
     }
-    Ok(ForeignKeySpec { name, columns, parent, parent_columns, on_delete, on_update })
+    Ok(ForeignKeySpec { name, columns, parent, parent_columns, actions })
 }
 
 fn action(words: &mut VecDeque<String>) -> Result<ReferentialAction, Syntax> {

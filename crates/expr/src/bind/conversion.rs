@@ -412,7 +412,7 @@ fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
     })
 }
 
-/// As [`number_to_number`].
+/// `None`: no times, or a conversion that is not certain.
 fn clock_to_clock(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
     let a = calendar::clock(from)?;
     let b = calendar::clock(to)?;

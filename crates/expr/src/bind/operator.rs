@@ -11,6 +11,13 @@ use crate::program::Constant;
 use crate::syntax::{Infix, Test};
 use crate::typing;
 
+/// A type with what decides between two collations.
+#[derive(Clone, Copy)]
+struct LabelledType {
+    ty: SqlType,
+    label: Label,
+}
+
 impl Binder<'_> {
     pub(super) fn negate(&mut self, a: Value) -> BindResult {
         if a.ty == Ty::Null {
@@ -420,15 +427,15 @@ impl Binder<'_> {
 
     /// All values in their common type.
     pub(super) fn unify(&mut self, values: Vec<Value>) -> BindResult<Vec<Value>> {
-        let mut common: Option<(SqlType, Label)> = None;
+        let mut common: Option<LabelledType> = None;
         for value in values.iter().filter(|value| value.ty != Ty::Null) {
-            let ty = self.sql(value)?;
+            let own = LabelledType { ty: self.sql(value)?, label: value.label };
             common = Some(match common {
-                None => (ty, value.label),
-                Some(before) => self.unify_types(before, (ty, value.label))?,
+                None => own,
+                Some(before) => self.unify_types(before, own)?,
             });
         }
-        let Some((common, label)) = common else {
+        let Some(LabelledType { ty: common, label }) = common else {
             return self.unsupported("values that are all NULL");
         };
         let mut is_settled = values.iter().all(|value| value.is_settled);
@@ -447,20 +454,17 @@ impl Binder<'_> {
         Ok(unified)
     }
 
-    fn unify_types(
-        &self,
-        a: (SqlType, Label),
-        b: (SqlType, Label),
-    ) -> BindResult<(SqlType, Label)> {
-        let (first, second) = if a.1 >= b.1 { (a, b) } else { (b, a) };
+    fn unify_types(&self, a: LabelledType, b: LabelledType) -> BindResult<LabelledType> {
+        let (first, second) = if a.label >= b.label { (a, b) } else { (b, a) };
+        let collation = a.ty.collation();
         let is_conflict =
-            a.1 == b.1 && a.0.collation().is_some() && a.0.collation() != b.0.collation();
-        if is_conflict && b.0.collation().is_some() {
+            a.label == b.label && collation.is_some() && collation != b.ty.collation();
+        if is_conflict && b.ty.collation().is_some() {
             return self.unsupported("texts of two collations");
         }
-        match typing::common(&first.0, &second.0) {
-            Some(common) => Ok((common, first.1)),
-            None => self.unsupported(format!("{} with {}", a.0, b.0)),
+        match typing::common(&first.ty, &second.ty) {
+            Some(ty) => Ok(LabelledType { ty, label: first.label }),
+            None => self.unsupported(format!("{} with {}", a.ty, b.ty)),
         }
     }
 }

@@ -131,9 +131,9 @@ impl Op {
 /// One element of a pattern.
 #[derive(Debug, Clone, PartialEq)]
 enum PatternElement {
-    /// `%`
+    /// `%`: any text, the empty one included.
     Any,
-    /// `_`
+    /// `_`: one character, whatever it is.
     Each,
     One(u8),
     Set {

@@ -296,7 +296,8 @@ impl<'a> Candidates<'a> {
 
     /// The pages of a partition that hold rows or entries, in key order.
     pub(crate) fn leaf_pages(&self, partition: &Partition) -> Vec<PageId> {
-        let (unit, root) = (partition.unit.id, partition.unit.root);
+        let unit = partition.unit.id;
+        let root = partition.unit.root;
         let tree = |kind| LeafPages::new(self.image, unit, root, kind).flatten().take(PAGES_MAX);
         match partition.index {
             IndexId(0) => {

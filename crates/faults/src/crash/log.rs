@@ -21,7 +21,7 @@ const VLF_GRAIN: u64 = 0x1_0000;
 /// A log file that is being written.
 pub struct LogWriter {
     sequence: u32,
-    /// Finished blocks.
+    /// Blocks that are full, one after the other, as they are written.
     blocks: Vec<u8>,
     block: BlockBuilder,
     previous_size: u16,

@@ -55,7 +55,7 @@ impl Harmless {
     }
 }
 
-/// N1.
+/// N1: random bytes in the free space of pages, and in pages that are free.
 fn garbage(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let mut edit = Edit::new(db);
     for _ in 0..PAGES {
@@ -77,7 +77,7 @@ fn garbage(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     (!images.is_empty()).then_some(images)
 }
 
-/// N2.
+/// N2: the first row of leaf pages is deleted; the separators above keep its key.
 fn first_rows_deleted(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let mut edit = Edit::new(db);
     let mut deleted = 0;
@@ -98,7 +98,7 @@ fn first_rows_deleted(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     (deleted > 0).then(|| edit.images())?
 }
 
-/// N6.
+/// N6: letters of a text change their case, under a collation that ignores it.
 fn case_changed(db: &Candidates<'_>) -> Option<Vec<(PageId, PageBuf)>> {
     let ignores_case = |column: &PhysicalColumn| {
         let collation = column.ty.and_then(|ty| match ty {

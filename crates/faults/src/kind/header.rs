@@ -47,7 +47,7 @@ fn random_slot(db: &Candidates<'_>, found: &CandidatePage) -> u16 {
     db.below(found.slots().into()) as u16
 }
 
-/// Row 21.
+/// Row 21: a leaf page of a clustered index says that it is an index page.
 pub(crate) fn page_type_index(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.leaf()?;
     // Pages from SQL Server 2000 name index 0 in their header, which is theirs as long as they are
@@ -57,26 +57,26 @@ pub(crate) fn page_type_index(db: &Candidates<'_>) -> Option<Fault> {
     lost(db, &found, header(|h| h.page_type = 2), expected)
 }
 
-/// Row 22.
+/// Row 22: the type of a page is none.
 pub(crate) fn page_type_unknown(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.row_page()?;
     lost(db, &found, header(|h| h.page_type = 0x7f), &[8939, 8928])
 }
 
-/// Row 23.
+/// Row 23: the version of a page header is 2.
 pub(crate) fn header_version(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     lost(db, &found, header(|h| h.header_version = 2), &[8939, 8928])
 }
 
-/// Row 24.
+/// Row 24: a leaf page says that it is one level higher.
 pub(crate) fn leaf_level(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.leaf()?;
     let fault = changed(db, &found, header(|h| h.level = 1), &[8931, 2531])?;
     Some(fault.permit(&[8938, 8928]))
 }
 
-/// Row 25.
+/// Row 25: a page above the leaves says that it is one level higher.
 pub(crate) fn upper_level(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.upper()?;
     changed(db, &found, header(|h| h.level += 1), &[8931, 2531])
@@ -101,7 +101,7 @@ pub(crate) fn owner(db: &Candidates<'_>) -> Option<Fault> {
     lost(db, &found, set_unit(other.partition.unit.id), &[2533, 2534])
 }
 
-/// Row 28.
+/// Row 28: the page header names an allocation unit that does not exist.
 pub(crate) fn owner_unknown(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.row_page()?;
     unknown_owner(db, &found)
@@ -113,7 +113,7 @@ fn unknown_owner(db: &Candidates<'_>, found: &CandidatePage) -> Option<Fault> {
     lost(db, found, set_unit(free), &[2533]).map(|fault| fault.permit(&[5233]))
 }
 
-/// Row 38.
+/// Row 38: the header counts one slot less.
 pub(crate) fn slot_count_less(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.row_page()?;
     lost(db, &found, header(|h| h.slot_count.set(h.slot_count.get() - 1)), &[8939, 8928])
@@ -126,14 +126,14 @@ pub(crate) fn slot_count_more(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.any_of(&[8939, 8941, 8942, 8944]))
 }
 
-/// Row 40.
+/// Row 40: the header says that two bytes more are free.
 pub(crate) fn free_count(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     let change = header(|h| h.free_bytes.set(h.free_bytes.get().wrapping_add(2)));
     lost(db, &found, change, &[8939, 8928])
 }
 
-/// Row 41.
+/// Row 41: free space begins in the page header.
 pub(crate) fn free_offset_low(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     lost(db, &found, header(|h| h.free_offset.set(40)), &[8939, 8928])
@@ -149,19 +149,19 @@ pub(crate) fn free_offset_short(db: &Candidates<'_>) -> Option<Fault> {
     lost(db, &found, header(|h| h.free_offset.set(short)), &[8943, 8928])
 }
 
-/// Row 43.
+/// Row 43: the header counts one ghost more.
 pub(crate) fn ghost_count(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.row_page()?;
     changed(db, &found, header(|h| h.ghost_count.set(h.ghost_count.get() + 1)), &[8927])
 }
 
-/// Row 44.
+/// Row 44: the header counts more ghosts than slots.
 pub(crate) fn ghost_count_high(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.row_page()?;
     lost(db, &found, header(|h| h.ghost_count.set(h.slot_count.get() + 1)), &[8939, 8928])
 }
 
-/// Row 45.
+/// Row 45: the page header names the next page.
 pub(crate) fn page_id(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     let wrong = PageId { page: found.id.page + 1, ..found.id };
@@ -225,7 +225,7 @@ pub(crate) fn fixed_length(db: &Candidates<'_>) -> Option<Fault> {
     lost(db, &found, header(|h| h.fixed_len.set(h.fixed_len.get() + 4)), &[8944, 8928])
 }
 
-/// Row 49.
+/// Row 49: a slot points into the page header.
 pub(crate) fn slot_offset(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     let slot = random_slot(db, &found);
@@ -236,7 +236,7 @@ pub(crate) fn slot_offset(db: &Candidates<'_>) -> Option<Fault> {
     lost(db, &found, change, &[8941, 8928]).map(|fault| fault.at_slot(slot))
 }
 
-/// Row 50.
+/// Row 50: two slots point to one record.
 pub(crate) fn slot_same(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     let slot = 1 + db.below(u64::from(found.slots()) - 1) as u16;
@@ -248,7 +248,7 @@ pub(crate) fn slot_same(db: &Candidates<'_>) -> Option<Fault> {
     lost(db, &found, change, &[8942, 8928]).map(|fault| fault.at_slot(slot))
 }
 
-/// Row 51.
+/// Row 51: a slot points into the middle of its record.
 pub(crate) fn slot_middle(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.heap_or_leaf()?;
     let slot = random_slot(db, &found);
@@ -263,14 +263,14 @@ pub(crate) fn slot_middle(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.any_of(&[8942, 8944, 8939]).permit(&[8943]).at_slot(slot))
 }
 
-/// Row 52.
+/// Row 52: two slots of a leaf page are exchanged.
 pub(crate) fn slots_exchanged(db: &Candidates<'_>) -> Option<Fault> {
     let long = |found: &CandidatePage| (found.slots() >= 4).then_some(());
     let (found, ()) = db.pick(db.leaves(), long)?;
     disorder(db, &found)
 }
 
-/// Row 54.
+/// Row 54: two slots of a leaf page of a nonclustered index are exchanged.
 pub(crate) fn index_slots_exchanged(db: &Candidates<'_>) -> Option<Fault> {
     let long = |found: &CandidatePage| (found.slots() >= 4).then_some(());
     let (found, ()) = db.pick(db.entries(), long)?;

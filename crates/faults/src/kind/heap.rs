@@ -54,7 +54,7 @@ fn moved_row(db: &Candidates<'_>) -> Option<(CandidatePage, u16, Stub)> {
     Some((found, slot, stub))
 }
 
-/// Row 86.
+/// Row 86: a forwarding stub refers to a slot that does not exist.
 pub(crate) fn stub_target(db: &Candidates<'_>) -> Option<Fault> {
     let stub = stub(db, |_, _| true)?;
     let slots = db.found(stub.target.page, &stub.found.partition)?.slots();

@@ -167,7 +167,7 @@ pub(crate) fn previous_wrong(db: &Candidates<'_>) -> Option<Fault> {
     Some(chain.change(db, at, set, &[])?.any_of(&[8969, 2576]))
 }
 
-/// Row 118.
+/// Row 118: the second page of an IAM chain has the number of the third.
 pub(crate) fn sequence(db: &Candidates<'_>) -> Option<Fault> {
     let chain = Chain::pick(db, 2)?;
     let wrong = IamView::new(&chain.pages.get(1)?.1).sequence() + 1;
@@ -220,7 +220,7 @@ pub(crate) fn next_foreign(db: &Candidates<'_>) -> Option<Fault> {
     chain.change(db, 0, set_next(other), &[8959, 8969])
 }
 
-/// Row 123.
+/// Row 123: an IAM page says that it is a data page.
 pub(crate) fn page_type(db: &Candidates<'_>) -> Option<Fault> {
     let chain = Chain::pick(db, 1)?;
     let set = |page: &mut PageBuf| {

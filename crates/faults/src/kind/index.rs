@@ -82,7 +82,7 @@ fn included_columns<'t>(db: &'t Candidates<'_>, partition: &Partition) -> Vec<&'
     own.map(|(column, _)| column).collect()
 }
 
-/// Row 125.
+/// Row 125: a byte of an included column of an index changes.
 pub(crate) fn included_byte(db: &Candidates<'_>) -> Option<Fault> {
     let (found, slot, at) = included(db, |_| true)?;
     flip(db, &found, slot, at, PAIR)

@@ -289,7 +289,7 @@ pub(crate) fn child_doubled(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.permit(&[8935, 8933, 8934]).at_slot(slot))
 }
 
-/// Row 78.
+/// Row 78: a child pointer leads to a page of a heap.
 pub(crate) fn child_foreign(db: &Candidates<'_>) -> Option<Fault> {
     let (found, slot) = pointers(db)?;
     let other = db.heap().filter(|heap| heap.partition.object != found.partition.object)?;
@@ -297,7 +297,7 @@ pub(crate) fn child_foreign(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.any_of(&[8926, 8976, 8980]).at_slot(slot))
 }
 
-/// Row 79.
+/// Row 79: a child pointer leads to a free page.
 pub(crate) fn child_free(db: &Candidates<'_>) -> Option<Fault> {
     let (found, slot) = pointers(db)?;
     let free = free_page(db)?;
@@ -305,7 +305,7 @@ pub(crate) fn child_free(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.any_of(&[8976, 8980]).at_slot(slot))
 }
 
-/// Row 80.
+/// Row 80: two child pointers are exchanged.
 pub(crate) fn children_exchanged(db: &Candidates<'_>) -> Option<Fault> {
     let (found, slot) = pointers(db)?;
     let left = found.record(slot)?.child()?;

@@ -47,7 +47,7 @@ pub(crate) fn previous_none(db: &Candidates<'_>) -> Option<Fault> {
     changed(db, &found, set_prev(PageId::NONE), &[8936, 8935]).map(|fault| fault.permit(&[8978]))
 }
 
-/// Row 31.
+/// Row 31: the previous link of a leaf page leads to a page far away.
 pub(crate) fn previous_wrong(db: &Candidates<'_>) -> Option<Fault> {
     let (found, far) = far_pair(db)?;
     changed(db, &found, set_prev(far.id), &[8935, 8936, 8978])
@@ -59,7 +59,7 @@ pub(crate) fn next_none(db: &Candidates<'_>) -> Option<Fault> {
     changed(db, &found, set_next(PageId::NONE), &[8978]).map(|fault| fault.permit(&[8936, 8935]))
 }
 
-/// Row 33.
+/// Row 33: the next link of a leaf page leads to a page far away.
 pub(crate) fn next_wrong(db: &Candidates<'_>) -> Option<Fault> {
     let (found, far) = far_pair(db)?;
     changed(db, &found, set_next(far.id), &[8936, 8978])
@@ -74,14 +74,14 @@ pub(crate) fn next_index(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.any_of(&[8982]).permit(&[8981]).unread_with_no_index(&[8982]))
 }
 
-/// Row 35.
+/// Row 35: the next link of a leaf page leads to a free page.
 pub(crate) fn next_free(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.leaf()?;
     let free = db.free_extent()?.first_page();
     changed(db, &found, set_next(free), &[8981, 8978])
 }
 
-/// Row 36.
+/// Row 36: the next link of a leaf page leads past the end of the file.
 pub(crate) fn next_beyond(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.leaf()?;
     let fault = changed(db, &found, set_next(beyond(db, found.id)), &[8978])?;

@@ -214,7 +214,7 @@ fn put(page: &mut PageBuf, at: usize, bytes: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Row 92.
+/// Row 92: a pointer in a row refers to a slot that does not exist.
 pub(crate) fn slot_unused(db: &Candidates<'_>) -> Option<Fault> {
     let (site, (link, slots)) = site(db, |site| {
         let link = *site.own_links().first()?;
@@ -254,7 +254,7 @@ pub(crate) fn node_text_id(db: &Candidates<'_>) -> Option<Fault> {
     on_node(db, &site, link.target, flip, &[8961, OWNED]).map(|fault| fault.permit(&[8964, 8965]))
 }
 
-/// Row 95.
+/// Row 95: a node of a value has a type that does not exist.
 pub(crate) fn node_type(db: &Candidates<'_>) -> Option<Fault> {
     let (site, link) = site(db, |site| data_link(db, site))?;
     let set = |page: &mut PageBuf, at: usize| put(page, at + 12, &9u16.to_le_bytes());
@@ -316,7 +316,7 @@ pub(crate) fn value_null(db: &Candidates<'_>) -> Option<Fault> {
     site.fault(db, edit, &[8964])
 }
 
-/// Row 100.
+/// Row 100: a row-overflow pointer leads to a free page.
 pub(crate) fn overflow_free_page(db: &Candidates<'_>) -> Option<Fault> {
     let (site, link) =
         site(db, |site| site.is_overflow.then(|| site.own_links().first().copied())?)?;
@@ -326,7 +326,7 @@ pub(crate) fn overflow_free_page(db: &Candidates<'_>) -> Option<Fault> {
     site.fault(db, edit, &[8965, 8964, OWNED])
 }
 
-/// Row 101.
+/// Row 101: a node of a value became a ghost.
 pub(crate) fn node_ghost(db: &Candidates<'_>) -> Option<Fault> {
     let (site, link) = site(db, |site| data_link(db, site))?;
     let ghost = |page: &mut PageBuf, at: usize| put(page, at, &[RecordKind::GhostData.bits()]);

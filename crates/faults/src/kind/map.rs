@@ -73,7 +73,7 @@ pub(crate) fn pfs_unused_page(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.any_of(&[2533, 8909]).permit(&[8928, 8914]))
 }
 
-/// Row 114.
+/// Row 114: PFS says that a page of a uniform extent is in a mixed one.
 pub(crate) fn pfs_mixed(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.page_in_extent()?;
     let state = db.state(found.id)?;
@@ -102,7 +102,7 @@ pub(crate) fn pfs_single_page(db: &Candidates<'_>) -> Option<Fault> {
     ]))
 }
 
-/// Row 115.
+/// Row 115: PFS says that an IAM page is none.
 pub(crate) fn pfs_iam(db: &Candidates<'_>) -> Option<Fault> {
     let (partition, id, _) = db.partition_with_extents()?;
     let state = db.state(id)?.with_iam(false);
@@ -134,25 +134,25 @@ fn set_map(
     Some(Fault::new(extent.first_page(), owner, vec![(id, page)], expected))
 }
 
-/// Row 106.
+/// Row 106: GAM says that an extent of a table is free.
 pub(crate) fn gam_free(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.page_in_extent()?;
     set_map(db, MapKind::Gam, found.id.extent(), true, Owner::of(&found.partition), &[8904, 8913])
 }
 
-/// Row 107.
+/// Row 107: GAM says that a free extent is allocated.
 pub(crate) fn gam_lost(db: &Candidates<'_>) -> Option<Fault> {
     let extent = db.free_extent()?;
     set_map(db, MapKind::Gam, extent, false, Owner::default(), &[8905])
 }
 
-/// Row 109.
+/// Row 109: SGAM says that an extent of a table is mixed.
 pub(crate) fn sgam_owned(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.page_in_extent()?;
     set_map(db, MapKind::Sgam, found.id.extent(), true, Owner::of(&found.partition), &[8904, 8913])
 }
 
-/// Row 108.
+/// Row 108: SGAM says that a free extent is mixed.
 pub(crate) fn sgam_free(db: &Candidates<'_>) -> Option<Fault> {
     let extent = db.free_extent()?;
     set_map(db, MapKind::Sgam, extent, true, Owner::default(), &[8903])

@@ -54,7 +54,7 @@ pub(crate) fn flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     flip_in_row(db, &found).map(|fault| fault.permit(&[824]).permit(orphans(&found)))
 }
 
-/// Row 3.
+/// Row 3: a bit of an index entry flips; the checksum is wrong from then on.
 pub(crate) fn index_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.entry_page().filter(|found| has_checksum(db, found.id))?;
     flip_in_row(db, &found)
@@ -77,7 +77,7 @@ pub(crate) fn upper_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     Some(Fault::on(&found, page, &with_links(&found, &[8928, 8939, 8977])))
 }
 
-/// Row 5.
+/// Row 5: a bit of the root of a clustered index flips; the checksum is wrong from then on.
 pub(crate) fn root_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.pick_partition(|partition| {
         let found =
@@ -89,12 +89,12 @@ pub(crate) fn root_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     Some(Fault::on(&found, page, &[8928, 8939, 8977]).permit(&[8979]))
 }
 
-/// Row 6.
+/// Row 6: a bit of a tree page of off-row values flips; the checksum is wrong from then on.
 pub(crate) fn lob_tree_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     lob_flipped(db, PageType::TextTree)
 }
 
-/// Row 7.
+/// Row 7: a bit of a mix page of off-row values flips; the checksum is wrong from then on.
 pub(crate) fn lob_mix_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     lob_flipped(db, PageType::TextMix)
 }
@@ -106,7 +106,7 @@ fn lob_flipped(db: &Candidates<'_>, kind: PageType) -> Option<Fault> {
     Some(Fault::new(id, owner, vec![(id, page)], &[8928, 8939, 8965, 8929]).permit(&[8964]))
 }
 
-/// Row 16.
+/// Row 16: a page of off-row values is zero.
 pub(crate) fn lob_zero_page(db: &Candidates<'_>) -> Option<Fault> {
     let (id, owner) = lob_pages(db, |_| true)?;
     let images = vec![(id, PageBuf::zeroed())];
@@ -133,29 +133,29 @@ fn nobodys(id: PageId, page: PageBuf, expected: &[u32]) -> Fault {
     Fault::new(id, Owner::default(), vec![(id, page)], expected)
 }
 
-/// Row 9.
+/// Row 9: a bit of a PFS page flips; the checksum is wrong from then on.
 pub(crate) fn pfs_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     fixed(db, 1).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
-/// Row 10.
+/// Row 10: a bit of a GAM page flips; the checksum is wrong from then on.
 pub(crate) fn gam_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let page = MapKind::Gam.page_of(PageId::new(1, 0)).page;
     fixed(db, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
-/// Row 11.
+/// Row 11: a bit of an SGAM page flips; the checksum is wrong from then on.
 pub(crate) fn sgam_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let page = MapKind::Sgam.page_of(PageId::new(1, 0)).page;
     fixed(db, page).map(|(id, page)| nobodys(id, page, &[8946, 8998]))
 }
 
-/// Row 12.
+/// Row 12: a bit of the boot page flips; the checksum is wrong from then on.
 pub(crate) fn boot_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     flip(db, PageId::BOOT).map(|page| nobodys(PageId::BOOT, page, &[5250]))
 }
 
-/// Row 13.
+/// Row 13: a bit of a file header page flips; the checksum is wrong from then on.
 pub(crate) fn file_header_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     fixed(db, 0).map(|(id, page)| nobodys(id, page, &[5250]))
 }
@@ -173,7 +173,7 @@ pub(crate) fn file_header_file_id(db: &Candidates<'_>) -> Option<Fault> {
     Some(nobodys(id, page, &[5250]))
 }
 
-/// Row 14.
+/// Row 14: a bit of the first leaf page of sysallocunits flips; the checksum is wrong from then on.
 pub(crate) fn catalog_flipped_byte(db: &Candidates<'_>) -> Option<Fault> {
     let id = db.catalog.boot.first_sys_indexes;
     let page = flip(db, id)?;
@@ -193,7 +193,7 @@ pub(crate) fn sysallocunits() -> Owner {
     }
 }
 
-/// Row 15.
+/// Row 15: a page of a table is zero.
 pub(crate) fn zero_page(db: &Candidates<'_>) -> Option<Fault> {
     let found = db.leaf().or_else(|| db.heap())?;
     let fault = Fault::on(&found, PageBuf::zeroed(), &with_links(&found, &[8909, 8928]));

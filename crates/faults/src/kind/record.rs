@@ -88,7 +88,7 @@ pub(crate) fn ghost(db: &Candidates<'_>) -> Option<Fault> {
     Some(fault.of_key(key_text(db, &found, slot)).at_slot(slot))
 }
 
-/// Row 57.
+/// Row 57: a reserved bit of a row's status is set.
 pub(crate) fn reserved_bit(db: &Candidates<'_>) -> Option<Fault> {
     broken(db, any, |page, at, _| {
         page[at] |= 0x80;
@@ -96,7 +96,7 @@ pub(crate) fn reserved_bit(db: &Candidates<'_>) -> Option<Fault> {
     })
 }
 
-/// Row 58.
+/// Row 58: a row says that its fixed part ends past the end of the page.
 pub(crate) fn record_length(db: &Candidates<'_>) -> Option<Fault> {
     broken(db, any, |page, at, _| put_u16(page, at + 2, 0x7fff))
 }
@@ -212,7 +212,7 @@ fn is_lonely_text(db: &Candidates<'_>, found: &CandidatePage, column: &PhysicalC
         && !db.is_indexed(&found.partition, id)
 }
 
-/// Row 61.
+/// Row 61: the null bit of a variable column with data is set.
 pub(crate) fn null_with_data(db: &Candidates<'_>) -> Option<Fault> {
     let suits = |found: &CandidatePage, column: &PhysicalColumn| {
         is_lonely_text(db, found, column) && !column.is_not_null() && column.leaf.null_bit > 0

@@ -69,13 +69,19 @@ fn row_with(db: &Candidates<'_>, object: ObjectId, id: i32, wanted: i64) -> Opti
     row(db, object, |found, slot| int(found, slot, column) == Some(wanted))
 }
 
+/// What a fault in a system row is about: a page of a user table.
+struct About<'p> {
+    page: PageId,
+    partition: &'p Partition,
+}
+
 /// Writes a column of a system row; the fault is about a user table.
 fn set(
     db: &Candidates<'_>,
     row: SystemRow,
     id: i32,
     bytes: &[u8],
-    about: (PageId, &Partition),
+    about: About<'_>,
     expected: &[u32],
 ) -> Option<Fault> {
     let SystemRow { found, slot } = row;
@@ -89,8 +95,7 @@ fn set(
         },
         expected,
     )?;
-    let (page, partition) = about;
-    Some(Fault { owner: Owner::of(partition), ..fault.about(page) })
+    Some(Fault { owner: Owner::of(about.partition), ..fault.about(about.page) })
 }
 
 /// Row 82: the root of an index is one of its leaf pages; the page that is the root has nobody
@@ -98,7 +103,7 @@ fn set(
 pub(crate) fn root_leaf(db: &Candidates<'_>) -> Option<Fault> {
     let leaf = db.leaf()?;
     let entry = row_with(db, object::SYSALLOCUNITS, AUID, leaf.partition.unit.id.0)?;
-    let about = (leaf.partition.unit.root, &leaf.partition);
+    let about = About { page: leaf.partition.unit.root, partition: &leaf.partition };
     let fault = set(db, entry, PGROOT, &leaf.id.to_bytes(), about, &[8979])?;
     Some(fault.permit(&[8977, 8931]))
 }
@@ -107,8 +112,8 @@ pub(crate) fn root_leaf(db: &Candidates<'_>) -> Option<Fault> {
 pub(crate) fn first_iam_none(db: &Candidates<'_>) -> Option<Fault> {
     let (partition, iam, _) = db.partition_with_extents()?;
     let entry = row_with(db, object::SYSALLOCUNITS, AUID, partition.unit.id.0)?;
-    let fault =
-        set(db, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), (iam, &partition), &[2576, 8905])?;
+    let about = About { page: iam, partition: &partition };
+    let fault = set(db, entry, PGFIRSTIAM, &PageId::NONE.to_bytes(), about, &[2576, 8905])?;
     Some(fault.permit(&[2534, 8906, 8964, 8951, 8952, 8980]))
 }
 
@@ -117,8 +122,8 @@ pub(crate) fn row_count(db: &Candidates<'_>) -> Option<Fault> {
     let partition =
         db.pick_partition(|partition| (partition.index.0 <= 1).then(|| partition.clone()))?;
     let entry = row_with(db, object::SYSROWSETS, ROWSETID, partition.rowset.0)?;
-    let page = entry.found.id;
-    set(db, entry, RCROWS, &(-1i64).to_le_bytes(), (page, &partition), &[2508])
+    let about = About { page: entry.found.id, partition: &partition };
+    set(db, entry, RCROWS, &(-1i64).to_le_bytes(), about, &[2508])
 }
 
 /// A page of the leaf level of `sysallocunits`, changed.
@@ -142,24 +147,24 @@ fn critical_pages(db: &Candidates<'_>) -> Option<(PageId, PageId)> {
     (!second.is_none()).then_some((first, second))
 }
 
-/// Row 155.
+/// Row 155: the first leaf page of sysallocunits says that it is an index page.
 pub(crate) fn critical_type(db: &Candidates<'_>) -> Option<Fault> {
     critical(db, db.catalog.boot.first_sys_indexes, |header| header.page_type = 2, &[7984])
 }
 
-/// Row 156.
+/// Row 156: a leaf page of sysallocunits names another table.
 pub(crate) fn critical_owner(db: &Candidates<'_>) -> Option<Fault> {
     let (_, second) = critical_pages(db)?;
     critical(db, second, |header| header.object_id.set(41), &[7986])
 }
 
-/// Row 157.
+/// Row 157: a leaf page of sysallocunits has a wrong previous page.
 pub(crate) fn critical_previous(db: &Candidates<'_>) -> Option<Fault> {
     let (_, second) = critical_pages(db)?;
     critical(db, second, |header| header.prev_bytes = PageId::BOOT.to_bytes(), &[7987])
 }
 
-/// Row 158.
+/// Row 158: the leaf pages of sysallocunits form a cycle.
 pub(crate) fn critical_loop(db: &Candidates<'_>) -> Option<Fault> {
     let (first, second) = critical_pages(db)?;
     let fault = critical(db, second, |header| header.next_bytes = first.to_bytes(), &[7988])?;

@@ -87,7 +87,7 @@ fn with(old: &[u8], at: usize, bytes: &[u8]) -> Option<Vec<u8>> {
     Some(new)
 }
 
-/// Row 141.
+/// Row 141: a datetime has a time of day of 24 hours.
 pub(crate) fn datetime_ticks(db: &Candidates<'_>) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
         matches!(ty, SqlType::DateTime).then(|| with(old, 0, &TICKS_PER_DAY.to_le_bytes()))?
@@ -95,7 +95,7 @@ pub(crate) fn datetime_ticks(db: &Candidates<'_>) -> Option<Fault> {
     set(db, wrong, &[2570])
 }
 
-/// Row 142.
+/// Row 142: a smalldatetime has a time of day of 24 hours.
 pub(crate) fn smalldatetime_minutes(db: &Candidates<'_>) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
         matches!(ty, SqlType::SmallDateTime)
@@ -116,7 +116,7 @@ pub(crate) fn decimal_magnitude(db: &Candidates<'_>) -> Option<Fault> {
     set(db, wrong, &[2570])
 }
 
-/// Row 144.
+/// Row 144: the sign of a decimal is 2.
 pub(crate) fn decimal_sign(db: &Candidates<'_>) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
         matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. })
@@ -125,7 +125,7 @@ pub(crate) fn decimal_sign(db: &Candidates<'_>) -> Option<Fault> {
     set(db, wrong, &[2570])
 }
 
-/// Row 145.
+/// Row 145: a float is not a number.
 pub(crate) fn float_nan(db: &Candidates<'_>) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| match ty {
         SqlType::Float => with(old, 0, &f64::NAN.to_le_bytes()),
@@ -162,7 +162,7 @@ pub(crate) fn time_range(db: &Candidates<'_>) -> Option<Fault> {
     set(db, wrong, &[2570])
 }
 
-/// Row 148.
+/// Row 148: a datetimeoffset is 15 hours from UTC.
 pub(crate) fn offset_range(db: &Candidates<'_>) -> Option<Fault> {
     let wrong = |ty: &SqlType, old: &[u8]| {
         matches!(ty, SqlType::DateTimeOffset { .. })

@@ -152,7 +152,7 @@ boot_record! {
     /// A counter of unknown meaning; this engine keeps the last transaction id in it. In the first
     /// sector, with the checkpoint that it belongs to.
     384 unknown_384: u64,
-    /// `dbi_collation`.
+    /// `dbi_collation`: id of the default collation of new columns.
     392 collation_id: u32,
     /// 0x61000000 (created by 2008 and later) or 0x41000000; meaning unknown.
     400 unknown_400: u32,
@@ -164,7 +164,7 @@ boot_record! {
     444 recovery_fork: ForkPoint,
     /// `dbi_recoveryForkNameStack`, entry 1; zero until the database was forked.
     472 recovery_fork_previous: ForkPoint,
-    /// `dbi_differentialBaseGuid`.
+    /// `dbi_differentialBaseGuid`: the full backup that differential backups are based on.
     500 diff_base_guid: Guid,
     /// `dbi_firstSysIndexes`: first page of sysallocunits, where reading the catalog begins.
     516 first_sys_indexes: PageId,
@@ -174,25 +174,25 @@ boot_record! {
     536 version_change_lsn: Lsn,
     /// 4 in 706 and later, else 0; meaning unknown.
     546 unknown_546: u16,
-    /// `dbi_LogBackupChainOrigin`.
+    /// `dbi_LogBackupChainOrigin`: where the chain of log backups begins.
     640 log_backup_chain_origin: Lsn,
     /// `dbi_dbccLastKnownGood`: the last DBCC CHECKDB without findings.
     652 last_known_good: StoredTime,
-    /// `dbi_roleSequence` (published).
+    /// `dbi_roleSequence` (published): role changes of a mirrored database.
     660 role_sequence: u32,
-    /// `dbi_dbmHardenedLSN` (published).
+    /// `dbi_dbmHardenedLSN` (published): what the mirror has made durable.
     664 mirror_hardened_lsn: Lsn,
-    /// `dbi_localState` (published).
+    /// `dbi_localState` (published): state of the mirroring session on this side.
     674 local_state: u8,
-    /// `dbi_safety` (published).
+    /// `dbi_safety` (published): safety level of the mirroring session.
     675 safety: u8,
-    /// `dbi_modDate`.
+    /// `dbi_modDate`: when the database was last altered.
     676 modified: StoredTime,
     /// `dbi_verRDB`: the engine that opened it last.
     684 engine_build: EngineBuild,
-    /// `dbi_lazyCommitOption` (published).
+    /// `dbi_lazyCommitOption` (published): delayed durability.
     688 lazy_commit: u32,
-    /// `dbi_svcBrokerGUID`.
+    /// `dbi_svcBrokerGUID`: the database as Service Broker addresses it.
     692 broker_guid: Guid,
     /// `dbi_svcBrokerOptions`: 0 or 1.
     708 broker_options: u32,

@@ -148,11 +148,11 @@ file_header! {
     6 growth: u32,
     /// 0 in all files seen.
     7 perf: u32,
-    /// `BackupLsn`.
+    /// `BackupLsn`: of the most recent backup of the file.
     8 backup_lsn: Lsn,
-    /// `FirstUpdateLsn`.
+    /// `FirstUpdateLsn`: when the file was opened for writing; equal to `sysprufiles`.
     9 first_update_lsn: Lsn,
-    /// `OldestRestoredLsn`.
+    /// `OldestRestoredLsn`: the oldest page that a restore brought.
     10 oldest_restored_lsn: Lsn,
     /// Size when created: the limit of shrinking.
     12 min_size: u32,
@@ -166,41 +166,41 @@ file_header! {
     16 max_lsn: Lsn,
     /// Where redo begins after a restore.
     17 redo_start_fork: ForkPoint,
-    /// `FirstLsn`.
+    /// `FirstLsn` of DBCC FILEHEADER; the meaning is not published.
     18 first_lsn: Lsn,
-    /// `CreateLsn`.
+    /// `CreateLsn`: when the file was created (`sys.database_files.create_lsn`).
     19 create_lsn: Lsn,
-    /// `DifferentialBaseLsn`.
+    /// `DifferentialBaseLsn`: extents changed after it are in a differential backup.
     20 diff_base_lsn: Lsn,
-    /// `DifferentialBaseGuid`.
+    /// `DifferentialBaseGuid`: the full backup that differential backups are based on.
     21 diff_base_guid: Guid,
-    /// `FileOfflineLsn`.
+    /// `FileOfflineLsn`: when the file went offline.
     22 offline_lsn: Lsn,
     /// The file's own id.
     23 file_guid: Guid,
-    /// `RestoreStatus`.
+    /// `RestoreStatus` of DBCC FILEHEADER: how far a restore of the file has come.
     24 restore_status: u32,
-    /// `RestoreRedoStartLsn`.
+    /// `RestoreRedoStartLsn`: where the next roll forward of the file begins.
     25 restore_redo_start_lsn: Lsn,
     /// `RestoreSourceGuid`: the backup set that the file was restored from.
     28 restore_source_guid: Guid,
     /// `MaxLsnBranchId`: the recovery fork.
     35 fork_guid: Guid,
-    /// `ReadOnlyLsn`.
+    /// `ReadOnlyLsn`: when the filegroup became read-only.
     38 read_only_lsn: Lsn,
-    /// `ReadWriteLsn`.
+    /// `ReadWriteLsn`: when the filegroup became writable again.
     39 read_write_lsn: Lsn,
     /// A fork point of unknown meaning.
     40 unknown_fork: ForkPoint,
-    /// `RestoreDifferentialBaseLsn`.
+    /// `RestoreDifferentialBaseLsn`: `DifferentialBaseLsn` as a restore found it.
     41 restore_diff_base_lsn: Lsn,
-    /// `RestoreDifferentialBaseGuid`.
+    /// `RestoreDifferentialBaseGuid`: `DifferentialBaseGuid` as a restore found it.
     42 restore_diff_base_guid: Guid,
-    /// `RestorePathOrigin`.
+    /// `RestorePathOrigin`: the fork that the restore began on.
     43 restore_path_origin: ForkPoint,
-    /// `DatabaseEncryptionFileState`.
+    /// `DatabaseEncryptionFileState`: transparent data encryption of the file.
     44 encryption_state: u64,
-    /// `FCBFileDEK`.
+    /// `FCBFileDEK`: the encrypted key that the file's pages are encrypted with.
     45 encryption_key: EncryptionKey,
 }
 

@@ -303,7 +303,7 @@ impl Row {
                 self.set(Column::PreviousSavepoint, p.fixed.previous_savepoint);
                 self.set(Column::SavepointName, p.name.to_string_lossy());
             }
-            Payload::LockXact(p) => self.locks(&p.locks),
+            Payload::LockXact(p) => self.locks(&p.more),
             Payload::HobtDelta(p) => self.set(Column::AllocUnitId, p.alloc_unit),
             Payload::BeginCheckpoint(p) => self.begin_checkpoint(p),
             Payload::EndCheckpoint(p) => self.end_checkpoint(p),

@@ -30,9 +30,7 @@ use super::context::Context;
 use super::op::Op;
 use super::payload::Payload;
 use super::payload::page::{BitsPart, SetBits};
-use super::payload::row::{
-    Chunk, DeleteRows, InsertRows, ModifyColumns, ModifyHeader, ModifyRow, RowPart,
-};
+use super::payload::row::{Chunk, DeleteRows, InsertRows, ModifyColumns, ModifyHeader, RowPart};
 use super::record::RecordHeader;
 use crate::page::PageType;
 
@@ -106,31 +104,19 @@ pub fn inverse<'a>(
             one(Op::INSERT_ROWS, context, Payload::InsertRows(insert))
         }
         Payload::ModifyRow(modify) => {
-            let fixed = RowPart {
-                modify_size: modify.after.len() as u16,
-                ..modify.fixed.clone()
-            };
-            let (before, after) = (modify.after, modify.before);
-            one(
-                op,
-                context,
-                Payload::ModifyRow(ModifyRow { fixed, before, after, ..modify.clone() }),
-            )
+            let mut back = modify.clone();
+            std::mem::swap(&mut back.before, &mut back.after);
+            back.fixed.modify_size = back.before.len() as u16;
+            one(op, context, Payload::ModifyRow(back))
         }
         Payload::ModifyColumns(modify) => {
             one(op, context, Payload::ModifyColumns(columns_back(modify)))
         }
         Payload::ModifyHeader(modify) => {
-            let fixed = RowPart {
-                modify_size: modify.after.len() as u16,
-                ..modify.fixed.clone()
-            };
-            let (before, after) = (modify.after, modify.before);
-            one(
-                op,
-                context,
-                Payload::ModifyHeader(ModifyHeader { fixed, before, after, more: Vec::new() }),
-            )
+            let mut back = ModifyHeader { more: Vec::new(), ..modify.clone() };
+            std::mem::swap(&mut back.before, &mut back.after);
+            back.fixed.modify_size = back.before.len() as u16;
+            one(op, context, Payload::ModifyHeader(back))
         }
         Payload::SetBits(set) => {
             let fixed = BitsPart { value: u16::from(set.fixed.value == 0), ..set.fixed.clone() };

@@ -193,7 +193,8 @@ impl VlfMap {
     pub fn from_descriptions(headers: impl IntoIterator<Item = VlfHeader>, file_len: u64) -> Self {
         let mut map = VlfMap::default();
         for header in headers {
-            let (offset, available) = (header.offset, file_len.saturating_sub(header.offset));
+            let offset = header.offset;
+            let available = file_len.saturating_sub(offset);
             if header.has_sane_size(available) {
                 map.faults.extend(header.faults().map(|fault| (offset, fault)));
                 map.vlfs.push(Vlf { offset, header });

@@ -113,7 +113,7 @@ pub fn utf16_text(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// Encodes UTF-16LE.
+/// A text as MTF stores it: UTF-16, little-endian, without a zero at its end.
 pub fn utf16_bytes(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

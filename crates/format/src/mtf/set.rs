@@ -203,7 +203,7 @@ const _: () = assert!(size_of::<VolumeFields>() == 73);
 pub struct Volume {
     /// Numbers and dates. Spans, offsets and checksum are computed again when writing.
     pub fields: VolumeFields,
-    /// Drive, "C:".
+    /// Drive of the data, such as "C:".
     pub device: String,
     /// Name of the volume.
     pub volume: String,

@@ -184,7 +184,7 @@ impl PageHeader {
     }
 }
 
-/// `m_type`.
+/// `m_type` of the page header: what a page holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum PageType {

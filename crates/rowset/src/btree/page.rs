@@ -1,6 +1,7 @@
 //! One page of a tree: what it says about itself, its keys, and what fits on it.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_HEADER_BYTES;
@@ -156,7 +157,7 @@ impl<'p> Node<'p> {
         while low < end {
             let probe = (low + step - 1).min(end - 1);
             if self.compare(probe, key, &mut own)?.is_ge() {
-                return self.bound_in((low, probe), key, Ordering::is_lt);
+                return self.bound_in(low..probe, key, Ordering::is_lt);
             }
             (low, step) = (probe + 1, 2 * step);
         }
@@ -169,16 +170,17 @@ impl<'p> Node<'p> {
         key: &[u8],
         is_before: impl Fn(Ordering) -> bool,
     ) -> Result<u16, Error> {
-        self.bound_in((from, self.slot_count()), key, is_before)
+        self.bound_in(from..self.slot_count(), key, is_before)
     }
 
     fn bound_in(
         self,
-        (mut low, mut high): (u16, u16),
+        slots: Range<u16>,
         key: &[u8],
         is_before: impl Fn(Ordering) -> bool,
     ) -> Result<u16, Error> {
         let mut own = Vec::new();
+        let Range { start: mut low, end: mut high } = slots;
         while low < high {
             let middle = low.midpoint(high);
             if is_before(self.compare(middle, key, &mut own)?) {

@@ -54,7 +54,7 @@ pub(super) struct OpenRecord {
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     pub(super) data: Vec<u8>,
-    /// By level.
+    /// Parts that stay as they are, by the level of the record that lists them.
     pub(super) parts: Vec<Vec<Part>>,
 }
 

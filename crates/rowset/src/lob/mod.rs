@@ -94,7 +94,7 @@ impl PageState {
 /// A transaction that changes values, and what waits for its end.
 #[derive(Debug)]
 pub struct LobChange<'t> {
-    /// The transaction.
+    /// The transaction whose rollback undoes the change.
     pub tx: &'t mut Transaction,
     /// What its changes leave for its end.
     pub pending: &'t mut PendingSpace,

@@ -117,7 +117,7 @@ impl<'u, 't> Work<'u, 't> {
 /// What became of the page of a record that was removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Removed {
-    /// It stays.
+    /// The page stays: it has other records.
     Record,
     /// It is to be freed; the record is still there.
     WithPage,

@@ -66,7 +66,7 @@ pub(crate) fn file_sizes(space: &Space) -> BTreeMap<u16, u32> {
 /// What a file of a database holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
-    /// Pages.
+    /// Pages of 8 KiB, with a file header first.
     Data,
     /// The transaction log.
     Log,

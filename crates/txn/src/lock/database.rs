@@ -25,7 +25,7 @@ impl DatabaseLocks {
         &self.manager
     }
 
-    /// The database.
+    /// The database whose locks are acquired here.
     pub fn database(&self) -> DatabaseId {
         self.database
     }

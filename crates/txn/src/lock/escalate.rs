@@ -78,7 +78,7 @@ impl OwnerLocks {
         Some(self.0.swap_remove(at).held)
     }
 
-    /// Removes everything.
+    /// What is held, database by database; the owner holds nothing after that.
     pub(crate) fn into_databases(self) -> impl Iterator<Item = Held> {
         self.0.into_iter().map(|one| one.held)
     }

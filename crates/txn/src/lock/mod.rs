@@ -126,7 +126,7 @@ pub enum LockError {
     Timeout {
         /// What was asked for.
         resource: Resource,
-        /// Mode requested.
+        /// Mode of the request, before conversion.
         mode: LockMode,
     },
     /// It was cancelled while it waited, or before it would have waited. The owner keeps what it
@@ -135,7 +135,7 @@ pub enum LockError {
     Cancelled {
         /// What was asked for.
         resource: Resource,
-        /// Mode requested.
+        /// Mode of the request, before conversion.
         mode: LockMode,
     },
     /// The owner is the victim of a deadlock: it has to roll back. Message 1205 at the API
@@ -144,7 +144,7 @@ pub enum LockError {
     Deadlock {
         /// What was asked for.
         resource: Resource,
-        /// Mode requested.
+        /// Mode of the request, before conversion.
         mode: LockMode,
         /// The members of the cycle, each waiting for the next.
         cycle: Vec<OwnerId>,
@@ -173,7 +173,7 @@ pub struct LockRow {
 pub struct LockWait {
     /// The database of the resource.
     pub database: DatabaseId,
-    /// The request.
+    /// Owner, resource and mode that the wait is for.
     pub request: LockRequest,
     /// [`LockStatus::Convert`] or [`LockStatus::Wait`].
     pub status: LockStatus,
@@ -187,7 +187,7 @@ pub struct LockWait {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{waiting} requests wait for locks of database {database}")]
 pub struct DatabaseHasWaiters {
-    /// The database.
+    /// The database that was to be removed.
     pub database: DatabaseId,
     /// Requests that wait.
     pub waiting: usize,

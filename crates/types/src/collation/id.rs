@@ -87,7 +87,7 @@ impl Collation {
         self.0 & IGNORE_CASE != 0 && !self.is_binary()
     }
 
-    /// Accent-insensitive (`AI`).
+    /// Accent-insensitive (`AI`); a binary collation is not.
     #[must_use]
     pub fn ignores_accents(self) -> bool {
         self.0 & IGNORE_ACCENTS != 0 && !self.is_binary()

@@ -131,7 +131,6 @@ fn plan() -> Plan {
         bad: HashMap::new(),
         diff_base: HashMap::new(),
         checkpoint: None,
-        is_clean: true,
         chosen: crate::plan::Chosen::Database,
         target: None,
         names: BTreeMap::new(),

@@ -65,7 +65,7 @@ pub(crate) struct CheckOptions {
     io: Io,
 }
 
-/// `--io`.
+/// How the file is read, `--io`.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Io {
     /// Buffered when the file is mostly in the page cache, else direct.

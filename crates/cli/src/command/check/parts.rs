@@ -83,7 +83,7 @@ pub(crate) fn run_merge(args: &MergeArgs, context: &Context) -> anyhow::Result<E
     finish(report, check, &opened, context, output)
 }
 
-/// `1:0-1023`.
+/// Pages of a file, `1:0-1023`; the last one included.
 fn range(text: &str) -> anyhow::Result<PageRange> {
     let parts = text.split_once(':').and_then(|(file, pages)| Some((file, pages.split_once('-')?)));
     let (file, (first, last)) =
@@ -95,7 +95,7 @@ fn range(text: &str) -> anyhow::Result<PageRange> {
     Ok(PageRange { file: FileId(file.parse()?), pages: first..end })
 }
 
-/// `2/4`.
+/// One part of several, `2/4`, counted from 1.
 fn fraction(text: &str) -> anyhow::Result<(u32, u32)> {
     let parts = text.split_once('/').ok_or_else(|| anyhow!("a part is N/M, such as 2/4"))?;
     let number: u32 = parts.0.parse()?;

@@ -341,7 +341,7 @@ impl Counts {
 }
 
 impl Report {
-    /// `schema.table`.
+    /// Schema and name of the table, without brackets.
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.schema, self.table)
     }

@@ -34,7 +34,7 @@ use crate::log::record::{ElementList, RecordRef, Slices, Tail};
 use crate::log::time::LogTime;
 
 fixed_part! {
-    /// `LOP_BEGIN_CKPT`.
+    /// `LOP_BEGIN_CKPT`: pages dirtied before it are written before the checkpoint ends.
     pub struct BeginCheckpoint from 0x18 {
         /// When the checkpoint began.
         0x18 begin_time: LogTime,
@@ -49,7 +49,7 @@ fixed_part! {
 body_without_elements!(BeginCheckpoint, None);
 
 fixed_part! {
-    /// `LOP_END_CKPT`.
+    /// `LOP_END_CKPT`: the checkpoint is complete; the boot page names its beginning.
     pub struct EndCheckpoint from 0x18 {
         /// When the checkpoint ended.
         0x18 end_time: LogTime,

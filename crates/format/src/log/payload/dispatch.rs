@@ -14,7 +14,7 @@ use super::space::{
     IdentValueRecord,
 };
 use super::xact::{BeginXact, BeginXact2005, EndXact, LockXact, PrepareXact, Savepoint};
-use super::{Body, Opaque, page::PagePart};
+use super::{Body, Opaque, element_list, page::PagePart};
 use crate::log::block::BlockFormat;
 use crate::log::field::{FixedPart, ResidueBytes};
 use crate::log::op::Op;
@@ -107,7 +107,7 @@ macro_rules! payloads {
                     $(Payload::$variant(payload) => payload.elements(),)*
                     Payload::Opaque(payload) => {
                         let elements = payload.elements.as_ref();
-                        elements.map(|all| all.iter().map(|e| (*e).into()).collect())
+                        elements.map(|all| element_list(all.iter().copied()))
                     }
                 }
             }
@@ -120,67 +120,67 @@ fn least_bytes_of<'a, B: Body<'a>>(_: &B) -> usize {
 }
 
 payloads! {
-    /// `LOP_FORMAT_PAGE`
+    /// `LOP_FORMAT_PAGE`: the header of a page that has no rows yet.
     FormatPage(FormatPage): FORMAT_PAGE;
     /// `LOP_FORMAT_PAGE` with elements
     FormatPageWith(FormatPageWith<'a>): FORMAT_PAGE;
-    /// `LOP_INSERT_ROWS`
+    /// `LOP_INSERT_ROWS`: one row, or those that a split puts on a page.
     InsertRows(InsertRows<'a>): INSERT_ROWS;
-    /// `LOP_DELETE_ROWS`
+    /// `LOP_DELETE_ROWS`: rows that are removed, or become ghosts.
     DeleteRows(DeleteRows<'a>): DELETE_ROWS;
-    /// `LOP_MODIFY_ROW`
+    /// `LOP_MODIFY_ROW`: one run of bytes of a row.
     ModifyRow(ModifyRow<'a>): MODIFY_ROW;
-    /// `LOP_MODIFY_HEADER`
+    /// `LOP_MODIFY_HEADER`: bytes of a page header.
     ModifyHeader(ModifyHeader<'a>): MODIFY_HEADER;
-    /// `LOP_MODIFY_COLUMNS`
+    /// `LOP_MODIFY_COLUMNS`: several runs of bytes of a row.
     ModifyColumns(ModifyColumns<'a>): MODIFY_COLUMNS;
-    /// `LOP_SET_BITS`
+    /// `LOP_SET_BITS`: a run of bits of an allocation map.
     SetBits(SetBits<'a>): SET_BITS;
-    /// `LOP_SET_FREE_SPACE`
+    /// `LOP_SET_FREE_SPACE`: a PFS byte, never undone.
     SetFreeSpace(SetFreeSpace): SET_FREE_SPACE;
-    /// `LOP_DELETE_SPLIT`
+    /// `LOP_DELETE_SPLIT`: rows that a split moved to another page.
     DeleteSplit(DeleteSplit): DELETE_SPLIT;
-    /// `LOP_EXPUNGE_ROWS`, `LOP_CLEAR_GAM_BITS`
+    /// `LOP_EXPUNGE_ROWS` (removal of a ghost), `LOP_CLEAR_GAM_BITS`
     RowTouch(RowTouch<'a>): EXPUNGE_ROWS | CLEAR_GAM_BITS;
-    /// `LOP_FILE_HDR_MODIFY`
+    /// `LOP_FILE_HDR_MODIFY`: the file header record of page 0.
     FileHeaderModify(FileHeaderModify<'a>): FILE_HDR_MODIFY;
     /// `LOP_COUNT_DELTA` of an allocation unit or rowset
     CountDelta(CountDelta): COUNT_DELTA;
     /// `LOP_COUNT_DELTA` of a column
     ColumnCountDelta(ColumnCountDelta): COUNT_DELTA;
-    /// `LOP_ROOT_CHANGE`
+    /// `LOP_ROOT_CHANGE`: root, first page or first IAM page of a unit.
     RootChange(RootChange): ROOT_CHANGE;
-    /// `LOP_INSYSXACT`
+    /// `LOP_INSYSXACT`: a page that a system transaction works on.
     InSysXact(InSysXactRecord<'a>): INSYSXACT;
-    /// `LOP_BEGIN_XACT`
+    /// `LOP_BEGIN_XACT`, formats 4 to 6
     BeginXact(BeginXact<'a>): BEGIN_XACT if is_after_2005;
     /// `LOP_BEGIN_XACT` of format 3
     BeginXact2005(BeginXact2005<'a>): BEGIN_XACT if is_2005;
-    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`
+    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`: the last record of a transaction.
     EndXact(EndXact): COMMIT_XACT | ABORT_XACT;
-    /// `LOP_PREP_XACT`
+    /// `LOP_PREP_XACT`: a transaction over several databases is ready to commit.
     PrepareXact(PrepareXact<'a>): PREP_XACT;
-    /// `LOP_MARK_SAVEPOINT`
+    /// `LOP_MARK_SAVEPOINT`: where a partial rollback ends.
     Savepoint(Savepoint<'a>): MARK_SAVEPOINT;
-    /// `LOP_LOCK_XACT`
+    /// `LOP_LOCK_XACT`: locks that recovery must acquire again.
     LockXact(LockXact<'a>): LOCK_XACT;
-    /// `LOP_HOBT_DDL`
+    /// `LOP_HOBT_DDL`: a heap or index is created or dropped.
     HobtDdl(HobtDdl): HOBT_DDL;
-    /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`
+    /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL`: values of an identity are used.
     IdentValue(IdentValueRecord<'a>): IDENT_NEWVAL | IDENT_SENTVAL;
-    /// `LOP_HOBT_DELTA`
+    /// `LOP_HOBT_DELTA`: counters of an allocation unit.
     HobtDelta(HobtDelta): HOBT_DELTA;
-    /// `LOP_BP_DBVER`
+    /// `LOP_BP_DBVER`: the version of the database.
     DbVersionChange(DbVersionChange): BP_DBVER;
-    /// `LOP_BEGIN_CKPT`
+    /// `LOP_BEGIN_CKPT`: a checkpoint begins.
     BeginCheckpoint(BeginCheckpoint): BEGIN_CKPT;
-    /// `LOP_XACT_CKPT`
+    /// `LOP_XACT_CKPT`: transactions that are active at a checkpoint.
     XactCheckpoint(XactCheckpoint<'a>): XACT_CKPT;
-    /// `LOP_END_CKPT`
+    /// `LOP_END_CKPT`: a checkpoint is complete.
     EndCheckpoint(EndCheckpoint): END_CKPT;
-    /// `LOP_CREATE_ALLOCCHAIN`
+    /// `LOP_CREATE_ALLOCCHAIN`: the first IAM page of an allocation unit.
     CreateAllocChain(CreateAllocChain): CREATE_ALLOCCHAIN;
-    /// `LOP_X_DURABLE`
+    /// `LOP_X_DURABLE`: how far the log was durable.
     DurableMark(DurableMark): DURABLE_MARK;
 }
 

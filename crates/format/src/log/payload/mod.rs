@@ -76,6 +76,74 @@ macro_rules! body_without_elements {
 }
 pub(crate) use body_without_elements;
 
+/// A fixed part with elements of unknown meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undecoded<'a, F> {
+    /// The fixed part.
+    pub fixed: F,
+    /// Elements of unknown meaning.
+    pub more: Slices<'a>,
+}
+
+impl<'a, F: FixedPart> Body<'a> for Undecoded<'a, F> {
+    type Fixed = F;
+
+    fn join(fixed: F, elements: Option<Slices<'a>>) -> Option<Self> {
+        Some(Undecoded { fixed, more: elements? })
+    }
+
+    fn fixed(&self) -> &F {
+        &self.fixed
+    }
+
+    fn elements(&self) -> Option<ElementList<'_>> {
+        Some(element_list(self.more.iter().copied()))
+    }
+
+    fn unknown_elements(&self) -> usize {
+        len_of(&self.more)
+    }
+}
+
+/// A fixed part with elements of unknown meaning that only some formats have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MayHaveElements<'a, F> {
+    /// The fixed part.
+    pub fixed: F,
+    /// Elements of unknown meaning; `None`: there is no variable part.
+    pub elements: Option<Slices<'a>>,
+}
+
+impl<'a, F: FixedPart> Body<'a> for MayHaveElements<'a, F> {
+    type Fixed = F;
+
+    fn join(fixed: F, elements: Option<Slices<'a>>) -> Option<Self> {
+        Some(MayHaveElements { fixed, elements })
+    }
+
+    fn fixed(&self) -> &F {
+        &self.fixed
+    }
+
+    fn elements(&self) -> Option<ElementList<'_>> {
+        self.elements.as_ref().map(|all| element_list(all.iter().copied()))
+    }
+
+    fn unknown_elements(&self) -> usize {
+        self.elements.as_deref().map_or(0, len_of)
+    }
+}
+
+/// Elements as they are about to be written.
+fn element_list<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> ElementList<'b> {
+    parts.into_iter().map(Into::into).collect()
+}
+
+/// Bytes of elements whose meaning is unknown.
+fn len_of(elements: &[&[u8]]) -> usize {
+    elements.iter().map(|e| e.len()).sum()
+}
+
 /// No element or one; `None` when there are more.
 fn lone_element<'a>(elements: &Slices<'a>) -> Option<Option<&'a [u8]>> {
     match elements.as_slice() {
@@ -108,8 +176,6 @@ impl<'a> Opaque<'a> {
     }
 
     pub(crate) fn unknown_bytes(&self) -> usize {
-        self.residue.len()
-            + self.elements.iter().flatten().map(|e| e.len()).sum::<usize>()
-            + self.tail.len()
+        self.residue.len() + self.elements.as_deref().map_or(0, len_of) + self.tail.len()
     }
 }

@@ -16,7 +16,7 @@
 
 use extentdb_base::{AllocUnitId, Lsn, PageId};
 
-use super::{Body, body_without_elements, lone_element};
+use super::{Body, MayHaveElements, body_without_elements, element_list, len_of, lone_element};
 use crate::log::field::{Field, fixed_part};
 use crate::log::record::{ElementList, Slices};
 
@@ -113,11 +113,11 @@ impl<'a> Body<'a> for FormatPageWith<'a> {
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
-        Some(self.more.iter().map(|e| (*e).into()).collect())
+        Some(element_list(self.more.iter().copied()))
     }
 
     fn unknown_elements(&self) -> usize {
-        self.more.iter().map(|e| e.len()).sum()
+        len_of(&self.more)
     }
 }
 
@@ -229,30 +229,4 @@ fixed_part! {
 }
 
 /// `LOP_INSYSXACT` with its elements, if it has any; their meaning is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InSysXactRecord<'a> {
-    /// The fixed part.
-    pub fixed: InSysXact,
-    /// Elements of unknown meaning.
-    pub elements: Option<Slices<'a>>,
-}
-
-impl<'a> Body<'a> for InSysXactRecord<'a> {
-    type Fixed = InSysXact;
-
-    fn join(fixed: InSysXact, elements: Option<Slices<'a>>) -> Option<Self> {
-        Some(InSysXactRecord { fixed, elements })
-    }
-
-    fn fixed(&self) -> &InSysXact {
-        &self.fixed
-    }
-
-    fn elements(&self) -> Option<ElementList<'_>> {
-        self.elements.as_ref().map(|all| all.iter().map(|e| (*e).into()).collect())
-    }
-
-    fn unknown_elements(&self) -> usize {
-        self.elements.iter().flatten().map(|e| e.len()).sum()
-    }
-}
+pub type InSysXactRecord<'a> = MayHaveElements<'a, InSysXact>;

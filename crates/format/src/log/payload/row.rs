@@ -15,7 +15,8 @@
 
 use extentdb_base::HobtId;
 
-use super::{Body, page::PagePart};
+use super::page::PagePart;
+use super::{Body, Undecoded, element_list, len_of};
 use crate::log::field::{Field, fixed_part};
 use crate::log::record::{ElementList, Slices};
 
@@ -24,7 +25,7 @@ fixed_part! {
     pub struct RowPart from 0x18 {
         /// The page and slot.
         0x18 page: PagePart,
-        /// Rowset (`partition_id`).
+        /// Rowset of the row, `PartitionID` of `fn_dblog`.
         0x30 partition_id: HobtId,
         /// Offset of the change in the row or page header.
         0x38 offset_in_row: u16,
@@ -33,16 +34,6 @@ fixed_part! {
         /// Flags of unknown meaning; set on LOB rows.
         0x3c row_flags: u16,
     }
-}
-
-/// Elements as they are about to be written.
-fn element_list<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> Option<ElementList<'b>> {
-    Some(parts.into_iter().map(Into::into).collect())
-}
-
-/// Bytes of elements whose meaning is unknown.
-fn len_of(elements: &[&[u8]]) -> usize {
-    elements.iter().map(|e| e.len()).sum()
 }
 
 /// `LOP_INSERT_ROWS`: one row, or the rows that a split or an index build puts on a page at once.
@@ -73,7 +64,7 @@ impl<'a> Body<'a> for InsertRows<'a> {
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
-        element_list(self.rows.iter().copied().chain([self.key, self.lock_info]))
+        Some(element_list(self.rows.iter().copied().chain([self.key, self.lock_info])))
     }
 
     fn unknown_elements(&self) -> usize {
@@ -112,7 +103,7 @@ impl<'a> Body<'a> for DeleteRows<'a> {
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
-        element_list(self.rows.iter().copied().chain([self.lock_info]))
+        Some(element_list(self.rows.iter().copied().chain([self.lock_info])))
     }
 
     fn unknown_elements(&self) -> usize {
@@ -164,9 +155,8 @@ impl<'a> Body<'a> for ModifyRow<'a> {
 
     fn elements(&self) -> Option<ElementList<'_>> {
         let options = [self.key, self.lock_info].into_iter().flatten();
-        element_list(
-            [self.before, self.after].into_iter().chain(options).chain(self.more.iter().copied()),
-        )
+        let images = [self.before, self.after].into_iter();
+        Some(element_list(images.chain(options).chain(self.more.iter().copied())))
     }
 
     fn unknown_elements(&self) -> usize {
@@ -174,10 +164,9 @@ impl<'a> Body<'a> for ModifyRow<'a> {
     }
 }
 
-/// `LOP_MODIFY_HEADER`: bytes of a page header change; `offset_in_row` is the offset in the header
-/// (8 previous page, 10 hex next page, 2 type flag bits).
+/// A run of bytes that changes outside of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModifyHeader<'a> {
+pub struct ByteChange<'a> {
     /// The fixed part.
     pub fixed: RowPart,
     /// Bytes that the change replaces: undo image.
@@ -188,13 +177,13 @@ pub struct ModifyHeader<'a> {
     pub more: Slices<'a>,
 }
 
-impl<'a> Body<'a> for ModifyHeader<'a> {
+impl<'a> Body<'a> for ByteChange<'a> {
     type Fixed = RowPart;
 
     fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
         let elements = elements?;
         let [before, after, more @ ..] = elements.as_slice() else { return None };
-        Some(ModifyHeader { fixed, before, after, more: more.to_vec() })
+        Some(ByteChange { fixed, before, after, more: more.to_vec() })
     }
 
     fn fixed(&self) -> &RowPart {
@@ -202,13 +191,24 @@ impl<'a> Body<'a> for ModifyHeader<'a> {
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
-        element_list([self.before, self.after].into_iter().chain(self.more.iter().copied()))
+        Some(element_list([self.before, self.after].into_iter().chain(self.more.iter().copied())))
     }
 
     fn unknown_elements(&self) -> usize {
         len_of(&self.more)
     }
 }
+
+/// `LOP_MODIFY_HEADER`: bytes of a page header change; `offset_in_row` is the offset in the header
+/// (8 previous page, 10 hex next page, 2 type flag bits).
+pub type ModifyHeader<'a> = ByteChange<'a>;
+
+/// `LOP_FILE_HDR_MODIFY`: the file header record of page 0 changes as a whole.
+pub type FileHeaderModify<'a> = ByteChange<'a>;
+
+/// `LOP_EXPUNGE_ROWS` (a ghost is removed; no elements) and `LOP_CLEAR_GAM_BITS` (elements not
+/// decoded).
+pub type RowTouch<'a> = Undecoded<'a, RowPart>;
 
 /// One run of bytes of [`ModifyColumns`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -292,70 +292,5 @@ impl<'a> Body<'a> for ModifyColumns<'a> {
 
     fn unknown_elements(&self) -> usize {
         self.lock_info.len()
-    }
-}
-
-/// `LOP_FILE_HDR_MODIFY`: the file header record of page 0 changes as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileHeaderModify<'a> {
-    /// The fixed part.
-    pub fixed: RowPart,
-    /// The whole record before the change.
-    pub before: &'a [u8],
-    /// The whole record after the change.
-    pub after: &'a [u8],
-    /// Further elements; their meaning is not certain.
-    pub more: Slices<'a>,
-}
-
-impl<'a> Body<'a> for FileHeaderModify<'a> {
-    type Fixed = RowPart;
-
-    fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
-        let elements = elements?;
-        let [before, after, more @ ..] = elements.as_slice() else { return None };
-        Some(FileHeaderModify { fixed, before, after, more: more.to_vec() })
-    }
-
-    fn fixed(&self) -> &RowPart {
-        &self.fixed
-    }
-
-    fn elements(&self) -> Option<ElementList<'_>> {
-        element_list([self.before, self.after].into_iter().chain(self.more.iter().copied()))
-    }
-
-    fn unknown_elements(&self) -> usize {
-        len_of(&self.more)
-    }
-}
-
-/// `LOP_EXPUNGE_ROWS` (a ghost is removed; no elements) and `LOP_CLEAR_GAM_BITS` (elements not
-/// decoded).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowTouch<'a> {
-    /// The fixed part.
-    pub fixed: RowPart,
-    /// Elements of unknown meaning.
-    pub more: Slices<'a>,
-}
-
-impl<'a> Body<'a> for RowTouch<'a> {
-    type Fixed = RowPart;
-
-    fn join(fixed: RowPart, elements: Option<Slices<'a>>) -> Option<Self> {
-        Some(RowTouch { fixed, more: elements? })
-    }
-
-    fn fixed(&self) -> &RowPart {
-        &self.fixed
-    }
-
-    fn elements(&self) -> Option<ElementList<'_>> {
-        element_list(self.more.iter().copied())
-    }
-
-    fn unknown_elements(&self) -> usize {
-        len_of(&self.more)
     }
 }

@@ -5,7 +5,7 @@
 
 use extentdb_base::{AllocUnitId, PageId};
 
-use super::{Body, body_without_elements, page::PagePart};
+use super::{Body, MayHaveElements, body_without_elements, page::PagePart};
 use crate::log::field::{Field, fixed_part};
 use crate::log::record::{ElementList, Slices};
 
@@ -65,33 +65,7 @@ fixed_part! {
 
 /// `LOP_IDENT_NEWVAL`, `LOP_IDENT_SENTVAL` with what follows: nothing, or one element of a few
 /// bytes (formats 3 and 4).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IdentValueRecord<'a> {
-    /// The fixed part.
-    pub fixed: IdentValue,
-    /// Elements of unknown meaning.
-    pub elements: Option<Slices<'a>>,
-}
-
-impl<'a> Body<'a> for IdentValueRecord<'a> {
-    type Fixed = IdentValue;
-
-    fn join(fixed: IdentValue, elements: Option<Slices<'a>>) -> Option<Self> {
-        Some(IdentValueRecord { fixed, elements })
-    }
-
-    fn fixed(&self) -> &IdentValue {
-        &self.fixed
-    }
-
-    fn elements(&self) -> Option<ElementList<'_>> {
-        self.elements.as_ref().map(|all| all.iter().map(|e| (*e).into()).collect())
-    }
-
-    fn unknown_elements(&self) -> usize {
-        self.elements.iter().flatten().map(|e| e.len()).sum()
-    }
-}
+pub type IdentValueRecord<'a> = MayHaveElements<'a, IdentValue>;
 
 fixed_part! {
     /// `LOP_BP_DBVER`: the version of the database changes; one record per step of an upgrade.
@@ -184,9 +158,9 @@ fixed_part! {
         0x18 page: PagePart,
         /// Catalog table of the row: 2, `sysrscols`.
         0x30 kind: u32,
-        /// `sysrscols.rsid`.
+        /// `sysrscols.rsid`: the rowset of the column.
         0x38 id: u64,
-        /// `sysrscols.rscolid`.
+        /// `sysrscols.rscolid`: the column in the rowset.
         0x50 column_id: u64,
         /// The counters: `rcmodified`.
         0x58 cells: [CountCell; 7],

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use extentdb_base::{Lsn, XactId};
 
-use super::{Body, body_without_elements};
-use crate::log::field::fixed_part;
+use super::{Body, Undecoded, body_without_elements, element_list, len_of};
+use crate::log::field::{FixedPart, fixed_part};
 use crate::log::record::{ElementList, Slices};
 use crate::log::time::LogTime;
 
@@ -63,31 +63,31 @@ impl BeginPart {
     }
 }
 
-/// `LOP_BEGIN_XACT`.
+/// `LOP_BEGIN_XACT`: a transaction begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BeginXact<'a> {
+pub struct BeginXact<'a, F = BeginPart> {
     /// The fixed part.
-    pub fixed: BeginPart,
+    pub fixed: F,
     /// Name, at most 32 characters.
     pub name: LogText<'a>,
     /// Security id of the user.
     pub sid: &'a [u8],
 }
 
-impl<'a> Body<'a> for BeginXact<'a> {
-    type Fixed = BeginPart;
+impl<'a, F: FixedPart> Body<'a> for BeginXact<'a, F> {
+    type Fixed = F;
 
-    fn join(fixed: BeginPart, elements: Option<Slices<'a>>) -> Option<Self> {
+    fn join(fixed: F, elements: Option<Slices<'a>>) -> Option<Self> {
         let [name, sid] = elements?.as_slice().try_into().ok()?;
         Some(BeginXact { fixed, name: LogText(name), sid })
     }
 
-    fn fixed(&self) -> &BeginPart {
+    fn fixed(&self) -> &F {
         &self.fixed
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
-        Some([self.name.0, self.sid].map(Cow::from).into_iter().collect())
+        Some(element_list([self.name.0, self.sid]))
     }
 }
 
@@ -106,35 +106,10 @@ fixed_part! {
 }
 
 /// `LOP_BEGIN_XACT` of format 3 (SQL Server 2005).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BeginXact2005<'a> {
-    /// The fixed part.
-    pub fixed: BeginPart2005,
-    /// Name, at most 32 characters.
-    pub name: LogText<'a>,
-    /// Security id of the user.
-    pub sid: &'a [u8],
-}
-
-impl<'a> Body<'a> for BeginXact2005<'a> {
-    type Fixed = BeginPart2005;
-
-    fn join(fixed: BeginPart2005, elements: Option<Slices<'a>>) -> Option<Self> {
-        let [name, sid] = elements?.as_slice().try_into().ok()?;
-        Some(BeginXact2005 { fixed, name: LogText(name), sid })
-    }
-
-    fn fixed(&self) -> &BeginPart2005 {
-        &self.fixed
-    }
-
-    fn elements(&self) -> Option<ElementList<'_>> {
-        Some([self.name.0, self.sid].map(Cow::from).into_iter().collect())
-    }
-}
+pub type BeginXact2005<'a> = BeginXact<'a, BeginPart2005>;
 
 fixed_part! {
-    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`.
+    /// `LOP_COMMIT_XACT`, `LOP_ABORT_XACT`: the last record of a transaction.
     pub struct EndXact from 0x18 {
         /// When the transaction ended, local time of the server.
         0x18 end_time: LogTime,
@@ -216,7 +191,7 @@ fixed_part! {
     }
 }
 
-/// `LOP_MARK_SAVEPOINT`.
+/// `LOP_MARK_SAVEPOINT`: where a partial rollback ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Savepoint<'a> {
     /// The fixed part.
@@ -241,11 +216,11 @@ impl<'a> Body<'a> for Savepoint<'a> {
     }
 
     fn elements(&self) -> Option<ElementList<'_>> {
-        Some([self.name.0].into_iter().chain(self.more.iter().copied()).map(Cow::from).collect())
+        Some(element_list([self.name.0].into_iter().chain(self.more.iter().copied())))
     }
 
     fn unknown_elements(&self) -> usize {
-        self.more.iter().map(|e| e.len()).sum()
+        len_of(&self.more)
     }
 }
 
@@ -254,32 +229,6 @@ fixed_part! {
     pub struct NoPart from 0x18 {}
 }
 
-/// `LOP_LOCK_XACT`: locks that a transaction holds and recovery must take again. The bytes of the
-/// elements are not decoded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LockXact<'a> {
-    /// The fixed part.
-    pub fixed: NoPart,
-    /// Descriptors of the locks.
-    pub locks: Slices<'a>,
-}
-
-impl<'a> Body<'a> for LockXact<'a> {
-    type Fixed = NoPart;
-
-    fn join(fixed: NoPart, elements: Option<Slices<'a>>) -> Option<Self> {
-        Some(LockXact { fixed, locks: elements? })
-    }
-
-    fn fixed(&self) -> &NoPart {
-        &self.fixed
-    }
-
-    fn elements(&self) -> Option<ElementList<'_>> {
-        Some(self.locks.iter().map(|e| Cow::from(*e)).collect())
-    }
-
-    fn unknown_elements(&self) -> usize {
-        self.locks.iter().map(|e| e.len()).sum()
-    }
-}
+/// `LOP_LOCK_XACT`: locks that a transaction holds and recovery must take again. Each element
+/// describes some of them; the bytes are not decoded.
+pub type LockXact<'a> = Undecoded<'a, NoPart>;

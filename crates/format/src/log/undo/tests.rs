@@ -5,6 +5,7 @@ use super::*;
 use crate::PageBytes;
 use crate::log::apply::apply;
 use crate::log::payload::page::{FormatPage, PagePart};
+use crate::log::payload::row::ModifyRow;
 use crate::log::record::RecordFlags;
 use crate::page::{PageHeader, PageMut, PageRef};
 use crate::record::{RecordBuilder, RecordKind};

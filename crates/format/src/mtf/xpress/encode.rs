@@ -31,7 +31,7 @@ impl Step {
     }
 }
 
-/// Packs `data`.
+/// Compresses a block; [`decode`](super::decode) restores it.
 pub fn encode(data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut heads = vec![usize::MAX; 1 << 15];

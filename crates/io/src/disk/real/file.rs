@@ -26,7 +26,7 @@ pub(super) struct RealFile {
     /// where that is possible.
     pub(super) direct: Option<(fs::File, usize)>,
     pub(super) path: PathBuf,
-    /// Never [`DurabilityMode::Auto`].
+    /// What [`DurabilityMode::Auto`] was resolved to; never that itself.
     pub(super) mode: DurabilityMode,
     pub(super) lane: Lane,
     len: AtomicU64,
@@ -44,7 +44,7 @@ pub(super) struct RealFile {
     pub(super) counters: Counters,
 }
 
-/// See [`DiskCounters`].
+/// The counters of [`DiskCounters`], counted by several threads.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     reads: AtomicU64,

@@ -82,7 +82,8 @@ impl SetHeader {
         let start = &set.start;
         let empty = SetInfo::new("", "");
         let info = set.configuration().and_then(|config| config.set.as_ref());
-        let (info, is_known) = (info.unwrap_or(&empty), info.is_some());
+        let is_known = info.is_some();
+        let info = info.unwrap_or(&empty);
         let fields = &info.fields;
         let flags = if is_known { info.flags() } else { SetFlags(0) };
         let base = differential_base(set, info.kind());

@@ -27,8 +27,8 @@ use super::column::has_other_form;
 use super::computed::Expression;
 use crate::expand::has_certain_compression;
 
-/// Number of an index in [`Crosses`].
-pub(crate) type CrossNumber = u32;
+/// Number of an index in [`IndexComparisons`].
+pub(crate) type ComparisonNumber = u32;
 
 /// Where a column of an index comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ pub(super) enum Origin {
 
 /// A nonclustered index that is compared with its table.
 #[derive(Clone, Debug)]
-pub(crate) struct Cross {
+pub(crate) struct IndexComparison {
     pub(crate) table: ObjectId,
     pub(crate) index: IndexId,
     pub(crate) name: String,
@@ -62,13 +62,13 @@ pub(crate) struct Cross {
     pub(super) is_compressed: bool,
 }
 
-impl Cross {
-    /// True when some of its values are not compared.
+impl IndexComparison {
     /// What the report calls the comparison.
     pub(super) fn what(&self) -> String {
         format!("index {} of {} against its table", self.name, self.table_name)
     }
 
+    /// True when some of its values are not compared.
     pub(crate) fn has_long_columns(&self) -> bool {
         !self.long_columns.is_empty()
     }
@@ -76,26 +76,26 @@ impl Cross {
 
 /// All of them, and why others are missing.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Crosses {
-    all: Vec<Cross>,
-    numbers: BTreeMap<(ObjectId, IndexId), CrossNumber>,
+pub(crate) struct IndexComparisons {
+    all: Vec<IndexComparison>,
+    numbers: BTreeMap<(ObjectId, IndexId), ComparisonNumber>,
     /// Numbers that are not used.
-    dropped: BTreeSet<CrossNumber>,
+    dropped: BTreeSet<ComparisonNumber>,
     /// Name of the index and the reason.
     pub(crate) left_out: Vec<(String, String)>,
 }
 
-impl Crosses {
-    pub(crate) fn new(catalog: &Catalog) -> Crosses {
-        let mut crosses = Crosses::default();
+impl IndexComparisons {
+    pub(crate) fn new(catalog: &Catalog) -> IndexComparisons {
+        let mut comparisons = IndexComparisons::default();
         for table in catalog.tables.values() {
             let indexes =
                 table.indexes.iter().filter(|index| index.id.0 > 1 && !index.rowsets.is_empty());
             for index in indexes {
-                crosses.add(catalog, table, index);
+                comparisons.add(catalog, table, index);
             }
         }
-        crosses
+        comparisons
     }
 
     fn add(&mut self, catalog: &Catalog, table: &Table, index: &Index) {
@@ -104,9 +104,9 @@ impl Crosses {
             return;
         }
         match trace(catalog, table, index) {
-            Ok(cross) => {
-                self.numbers.insert((table.id, index.id), self.all.len() as CrossNumber);
-                self.all.push(cross);
+            Ok(comparison) => {
+                self.numbers.insert((table.id, index.id), self.all.len() as ComparisonNumber);
+                self.all.push(comparison);
             }
             Err(why) => {
                 let name = index.name.as_deref().unwrap_or_default();
@@ -119,27 +119,30 @@ impl Crosses {
     }
 
     /// An index is not compared after all.
-    pub(super) fn leave_out(&mut self, number: CrossNumber, why: &str) {
-        let Some(cross) = self.all.get(number as usize) else { return };
-        self.numbers.remove(&(cross.table, cross.index));
-        self.left_out.push((cross.what(), why.to_owned()));
+    pub(super) fn leave_out(&mut self, number: ComparisonNumber, why: &str) {
+        let Some(comparison) = self.all.get(number as usize) else { return };
+        self.numbers.remove(&(comparison.table, comparison.index));
+        self.left_out.push((comparison.what(), why.to_owned()));
         self.dropped.insert(number);
     }
 
-    pub(crate) fn get(&self, number: CrossNumber) -> Option<&Cross> {
+    pub(crate) fn get(&self, number: ComparisonNumber) -> Option<&IndexComparison> {
         self.all.get(number as usize)
     }
 
-    pub(crate) fn number(&self, table: ObjectId, index: IndexId) -> Option<CrossNumber> {
+    pub(crate) fn number(&self, table: ObjectId, index: IndexId) -> Option<ComparisonNumber> {
         self.numbers.get(&(table, index)).copied()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (CrossNumber, &Cross)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ComparisonNumber, &IndexComparison)> {
         (0u32..).zip(&self.all).filter(|(number, _)| !self.dropped.contains(number))
     }
 
     /// The indexes of a table.
-    pub(crate) fn of_table(&self, table: ObjectId) -> impl Iterator<Item = (CrossNumber, &Cross)> {
+    pub(crate) fn of_table(
+        &self,
+        table: ObjectId,
+    ) -> impl Iterator<Item = (ComparisonNumber, &IndexComparison)> {
         self.numbers
             .range((table, IndexId(i32::MIN))..=(table, IndexId(i32::MAX)))
             .filter_map(|(_, number)| Some((*number, self.get(*number)?)))
@@ -147,34 +150,14 @@ impl Crosses {
 }
 
 /// Finds where every column of an index comes from.
-fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, String> {
+fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<IndexComparison, String> {
     let base = table.base().ok_or("the table has no heap or clustered index")?;
     let base_rowset = catalog.rowsets_of(base).next().ok_or("the table has no rowset")?;
     let rowset = catalog.rowsets_of(index).next().ok_or("the index has no rowset")?;
     for rowset in catalog.rowsets_of(base).chain(catalog.rowsets_of(index)) {
         refuse_forms(rowset)?;
     }
-    let mut origins: Vec<(i32, Origin)> = index
-        .columns
-        .iter()
-        .map(|column| (column.ordinal, Origin::Column(column.column_id)))
-        .collect();
-    origins.sort_unstable_by_key(|(ordinal, _)| *ordinal);
-    let own_columns = origins.len();
-    let mut physical: Vec<i32> =
-        rowset.layout.columns.iter().map(|column| column.column_id).collect();
-    physical.sort_unstable();
-    let locator = locator(base, &base_rowset.layout, &origins);
-    let rest = physical.iter().filter(|id| !origins.iter().any(|(ordinal, _)| ordinal == *id));
-    let rest: Vec<i32> = rest.copied().collect();
-    if rest.len() != locator.len() || physical.len() != own_columns + locator.len() {
-        let why = format!(
-            "{} columns of its rows cannot be traced",
-            rest.len().abs_diff(locator.len()).max(1)
-        );
-        return Err(why);
-    }
-    origins.extend(rest.into_iter().zip(locator));
+    let origins = origins(base, &base_rowset.layout, index, &rowset.layout)?;
     let database = Collation(catalog.boot.collation_id);
     let computed = computed_columns(table, &base_rowset.layout, &origins, database)?;
     let filter = Expression::of_filter(table, index, database)?;
@@ -189,7 +172,7 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
     if !is_compressed {
         refuse_other_forms([&base_rowset.layout, &rowset.layout])?;
     }
-    Ok(Cross {
+    Ok(IndexComparison {
         table: table.id,
         index: index.id,
         name: index.name.clone().unwrap_or_default(),
@@ -199,8 +182,32 @@ fn trace(catalog: &Catalog, table: &Table, index: &Index) -> Result<Cross, Strin
         long_columns: long_columns(&rowset.layout, is_compressed),
         is_compressed,
         origins,
-        own_columns,
+        own_columns: index.columns.len(),
     })
+}
+
+/// The columns that the index was declared with, then those of the locator.
+fn origins(
+    base: &Index,
+    base_layout: &RowLayout,
+    index: &Index,
+    layout: &RowLayout,
+) -> Result<Vec<(i32, Origin)>, String> {
+    let own = index.columns.iter();
+    let own = own.map(|column| (column.ordinal, Origin::Column(column.column_id)));
+    let mut origins: Vec<(i32, Origin)> = own.collect();
+    origins.sort_unstable_by_key(|(ordinal, _)| *ordinal);
+    let mut physical: Vec<i32> = layout.columns.iter().map(|column| column.column_id).collect();
+    physical.sort_unstable();
+    let locator = locator(base, base_layout, &origins);
+    let rest = physical.iter().filter(|id| !origins.iter().any(|(ordinal, _)| ordinal == *id));
+    let rest: Vec<i32> = rest.copied().collect();
+    if rest.len() != locator.len() || physical.len() != origins.len() + locator.len() {
+        let lost = rest.len().abs_diff(locator.len()).max(1);
+        return Err(format!("{lost} columns of its rows cannot be traced"));
+    }
+    origins.extend(rest.into_iter().zip(locator));
+    Ok(origins)
 }
 
 fn refuse_forms(rowset: &Rowset) -> Result<(), String> {
