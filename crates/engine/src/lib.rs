@@ -7,6 +7,7 @@ mod ddl;
 mod dml;
 mod error;
 mod recovery;
+mod scan;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -34,4 +35,6 @@ pub use extentdb_txn::lock::{LockMode, Timeout};
 pub use extentdb_wal::Growth as LogGrowth;
 pub use recovery::redo::NewerPage;
 pub use recovery::redo::Recovered;
+pub use scan::cursor::{Access, Cursor, RowBatch};
+pub use scan::hints::{Granularity, OnConflict, ReadHints, RowLock, TableHint};
 pub use session::{Isolation, Row, Session};

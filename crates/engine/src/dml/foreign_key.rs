@@ -28,6 +28,7 @@ use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, Ta
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
+use crate::scan::hints::ReadHints;
 use crate::session::context::DeferredCheck;
 use crate::session::{Isolation, StatementContext};
 
@@ -233,7 +234,7 @@ impl StatementContext<'_> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
-        self.each_referencing(key, parent, row.before, true, &mut |row| {
+        self.each_referencing(key, parent, row.before, ReadHints::for_update(), &mut |row| {
             found.push(row.address()?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -305,7 +306,7 @@ impl StatementContext<'_> {
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
         let mut is_referenced = false;
-        self.each_referencing(key, parent, gone, false, &mut |_| {
+        self.each_referencing(key, parent, gone, ReadHints::default(), &mut |_| {
             is_referenced = true;
             Ok(ControlFlow::Break(()))
         })?;
@@ -318,7 +319,7 @@ impl StatementContext<'_> {
         key: &ForeignKey,
         of: TableRef<'_>,
         gone: &[Cell<'_>],
-        for_update: bool,
+        hints: ReadHints,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
@@ -334,7 +335,7 @@ impl StatementContext<'_> {
         } else {
             self.isolation()
         };
-        let reading = Reading { table: &child, storage: &of_child, for_update };
+        let reading = Reading { table: &child, storage: &of_child, hints };
         self.with_isolation(isolation, |context| {
             context.find_referencing(key, of, reading, gone, each)
         })
@@ -377,7 +378,8 @@ impl StatementContext<'_> {
     fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
-        let reading = Reading { table: of.table, storage: of.storage, for_update: false };
+        let hints = ReadHints::default();
+        let reading = Reading { table: of.table, storage: of.storage, hints };
         self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))

@@ -1,5 +1,5 @@
 //! Key-range locking, the inserter's side: the range that a key is inserted into is tested. The
-//! reader's side, which locks ranges, is in [`read`](crate::dml::read).
+//! reader's side, which locks ranges, is in [`key_lock`](crate::scan::key_lock).
 
 use std::ops::Bound;
 
@@ -10,37 +10,13 @@ use extentdb_txn::lock::{LockMode, Resource};
 use crate::catalog::address::key_resource;
 use crate::catalog::{Index, Table};
 use crate::error::Error;
-use crate::session::{Isolation, StatementContext};
+use crate::session::StatementContext;
 
 /// The end of the range that a key is inserted into, locked while that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TestedRange(Option<Resource>);
 
 impl StatementContext<'_> {
-    /// How rows are locked that are read, and whether until the end of the transaction. `None`: not
-    /// at all.
-    pub(crate) fn row_lock(&self, for_update: bool) -> Option<(LockMode, bool)> {
-        match (for_update, self.isolation()) {
-            (true, _) => Some((LockMode::U, true)),
-            (false, Isolation::ReadUncommitted) => None,
-            (false, Isolation::ReadCommitted) => Some((LockMode::S, false)),
-            (false, Isolation::RepeatableRead | Isolation::Serializable) => {
-                Some((LockMode::S, true))
-            }
-        }
-    }
-
-    /// The lock of a table that is read.
-    pub(crate) fn table_lock(&self, is_heap: bool, for_update: bool) -> LockMode {
-        match (self.isolation(), for_update) {
-            (Isolation::Serializable, false) if is_heap => LockMode::S,
-            (Isolation::Serializable, true) if is_heap => LockMode::Uix,
-            (_, true) => LockMode::Iu,
-            (Isolation::ReadUncommitted, false) => LockMode::SchS,
-            _ => LockMode::Is,
-        }
-    }
-
     /// A key that this transaction puts into a range which it has read ends a part of that range
     /// from then on.
     pub(crate) fn keep_own_range(
