@@ -74,6 +74,11 @@ impl HeapSource {
     pub(crate) fn new(heap: &Heap) -> Result<HeapSource, Error> {
         Ok(HeapSource { pages: heap.formatted_pages()?.into(), next: 0, slot: 0 })
     }
+
+    /// All of its pages.
+    pub(crate) fn pages(&self) -> &Arc<[PageId]> {
+        &self.pages
+    }
 }
 
 impl RangeSource {
@@ -81,6 +86,11 @@ impl RangeSource {
         let at = RangePosition::new(range);
         let at = if backward { at.backward() } else { at };
         RangeSource { at, is_begun: false, is_resumed: false }
+    }
+
+    /// What is left.
+    pub(crate) fn into_position(self) -> RangePosition {
+        self.at
     }
 
     /// One that goes on where a caller stopped.
