@@ -6,6 +6,7 @@ mod database;
 mod ddl;
 mod dml;
 mod error;
+pub mod model;
 mod recovery;
 mod scan;
 mod session;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::sync::{Arc, RwLock, read, write};
+use extentdb_base::sync::{Arc, Mutex, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_catalog::model::{AllocUnit, AllocUnitKind, Catalog, ObjectType};
@@ -21,11 +21,13 @@ use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
+use crate::catalog::changes::ModelChanges;
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
 use crate::catalog::units::Units;
 use crate::catalog::{Table, Tables};
 use crate::error::Error;
+use crate::model::CatalogModel;
 
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
@@ -60,6 +62,10 @@ pub(crate) struct CatalogCache {
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
     /// The clustered index of `sysallocunits`, to find the rows of units.
     finder: Arc<UnitFinder>,
+    /// What DDL has changed since [`model`](Self::model) was read.
+    pub(crate) changes: Arc<ModelChanges>,
+    /// The model that was read last.
+    pub(crate) model: Mutex<Option<Arc<CatalogModel>>>,
 }
 
 /// The pool as the catalog's reader sees it.
@@ -107,10 +113,13 @@ impl CatalogCache {
         }
         let definitions =
             base_tables(DEFAULT_COLLATION).map_err(|error| Error::catalog(error.to_string()))?;
+        let changes = Arc::new(ModelChanges::default());
         let mut system = BTreeMap::new();
         // Internal tables are of another form in each database, and nothing here changes them.
         for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
-            if let Some(table) = SystemTable::open(definition, origin, &catalog, space, &units)? {
+            if let Some(table) =
+                SystemTable::open(definition, origin, &catalog, space, &units, &changes)?
+            {
                 system.insert(table.name.clone(), table);
             }
         }
@@ -128,6 +137,8 @@ impl CatalogCache {
             filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
             finder,
+            changes,
+            model: Mutex::default(),
         };
         let tree = cache.system("sysallocunits")?.indexes[0].tree.clone();
         *write(&cache.finder.tree) = Some(tree);

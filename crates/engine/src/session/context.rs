@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::{Arc, MutexGuard, lock};
-use extentdb_base::{Lsn, ObjectId, Rid};
+use extentdb_base::{Lsn, ObjectId, OwnerId, Rid};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_space::Freed;
@@ -152,6 +152,10 @@ impl<'s> StatementContext<'s> {
     /// As whom the transaction requests locks.
     fn lock_owner(&self) -> LockOwner {
         self.state.tx.as_ref().map_or_else(LockOwner::default, Transaction::lock_owner)
+    }
+
+    pub(super) fn owner(&self) -> OwnerId {
+        self.lock_owner().id
     }
 
     pub(crate) fn isolation(&self) -> Isolation {

@@ -75,6 +75,7 @@ impl StatementContext<'_> {
     fn return_to(&mut self, start: StatementStart) -> Result<(), Error> {
         let _ddl = self.lock_catalog_from(start.changes);
         self.undo_to(start.undo_until)?;
+        self.db.catalog.changes.note_undo(self.owner());
         // The undo has reallocated what was freed since then.
         self.state.freed.return_to(start.freed);
         self.roll_back_changes(start.changes);
@@ -130,6 +131,7 @@ impl StatementContext<'_> {
             })
         });
         self.roll_back_changes(0);
+        db.catalog.changes.note_undo(owner);
         drop(ddl);
         // The undo has reallocated what the transaction had freed.
         self.state.freed = Freed::default();
@@ -153,6 +155,7 @@ impl StatementContext<'_> {
         for (heap, reserved) in self.state.reserved.drain(..) {
             heap.give_back(reserved);
         }
+        self.db.catalog.changes.forget(owner);
         self.db.locks.release_all(owner);
         self.state.leave_serializable(self.db);
         self.state.forget_transaction();
