@@ -9,6 +9,7 @@
 //! backends   durable writes and checkpoints by each backend
 //! trees      a table with indexes, and its clients
 //! together   clients that begin at the same moment
+//! scans      tables that are read whole, by rows and by columns
 //! sales      a heap with the rows of a data file, and its indexes
 //! mixed      inserts, updates and deletes of rows of all lengths
 //! ddl        CREATE TABLE and DROP TABLE
@@ -22,6 +23,7 @@ mod extents;
 mod heap;
 mod mixed;
 mod sales;
+mod scans;
 mod together;
 mod trees;
 
@@ -33,4 +35,5 @@ pub use extents::extents_per_second;
 pub use heap::{HeapFacts, ideal_pages};
 pub use mixed::{Mixed, mixed_work};
 pub use sales::SalesLab;
+pub use scans::{Reading, ScanLab, read_memory};
 pub use trees::{LeafFacts, TreeLab};

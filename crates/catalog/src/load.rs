@@ -14,10 +14,11 @@ use crate::model::{
     ObjectType, ScalarType, Table,
 };
 use crate::pages::PageGetter;
-use crate::system::{SystemRow, SystemTables, object, utf16};
+use crate::system::{SystemRow, SystemSource, SystemTables, object, utf16};
 
 mod column;
 mod constraint;
+mod described;
 mod partition;
 mod texts;
 
@@ -30,16 +31,10 @@ impl Catalog {
     /// Without boot page, objects and columns there is no catalog. Everything else that cannot be
     /// read is listed in [`Catalog::faults`].
     pub fn load(pages: &dyn PageGetter) -> Result<Catalog, Error> {
-        let mut page = PageBuf::zeroed();
-        pages.page(PageId::BOOT, &mut page).map_err(Error::Boot)?;
-        let boot = BootView::new(&page).record().ok_or_else(|| not_boot(&page))?;
+        let boot = boot_of(pages)?;
         let bootstrap = Bootstrap::load(pages, boot.first_sys_indexes);
-        Loader {
-            tables: SystemTables::new(pages, &bootstrap),
-            faults: Vec::new(),
-        }
-        .load(boot)
-        .map(|mut catalog| {
+        let tables = SystemTables::new(pages, &bootstrap);
+        Catalog::load_from(&tables, boot).map(|mut catalog| {
             let Bootstrap { units, rowsets, mut faults } = bootstrap;
             (catalog.units, catalog.rowsets) = (units, rowsets);
             faults.append(&mut catalog.faults);
@@ -47,10 +42,18 @@ impl Catalog {
             catalog
         })
     }
+
+    /// Builds the model of what a source has rows of, without rowsets and allocation units.
+    ///
+    /// # Errors
+    /// There is no object.
+    pub fn load_from(source: &dyn SystemSource, boot: BootRecord) -> Result<Catalog, Error> {
+        Loader { tables: source, faults: Vec::new() }.load(boot)
+    }
 }
 
 struct Loader<'g> {
-    tables: SystemTables<'g>,
+    tables: &'g dyn SystemSource,
     faults: Vec<Fault>,
 }
 
@@ -88,6 +91,8 @@ impl Loader<'_> {
             modules: Vec::new(),
             faults: Vec::new(),
             objects: BTreeMap::new(),
+            synonyms: BTreeMap::new(),
+            view_columns: BTreeMap::new(),
         };
         for object in objects.values() {
             let columns = columns.remove(&object.id);
@@ -99,8 +104,11 @@ impl Loader<'_> {
                 self.mark_persisted(object.id, &mut columns);
                 let table = table(&catalog, object, columns, indexes.unwrap_or_default());
                 catalog.tables.insert(object.id, table);
+            } else if let Some(columns) = columns {
+                catalog.view_columns.insert(object.id, columns);
             }
             constraint::sort(object, &texts, &mut catalog);
+            described::sort(object, &texts, &mut catalog);
         }
         catalog.objects = objects;
         catalog.faults = self.faults;
@@ -112,7 +120,9 @@ impl Loader<'_> {
         if columns.iter().all(|column| column.computed.is_none()) {
             return;
         }
-        let layout = self.tables.base_rowset(table).map(|rowset| &rowset.layout);
+        let rowsets = self.tables.rowsets();
+        let base = rowsets.iter().find(|rowset| rowset.object == table && rowset.index.0 <= 1);
+        let layout = base.map(|rowset| &rowset.layout);
         for column in columns.iter_mut().filter(|column| column.computed.is_some()) {
             column.persisted = layout.is_some_and(|layout| layout.column(column.id).is_some());
         }
@@ -278,6 +288,12 @@ impl Loader<'_> {
 
 /// A default is a value of a column; the (max) ones of real tables are empty or short.
 const ADDED_DEFAULT_BYTES_MAX: usize = 1 << 20;
+
+fn boot_of(pages: &dyn PageGetter) -> Result<BootRecord, Error> {
+    let mut page = PageBuf::zeroed();
+    pages.page(PageId::BOOT, &mut page).map_err(Error::Boot)?;
+    BootView::new(&page).record().ok_or_else(|| not_boot(&page))
+}
 
 fn not_boot(page: &PageBuf) -> Error {
     let faults = BootView::new(page).faults();

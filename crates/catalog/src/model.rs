@@ -158,6 +158,23 @@ pub struct Object {
     pub modified: Option<DateTime>,
 }
 
+impl Object {
+    /// `sysschobjs.status` of constraints, by public texts of system views.
+    const DISABLED: u32 = 0x100;
+    /// The same; seen in real files on constraints that were created unchecked.
+    const NOT_TRUSTED: u32 = 0x400;
+
+    /// A check or foreign key that is not enforced.
+    pub fn is_disabled_constraint(&self) -> bool {
+        self.status & Self::DISABLED != 0
+    }
+
+    /// A check or foreign key that not all rows were verified by.
+    pub fn is_not_trusted(&self) -> bool {
+        self.status & Self::NOT_TRUSTED != 0
+    }
+}
+
 /// Identity property of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -472,6 +489,87 @@ pub struct Module {
     pub text: Option<String>,
 }
 
+/// A parameter of a procedure or function; number 0 is what a function returns.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The procedure's number, from 1.
+    pub number: i32,
+    /// Its name, type and status, as of a column.
+    pub column: Column,
+}
+
+/// An extended property.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExtendedProperty {
+    /// What it belongs to: 0 the database, 1 an object or column, 3 a schema …
+    pub class: u8,
+    /// Id of that.
+    pub id: i32,
+    /// Column of an object, 0 for none.
+    pub sub_id: i32,
+    /// Name.
+    pub name: String,
+    /// The value as a sql_variant is stored; `None` for NULL.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Statistics of a table, of an index or by themselves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statistics {
+    /// The table.
+    pub table: ObjectId,
+    /// The index's id, or one of their own.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// Columns in order.
+    pub columns: Vec<i32>,
+    /// Status bits of their row.
+    pub status: u32,
+}
+
+impl Statistics {
+    /// `sysidxstats.status`: the product has made them for a query.
+    const AUTO_CREATED: u32 = 0x2000;
+
+    /// Were they created automatically?
+    pub fn is_auto_created(&self) -> bool {
+        self.status & Self::AUTO_CREATED != 0
+    }
+}
+
+/// A permission, as `sysprivs` has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Permission {
+    /// 0 the database, 1 an object or column, 3 a schema, 4 a principal …
+    pub class: u8,
+    /// Id of that.
+    pub id: i32,
+    /// Column of an object, 0 for none.
+    pub sub_id: i32,
+    /// Principal that has it.
+    pub grantee: i32,
+    /// Principal that gave it.
+    pub grantor: i32,
+    /// `SL`, `IN`, `EX` …, without padding.
+    pub kind: String,
+    /// `G` granted, `D` denied, `W` granted with grant option, `R` revoked.
+    pub state: String,
+}
+
+/// A database principal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Principal {
+    /// Principal id.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// `S` user, `U` Windows user, `G` Windows group, `R` role, `A` application role …
+    pub kind: String,
+    /// Schema that names are looked up in first.
+    pub default_schema: Option<String>,
+}
+
 /// A row of `sysscalartypes`.
 #[derive(Clone, Debug)]
 pub struct ScalarType {
@@ -538,6 +636,25 @@ pub enum AddedDefault {
     Bytes(Vec<u8>),
 }
 
+/// What describes objects without being part of their rows.
+#[derive(Default, Debug)]
+pub struct Descriptions {
+    /// Database principals.
+    pub principals: Vec<Principal>,
+    /// Permissions.
+    pub permissions: Vec<Permission>,
+    /// Pairs of role and member.
+    pub role_members: Vec<(i32, i32)>,
+    /// Extended properties of everything.
+    pub properties: Vec<ExtendedProperty>,
+    /// Statistics, those of indexes among them, by table and id.
+    pub statistics: Vec<Statistics>,
+    /// Parameters of procedures and functions, in order.
+    pub parameters: BTreeMap<ObjectId, Vec<Parameter>>,
+    /// What could not be read.
+    pub faults: Vec<Fault>,
+}
+
 /// Everything the system tables say.
 #[derive(Debug)]
 pub struct Catalog {
@@ -547,6 +664,10 @@ pub struct Catalog {
     pub schemas: BTreeMap<i32, String>,
     /// Database principals by id.
     pub principals: BTreeMap<i32, String>,
+    /// Columns of views and of tables that functions return, as far as they are kept.
+    pub view_columns: BTreeMap<ObjectId, Vec<Column>>,
+    /// What synonyms stand for, as stored.
+    pub synonyms: BTreeMap<ObjectId, String>,
     /// Types by id.
     pub types: BTreeMap<i32, ScalarType>,
     /// Every object that is listed.

@@ -47,6 +47,8 @@ pub mod object {
     pub const SYSOWNERS: ObjectId = ObjectId(27);
     /// Objects: tables, constraints, modules …
     pub const SYSSCHOBJS: ObjectId = ObjectId(34);
+    /// Permissions.
+    pub const SYSPRIVS: ObjectId = ObjectId(29);
     /// Columns and parameters.
     pub const SYSCOLPARS: ObjectId = ObjectId(41);
     /// Extended properties of objects and columns.
@@ -65,6 +67,50 @@ pub mod object {
     pub const SYSCLSOBJS: ObjectId = ObjectId(64);
     /// References of one thing to one other.
     pub const SYSSINGLEOBJREFS: ObjectId = ObjectId(74);
+    /// References of one thing to several others: columns of checks, members of roles …
+    pub const SYSMULTIOBJREFS: ObjectId = ObjectId(75);
+}
+
+/// Where rows of system tables come from: all rows, through the pages of a file, or those about
+/// some objects, through the trees of an open database.
+pub trait SystemSource {
+    /// Calls `visit` for the rows of a table. False when the table does not exist in this version.
+    fn visit_rows(
+        &self,
+        object: ObjectId,
+        faults: &mut Vec<Fault>,
+        visit: &mut dyn FnMut(&SystemRow<'_>),
+    ) -> bool;
+
+    /// The rowsets of the tables that it has rows of, in order of their ids.
+    fn rowsets(&self) -> Vec<&Rowset>;
+}
+
+impl<'s> dyn SystemSource + 's {
+    /// As [`visit_rows`](Self::visit_rows).
+    pub fn each(
+        &self,
+        object: ObjectId,
+        faults: &mut Vec<Fault>,
+        mut visit: impl FnMut(&SystemRow<'_>),
+    ) -> bool {
+        self.visit_rows(object, faults, &mut visit)
+    }
+}
+
+impl SystemSource for SystemTables<'_> {
+    fn visit_rows(
+        &self,
+        object: ObjectId,
+        faults: &mut Vec<Fault>,
+        visit: &mut dyn FnMut(&SystemRow<'_>),
+    ) -> bool {
+        self.each(object, faults, visit)
+    }
+
+    fn rowsets(&self) -> Vec<&Rowset> {
+        SystemTables::rowsets(self).collect()
+    }
 }
 
 /// Reads system tables once the bootstrap tables are known.
@@ -151,6 +197,16 @@ pub struct SystemRow<'a> {
 }
 
 impl<'a> SystemRow<'a> {
+    /// A row by its record, in a table of this layout. Values off the row are read through `pages`.
+    pub fn new(
+        rid: Rid,
+        record: Record<'a>,
+        layout: &'a RowLayout,
+        pages: &'a dyn PageGetter,
+    ) -> SystemRow<'a> {
+        SystemRow { rid, record, layout, pages }
+    }
+
     fn cell(&self, column: i32) -> Option<(Cell<'a>, SqlType)> {
         let column = self.layout.column(column)?;
         Some((cell(&self.record, column, Level::Leaf).ok()?, column.ty?))

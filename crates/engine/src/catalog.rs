@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod cache;
+pub(crate) mod changes;
 pub(crate) mod column;
 pub(crate) mod constraint;
 pub(crate) mod data_files;

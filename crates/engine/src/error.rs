@@ -367,6 +367,27 @@ pub enum Error {
         /// The table's name.
         table: String,
     },
+    /// Table hints that contradict each other. Message 1047.
+    #[error("the table hints contradict each other")]
+    ConflictingHints,
+    /// READPAST under another level than READ COMMITTED and REPEATABLE READ. Message 650.
+    #[error("READPAST needs the READ COMMITTED or REPEATABLE READ isolation level")]
+    ReadPastLevel,
+    /// A sample of less than 0 or more than 100 percent. Message 476.
+    #[error("a sample has 0 to 100 percent of the pages")]
+    SamplePercent,
+    /// A row for which the filter of a scan has no value, as for a division by zero.
+    #[error("the filter of the scan: {why}")]
+    Filter {
+        /// Why not.
+        why: String,
+    },
+    /// DDL has changed the table since a cursor or scan was opened. Message 16943.
+    #[error("table {table} was changed since the cursor was opened")]
+    TableChanged {
+        /// The table's name.
+        table: String,
+    },
     /// The table was changed or dropped since it was looked up.
     #[error("table {id} is not there any more")]
     Gone {

@@ -26,6 +26,7 @@ scripts! {
     ddl: add_column alter_column alter_heap computed_columns drop_column filtered_and_included
         identity reused_name rollback schema_locks triggers truncate;
     deadlock: conversion cost doomed_victim foreign_key priority three_sessions two_sessions;
+    hints: cursors exclusive_rows nolock nowait readpast table_locks;
     isolation: dirty_read duplicate_keys end_of_index heap_with_index key_range_locks lost_update
         nonclustered_ranges nonrepeatable_read other_clustered_key own_inserts phantom
         serializable_heap uncommitted_key upgraded_reads write_skew;

@@ -81,6 +81,12 @@ pub enum Error {
         /// Bytes of the value; `None` for NULL, and for a bit in another column.
         bytes: Option<usize>,
     },
+    /// A value that is needed lies off its row.
+    #[error("the value of column {column_id} lies off its row")]
+    OffRow {
+        /// `rscolid` of the column.
+        column_id: i32,
+    },
     /// Rows of this rowset are not written here.
     #[error("column {column_id} of the rowset is stored in a form that is not written: {what}")]
     Form {

@@ -27,6 +27,7 @@ mod pfs;
 mod row_locks;
 mod scan;
 pub(crate) mod update;
+mod visit;
 
 use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -44,6 +45,7 @@ pub use fetch::Fetched;
 pub use forward::{HeapShape, as_forwarded};
 pub use row_locks::RowLocks;
 pub use scan::PageRows;
+pub use visit::LeftOut;
 
 /// Sessions that append without sharing a page.
 const APPENDERS: usize = 64;

@@ -173,6 +173,11 @@ impl RowShape {
         }
     }
 
+    /// Where the fixed part of leaf records ends that do not say it themselves.
+    pub(crate) fn record_end(&self) -> Option<u16> {
+        (!self.is_base).then_some(self.leaf.fixed_end)
+    }
+
     /// The columns of the physical key, in its order.
     pub fn key_columns(&self) -> impl ExactSizeIterator<Item = &PhysicalColumn> {
         self.key.iter().map(|at| self.column(*at))

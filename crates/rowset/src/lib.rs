@@ -2,10 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub mod btree;
+pub mod columnar;
 mod error;
 pub mod heap;
 pub mod layout;
 pub mod lob;
+pub mod read_ahead;
 
 pub use btree::Tree;
 pub use error::Error;

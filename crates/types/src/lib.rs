@@ -12,6 +12,7 @@ pub mod json;
 pub mod key_order;
 pub mod literal;
 pub mod money;
+pub mod native;
 pub mod plain;
 pub mod spatial;
 pub mod sql_type;

@@ -54,7 +54,7 @@ impl Loader<'_> {
     }
 }
 
-fn read_column(row: &SystemRow<'_>) -> Option<Column> {
+pub(super) fn read_column(row: &SystemRow<'_>) -> Option<Column> {
     let xtype = row.int8(5)?;
     let utype = row.int32(6)?;
     let length = row.int(7)? as i16;
@@ -83,7 +83,7 @@ fn read_column(row: &SystemRow<'_>) -> Option<Column> {
     })
 }
 
-fn user_type(
+pub(super) fn user_type(
     id: i32,
     types: &BTreeMap<i32, ScalarType>,
     schemas: &BTreeMap<i32, String>,

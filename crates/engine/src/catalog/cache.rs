@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use extentdb_base::sync::{Arc, RwLock, read, write};
+use extentdb_base::sync::{Arc, Mutex, RwLock, read, write};
 use extentdb_base::{AllocUnitId, FileId, HobtId, ObjectId, PageId};
 use extentdb_buffer::{PageWriteGuard, Pool};
 use extentdb_catalog::model::{self, AllocUnit, AllocUnitKind, Catalog, ObjectType};
@@ -23,11 +23,13 @@ use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
 use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
+use crate::catalog::changes::ModelChanges;
 use crate::catalog::key_order::Origin;
 use crate::catalog::system_table::{SystemTable, bigint};
 use crate::catalog::units::Units;
 use crate::catalog::{LoadedCatalog, Table, Tables};
 use crate::error::Error;
+use crate::model::CatalogModel;
 
 /// Tries to find a row that splits move about.
 const TRIES_MAX: usize = 1000;
@@ -62,6 +64,10 @@ pub(crate) struct CatalogCache {
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
     /// The clustered index of `sysallocunits`, to find the rows of units.
     finder: Arc<UnitFinder>,
+    /// What DDL has changed since [`model`](Self::model) was read.
+    pub(crate) changes: Arc<ModelChanges>,
+    /// The model that was read last.
+    pub(crate) model: Mutex<Option<Arc<CatalogModel>>>,
 }
 
 /// The pool as the catalog's reader sees it.
@@ -102,9 +108,10 @@ impl CatalogCache {
             return Err(Error::catalog(fault.to_string()));
         }
         let origin = Origin::read(pool)?;
+        let changes = Arc::new(ModelChanges::default());
         let units = units_of(&catalog);
         let loaded = LoadedCatalog { catalog: &catalog, space, units: &units, placement };
-        let system = system_tables(loaded, origin)?;
+        let system = system_tables(loaded, origin, &changes)?;
         let tables = user_tables(loaded);
         let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
         let cache = CatalogCache {
@@ -120,6 +127,8 @@ impl CatalogCache {
             filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
             finder,
+            changes,
+            model: Mutex::default(),
         };
         let tree = cache.system("sysallocunits")?.indexes[0].tree.clone();
         *write(&cache.finder.tree) = Some(tree);
@@ -273,6 +282,7 @@ fn units_of(catalog: &Catalog) -> Units {
 fn system_tables(
     loaded: LoadedCatalog<'_>,
     origin: Origin,
+    changes: &Arc<ModelChanges>,
 ) -> Result<BTreeMap<String, SystemTable>, Error> {
     let wrong = |error: DefinitionError| Error::catalog(error.to_string());
     let mut definitions = base_tables(DEFAULT_COLLATION).map_err(wrong)?;
@@ -281,7 +291,7 @@ fn system_tables(
     definitions.extend(of_master.into_iter().filter(is_here));
     let mut system = BTreeMap::new();
     for definition in definitions.iter().filter(|it| it.kind == ObjectType::SYSTEM_TABLE) {
-        if let Some(table) = SystemTable::open(definition, origin, loaded)? {
+        if let Some(table) = SystemTable::open(definition, origin, loaded, changes)? {
             system.insert(table.name.clone(), table);
         }
     }

@@ -88,6 +88,10 @@ impl Condition {
         Ok(Condition { predicate, inputs })
     }
 
+    pub(crate) fn predicate(&self) -> &Predicate {
+        &self.predicate
+    }
+
     /// Ids of the columns that it is about.
     pub(crate) fn columns(&self) -> &[i32] {
         &self.inputs.0
@@ -144,6 +148,14 @@ impl Formula {
             .is_ok_and(|program| program.is_precise() && program.is_deterministic())
     }
 
+    /// What computes it.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`]: it is not known.
+    pub(crate) fn program(&self, own: &TableColumn) -> Result<&Program, Error> {
+        self.program.as_ref().map_err(|why| open(own, why))
+    }
+
     /// The value of the column in a row.
     ///
     /// # Errors
@@ -155,24 +167,41 @@ impl Formula {
         columns: &[TableColumn],
         row: &[Cell<'_>],
     ) -> Result<Cell<'static>, Error> {
-        let open = |why: &str| Unsupported::ComputedColumn {
-            column: own.name.clone(),
-            why: why.to_owned(),
-        };
-        let program = self.program.as_ref().map_err(|why| open(why))?;
+        let program = self.program(own)?;
         let mut batch = Batch::new();
         batch.reset(program);
         self.inputs.push(&mut batch, columns, row);
         program.run(&mut batch);
-        match batch.value(0) {
-            Ok(None) if own.nullable => Ok(Cell::Null),
-            Ok(None) => Err(own.refused("it is computed as NULL, which it does not take")),
-            Ok(Some(bytes)) if own.ty.is_bit() => {
-                Ok(Cell::Bit(bytes.first().is_some_and(|bit| *bit != 0)))
+        Ok(match self.result(own, &batch, 0)? {
+            None => Cell::Null,
+            Some(bytes) if own.ty.is_bit() => Cell::Bit(bytes.first().is_some_and(|bit| *bit != 0)),
+            Some(bytes) => Cell::Bytes(Cow::Owned(bytes.to_vec())),
+        })
+    }
+
+    /// The value of the column in a row of a batch that its program has run over; `None` for NULL.
+    ///
+    /// # Errors
+    /// As of [`evaluate`](Self::evaluate).
+    pub(crate) fn result<'b>(
+        &self,
+        own: &TableColumn,
+        batch: &'b Batch,
+        row: usize,
+    ) -> Result<Option<&'b [u8]>, Error> {
+        match batch.value(row) {
+            Ok(None) if !own.nullable => {
+                Err(own.refused("it is computed as NULL, which it does not take"))
             }
-            Ok(Some(bytes)) => Ok(Cell::Bytes(Cow::Owned(bytes.to_vec()))),
-            Err(error) if error.is_undecided() => Err(open(&error.to_string()).into()),
+            Ok(value) => Ok(value),
+            Err(error) if error.is_undecided() => Err(open(own, &error.to_string())),
             Err(error) => Err(own.refused(error.to_string())),
         }
     }
+}
+
+/// A computed column has no value that is known for certain.
+fn open(own: &TableColumn, why: &str) -> Error {
+    let why = why.to_owned();
+    Unsupported::ComputedColumn { column: own.name.clone(), why }.into()
 }

@@ -400,6 +400,11 @@ impl Index {
         })
     }
 
+    /// Where a column of the table, by its number there, lies in an entry.
+    pub(crate) fn position_of(&self, column: usize) -> Option<usize> {
+        self.from.iter().position(|from| *from == ValueSource::Column(column))
+    }
+
     /// The address of the row that an entry leads to, in a table whose rows have this shape.
     pub(crate) fn address(&self, record: &[u8], rows: &RowShape) -> Result<Address, Error> {
         let shape = self.tree.shape();

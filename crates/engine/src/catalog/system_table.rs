@@ -1,9 +1,10 @@
 //! A system base table: its clustered and nonclustered indexes, changed together.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
-use extentdb_base::IndexId;
 use extentdb_base::sync::Arc;
+use extentdb_base::{IndexId, ObjectId};
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{IndexKind, Rowset};
 use extentdb_catalog::table::values::{Cell as Value, RowValues};
@@ -12,6 +13,7 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_txn::Transaction;
 
 use crate::catalog::LoadedCatalog;
+use crate::catalog::changes::{Described, ModelChanges};
 use crate::catalog::key_order::{IndexName, KeyOrder, Origin};
 use crate::error::Error;
 
@@ -30,9 +32,57 @@ pub(crate) struct SystemIndex {
     key: Vec<usize>,
 }
 
+/// Classes of extended properties and permissions of objects, and of references of foreign keys.
+const OBJECT_CLASS: RangeInclusive<i64> = 1..=1;
+const FOREIGN_KEY_CLASSES: RangeInclusive<i64> = 27..=29;
+
+/// How a row says what it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum About {
+    /// The object whose id is in this column.
+    Object(usize),
+    /// The same of rows of these classes, which are in column 0; others are about something else.
+    ObjectOfClass(usize, RangeInclusive<i64>),
+    /// Schemas, types, principals.
+    Names,
+    /// Space, files, rows: nothing that a binder reads.
+    Nothing,
+}
+
+impl About {
+    fn of_table(name: &str) -> About {
+        match name {
+            "sysschobjs" | "syscolpars" | "sysidxstats" | "sysiscols" => About::Object(0),
+            "sysobjvalues" => About::Object(1),
+            "syssingleobjrefs" => About::ObjectOfClass(1, FOREIGN_KEY_CLASSES),
+            "sysxprops" | "sysprivs" => About::ObjectOfClass(1, OBJECT_CLASS),
+            "sysscalartypes" | "sysclsobjs" | "sysowners" | "sysmultiobjrefs" => About::Names,
+            _ => About::Nothing,
+        }
+    }
+
+    fn row(&self, cells: &[Cell<'_>]) -> Option<Described> {
+        let object = |at: usize| {
+            let id = cells.get(at).and_then(number)?;
+            Some(Described::Object(ObjectId(id as i32)))
+        };
+        let class = cells.first().and_then(number);
+        match self {
+            About::Object(at) => object(*at),
+            About::ObjectOfClass(at, classes) if class.is_some_and(|it| classes.contains(&it)) => {
+                object(*at)
+            }
+            About::ObjectOfClass(..) | About::Names => Some(Described::Names),
+            About::Nothing => None,
+        }
+    }
+}
+
 /// A system base table with a clustered index.
 pub(crate) struct SystemTable {
     pub(crate) name: String,
+    about: About,
+    changes: Arc<ModelChanges>,
     origin: Origin,
     columns: usize,
     /// The clustered one first.
@@ -45,6 +95,7 @@ impl SystemTable {
         definition: &TableDefinition,
         origin: Origin,
         loaded: LoadedCatalog<'_>,
+        changes: &Arc<ModelChanges>,
     ) -> Result<Option<SystemTable>, Error> {
         let is_tree = |index: &&IndexDefinition| index.kind != IndexKind::Heap;
         let indexes = definition.indexes.iter().filter(is_tree);
@@ -52,7 +103,14 @@ impl SystemTable {
             .map(|index| SystemIndex::open(definition, index, loaded))
             .collect::<Result<_, _>>()?;
         let name = definition.name.clone();
-        let table = SystemTable { name, origin, columns: definition.columns.len(), indexes };
+        let table = SystemTable {
+            about: About::of_table(&name),
+            changes: changes.clone(),
+            name,
+            origin,
+            columns: definition.columns.len(),
+            indexes,
+        };
         Ok((!table.indexes.is_empty()).then_some(table))
     }
 
@@ -77,7 +135,15 @@ impl SystemTable {
             self.verify_key(index, &row)?;
             index.tree.insert_at(tx, &key, &row)?;
         }
+        self.note(tx, cells);
         Ok(())
+    }
+
+    /// What a row is about is to be read again.
+    fn note(&self, tx: &Transaction, cells: &[Cell<'_>]) {
+        if let Some(what) = self.about.row(cells) {
+            self.changes.note(tx.owner(), what);
+        }
     }
 
     /// Refuses a row in an index that is out of order, and a name that an attached database does
@@ -99,10 +165,18 @@ impl SystemTable {
                 )));
             }
         }
+        self.note(tx, row);
         Ok(())
     }
 
-    /// Gives a row other values in columns that no index has.
+    /// Gives a row about a definition other values in columns that no index has.
+    pub(crate) fn redefine(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
+        self.replace(tx, row)?;
+        self.note(tx, row);
+        Ok(())
+    }
+
+    /// The same of values that are no part of a definition: counts, sizes, the last identity.
     pub(crate) fn replace(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         Ok(self.clustered().tree.replace(tx, &self.clustered().row(row))?)
     }

@@ -262,7 +262,7 @@ impl StatementContext<'_> {
         for (at, cell) in changes {
             *row.get_mut(*at).ok_or_else(missing)? = cell.clone();
         }
-        self.db().catalog.system(name)?.replace(self.tx()?, &row)
+        self.db().catalog.system(name)?.redefine(self.tx()?, &row)
     }
 
     /// The same pages under another layout, and other columns.

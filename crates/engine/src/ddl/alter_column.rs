@@ -102,7 +102,10 @@ impl StatementContext<'_> {
         let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
         self.change_layout(old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
-        self.db().catalog.system("syscolpars")?.replace(self.tx()?, &described(table, is, kept))?;
+        self.db()
+            .catalog
+            .system("syscolpars")?
+            .redefine(self.tx()?, &described(table, is, kept))?;
         let mut new = self.with_layout(old, with_column(old, is), layout)?;
         self.describe_key(table, &new)?;
         let uses = |index: &Index| {

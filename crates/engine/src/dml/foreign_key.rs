@@ -25,9 +25,10 @@ use extentdb_txn::lock::LockMode;
 
 use crate::catalog::system_table::{is_null, owned};
 use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, TableRef};
-use crate::dml::read::{Direction, EachRow, Purpose, Reading};
+use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
+use crate::scan::hints::ReadHints;
 use crate::session::context::DeferredCheck;
 use crate::session::{Isolation, StatementContext};
 
@@ -234,7 +235,7 @@ impl StatementContext<'_> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Ix)?;
         let mut found = Vec::new();
-        self.each_referencing(key, parent, row.before, Purpose::Update, &mut |row| {
+        self.each_referencing(key, parent, row.before, ReadHints::for_update(), &mut |row| {
             found.push(row.address()?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -306,7 +307,7 @@ impl StatementContext<'_> {
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
         let mut is_referenced = false;
-        self.each_referencing(key, parent, gone, Purpose::Select, &mut |_| {
+        self.each_referencing(key, parent, gone, ReadHints::default(), &mut |_| {
             is_referenced = true;
             Ok(ControlFlow::Break(()))
         })?;
@@ -319,7 +320,7 @@ impl StatementContext<'_> {
         key: &ForeignKey,
         of: TableRef<'_>,
         gone: &[Cell<'_>],
-        purpose: Purpose,
+        hints: ReadHints,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
@@ -335,7 +336,7 @@ impl StatementContext<'_> {
         } else {
             self.isolation()
         };
-        let reading = Reading { table: &child, storage: &of_child, purpose };
+        let reading = Reading { table: &child, storage: &of_child, hints };
         self.with_isolation(isolation, |context| {
             context.find_referencing(key, of, reading, gone, each)
         })
@@ -378,11 +379,8 @@ impl StatementContext<'_> {
     fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
-        let reading = Reading {
-            table: of.table,
-            storage: of.storage,
-            purpose: Purpose::Select,
-        };
+        let hints = ReadHints::default();
+        let reading = Reading { table: of.table, storage: of.storage, hints };
         self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))
@@ -397,9 +395,7 @@ impl StatementContext<'_> {
         keys: KeyRange,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        self.at_least_committed(|context| {
-            context.read_range(of, index, keys, Direction::Forward, each)
-        })
+        self.at_least_committed(|context| context.read_range(of, index, keys, false, each))
     }
 
     /// Reads that must not see what may be rolled back.

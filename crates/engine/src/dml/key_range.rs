@@ -1,5 +1,5 @@
 //! Key-range locking, the inserter's side: the range that a key is inserted into is tested. The
-//! reader's side, which locks ranges, is in [`read`](crate::dml::read).
+//! reader's side, which locks ranges, is in [`key_lock`](crate::scan::key_lock).
 
 use std::ops::Bound;
 
@@ -9,44 +9,14 @@ use extentdb_txn::lock::{LockMode, Resource};
 
 use crate::catalog::address::key_resource;
 use crate::catalog::{Index, Table};
-use crate::dml::read::Purpose;
 use crate::error::Error;
-use crate::session::{Isolation, StatementContext};
-
-/// The lock of a row that is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RowLock {
-    pub(crate) mode: LockMode,
-    /// Until the end of the transaction; otherwise while the row is read.
-    pub(crate) is_kept: bool,
-}
+use crate::session::StatementContext;
 
 /// The end of the range that a key is inserted into, locked while that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TestedRange(Option<Resource>);
 
 impl StatementContext<'_> {
-    /// How rows are locked that are read. `None`: not at all.
-    pub(crate) fn row_lock(&self, purpose: Purpose) -> Option<RowLock> {
-        match (purpose, self.isolation()) {
-            (Purpose::Update, _) => Some(RowLock { mode: LockMode::U, is_kept: true }),
-            (Purpose::Select, Isolation::ReadUncommitted) => None,
-            (Purpose::Select, isolation) => {
-                let is_kept = isolation != Isolation::ReadCommitted;
-                Some(RowLock { mode: LockMode::S, is_kept })
-            }
-        }
-    }
-
-    /// The lock of a table of which rows are read.
-    pub(crate) fn table_lock(&self, purpose: Purpose) -> LockMode {
-        match (purpose, self.isolation()) {
-            (Purpose::Update, _) => LockMode::Iu,
-            (Purpose::Select, Isolation::ReadUncommitted) => LockMode::SchS,
-            (Purpose::Select, _) => LockMode::Is,
-        }
-    }
-
     /// A key that this transaction puts into a range which it has read ends a part of that range
     /// from then on.
     pub(crate) fn keep_own_range(

@@ -73,6 +73,11 @@ impl<'r> RowRef<'r> {
         }
     }
 
+    /// Where it is in a heap.
+    pub(crate) fn rid(&self) -> Option<Rid> {
+        self.rid
+    }
+
     /// The cells of the row.
     pub(crate) fn cells(&self) -> Result<Vec<Cell<'r>>, Error> {
         self.storage.cells(self.record.bytes())

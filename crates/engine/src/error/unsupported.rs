@@ -93,6 +93,18 @@ pub enum Unsupported {
     IndexFilter { index: String, why: String },
     #[error("this row under the filter of index {index}: {why}")]
     UndecidedFilter { index: String, why: EvalError },
+    #[error("the filter of a scan: {why}")]
+    ScanFilter { why: String },
+    #[error("this row under the filter of a scan: {why}")]
+    UndecidedScanFilter { why: EvalError },
+    #[error("a sample of rows that are locked one by one")]
+    SampleOfLockedRows,
+    #[error("a limit of a parallel scan")]
+    ParallelLimit,
+    #[error("a seek of keys that names no index, or a sample")]
+    SeekWithoutIndex,
+    #[error("a parallel scan outside of a transaction")]
+    ParallelScanWithoutTransaction,
     #[error("to {action} index {index}, which foreign key {key} references")]
     ReferencedIndex { action: &'static str, index: String, key: String },
     #[error("to drop index {index} without the constraint that it belongs to")]

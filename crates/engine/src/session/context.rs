@@ -206,7 +206,18 @@ impl<'s> StatementContext<'s> {
         mode: LockMode,
         table: Option<&Table>,
     ) -> Result<(), Error> {
-        let request = self.request(resource, mode, table);
+        self.lock_within(resource, mode, table, self.state.timeout)
+    }
+
+    /// The same with a timeout of its own instead of the session's.
+    pub(crate) fn lock_within(
+        &self,
+        resource: Resource,
+        mode: LockMode,
+        table: Option<&Table>,
+        timeout: Timeout,
+    ) -> Result<(), Error> {
+        let request = LockRequest { timeout, ..self.request(resource, mode, table) };
         self.db.locks.acquire_cancellable(request, self.cancellation())?;
         Ok(())
     }
@@ -228,10 +239,20 @@ impl<'s> StatementContext<'s> {
 
     /// Locks a table, and verifies under the lock that it was not dropped.
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), Error> {
+        self.lock_table_within(table, mode, self.state.timeout)
+    }
+
+    /// The same with a timeout of its own instead of the session's.
+    pub(crate) fn lock_table_within(
+        &mut self,
+        table: &Table,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<(), Error> {
         self.db.verify_not_deferred(table)?;
         let wanted = Some((table.id(), mode));
         if self.state.branch.last_table != wanted {
-            self.lock(Resource::Object(table.id()), mode, None)?;
+            self.lock_within(Resource::Object(table.id()), mode, None, timeout)?;
             self.state.branch.last_table = wanted;
         }
         self.db.catalog.verify_exists(table)

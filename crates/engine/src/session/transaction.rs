@@ -247,6 +247,9 @@ impl Branch {
     pub(super) fn return_to(&mut self, db: &Database, start: StatementStart) -> Result<(), Error> {
         let _ddl = self.lock_catalog_from(db, start.changes);
         self.undo_to(db, start.undo_until)?;
+        if let Some(tx) = &self.tx {
+            db.catalog.changes.note_undo(tx.owner());
+        }
         // The undo has reallocated what was freed since then.
         self.freed.return_to(start.freed);
         self.roll_back_changes(db, start.changes);
@@ -310,6 +313,7 @@ impl Branch {
             })
         });
         self.roll_back_changes(db, 0);
+        db.catalog.changes.note_undo(owner);
         drop(ddl);
         // The undo has reallocated what the transaction had freed.
         self.freed = Freed::default();
@@ -329,6 +333,7 @@ impl Branch {
         for (heap, reserved) in self.reserved.drain(..) {
             heap.give_back(reserved);
         }
+        db.catalog.changes.forget(owner);
         db.locks.release_all(owner);
         if std::mem::take(&mut self.is_serializable) {
             db.serializers.leave();

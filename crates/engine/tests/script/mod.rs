@@ -8,6 +8,7 @@
 //!                              └──▶ names   keys, rows and transactions by their names
 //! ```
 
+mod cursors;
 mod names;
 mod runner;
 mod statement;

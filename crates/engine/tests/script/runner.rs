@@ -11,7 +11,7 @@ use std::time::Duration;
 use extentdb_base::OwnerId;
 use extentdb_base::env::{Clock, SplitMix64, SystemClock};
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Database, DatabaseSpec, Error, Isolation, Row, Timeout};
+use extentdb_engine::{Database, DatabaseSpec, Error, Row, Timeout};
 use extentdb_io::MemDisk;
 use extentdb_txn::lock::{LockError, LockRow, LockStatus, Resource};
 use goldenscript::{Command, Context};
@@ -120,7 +120,6 @@ impl Runner {
         let job: Job = match option.as_str() {
             "isolation" => {
                 let level = isolation(&value).ok_or_else(wrong)?;
-                self.session(session).isolation = level;
                 Box::new(move |session| {
                     session.set_isolation(level);
                     Ok(Output::default())
@@ -164,11 +163,11 @@ impl Runner {
         name: &str,
         words: &mut Words,
     ) -> Result<Vec<String>, Syntax> {
-        let isolation = self.sessions.get(session).map_or(Isolation::default(), |it| it.isolation);
+        let cursors = self.session(session).cursors.clone();
         let scene = Scene {
             indexes: self.indexes.clone(),
             computed: self.computed.clone(),
-            isolation,
+            cursors,
         };
         let Statement { job, indexes, computed } = statement(name, words, scene)?;
         self.computed.extend(computed);

@@ -4,11 +4,12 @@
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_engine::{
-    Address, ColumnSpec, DefaultSpec, Direction, Error, IndexSpec, Isolation, Purpose, Range, Row,
-    Session, Table, TableSpec,
+    Access, Address, ColumnSpec, Error, IndexSpec, Isolation, OnConflict, Range, ReadHints, Row,
+    RowLock, Session, Table, TableHint, TableSpec,
 };
 use extentdb_types::{Datum, SqlType};
 
+use super::cursors::{Cursors, close_cursor, fetch, open_cursor};
 use super::syntax::{
     ConstraintSpec, Element, ForeignKeySpec, Operator, Term, element, index, isolation, plain,
     predicate, value,
@@ -45,8 +46,8 @@ pub(super) type ComputedColumn = (String, String);
 pub(super) struct Scene {
     pub(super) indexes: Vec<IndexInfo>,
     pub(super) computed: Vec<ComputedColumn>,
-    /// Isolation level of the session.
-    pub(super) isolation: Isolation,
+    /// Cursors of the session, by name.
+    pub(super) cursors: Cursors,
 }
 
 /// A statement, and the indexes and computed columns that it defines.
@@ -57,7 +58,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    fn plain(
+    pub(super) fn plain(
         run: impl FnOnce(&mut Session) -> Result<Output, Error> + Send + 'static,
     ) -> Statement {
         Statement {
@@ -68,7 +69,9 @@ impl Statement {
     }
 
     /// One that prints nothing.
-    fn quiet(run: impl FnOnce(&mut Session) -> Result<(), Error> + Send + 'static) -> Statement {
+    pub(super) fn quiet(
+        run: impl FnOnce(&mut Session) -> Result<(), Error> + Send + 'static,
+    ) -> Statement {
         Statement::plain(|session| run(session).map(|()| Output::default()))
     }
 }
@@ -93,6 +96,9 @@ pub(super) fn statement(name: &str, words: &mut Words, scene: Scene) -> Result<S
         "update" => update(words, scene),
         "delete" => delete(words, scene),
         "select" => select(words, scene),
+        "open" => open_cursor(words, scene),
+        "fetch" => fetch(words, scene),
+        "close" => close_cursor(words, scene),
         "create" => create(words),
         "alter" => alter(words),
         "drop" => drop_object(words),
@@ -176,7 +182,7 @@ fn add_constraint(
         ConstraintSpec::Index(spec) => session.create_index(&table, spec),
         ConstraintSpec::Check { name, text } => session.add_check(&table, name, text),
         ConstraintSpec::Default { name, text, column } => {
-            session.add_default(&table, column, &DefaultSpec::new(name, text))
+            session.add_default(&table, column, (name, text))
         }
         ConstraintSpec::ForeignKey(key) => add_foreign_key(session, &table, key),
     }
@@ -190,7 +196,8 @@ fn add_foreign_key(
     let parent = session.table(&key.parent)?;
     let pairs = key.columns.iter().zip(&key.parent_columns);
     let columns: Vec<(&str, &str)> = pairs.map(|(own, its)| (&**own, &**its)).collect();
-    session.add_foreign_key_with(table, &key.name, &parent, &columns, key.actions)
+    let actions = (key.on_delete, key.on_update);
+    session.add_foreign_key_with(table, &key.name, &parent, &columns, actions)
 }
 
 fn alter(words: &mut Words) -> Result<Statement, Syntax> {
@@ -379,54 +386,37 @@ fn datums(
 }
 
 /// Which rows a statement is about, and how they are read.
-struct Search {
-    table: String,
+pub(super) struct Search {
+    pub(super) table: String,
     terms: Vec<Term>,
     index: Option<String>,
-    direction: Direction,
-    purpose: Purpose,
-    isolation: Option<Isolation>,
+    is_backward: bool,
+    /// `readpast`: rows that others have locked are left out.
+    hints: ReadHints,
     scene: Scene,
 }
 
 impl Search {
     /// `[where …] [using index] [desc] [with hint …]`.
-    fn parse(table: String, words: &mut Words, scene: Scene) -> Result<Search, Syntax> {
+    pub(super) fn parse(table: String, words: &mut Words, scene: Scene) -> Result<Search, Syntax> {
         let terms = if words.take("where") { predicate(words)? } else { Vec::new() };
         let index = if words.take("using") { Some(words.word()?) } else { None };
-        let direction = if words.take("desc") { Direction::Backward } else { Direction::Forward };
-        let mut purpose = Purpose::Select;
-        let mut level = None;
+        let is_backward = words.take("desc");
+        let mut hints = ReadHints::default();
         if words.take("with") {
             while !words.is_empty() {
-                let hint = words.word()?;
-                if hint == "updlock" {
-                    purpose = Purpose::Update;
-                }
-                level = isolation(&hint).or(level);
+                hints = with_hint(hints, &words.word()?)?;
             }
         }
-        Ok(Search {
-            table,
-            terms,
-            index,
-            direction,
-            purpose,
-            isolation: level,
-            scene,
-        })
+        Ok(Search { table, terms, index, is_backward, hints, scene })
     }
 
-    /// Runs `read` under the isolation level of the statement's hint.
-    fn run<T>(
-        &self,
-        session: &mut Session,
-        read: impl FnOnce(&mut Session) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        session.set_isolation(self.isolation.unwrap_or(self.scene.isolation));
-        let done = read(session);
-        session.set_isolation(self.scene.isolation);
-        done
+    /// The same with rows that are locked U at least.
+    fn for_update(self) -> Search {
+        let row_lock = self.hints.row_lock;
+        let row_lock = if row_lock == RowLock::ByIsolation { RowLock::Update } else { row_lock };
+        let hints = ReadHints { row_lock, ..self.hints };
+        Search { hints, ..self }
     }
 
     fn find(&self, session: &mut Session, table: &Table) -> Result<Vec<(Address, Row)>, Error> {
@@ -438,26 +428,41 @@ impl Search {
             }
             ControlFlow::Continue(())
         };
-        match self.access(table) {
-            Some((index, from, to)) => {
-                let range = Range {
-                    index: &index,
-                    from: bound(&from),
-                    to: bound(&to),
-                    direction: self.direction,
-                    purpose: self.purpose,
-                };
-                session.range(table, &range, &mut each)?;
+        self.with_access(table, |access| match access {
+            Access::Range(range) => session.range(table, &range, &mut each),
+            // The engine may scan a heap with other locks; its rows are locked one by one here.
+            Access::Table(hints) if self.locks_one_by_one(table) => {
+                let hints = ReadHints { row_lock: RowLock::ByIsolation, ..hints };
+                session.scan_with(table, hints, &mut each)
             }
-            None => session.scan(table, &mut each)?,
-        }
-        if self.purpose == Purpose::Update && table.indexes().is_empty() {
+            Access::Table(hints) => session.scan_with(table, hints, &mut each),
+        })?;
+        if self.locks_one_by_one(table) {
             return self.lock_rows(session, table, found);
         }
         Ok(found)
     }
 
-    /// The engine scans a heap with shared locks only: its rows are locked one by one.
+    /// Calls `read` with the way to the rows.
+    pub(super) fn with_access<T>(&self, table: &Table, read: impl FnOnce(Access<'_>) -> T) -> T {
+        let Some((index, from, to)) = self.access(table) else {
+            return read(Access::Table(self.hints));
+        };
+        let from = bound(&from);
+        let to = bound(&to);
+        let backward = self.is_backward;
+        let range = Range { index: &index, from, to, backward, hints: self.hints };
+        read(Access::Range(range))
+    }
+
+    /// Rows of a heap without an index that are to be changed: first found, then locked, as long as
+    /// none is left out.
+    fn locks_one_by_one(&self, table: &Table) -> bool {
+        self.hints.row_lock == RowLock::Update
+            && self.hints.on_conflict != OnConflict::Skip
+            && table.indexes().is_empty()
+    }
+
     fn lock_rows(
         &self,
         session: &mut Session,
@@ -466,7 +471,7 @@ impl Search {
     ) -> Result<Vec<(Address, Row)>, Error> {
         let mut locked = Vec::new();
         for (address, _) in found {
-            if let Some(row) = session.row_for_update(table, &address)?
+            if let Some(row) = session.row_at(table, &address, self.hints)?
                 && self.holds(&table.columns(), &row)
             {
                 locked.push((address, row));
@@ -475,7 +480,7 @@ impl Search {
         Ok(locked)
     }
 
-    fn holds(&self, columns: &[(String, SqlType)], row: &Row) -> bool {
+    pub(super) fn holds(&self, columns: &[(String, SqlType)], row: &Row) -> bool {
         self.terms.iter().all(|term| {
             let column = columns.iter().zip(row).find(|((name, _), _)| *name == term.column);
             column.is_some_and(|((_, ty), value)| term.holds(value, ty))
@@ -564,6 +569,20 @@ fn bound(end: &End) -> Bound<&[Datum<'_>]> {
     }
 }
 
+/// Another hint; levels are written as `set isolation` has them, too.
+fn with_hint(hints: ReadHints, name: &str) -> Result<ReadHints, Syntax> {
+    let level = isolation(name).map(|level| match level {
+        Isolation::ReadUncommitted => TableHint::ReadUncommitted,
+        Isolation::ReadCommitted => TableHint::ReadCommitted,
+        Isolation::RepeatableRead => TableHint::RepeatableRead,
+        Isolation::Serializable => TableHint::Serializable,
+    });
+    let Some(hint) = level.or_else(|| TableHint::by_name(name)) else {
+        return syntax(format!("a table hint, and not {name}"));
+    };
+    hints.with(hint).map_err(|error| Syntax(error.to_string()))
+}
+
 /// `select id name from t …`; `all` for all columns, `count` for the number of rows.
 fn select(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     let mut names = Vec::new();
@@ -573,13 +592,11 @@ fn select(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     let table = words.word()?;
     let search = Search::parse(table, words, scene)?;
     Ok(Statement::plain(move |session| {
-        search.run(session, |session| {
-            let table = session.table(&search.table)?;
-            let found = search.find(session, &table)?;
-            let lines = print(&names, &table.columns(), &found);
-            let seen = found.into_iter().map(|row| search.seen(row)).collect();
-            Ok(Output { lines, seen })
-        })
+        let table = session.table(&search.table)?;
+        let found = search.find(session, &table)?;
+        let lines = print(&names, &table.columns(), &found);
+        let seen = found.into_iter().map(|row| search.seen(row)).collect();
+        Ok(Output { lines, seen })
     }))
 }
 
@@ -588,12 +605,16 @@ impl Search {
         self.scene.computed.iter().any(|(table, name)| *table == self.table && name == column)
     }
 
-    fn seen(&self, (address, row): (Address, Row)) -> SeenRow {
+    pub(super) fn seen(&self, (address, row): (Address, Row)) -> SeenRow {
         SeenRow { table: self.table.clone(), address, row }
     }
 }
 
-fn print(names: &[String], columns: &[(String, SqlType)], found: &[(Address, Row)]) -> Vec<String> {
+pub(super) fn print(
+    names: &[String],
+    columns: &[(String, SqlType)],
+    found: &[(Address, Row)],
+) -> Vec<String> {
     if let [name] = names
         && name == "count"
     {
@@ -623,35 +644,30 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     let table = words.word()?;
     words.expect("set")?;
     let values = words.pairs();
-    let search = Search {
-        purpose: Purpose::Update,
-        ..Search::parse(table, words, scene)?
-    };
+    let search = Search::parse(table, words, scene)?.for_update();
     Ok(Statement::plain(move |session| {
-        search.run(session, |session| {
-            atomically(session, |session| {
-                let table = session.table(&search.table)?;
-                let columns = table.columns();
-                let values = datums(&columns, &values)?;
-                let found = search.find(session, &table)?;
-                let rows = found.len();
-                let mut seen = Vec::new();
-                for (at, mut row) in found {
-                    seen.push(search.seen((at.clone(), row.clone())));
-                    for (name, value) in &values {
-                        let column = columns.iter().position(|(column, _)| column == name);
-                        column.into_iter().for_each(|column| row[column] = value.clone());
-                    }
-                    for (column, value) in columns.iter().zip(&mut row) {
-                        if search.is_computed(&column.0) {
-                            *value = Datum::Null;
-                        }
-                    }
-                    let at = session.update(&table, &at, &row)?;
-                    seen.push(search.seen((at, row)));
+        atomically(session, |session| {
+            let table = session.table(&search.table)?;
+            let columns = table.columns();
+            let values = datums(&columns, &values)?;
+            let found = search.find(session, &table)?;
+            let rows = found.len();
+            let mut seen = Vec::new();
+            for (at, mut row) in found {
+                seen.push(search.seen((at.clone(), row.clone())));
+                for (name, value) in &values {
+                    let column = columns.iter().position(|(column, _)| column == name);
+                    column.into_iter().for_each(|column| row[column] = value.clone());
                 }
-                Ok(Output { lines: vec![count(rows)], seen })
-            })
+                for (column, value) in columns.iter().zip(&mut row) {
+                    if search.is_computed(&column.0) {
+                        *value = Datum::Null;
+                    }
+                }
+                let at = session.update(&table, &at, &row)?;
+                seen.push(search.seen((at, row)));
+            }
+            Ok(Output { lines: vec![count(rows)], seen })
         })
     }))
 }
@@ -660,22 +676,17 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
 fn delete(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     words.expect("from")?;
     let table = words.word()?;
-    let search = Search {
-        purpose: Purpose::Update,
-        ..Search::parse(table, words, scene)?
-    };
+    let search = Search::parse(table, words, scene)?.for_update();
     Ok(Statement::plain(move |session| {
-        search.run(session, |session| {
-            atomically(session, |session| {
-                let table = session.table(&search.table)?;
-                let found = search.find(session, &table)?;
-                for (at, _) in &found {
-                    session.delete(&table, at)?;
-                }
-                let rows = found.len();
-                let seen = found.into_iter().map(|row| search.seen(row)).collect();
-                Ok(Output { lines: vec![count(rows)], seen })
-            })
+        atomically(session, |session| {
+            let table = session.table(&search.table)?;
+            let found = search.find(session, &table)?;
+            for (at, _) in &found {
+                session.delete(&table, at)?;
+            }
+            let rows = found.len();
+            let seen = found.into_iter().map(|row| search.seen(row)).collect();
+            Ok(Output { lines: vec![count(rows)], seen })
         })
     }))
 }

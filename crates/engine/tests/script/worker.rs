@@ -1,10 +1,12 @@
 //! The thread of a session: it runs one job after the other, and may wait for locks.
 
-use extentdb_base::sync::Arc;
 use extentdb_base::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use extentdb_base::sync::thread::{self, JoinHandle};
-use extentdb_engine::{Address, Database, Error, Isolation, Row, Session};
+use extentdb_base::sync::{Arc, lock};
+use extentdb_engine::{Address, Database, Error, Row, Session};
 use extentdb_txn::lock::{LockMode, Resource};
+
+use super::cursors::Cursors;
 
 /// What a job has done: what is printed, and rows that it has seen.
 #[derive(Default)]
@@ -39,7 +41,7 @@ pub(super) struct Worker {
     pub(super) waits: Option<(Resource, LockMode)>,
     /// Its waits end by themselves.
     pub(super) has_timeout: bool,
-    pub(super) isolation: Isolation,
+    pub(super) cursors: Cursors,
 }
 
 impl Worker {
@@ -65,7 +67,7 @@ impl Worker {
             is_busy: false,
             waits: None,
             has_timeout: false,
-            isolation: Isolation::default(),
+            cursors: Cursors::default(),
         }
     }
 
@@ -77,6 +79,8 @@ impl Worker {
     /// The session ends, and rolls its transaction back, when its job is done.
     pub(super) fn close(&mut self) {
         self.jobs = None;
+        // A cursor keeps the files of its database open.
+        lock(&self.cursors).clear();
     }
 
     pub(super) fn join(mut self) {

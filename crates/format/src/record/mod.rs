@@ -10,8 +10,10 @@ pub mod lob;
 pub mod row;
 pub mod sparse;
 pub mod status;
+pub mod uniform;
 pub mod vardecimal;
 
 pub use build::RecordBuilder;
 pub use row::{FixedPart, Record, RecordFault, VarColumn};
 pub use status::RecordKind;
+pub use uniform::RecordForm;

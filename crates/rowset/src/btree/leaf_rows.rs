@@ -3,6 +3,7 @@
 use extentdb_base::{PageId, Rid};
 
 use super::{Row, page};
+use crate::columnar::Located;
 
 /// Room that is taken at once for the rows of a leaf when there is more than one.
 const ROOM: usize = 4096;
@@ -69,6 +70,21 @@ impl LeafRows {
             bytes: &self.bytes[lies.start as usize..lies.end as usize],
             at: Rid::new(self.page, lies.slot),
         })
+    }
+
+    /// The page that they were copied from.
+    pub fn page(&self) -> PageId {
+        self.page
+    }
+
+    /// Their records, concatenated in slot order.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where each record is among the bytes.
+    pub(super) fn located(&self) -> impl Iterator<Item = Located> {
+        self.rows.iter().map(|lies| Located { start: lies.start as u16, slot: lies.slot })
     }
 
     /// No rows yet, with room for `rows` of them.

@@ -28,6 +28,9 @@
 //!
 //! ```text
 //! seek, scan     from the root down, then along the leaves                     seek.rs, scan.rs
+//! visit_next     many leaves by one descent, visited and not copied            leaf_run.rs
+//! seek_next      many ranges in one pass over the leaves                       seek_many.rs
+//! partition      a range in pieces, for parallel scans                         partition.rs
 //! leaf_chain     along the links, when keys are not in order                   chain.rs
 //! insert         INSERT_ROWS; MODIFY_ROW turns a ghost of the same key into it insert.rs
 //! replace        MODIFY_ROW of the bytes that differ                           replace.rs
@@ -90,10 +93,13 @@ mod ghost;
 mod insert;
 mod insert_pattern;
 mod leaf_rows;
+mod leaf_run;
 mod page;
+mod partition;
 mod replace;
 mod scan;
 mod seek;
+mod seek_many;
 mod sorted;
 mod split;
 mod system;
@@ -120,7 +126,9 @@ use undo_room::UndoRoom;
 pub use build::Fill;
 pub use chain::{Ghosts, LeafChain};
 pub use leaf_rows::{LeafRows, RowRef};
-pub use scan::{KeyRange, Leaves, Scan};
+pub use leaf_run::{LeafRun, LeafVisit, PageFilter};
+pub use scan::{KeyRange, Leaves, RangePosition, Scan};
+pub use seek_many::{SeekPosition, SeekRows, SeekVisit, VisitSeek};
 pub use sorted::{SortedRows, Sorter};
 
 /// A B-tree. There must be one `Tree` per allocation unit: it has the mutex that serializes changes

@@ -6,7 +6,7 @@
 //! scan may be seen or not. The position is the end of the last leaf read.
 
 use std::collections::VecDeque;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use extentdb_base::Lsn;
 use extentdb_buffer::PageReadGuard;
@@ -20,7 +20,7 @@ use crate::error::Error;
 
 /// A run of keys, as sort keys ([`RowShape::prefix`](crate::RowShape::prefix)). A prefix stands for
 /// all keys that begin with it.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct KeyRange {
     /// No key is below it.
     from: Vec<u8>,
@@ -76,8 +76,30 @@ impl KeyRange {
     }
 
     /// Is a key greater than all of the range?
-    fn ends_before(&self, key: &[u8]) -> bool {
+    pub(super) fn ends_before(&self, key: &[u8]) -> bool {
         self.until.as_deref().is_some_and(|until| until <= key)
+    }
+
+    /// No key is below it.
+    pub(super) fn from(&self) -> &[u8] {
+        &self.from
+    }
+
+    /// All keys are below it; `None` for a range without an end.
+    pub(super) fn until(&self) -> Option<&[u8]> {
+        self.until.as_deref()
+    }
+
+    /// The range in pieces, cut at keys within it, which are sorted.
+    pub(super) fn cut_at(self, cuts: Vec<Vec<u8>>) -> Vec<KeyRange> {
+        let mut pieces = Vec::with_capacity(cuts.len() + 1);
+        let mut from = self.from;
+        for cut in cuts {
+            let until = Some(cut.clone());
+            pieces.push(KeyRange { from: std::mem::replace(&mut from, cut), until });
+        }
+        pieces.push(KeyRange { from, until: self.until });
+        pieces
     }
 
     /// The keys greater than all of the range; `None` when there can be none.
@@ -96,22 +118,30 @@ pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Which ghosts a scan takes for rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Ghosts {
     /// Those of leaves that an open transaction may have changed: the delete may be rolled back.
+    #[default]
     Unsettled,
     All,
+}
+
+/// Where a scan of a range is: what is left of it. It holds neither latch nor page, and stays right
+/// whatever is inserted, deleted or split meanwhile.
+#[derive(Clone, Default, Debug)]
+pub struct RangePosition {
+    /// What is left of the range.
+    range: KeyRange,
+    pub(super) is_backward: bool,
+    ghosts: Ghosts,
+    pub(super) is_done: bool,
 }
 
 /// Goes through a range leaf by leaf.
 #[derive(Clone, Debug)]
 pub struct Leaves<'t> {
-    tree: &'t Tree,
-    /// What is left of the range.
-    range: KeyRange,
-    is_backward: bool,
-    ghosts: Ghosts,
-    is_done: bool,
+    pub(super) tree: &'t Tree,
+    pub(super) at: RangePosition,
 }
 
 /// Iterator over rows in key order. It ends after an error.
@@ -138,19 +168,85 @@ impl Tree {
     pub fn scan_all(&self, prefix: &[Cell<'_>]) -> Result<Scan<'_>, Error> {
         let scan = self.scan(prefix)?;
         Ok(Scan {
-            leaves: Leaves { ghosts: Ghosts::All, ..scan.leaves },
+            leaves: Leaves {
+                at: RangePosition { ghosts: Ghosts::All, ..scan.leaves.at },
+                ..scan.leaves
+            },
             ..scan
         })
     }
 
     /// A range leaf by leaf, in key order.
     pub fn leaves(&self, range: KeyRange) -> Leaves<'_> {
-        Leaves {
-            tree: self,
+        self.leaves_from(RangePosition::new(range))
+    }
+
+    /// The leaves of what a scan has left.
+    pub fn leaves_from(&self, at: RangePosition) -> Leaves<'_> {
+        Leaves { tree: self, at }
+    }
+}
+
+impl RangePosition {
+    /// At the beginning of a range.
+    pub fn new(range: KeyRange) -> RangePosition {
+        RangePosition {
             range,
             is_backward: false,
             ghosts: Ghosts::Unsettled,
             is_done: false,
+        }
+    }
+
+    /// At the end of the range, on the way to its beginning.
+    #[must_use]
+    pub fn backward(self) -> RangePosition {
+        RangePosition { is_backward: true, ..self }
+    }
+
+    /// What is left of the range.
+    pub fn range(&self) -> &KeyRange {
+        &self.range
+    }
+
+    /// The slots of a leaf that are left.
+    pub(super) fn slots_of(&self, node: Node<'_>) -> Result<Range<u16>, Error> {
+        let first = node.lower_bound(0, &self.range.from)?;
+        let end = match &self.range.until {
+            Some(until) => node.lower_bound_near(first, until)?,
+            None => node.slot_count(),
+        };
+        Ok(first..end)
+    }
+
+    /// A leaf whose keys are all less than `high` is behind a forward scan; no leaf follows the
+    /// last one. Fence keys must grow, so that a scan ends even where pages contradict each other.
+    pub(super) fn pass_leaf(&mut self, high: Option<Vec<u8>>) {
+        match high.filter(|high| self.range.from < *high && !self.range.ends_before(high)) {
+            Some(high) => self.range.from = high,
+            None => self.is_done = true,
+        }
+    }
+
+    /// Is nothing left?
+    pub fn is_done(&self) -> bool {
+        self.is_done || self.range.ends_before(&self.range.from)
+    }
+
+    /// Goes back to a key of the leaf that was read last: all up to it has been read, in the
+    /// direction of the scan, and what follows it has not.
+    pub fn return_after(&mut self, key: &[u8]) {
+        if self.is_backward {
+            self.range.until = Some(key.to_vec());
+            self.is_done = false;
+            return;
+        }
+        match successor(key) {
+            Some(from) => {
+                self.range.from = from;
+                self.is_done = false;
+            }
+            None => self.is_done = true,
         }
     }
 }
@@ -159,12 +255,22 @@ impl<'t> Leaves<'t> {
     /// From the end of the range to its beginning.
     #[must_use]
     pub fn backward(self) -> Leaves<'t> {
-        Leaves { is_backward: true, ..self }
+        Leaves { at: self.at.backward(), ..self }
+    }
+
+    /// Does it go from the end of the range to its beginning?
+    pub fn is_backward(&self) -> bool {
+        self.at.is_backward
+    }
+
+    /// Where the scan is.
+    pub fn into_position(self) -> RangePosition {
+        self.at
     }
 
     /// All keys from what is left of the range on, beyond its end, too.
     pub fn onward(&self) -> KeyRange {
-        KeyRange { from: self.range.from.clone(), until: None }
+        KeyRange { from: self.at.range.from.clone(), until: None }
     }
 
     /// The rows of the next leaf that has some; `None` at the end. `oldest_open` returns the begin
@@ -176,19 +282,19 @@ impl<'t> Leaves<'t> {
         &mut self,
         oldest_open: &dyn Fn() -> Option<Lsn>,
     ) -> Result<Option<LeafRows>, Error> {
-        self.is_done |= self.range.ends_before(&self.range.from);
+        self.at.is_done |= self.at.range.ends_before(&self.at.range.from);
         let found = self.find(oldest_open);
-        self.is_done |= !matches!(found, Ok(Some(_)));
+        self.at.is_done |= !matches!(found, Ok(Some(_)));
         found
     }
 
     fn find(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
         let tree = self.tree;
-        while !self.is_done {
-            let towards = if self.is_backward {
-                Towards::Before(self.range.until.as_deref())
+        while !self.at.is_done {
+            let towards = if self.at.is_backward {
+                Towards::Before(self.at.range.until.as_deref())
             } else {
-                Towards::Key(&self.range.from)
+                Towards::Key(&self.at.range.from)
             };
             let Some((leaf, fence)) = tree.descend::<PageReadGuard, Fence>(towards)? else {
                 return Ok(None);
@@ -208,12 +314,8 @@ impl<'t> Leaves<'t> {
     /// Takes the rows of a leaf that are in the range.
     fn take(&self, node: Node<'_>, is_settled: bool, fence: &Fence) -> Result<LeafRows, Error> {
         let falling = Err(Error::KeysOutOfOrder { page: node.id() });
-        let first = node.lower_bound(0, &self.range.from)?;
-        let end = match &self.range.until {
-            Some(until) => node.lower_bound_near(first, until)?,
-            None => node.slot_count(),
-        };
-        let has_ghosts = self.ghosts == Ghosts::All || !is_settled;
+        let Range { start: first, end } = self.at.slots_of(node)?;
+        let has_ghosts = self.at.ghosts == Ghosts::All || !is_settled;
         let mut rows = LeafRows::of(node.id(), usize::from(end.saturating_sub(first)), is_settled);
         let mut key = Vec::new();
         let mut last = Vec::new();
@@ -231,7 +333,7 @@ impl<'t> Leaves<'t> {
         if first < end && fence.high.as_ref().is_some_and(|high| *high <= last) {
             return falling;
         }
-        if self.is_backward {
+        if self.at.is_backward {
             rows.reverse();
         }
         Ok(rows)
@@ -240,14 +342,18 @@ impl<'t> Leaves<'t> {
     /// The rest of the range after a leaf. Fence keys must grow from leaf to leaf, so that a scan
     /// terminates even where pages contradict each other.
     fn advance(&mut self, fence: Fence) {
-        let fence_key = if self.is_backward { fence.low } else { fence.high };
+        let fence_key = if self.at.is_backward { fence.low } else { fence.high };
         let is_left = |key: &Vec<u8>| {
-            if self.is_backward { self.range.from < *key } else { !self.range.ends_before(key) }
+            if self.at.is_backward {
+                self.at.range.from < *key
+            } else {
+                !self.at.range.ends_before(key)
+            }
         };
         match fence_key.filter(is_left) {
-            None => self.is_done = true,
-            Some(key) if self.is_backward => self.range.until = Some(key),
-            Some(key) => self.range.from = key,
+            None => self.at.is_done = true,
+            Some(key) if self.at.is_backward => self.at.range.until = Some(key),
+            Some(key) => self.at.range.from = key,
         }
     }
 }

@@ -21,7 +21,7 @@ use super::{Row, Tree};
 use crate::error::Error;
 
 /// Deeper than any tree: a fan-out of two would reach 2^32 pages.
-const LEVELS_MAX: usize = 40;
+pub(super) const LEVELS_MAX: usize = 40;
 /// A descent that has met a change of the structure so often keeps it still.
 const RESTARTS_MAX: usize = 4;
 
@@ -161,28 +161,40 @@ impl Tree {
         &self,
         towards: Towards<'_>,
     ) -> Result<Option<(G, T)>, Error> {
-        let mut still = None;
-        for restarts in 0.. {
-            // A holder of `structure` never restarts: no other thread moves rows meanwhile.
-            if restarts == RESTARTS_MAX {
-                still = Some(lock(&self.structure));
-            }
-            match self.try_descend(towards)? {
-                Reached::Leaf(guard, trail) => return Ok(Some((guard, trail))),
-                Reached::Nothing => break,
-                Reached::Moved => {}
-            }
-        }
-        drop(still);
-        Ok(None)
+        self.restarting(|version| match self.try_descend(towards, version)? {
+            Reached::Leaf(guard, trail) => Ok(Some(Some((guard, trail)))),
+            Reached::Nothing => Ok(Some(None)),
+            Reached::Moved => Ok(None),
+        })
     }
 
+    /// Repeats a descent until the structure does not change meanwhile. `attempt` gets the version
+    /// to compare with, and returns `None` when it has changed.
+    pub(super) fn restarting<R>(
+        &self,
+        attempt: impl Fn(u64) -> Result<Option<R>, Error>,
+    ) -> Result<R, Error> {
+        for _ in 0..RESTARTS_MAX {
+            if let Some(found) = attempt(self.version())? {
+                return Ok(found);
+            }
+        }
+        // A holder of `structure` never restarts: no other thread moves rows meanwhile.
+        let _still = lock(&self.structure);
+        loop {
+            if let Some(found) = attempt(self.version())? {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// `version` was read before the root is.
     fn try_descend<G: LeafGuard, T: Trail>(
         &self,
         towards: Towards<'_>,
+        version: u64,
     ) -> Result<Reached<G, T>, Error> {
         self.verify_whole()?;
-        let version = self.version();
         let mut page = self.unit.root();
         let mut is_leaf = false;
         let mut trail = T::default();

@@ -57,6 +57,10 @@ impl Heap {
     ) -> Result<PageRows, Error> {
         let page = self.space.pool().read(id)?;
         let view = PageRef::new(&page);
+        // A reader that was paused may come when the page has been freed and used again.
+        if !view.header().belongs_to(self.unit.id()) {
+            return Ok(PageRows::Committed(Vec::new()));
+        }
         let slots = (0..view.slot_count()).zip(view.slot_offsets());
         // The slot of a row that an open transaction has deleted is empty, and its bytes are
         // reserved: the row may come back.

@@ -8,6 +8,7 @@
 //! extents     extents per second, equal and unequal files
 //! backends    commits and checkpoints by plain calls and by io_uring
 //! ddl         create, insert and drop, with 0, 100 and 900 tables
+//! scans       tables read whole: rows, columnar batches, threads, and memory beside them
 //! torn-pages  checkpoints and evictions with pages written twice and once
 //! trees       tables with indexes: inserts, point selects, ranges, updates of indexed columns,
 //!             index builds; five parts
@@ -20,6 +21,7 @@ mod commits;
 mod ddl;
 mod extents;
 mod lengths;
+mod scans;
 mod torn_pages;
 mod trees;
 
@@ -63,6 +65,7 @@ enum Section {
     Extents,
     Backends,
     Ddl,
+    Scans,
     TornPages,
     TreesInsert,
     TreesSelect,
@@ -121,7 +124,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };
-    let parts: [(Section, Run); 13] = [
+    let parts: [(Section, Run); 14] = [
         (Section::Lengths, lengths::run),
         (Section::Clients, clients::run),
         (Section::Commits, commits::run),
@@ -129,6 +132,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
         (Section::Extents, extents::run),
         (Section::Backends, backends::run),
         (Section::Ddl, ddl::run),
+        (Section::Scans, scans::run),
         (Section::TornPages, torn_pages::run),
         (Section::TreesInsert, |setting| trees::run(setting, Section::TreesInsert)),
         (Section::TreesSelect, |setting| trees::run(setting, Section::TreesSelect)),

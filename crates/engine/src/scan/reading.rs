@@ -1,0 +1,180 @@
+//! What one reading locks: its hints and the isolation level of its session, resolved.
+//!
+//! ```text
+//!                      row             table            range of keys
+//! READ UNCOMMITTED     –               Sch-S            –
+//! READ COMMITTED       S, released     IS               –
+//! REPEATABLE READ      S               IS               –
+//! SERIALIZABLE         S               IS; heap: S      RangeS-S
+//! UPDLOCK              U               IU; heap: UIX    RangeS-U     the last two columns
+//! XLOCK                X               IX; heap: X      RangeX-X     SERIALIZABLE only
+//! TABLOCK              –               S; with UPDLOCK or XLOCK: X
+//! ```
+
+use std::ops::ControlFlow;
+
+use extentdb_base::{Lsn, Resource};
+use extentdb_txn::lock::{LockError, LockMode, Timeout};
+
+use crate::catalog::{Address, Storage, Table};
+use crate::dml::row_ref::RowRef;
+use crate::error::Error;
+use crate::scan::hints::{Granularity, OnConflict, ReadHints, RowLock};
+use crate::session::{Isolation, StatementContext};
+
+/// Receives rows as records; values are decoded on demand.
+pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&RowRef<'_>) -> Result<ControlFlow<()>, Error>;
+
+/// What is read, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'r> {
+    pub(crate) table: &'r Table,
+    pub(crate) storage: &'r Storage,
+    pub(crate) hints: ReadHints,
+}
+
+/// The lock of a row that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowLocking {
+    pub(crate) mode: LockMode,
+    /// Until the end of the transaction, or while the row is read.
+    pub(crate) stays: bool,
+}
+
+/// What of a table is read: its lock depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// Rows or ranges of an index.
+    Part,
+    /// All rows of a heap, which has no keys to lock.
+    WholeHeap,
+}
+
+impl StatementContext<'_> {
+    /// The isolation level of a reading.
+    pub(crate) fn level(&self, hints: ReadHints) -> Isolation {
+        hints.isolation.unwrap_or(self.isolation())
+    }
+
+    /// How rows are locked that are read; `None`: not at all.
+    pub(crate) fn row_locking(&self, hints: ReadHints) -> Option<RowLocking> {
+        if hints.granularity == Granularity::Table {
+            return None;
+        }
+        let mode = match hints.row_lock {
+            RowLock::Update => LockMode::U,
+            RowLock::Exclusive => LockMode::X,
+            RowLock::ByIsolation => LockMode::S,
+        };
+        let stays = match (hints.row_lock, self.level(hints)) {
+            (RowLock::ByIsolation, Isolation::ReadUncommitted) => return None,
+            (RowLock::ByIsolation, Isolation::ReadCommitted) => false,
+            _ => true,
+        };
+        Some(RowLocking { mode, stays })
+    }
+
+    /// How the keys of a range and the one after it are locked; `None`: as rows.
+    pub(crate) fn range_locking(&self, hints: ReadHints) -> Option<LockMode> {
+        if self.level(hints) != Isolation::Serializable || hints.granularity == Granularity::Table {
+            return None;
+        }
+        Some(match hints.row_lock {
+            RowLock::ByIsolation => LockMode::RsS,
+            RowLock::Update => LockMode::RsU,
+            RowLock::Exclusive => LockMode::RxX,
+        })
+    }
+
+    /// The lock of a table that is read.
+    fn table_mode(&self, hints: ReadHints, extent: Extent) -> LockMode {
+        if hints.granularity == Granularity::Table {
+            return if hints.row_lock == RowLock::ByIsolation { LockMode::S } else { LockMode::X };
+        }
+        let level = self.level(hints);
+        let is_whole = extent == Extent::WholeHeap && level == Isolation::Serializable;
+        match hints.row_lock {
+            RowLock::ByIsolation if is_whole => LockMode::S,
+            RowLock::Update if is_whole => LockMode::Uix,
+            RowLock::Exclusive if is_whole => LockMode::X,
+            RowLock::Update => LockMode::Iu,
+            RowLock::Exclusive => LockMode::Ix,
+            RowLock::ByIsolation if level == Isolation::ReadUncommitted => LockMode::SchS,
+            RowLock::ByIsolation => LockMode::Is,
+        }
+    }
+
+    /// Locks a table to be read with these hints.
+    ///
+    /// # Errors
+    /// [`Error::ReadPastLevel`]; the lock is not granted, or the table was dropped.
+    pub(crate) fn lock_to_read(
+        &mut self,
+        table: &Table,
+        hints: ReadHints,
+        extent: Extent,
+    ) -> Result<(), Error> {
+        hints.verify_level(self.level(hints))?;
+        let mode = self.table_mode(hints, extent);
+        match hints.on_conflict {
+            OnConflict::Fail => self.lock_table_within(table, mode, Timeout::NoWait),
+            OnConflict::Wait | OnConflict::Skip => self.lock_table(table, mode),
+        }
+    }
+
+    /// Where the oldest transaction began whose changes must be waited for: with those of locks
+    /// that stay, everything is locked.
+    pub(crate) fn oldest_open(&self, hints: ReadHints) -> Option<Lsn> {
+        match self.row_locking(hints) {
+            None => None,
+            Some(RowLocking { stays: true, .. }) => Some(Lsn::ZERO),
+            Some(RowLocking { stays: false, .. }) => self.db().transactions.oldest_begin(),
+        }
+    }
+
+    /// Acquires a lock on a part of the table that is read. False when it is left out: READPAST.
+    pub(crate) fn lock_part(
+        &self,
+        of: Reading<'_>,
+        resource: Resource,
+        mode: LockMode,
+    ) -> Result<bool, Error> {
+        let table = Some(of.table);
+        match of.hints.on_conflict {
+            OnConflict::Wait => self.lock(resource, mode, table).map(|()| true),
+            OnConflict::Fail => {
+                self.lock_within(resource, mode, table, Timeout::NoWait).map(|()| true)
+            }
+            OnConflict::Skip => match self.lock_within(resource, mode, table, Timeout::NoWait) {
+                Ok(()) => Ok(true),
+                Err(Error::Lock(LockError::Timeout { .. })) => Ok(false),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// Reads a row under the lock that the reading requires; `None` of one that is left out, too.
+    pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
+        let Some(RowLocking { mode, stays }) = self.row_locking(of.hints) else {
+            return of.storage.row_at(at);
+        };
+        if !stays {
+            let settled = of.storage.settled_row_at(at, || self.oldest_open(of.hints))?;
+            if settled.is_some() {
+                return Ok(settled);
+            }
+        }
+        let resource = at.resource(of.storage.base.hobt());
+        if !self.lock_part(of, resource, mode)? {
+            return Ok(None);
+        }
+        let found = of.storage.row_at(at);
+        // Of a row that is not there nothing has been read, but that its key is free.
+        let is_kept_free =
+            self.level(of.hints) == Isolation::Serializable && matches!(at, Address::Key(_));
+        if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
+            self.unlock(resource);
+        }
+        found
+    }
+}
