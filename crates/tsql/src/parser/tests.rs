@@ -1,0 +1,6 @@
+use super::*;
+
+#[test]
+fn smoke() {
+    parse("SELECT 1", Options::default()).unwrap();
+}
