@@ -13,16 +13,8 @@ use crate::syntax::{
 };
 
 /// Functions whose first argument is a part of a date.
-const DATE_FUNCTIONS: [&str; 8] = [
-    "DATEPART",
-    "DATENAME",
-    "DATEADD",
-    "DATEDIFF",
-    "DATEDIFF_BIG",
-    "DATETRUNC",
-    "DATE_BUCKET",
-    "EXTRACT",
-];
+const DATE_FUNCTIONS: [&str; 7] =
+    ["DATEPART", "DATENAME", "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATETRUNC", "DATE_BUCKET"];
 
 /// Words with a grammar of their own before a parenthesis: functions of these names are in
 /// brackets.
@@ -89,7 +81,7 @@ impl Display for ExprKind {
                 write!(f, "{}{}", Operand(first), blank_before(rest))
             }
             ExprKind::Function(call) => write!(f, "{call}"),
-            ExprKind::OdbcFunction(call) => write!(f, "{{fn {call}}}"),
+            ExprKind::OdbcFunction(call) => write!(f, "{{fn {}}}", OdbcCall(call)),
             ExprKind::Collate { operand, collation } => {
                 write!(f, "{} COLLATE {collation}", Operand(operand))
             }
@@ -99,6 +91,22 @@ impl Display for ExprKind {
             ExprKind::Subquery(query) => write!(f, "({query})"),
             _ => self.fmt_special(f),
         }
+    }
+}
+
+/// A function of an ODBC escape: EXTRACT has FROM between its arguments.
+struct OdbcCall<'a>(&'a Expr);
+
+impl Display for OdbcCall<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let ExprKind::Function(call) = &self.0.kind
+            && call.name.name.text.eq_ignore_ascii_case("EXTRACT")
+            && let Arguments::List(values) = &call.arguments
+            && let [part, value] = values.as_slice()
+        {
+            return write!(f, "EXTRACT({part} FROM {value})");
+        }
+        write!(f, "{}", self.0)
     }
 }
 

@@ -71,8 +71,8 @@ impl Parser<'_> {
         if self.is_any(&["EXEC", "EXECUTE"]) {
             return self.execute_statement().map(|it| InsertSource::Execute(Box::new(it)));
         }
-        if self.is_any(&["SELECT", "WITH"]) || self.is_kind(TokenKind::LeftParen) {
-            return self.query_with_tables().map(|query| InsertSource::Query(Box::new(query)));
+        if self.is("SELECT") || self.is_kind(TokenKind::LeftParen) {
+            return self.query().map(|query| InsertSource::Query(Box::new(query)));
         }
         Err(self.unexpected())
     }

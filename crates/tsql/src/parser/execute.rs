@@ -121,9 +121,9 @@ impl Parser<'_> {
             | TokenKind::Decimal
             | TokenKind::Float
             | TokenKind::Money
-            | TokenKind::Binary
-            | TokenKind::LeftBrace => true,
-            _ => self.is_string() || self.is_name() || self.is_kind(TokenKind::DoubleQuoted),
+            | TokenKind::Binary => true,
+            TokenKind::LeftBrace => self.is_string_at(2),
+            _ => self.is_string() || self.is_alias() || self.is_kind(TokenKind::DoubleQuoted),
         }
     }
 

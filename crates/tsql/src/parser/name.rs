@@ -23,6 +23,11 @@ impl Parser<'_> {
         self.is_name_at(0)
     }
 
+    /// True when the next token is a name and no label, as where an alias may stand.
+    pub(super) fn is_alias(&self) -> bool {
+        self.is_name() && self.kind_at(1) != TokenKind::Colon
+    }
+
     pub(super) fn name(&mut self) -> Parsed<Name> {
         if !self.is_name() {
             return Err(self.unexpected());

@@ -92,7 +92,7 @@ impl Parser<'_> {
         }
         let value = self.expression()?;
         let has_as = self.accept("AS");
-        let has_alias = has_as || self.is_name() || self.is_string();
+        let has_alias = has_as || self.is_alias() || self.is_string();
         let alias = self.when(has_alias, Parser::name_or_string)?;
         Ok(SelectItem::Value { value, alias })
     }

@@ -136,7 +136,7 @@ impl Parser<'_> {
     /// `[ [ AS ] name [ ( column , … ) ] ]`
     pub(super) fn table_alias(&mut self) -> Parsed<Option<TableAlias>> {
         let has_as = self.accept("AS");
-        let has_alias = has_as || self.is_name() && !self.is_window_clause();
+        let has_alias = has_as || self.is_alias() && !self.is_window_clause();
         self.when(has_alias, |parser| {
             let name = parser.name_or_string_alias()?;
             let has_columns = parser.is_kind(TokenKind::LeftParen) && !parser.are_old_hints();
