@@ -52,7 +52,7 @@ proptest! {
             while !text.is_char_boundary(start) { start -= 1; }
             let mut end = (start + removed).min(text.len());
             while !text.is_char_boundary(end) { end += 1; }
-            text.replace_range(start..end, word.get(&words));
+            text.replace_range(start..end, word.get::<&str>(&words));
         }
         statements::tsql(text.as_bytes());
     }

@@ -253,6 +253,7 @@ fn is_bare(text: &str) -> bool {
 impl Display for FunctionCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Arguments::Partition(arguments) = &self.arguments {
+            write!(f, "{}", optional("", self.name.database(), "."))?;
             return write!(f, "$PARTITION.{}({})", self.name.name, comma(arguments));
         }
         write!(f, "{}", FunctionName(&self.name))?;

@@ -16,7 +16,7 @@ impl Display for Name {
 
 impl Display for ObjectName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let parts = [&self.server, &self.database, &self.schema];
+        let parts = [self.server(), self.database(), self.schema()];
         let first = parts.iter().position(|part| part.is_some()).unwrap_or(parts.len());
         for part in parts.iter().skip(first) {
             match part {

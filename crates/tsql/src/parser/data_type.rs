@@ -32,7 +32,7 @@ impl Parser<'_> {
         let mut xml_schema = None;
         if self.is_kind(TokenKind::LeftParen) {
             if name.name.text.eq_ignore_ascii_case("xml") {
-                xml_schema = Some(self.parenthesised(Parser::xml_schema)?);
+                xml_schema = Some(Box::new(self.parenthesised(Parser::xml_schema)?));
             } else {
                 parameters = self.parenthesised_list(Parser::type_parameter)?;
             }
@@ -45,7 +45,7 @@ impl Parser<'_> {
         self.at += words.len();
         let span = self.since(start);
         let name = Name { text: (*short).into(), span };
-        Some(ObjectName { server: None, database: None, schema: None, name, span })
+        Some(ObjectName::simple(name))
     }
 
     fn type_parameter(&mut self) -> Parsed<TypeParameter> {

@@ -122,7 +122,7 @@ impl Parser<'_> {
         self.expect("SET")?;
         let sets = self.list(Parser::set_item)?;
         let outputs = self.outputs()?;
-        let from = self.from_clause()?;
+        let from = self.table_sources()?;
         let filter = self.dml_filter()?;
         let option = self.option_clause()?;
         let span = self.since(start);
@@ -182,20 +182,14 @@ impl Parser<'_> {
 
     /// `column.method ( arguments )`: the last name is the method.
     fn method_set_item(&mut self, column: crate::syntax::ColumnName) -> Parsed<SetItem> {
-        use crate::syntax::{Column, ColumnName, ObjectName};
+        use crate::syntax::{Column, ColumnName};
         let (Some(qualifier), Column::Named(method)) = (column.qualifier, column.column) else {
             return Err(self.unexpected());
         };
+        let start = qualifier.span;
+        let (mut parts, name) = qualifier.into_parts();
+        let qualifier = parts.pop().flatten().map(|name| self.qualified(parts, name, start));
         let arguments = self.arguments()?;
-        let span = qualifier.span;
-        let ObjectName { database, schema, name, .. } = qualifier;
-        let qualifier = schema.map(|name| ObjectName {
-            server: None,
-            database: None,
-            schema: database,
-            name,
-            span,
-        });
         let column = ColumnName { qualifier, column: Column::Named(name) };
         Ok(SetItem::Method { column, method, arguments })
     }
@@ -218,7 +212,7 @@ impl Parser<'_> {
         self.accept("FROM");
         let target = self.target()?;
         let outputs = self.outputs()?;
-        let from = self.from_clause()?;
+        let from = self.table_sources()?;
         let filter = self.dml_filter()?;
         let option = self.option_clause()?;
         let span = self.since(start);

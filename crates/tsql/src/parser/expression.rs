@@ -10,6 +10,7 @@
 //!
 //! A sign binds weaker than a product: `8 / -2 * 4` is `8 / -(2 * 4)`, which is -1.
 
+use super::function::PSEUDO_COLUMNS;
 use super::{Parsed, Parser};
 use crate::span::Span;
 use crate::syntax::{
@@ -218,6 +219,11 @@ impl Parser<'_> {
         }
         let start = self.span();
         let mut parts = self.dotted_parts()?;
+        if parts.len() == 1 && self.is_partition_at(1) {
+            self.at += 2;
+            self.expect_kind(TokenKind::Dot)?;
+            return self.partition_function(parts.pop().flatten());
+        }
         let pseudo = if self.is_kind(TokenKind::Dot) { self.pseudo_column() } else { None };
         if let Some(column) = pseudo {
             return Ok(self.qualified_column(parts, column, start));
@@ -265,9 +271,16 @@ impl Parser<'_> {
         ExprKind::Column(Box::new(ColumnName { qualifier, column }))
     }
 
+    /// True when `$PARTITION` is `ahead`.
+    fn is_partition_at(&self, ahead: usize) -> bool {
+        let text = self.token(ahead).span.of(self.text);
+        self.kind_at(ahead) == TokenKind::DollarWord && text.eq_ignore_ascii_case("$partition")
+    }
+
     /// The pseudo column after a point; `None` when there is another token.
     fn pseudo_column(&mut self) -> Option<Column> {
-        let is_pseudo = self.kind_at(1) == TokenKind::DollarWord
+        let text = self.token(1).span.of(self.text);
+        let is_pseudo = PSEUDO_COLUMNS.iter().any(|known| known.eq_ignore_ascii_case(text))
             || self.is_word_at(1, "IDENTITYCOL")
             || self.is_word_at(1, "ROWGUIDCOL");
         if !is_pseudo {

@@ -9,6 +9,10 @@ use crate::syntax::{
 };
 use crate::token::TokenKind;
 
+/// Pseudo columns that begin with a dollar sign.
+pub(super) const PSEUDO_COLUMNS: [&str; 7] =
+    ["$action", "$identity", "$rowguid", "$node_id", "$edge_id", "$from_id", "$to_id"];
+
 /// Reserved words that are functions without parentheses.
 const WITHOUT_PARENTHESES: [&str; 7] = [
     "CURRENT_TIMESTAMP",
@@ -53,9 +57,7 @@ impl Parser<'_> {
     }
 
     fn function_name(&mut self) -> Parsed<ObjectName> {
-        let name = self.any_word()?;
-        let span = name.span;
-        Ok(ObjectName { server: None, database: None, schema: None, name, span })
+        self.any_word().map(ObjectName::simple)
     }
 
     /// Functions with a grammar of their own that begin with a word that is not reserved.
@@ -224,15 +226,13 @@ impl Parser<'_> {
 
     /// `$action`, `$identity` …, or `$PARTITION.function ( value )`.
     pub(super) fn dollar_word(&mut self) -> Parsed<ExprKind> {
-        const KNOWN: [&str; 7] =
-            ["$action", "$identity", "$rowguid", "$node_id", "$edge_id", "$from_id", "$to_id"];
         let word = self.word().to_ascii_lowercase();
         if word == "$partition" {
             self.at += 1;
             self.expect_kind(TokenKind::Dot)?;
             return self.partition_function(None);
         }
-        if !KNOWN.contains(&word.as_str()) {
+        if !PSEUDO_COLUMNS.contains(&word.as_str()) {
             return Err(self.unexpected());
         }
         self.at += 1;
@@ -241,11 +241,11 @@ impl Parser<'_> {
     }
 
     /// `function ( value )` after `[ database. ] $PARTITION .`
-    fn partition_function(&mut self, database: Option<Name>) -> Parsed<ExprKind> {
+    pub(super) fn partition_function(&mut self, database: Option<Name>) -> Parsed<ExprKind> {
+        let start = self.span();
         let name = self.name()?;
         let arguments = self.arguments()?;
-        let span = name.span;
-        let name = ObjectName { server: None, database, schema: None, name, span };
+        let name = self.qualified(vec![database, None], name, start);
         Ok(call(name, Arguments::Partition(arguments)))
     }
 

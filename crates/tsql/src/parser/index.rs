@@ -121,18 +121,17 @@ impl Parser<'_> {
 
     /// `name ON table [ WITH ( … ) ] | [ schema. ] table.name`
     fn dropped_index(&mut self) -> Parsed<DroppedIndex> {
-        let mut full = self.object_name()?;
+        let start = self.span();
+        let full = self.object_name()?;
         if self.accept("ON") {
             let table = self.object_name()?;
             let options = self.with_clauses("drop_index_option")?;
             return Ok(DroppedIndex { name: full.name, table, options });
         }
-        let name = full.name.clone();
-        let Some(table) = full.schema.take() else { return Err(self.unexpected()) };
-        full.name = table;
-        full.schema = full.database.take();
-        full.database = full.server.take();
-        Ok(DroppedIndex { name, table: full, options: Vec::new() })
+        let (mut parts, name) = full.into_parts();
+        let Some(Some(table)) = parts.pop() else { return Err(self.unexpected()) };
+        let table = self.qualified(parts, table, start);
+        Ok(DroppedIndex { name, table, options: Vec::new() })
     }
 
     pub(super) fn create_statistics(&mut self) -> Parsed<StatementKind> {

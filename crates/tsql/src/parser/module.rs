@@ -69,7 +69,7 @@ impl Parser<'_> {
             name,
             columns,
             options,
-            query,
+            query: Box::new(query),
             query_source,
             with_check_option,
         })

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::error::Cause;
 use crate::lexer::delimited_value;
-use crate::syntax::{CursorName, Name, NameOrVariable, ObjectName, VariableName};
+use crate::syntax::{CursorName, Name, NameOrVariable, ObjectName, Qualifier, VariableName};
 use crate::token::{Token, TokenKind};
 
 /// Characters of a name.
@@ -107,7 +107,10 @@ impl Parser<'_> {
         let schema = parts.pop().flatten();
         let database = parts.pop().flatten();
         let server = parts.pop().flatten();
-        ObjectName { server, database, schema, name, span: self.since(start) }
+        let qualifier = Qualifier { server, database, schema };
+        let is_simple = qualifier == Qualifier::default();
+        let qualifier = (!is_simple).then(|| Box::new(qualifier));
+        ObjectName { name, qualifier, span: self.since(start) }
     }
 
     pub(super) fn names(&mut self) -> Parsed<Vec<Name>> {

@@ -61,8 +61,8 @@ impl Parser<'_> {
         if has_offset && has_top(&body) {
             return Err(self.error(Cause::TopWithOffset));
         }
-        let offset = self.when(has_offset, Parser::offset)?;
-        let for_clause = self.for_clause()?;
+        let offset = self.when(has_offset, Parser::offset)?.map(Box::new);
+        let for_clause = self.for_clause()?.map(Box::new);
         Ok(Query {
             with: None,
             body,

@@ -16,8 +16,8 @@ impl Parser<'_> {
         let top = self.top(TopForm::Query)?;
         let items = self.list(Parser::select_item)?;
         let has_into = self.accept("INTO");
-        let into = self.when(has_into, Parser::into_table)?;
-        let from = self.from_clause()?;
+        let into = self.when(has_into, Parser::select_into)?;
+        let from = self.table_sources()?;
         let has_where = self.accept("WHERE");
         let filter = self.when(has_where, Parser::condition)?;
         let has_group = self.is("GROUP");
@@ -127,7 +127,7 @@ impl Parser<'_> {
         Ok(AssignOperator::Compound(operator))
     }
 
-    fn into_table(&mut self) -> Parsed<Into> {
+    fn select_into(&mut self) -> Parsed<Into> {
         let table = self.object_name()?;
         let has_filegroup = self.accept("ON");
         let filegroup = self.when(has_filegroup, Parser::name_or_string)?;

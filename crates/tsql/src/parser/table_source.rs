@@ -18,7 +18,7 @@ const JOIN_HINTS: [(&str, JoinHint); 4] = [
 
 impl Parser<'_> {
     /// `[ FROM source , … ]`
-    pub(super) fn from_clause(&mut self) -> Parsed<Vec<TableSource>> {
+    pub(super) fn table_sources(&mut self) -> Parsed<Vec<TableSource>> {
         if self.accept("FROM") { self.list(Parser::table_source) } else { Ok(Vec::new()) }
     }
 

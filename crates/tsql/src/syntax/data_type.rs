@@ -12,7 +12,7 @@ pub struct DataType {
     pub name: ObjectName,
     pub parameters: Vec<TypeParameter>,
     /// `xml ( [ CONTENT | DOCUMENT ] collection )`
-    pub xml_schema: Option<XmlSchema>,
+    pub xml_schema: Option<Box<XmlSchema>>,
     pub span: Span,
 }
 

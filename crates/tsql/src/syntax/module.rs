@@ -43,7 +43,7 @@ pub struct View {
     pub name: ObjectName,
     pub columns: Vec<Name>,
     pub options: ModuleOptions,
-    pub query: Query,
+    pub query: Box<Query>,
     /// Of the query in the text.
     pub query_source: Span,
     pub with_check_option: bool,
@@ -64,7 +64,7 @@ pub struct ModuleOptions {
     pub execute_as: Option<ExecuteContext>,
 }
 
-/// `{ PROC | PROCEDURE } name [ ; number ] [ parameter , … ] [ WITH … ] [ FOR REPLICATION ] AS body`
+/// `{ PROC | PROCEDURE } name [ ; number ] [ parameter , … ] [ WITH … ] [ FOR REPLICATION ] AS …`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Procedure {
     pub name: ObjectName,

@@ -12,8 +12,8 @@ pub struct Query {
     pub with: Option<With>,
     pub body: QueryBody,
     pub order_by: Vec<OrderItem>,
-    pub offset: Option<Offset>,
-    pub for_clause: Option<ForClause>,
+    pub offset: Option<Box<Offset>>,
+    pub for_clause: Option<Box<ForClause>>,
     pub span: Span,
 }
 

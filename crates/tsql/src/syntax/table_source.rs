@@ -164,7 +164,7 @@ pub struct BulkOrder {
     pub is_descending: bool,
 }
 
-/// `CHANGETABLE ( CHANGES table , version [ , option ] | VERSION table , ( columns ) , ( values ) )`
+/// `CHANGETABLE ( { CHANGES table , version | VERSION table , ( columns ) , ( values ) } … )`
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChangeTable {
     Changes { table: ObjectName, version: Expr, option: Option<Name> },

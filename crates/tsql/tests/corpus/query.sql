@@ -6,7 +6,7 @@ SELECT a.b.c.d.e, t.*, db..t.*, srv...t.c FROM db..t, srv.db.s.t AS t, srv...t
 GO
 SELECT $identity, t.$rowguid, IDENTITYCOL, t.ROWGUIDCOL, %%physloc%%, %%lockres%% FROM t
 GO
-SELECT $PARTITION.pf(1), CURRENT_TIMESTAMP, USER, SESSION_USER, SYSTEM_USER, CURRENT_USER
+SELECT $PARTITION.pf(1), db.$PARTITION.pf(a), CURRENT_TIMESTAMP, USER, SESSION_USER, SYSTEM_USER, CURRENT_USER
 GO
 SELECT @@VERSION, @@ROWCOUNT, @v, @v.STX, @g.STDistance(@h), geometry::Parse('POINT(1 1)').STX, hierarchyid::GetRoot()
 GO
