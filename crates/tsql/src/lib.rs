@@ -19,7 +19,7 @@ pub mod token;
 pub use batch::{Batch, batches};
 pub use error::{Cause, Error};
 pub use parser::{
-    Options, Term, parse, parse_condition, parse_expression, parse_query, parse_term,
+    MAX_NESTING, Options, Term, parse, parse_condition, parse_expression, parse_query, parse_term,
 };
 pub use reserved::is_reserved;
 pub use span::Span;

@@ -1,7 +1,7 @@
 //! The parser: recursive descent over tokens, one file for each family of statements.
 //!
 //! Invariants
-//! - Recursion is bounded by [`MAX_DEPTH`]; chains of operators, joins, set operators and ELSE IF
+//! - Recursion is bounded by [`MAX_NESTING`]; chains of operators, joins, set operators and ELSE IF
 //!   are loops.
 //! - Whatever the text, the parser ends with a tree or an error; it looks ahead, and does not try
 //!   alternatives in turn except in the grammar tables, whose rules decide by their first words.
@@ -54,7 +54,7 @@ mod variable;
 
 /// Deepest nesting of parentheses, functions, subqueries and blocks together. SQL Server's own
 /// limit depends on its stack; it reports message 191, too.
-const MAX_DEPTH: u32 = 200;
+pub const MAX_NESTING: u32 = 200;
 
 /// Settings of the session that the parser depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
 
     /// Runs `parse` one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Parser<'a>) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_NESTING {
             return Err(self.error(Cause::TooDeep));
         }
         self.depth += 1;
@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
 
     /// Fails when a chain of postfix operators, each of which is a level of the tree, is too long.
     fn verify_chain(&self, length: u32) -> Parsed<()> {
-        if length < MAX_DEPTH { Ok(()) } else { Err(self.error(Cause::TooDeep)) }
+        if length < MAX_NESTING { Ok(()) } else { Err(self.error(Cause::TooDeep)) }
     }
 
     /// An error at the next token.

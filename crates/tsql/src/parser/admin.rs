@@ -1,7 +1,7 @@
 //! Statements and options of the grammar tables: matching rules against tokens.
 
 use super::grammar::{Grammar, Node, Rule, Terminal, grammar};
-use super::{Failure, MAX_DEPTH, Parsed, Parser};
+use super::{Failure, MAX_NESTING, Parsed, Parser};
 use crate::error::{Cause, Error};
 use crate::syntax::{AdminStatement, Clause, Part, StatementKind};
 use crate::token::TokenKind;
@@ -160,7 +160,7 @@ impl Parser<'_> {
         parts: &mut Vec<Part>,
     ) -> bool {
         let Some(rule) = grammar.rules.get(at) else { return false };
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_NESTING {
             return self.failed_with(self.error(Cause::TooDeep));
         }
         self.depth += 1;
