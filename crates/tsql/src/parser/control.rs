@@ -128,7 +128,6 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         self.expect_all(&["END", "TRY"])?;
-        self.accept_kind(TokenKind::Semicolon);
         self.expect_all(&["BEGIN", "CATCH"])?;
         self.accept_kind(TokenKind::Semicolon);
         self.catches += 1;
