@@ -74,17 +74,23 @@ impl Parser<'_> {
         Ok(TableSourceKind::FullText(Box::new(full)))
     }
 
+    /// `, search [ , LANGUAGE language ] [ , top ]`, or the keys and columns of semantic tables.
     fn full_text_arguments(&mut self, mut full: FullTextTable) -> Parsed<FullTextTable> {
         let is_semantic = full.function.text.len() > "FREETEXTTABLE".len();
-        while self.accept_kind(TokenKind::Comma) {
-            if self.is("LANGUAGE") {
-                full.language = Some(self.language()?);
-            } else if is_semantic || full.arguments.is_empty() {
+        if is_semantic {
+            while self.accept_kind(TokenKind::Comma) {
                 full.arguments.push(self.expression()?);
-            } else {
-                full.top = Some(self.expression()?);
             }
+            return Ok(full);
         }
+        self.expect_kind(TokenKind::Comma)?;
+        full.arguments.push(self.expression()?);
+        if self.is_kind(TokenKind::Comma) && self.is_word_at(1, "LANGUAGE") {
+            self.at += 1;
+            full.language = Some(self.language()?);
+        }
+        let has_top = self.accept_kind(TokenKind::Comma);
+        full.top = self.when(has_top, Parser::expression)?;
         Ok(full)
     }
 
