@@ -54,14 +54,18 @@ impl Display for Operand<'_> {
     }
 }
 
-/// A value before a point or as a time zone: in parentheses unless it is whole by itself.
+/// A value before a point: in parentheses unless a point may follow it.
 struct Whole<'a>(&'a Expr);
 
 impl Display for Whole<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let is_whole = matches!(
             self.0.kind,
-            ExprKind::Variable(_) | ExprKind::Function(_) | ExprKind::Subquery(_)
+            ExprKind::Variable(_)
+                | ExprKind::Function(_)
+                | ExprKind::Subquery(_)
+                | ExprKind::Method(_)
+                | ExprKind::StaticMember(_)
         );
         if is_whole { write!(f, "{}", self.0) } else { write!(f, "({})", self.0) }
     }
@@ -110,14 +114,16 @@ impl Display for OdbcCall<'_> {
     }
 }
 
-/// A time zone: literals and variables are whole, too.
+/// A time zone: in parentheses unless it is whole without postfix operators.
 struct Zone<'a>(&'a Expr);
 
 impl Display for Zone<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0.kind {
-            ExprKind::Literal(_) => write!(f, "{}", self.0),
-            _ => write!(f, "{}", Whole(self.0)),
+            ExprKind::Literal(_) | ExprKind::Variable(_) | ExprKind::Subquery(_) => {
+                write!(f, "{}", self.0)
+            }
+            _ => write!(f, "({})", self.0),
         }
     }
 }

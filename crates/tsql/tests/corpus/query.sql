@@ -92,7 +92,7 @@ SELECT * FROM CONTAINSTABLE(t, *, 'x') AS k, FREETEXTTABLE(t, (a, b), 'y', LANGU
 GO
 SELECT * FROM PREDICT(MODEL = @m, DATA = dbo.t AS d) WITH (s float) AS p
 GO
-SELECT n.value('.', 'int') FROM @x.nodes('/a/b') AS t(n), tab CROSS APPLY tab.col.nodes('/c') AS u(m)
+SELECT n.value('.', 'int'), @g.a.b.c(1).d, geometry::Parse('x').STX.y(), d AT TIME ZONE (@a.b) FROM @x.y.nodes('/a/b') AS t(n), f(1).a.nodes('/b') AS s(q), tab CROSS APPLY tab.col.nodes('/c') AS u(m)
 GO
 SELECT * FROM sys.dm_db_index_physical_stats(DB_ID(), NULL, NULL, NULL, 'DETAILED') AS s, fn_dblog(NULL, NULL), ::fn_helpcollations()
 GO
