@@ -107,12 +107,15 @@ impl<'a> Binder<'a> {
             let value = self.node(node, &values)?;
             values.push(value);
         }
-        values.pop().ok_or(CompileError::Syntax { what: "a value", at: 0 })
+        values.pop().ok_or_else(|| CompileError::Syntax { what: "a value".to_owned(), at: 0 })
     }
 
     fn node(&mut self, node: &Node, values: &[Value]) -> BindResult {
         let of = |id: &Id| {
-            values.get(id.0).cloned().ok_or(CompileError::Syntax { what: "a value", at: 0 })
+            values
+                .get(id.0)
+                .cloned()
+                .ok_or_else(|| CompileError::Syntax { what: "a value".to_owned(), at: 0 })
         };
         match node {
             Node::Null => self.null(Ty::Null),

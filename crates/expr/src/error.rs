@@ -29,8 +29,8 @@ pub enum CompileError {
     /// Not T-SQL, or cut off.
     #[error("syntax error at byte {at}: {what}")]
     Syntax {
-        /// What was expected or found.
-        what: &'static str,
+        /// The syntax error of SQL Server.
+        what: String,
         /// Byte offset in the expression.
         at: usize,
     },

@@ -18,8 +18,8 @@ use crate::bind::{Binder, Ty, Value};
 use crate::disk::StorageForm;
 use crate::error::{CompileError, EvalError};
 use crate::lane::{Lane, LaneKind, Reg};
+use crate::lower;
 use crate::op::Op;
-use crate::parser;
 use crate::typing;
 
 /// What an expression may name.
@@ -182,7 +182,7 @@ fn fill_error(lane: &mut Lane, rows: usize, error: EvalError) {
 }
 
 fn bind<'a>(text: &str, environment: &'a Environment) -> Result<(Binder<'a>, Value), CompileError> {
-    let syntax = parser::parse(text)?;
+    let syntax = lower::parse(text)?;
     let mut binder = Binder::new(environment);
     let value = binder.bind(&syntax)?;
     Ok((binder, value))

@@ -92,12 +92,15 @@ fn the_normalised_forms_of_the_catalog_are_read() {
 fn what_is_truncated_or_foreign_is_an_error_with_its_position() {
     for (text, at) in [
         ("", 0),
-        ("(1", 2),
+        ("(1", 1),
         ("1 2", 2),
         ("case end", 5),
         ("a not 1", 6),
-        ("f(1,", 4),
+        ("f(1,", 3),
         ("a in ()", 6),
+        ("1 + 'x", 4),
+        ("[a", 0),
+        ("1 ? 2", 2),
     ] {
         match parse(text) {
             Err(CompileError::Syntax { at: found, .. }) => assert_eq!(found, at, "{text}"),
@@ -105,11 +108,17 @@ fn what_is_truncated_or_foreign_is_an_error_with_its_position() {
         }
     }
     assert!(matches!(parse("[dbo].[f]([a])"), Err(CompileError::Unsupported { at: 0, .. })));
+    assert!(matches!(parse("1--2"), Err(CompileError::Unsupported { at: 1, .. })));
+    assert!(matches!(parse(&" ".repeat(MAX_BYTES + 1)), Err(CompileError::TooLarge { .. })));
 }
 
 #[test]
 fn nesting_is_bounded_and_chains_are_not_nesting() {
-    let nested = format!("{}1{}", "(".repeat(MAX_DEPTH + 1), ")".repeat(MAX_DEPTH + 1));
+    let nested = format!(
+        "{}1{}",
+        "(".repeat(MAX_NESTING as usize + 1),
+        ")".repeat(MAX_NESTING as usize + 1)
+    );
     assert!(matches!(parse(&nested), Err(CompileError::TooLarge { what: "nesting", .. })));
     assert!(matches!(parse(&"-(".repeat(20_000)), Err(CompileError::TooLarge { .. })));
     let chain = vec!["[a]=(1)"; 1_500].join(" OR ");

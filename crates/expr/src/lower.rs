@@ -1,0 +1,352 @@
+//! From the syntax tree of T-SQL to the flat tree of this crate.
+//!
+//! The grammar is that of crate `tsql`; here every part of a tree becomes a node, or is refused by
+//! its name and position when it has no value outside of a statement.
+//!
+//! Invariants
+//! - Recursion follows the syntax tree, whose height the parser bounds; operators of one level,
+//!   AND, OR and the values of IN are loops.
+//! - Comments are refused: the catalog has none, and `--` could be two signs.
+
+use extentdb_tsql::syntax::{
+    Arguments, BinaryOperator, Column, Comparison, Condition, ConditionKind, DataType, Expr,
+    ExprKind, FunctionCall, Link, Literal, TypeParameter, UnaryOperator,
+};
+use extentdb_tsql::{Cause, MAX_NESTING, Options, Span, Term, lexer, parse_term};
+
+use crate::error::CompileError;
+use crate::syntax::{Id, Infix, Node, Syntax, Test, TypeName};
+
+const MAX_BYTES: usize = 64 * 1024;
+
+/// Functions whose first argument is the name of a part of a date.
+const DATE_FUNCTIONS: [&str; 5] = ["datepart", "datename", "dateadd", "datediff", "datediff_big"];
+
+type Lowered<T = Id> = Result<T, CompileError>;
+
+/// The tree of a text.
+pub(crate) fn parse(text: &str) -> Lowered<Syntax> {
+    if text.len() > MAX_BYTES {
+        return Err(CompileError::TooLarge { what: "bytes of text", limit: MAX_BYTES });
+    }
+    verify_no_comments(text)?;
+    let term = parse_term(text, Options::default()).map_err(|error| refused(&error))?;
+    let mut lowering = Lowering { syntax: Syntax::default() };
+    match &term {
+        Term::Value(expr) => lowering.expr(expr)?,
+        Term::Condition(condition) => lowering.condition(condition)?,
+    };
+    Ok(lowering.syntax)
+}
+
+/// Between tokens there are blanks only.
+fn verify_no_comments(text: &str) -> Lowered<()> {
+    let tokens = lexer::tokens(text).map_err(|error| refused(&error))?;
+    let mut end = 0;
+    for token in tokens {
+        let start = token.span.start as usize;
+        let between = text.get(end..start).unwrap_or_default();
+        if let Some(at) = between.find(|c: char| !c.is_whitespace()) {
+            return unsupported("a comment", Span { start: (end + at) as u32, ..token.span });
+        }
+        end = token.span.end as usize;
+    }
+    Ok(())
+}
+
+/// The parser's error as this crate's.
+fn refused(error: &extentdb_tsql::Error) -> CompileError {
+    let at = error.span.start as usize;
+    match &error.cause {
+        Cause::TooDeep => CompileError::TooLarge { what: "nesting", limit: MAX_NESTING as usize },
+        Cause::NumberTooLong { .. } => {
+            CompileError::Unsupported { what: "a number of more than 38 digits".to_owned(), at }
+        }
+        cause => CompileError::Syntax { what: cause.to_string(), at },
+    }
+}
+
+fn unsupported<T>(what: impl Into<String>, span: Span) -> Lowered<T> {
+    Err(CompileError::Unsupported { what: what.into(), at: span.start as usize })
+}
+
+struct Lowering {
+    syntax: Syntax,
+}
+
+impl Lowering {
+    fn push(&mut self, node: Node, span: Span) -> Lowered {
+        self.syntax.push(node, span.start as usize)
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Lowered {
+        let node = match &expr.kind {
+            ExprKind::Literal(literal) => literal_node(literal, expr.span)?,
+            ExprKind::Column(column) => match (&column.qualifier, &column.column) {
+                (None, Column::Named(name)) => Node::Column(name.text.to_string()),
+                _ => return foreign(expr.span),
+            },
+            ExprKind::Unary { operator, operand } => {
+                let operand = self.expr(operand)?;
+                match operator {
+                    UnaryOperator::Minus => Node::Negate(operand),
+                    UnaryOperator::Plus => Node::Plus(operand),
+                    UnaryOperator::BitNot => Node::BitNot(operand),
+                }
+            }
+            ExprKind::Chain { first, rest } => return self.chain(first, rest),
+            ExprKind::Function(call) => self.call(call, expr.span)?,
+            ExprKind::Collate { operand, collation } => {
+                Node::Collate(self.expr(operand)?, collation.text.to_string())
+            }
+            _ => self.choice_or_conversion(expr)?,
+        };
+        self.push(node, expr.span)
+    }
+
+    fn choice_or_conversion(&mut self, expr: &Expr) -> Lowered<Node> {
+        match &expr.kind {
+            ExprKind::SimpleCase(case) => {
+                let operand = Some(self.expr(&case.operand)?);
+                let mut arms = Vec::new();
+                for arm in &case.arms {
+                    arms.push((self.expr(&arm.value)?, self.expr(&arm.result)?));
+                }
+                let other = self.optional(case.otherwise.as_ref())?;
+                Ok(Node::Case { operand, arms, other })
+            }
+            ExprKind::SearchedCase(case) => {
+                let mut arms = Vec::new();
+                for arm in &case.arms {
+                    arms.push((self.condition(&arm.condition)?, self.expr(&arm.result)?));
+                }
+                let other = self.optional(case.otherwise.as_ref())?;
+                Ok(Node::Case { operand: None, arms, other })
+            }
+            ExprKind::Iif(iif) => {
+                let condition = self.condition(&iif.condition)?;
+                let args = vec![condition, self.expr(&iif.yes)?, self.expr(&iif.no)?];
+                Ok(Node::Call { name: "iif".to_owned(), part: None, args })
+            }
+            ExprKind::Cast { is_try: false, operand, data_type } => {
+                let to = type_name(data_type)?;
+                Ok(Node::Convert { to, of: self.expr(operand)?, style: None })
+            }
+            ExprKind::Convert(convert) if !convert.is_try => {
+                let to = type_name(&convert.data_type)?;
+                let of = self.expr(&convert.operand)?;
+                let style = self.optional(convert.style.as_ref())?;
+                Ok(Node::Convert { to, of, style })
+            }
+            kind => unsupported(refusal(kind), expr.span),
+        }
+    }
+
+    fn optional(&mut self, expr: Option<&Expr>) -> Lowered<Option<Id>> {
+        expr.map(|expr| self.expr(expr)).transpose()
+    }
+
+    /// Operators of one level from left to right.
+    fn chain(&mut self, first: &Expr, rest: &[Link]) -> Lowered {
+        let mut left = self.expr(first)?;
+        for link in rest {
+            let right = self.expr(&link.operand)?;
+            let Some(infix) = infix(link.operator) else {
+                return unsupported("a shift", link.span);
+            };
+            left = self.push(Node::Infix(infix, left, right), link.span)?;
+        }
+        Ok(left)
+    }
+
+    fn call(&mut self, call: &FunctionCall, span: Span) -> Lowered<Node> {
+        if !call.name.is_simple() {
+            return foreign(span);
+        }
+        let name = call.name.name.text.to_ascii_lowercase();
+        let is_plain = call.over.is_none() && call.within_group.is_empty() && call.nulls.is_none();
+        let Arguments::List(values) = &call.arguments else {
+            return unsupported(format!("the function {name}"), span);
+        };
+        if !is_plain {
+            return unsupported(format!("the function {name}"), span);
+        }
+        let part = date_part(&name, values)?;
+        let values = values.get(usize::from(part.is_some())..).unwrap_or_default();
+        let args: Lowered<Vec<Id>> = values.iter().map(|value| self.expr(value)).collect();
+        Ok(Node::Call { name, part, args: args? })
+    }
+
+    fn condition(&mut self, condition: &Condition) -> Lowered {
+        let span = condition.span;
+        let node = match &condition.kind {
+            ConditionKind::And(parts) => return self.connected(parts, Node::And),
+            ConditionKind::Or(parts) => return self.connected(parts, Node::Or),
+            ConditionKind::Not(operand) => Node::Not(self.condition(operand)?),
+            ConditionKind::Comparison { left, comparison, right } => {
+                let left = self.expr(left)?;
+                Node::Compare(test(*comparison), left, self.expr(right)?)
+            }
+            ConditionKind::IsNull { operand, is_negated } => {
+                let node = Node::IsNull(self.expr(operand)?);
+                return self.negated(node, *is_negated, span);
+            }
+            ConditionKind::Between(between) => {
+                let of = self.expr(&between.operand)?;
+                let low = self.expr(&between.low)?;
+                let high = self.expr(&between.high)?;
+                let from = self.push(Node::Compare(Test::GreaterOrEqual, of, low), span)?;
+                let to = self.push(Node::Compare(Test::LessOrEqual, of, high), span)?;
+                return self.negated(Node::And(from, to), between.is_negated, span);
+            }
+            ConditionKind::InList { operand, values, is_negated } => {
+                let any = self.in_list(operand, values, span)?;
+                return if *is_negated { self.push(Node::Not(any), span) } else { Ok(any) };
+            }
+            ConditionKind::Like(like) => {
+                let of = self.expr(&like.operand)?;
+                let pattern = self.expr(&like.pattern)?;
+                let escape = self.optional(like.escape.as_ref())?;
+                let node = Node::Like { of, pattern, escape };
+                return self.negated(node, like.is_negated, span);
+            }
+            _ => return unsupported("a condition with a query or of a session", span),
+        };
+        self.push(node, span)
+    }
+
+    fn negated(&mut self, node: Node, is_negated: bool, span: Span) -> Lowered {
+        let id = self.push(node, span)?;
+        if is_negated { self.push(Node::Not(id), span) } else { Ok(id) }
+    }
+
+    /// Parts with AND or OR between them, from left to right.
+    fn connected(&mut self, parts: &[Condition], node: fn(Id, Id) -> Node) -> Lowered {
+        let Some((first, rest)) = parts.split_first() else {
+            return unsupported("an empty condition", Span::default());
+        };
+        let mut left = self.condition(first)?;
+        for part in rest {
+            let right = self.condition(part)?;
+            left = self.push(node(left, right), part.span)?;
+        }
+        Ok(left)
+    }
+
+    fn in_list(&mut self, operand: &Expr, values: &[Expr], span: Span) -> Lowered {
+        let of = self.expr(operand)?;
+        let mut any: Option<Id> = None;
+        for value in values {
+            let value = self.expr(value)?;
+            let equal = self.push(Node::Compare(Test::Equal, of, value), span)?;
+            any = Some(match any {
+                Some(before) => self.push(Node::Or(before, equal), span)?,
+                None => equal,
+            });
+        }
+        any.map_or_else(|| unsupported("IN without values", span), Ok)
+    }
+}
+
+/// What leads out of the table at hand.
+fn foreign<T>(span: Span) -> Lowered<T> {
+    unsupported("a function of the user, a method or a qualified name", span)
+}
+
+/// Why an expression of this kind is not compiled.
+fn refusal(kind: &ExprKind) -> &'static str {
+    match kind {
+        ExprKind::Variable(_) | ExprKind::GlobalVariable(_) => "a variable",
+        ExprKind::Cast { .. } => "the function try_cast",
+        ExprKind::Convert(_) => "the function try_convert",
+        ExprKind::Parse(_) => "the function parse",
+        ExprKind::AtTimeZone { .. } => "AT TIME ZONE",
+        ExprKind::Method(_) | ExprKind::StaticMember(_) => {
+            "a function of the user, a method or a qualified name"
+        }
+        ExprKind::Subquery(_) => "a query",
+        _ => "a value of a statement or session",
+    }
+}
+
+fn literal_node(literal: &Literal, span: Span) -> Lowered<Node> {
+    Ok(match literal {
+        Literal::Null => Node::Null,
+        Literal::Integer(digits) => Node::Integer(digits.to_string()),
+        Literal::Decimal(digits) => Node::Decimal(digits.to_string()),
+        Literal::Float(digits) => Node::Float(digits.to_string()),
+        Literal::Money(text) => match text.strip_prefix('$') {
+            Some(digits) => Node::Money(digits.to_owned()),
+            None => return unsupported("a currency sign other than $", span),
+        },
+        Literal::Binary(bytes) => Node::Binary(bytes.to_vec()),
+        Literal::String(string) => {
+            Node::Text { text: string.value.to_string(), is_wide: string.is_national }
+        }
+        Literal::Odbc { .. } => return unsupported("an ODBC escape", span),
+    })
+}
+
+/// The part that is the first argument of a date function, in small letters.
+fn date_part(name: &str, values: &[Expr]) -> Lowered<Option<String>> {
+    if !DATE_FUNCTIONS.contains(&name) {
+        return Ok(None);
+    }
+    let span = values.first().map_or(Span::default(), |value| value.span);
+    match values.first().map(|value| &value.kind) {
+        Some(ExprKind::Column(column)) if column.qualifier.is_none() => match &column.column {
+            Column::Named(name) => Ok(Some(name.text.to_ascii_lowercase())),
+            Column::Pseudo(_) => unsupported("a part of a date that is no name", span),
+        },
+        _ => unsupported("a part of a date that is no name", span),
+    }
+}
+
+/// `[decimal](10,2)`, `varchar(max)`, `[sys].[int]`.
+fn type_name(data_type: &DataType) -> Lowered<TypeName> {
+    let is_system = data_type.name.schema().is_none_or(|it| it.text.eq_ignore_ascii_case("sys"));
+    if !is_system || data_type.name.database().is_some() || data_type.xml_schema.is_some() {
+        return unsupported("a type of the user", data_type.span);
+    }
+    let number = |parameter: &TypeParameter| match parameter {
+        TypeParameter::Number(number) => Some(*number),
+        TypeParameter::Max => None,
+    };
+    let name = data_type.name.name.text.to_ascii_lowercase();
+    match data_type.parameters.as_slice() {
+        [] => Ok(TypeName { name, first: None, second: None }),
+        [first] => Ok(TypeName { name, first: Some(number(first)), second: None }),
+        [first, second] => {
+            Ok(TypeName { name, first: Some(number(first)), second: number(second) })
+        }
+        _ => unsupported(format!("the type {data_type}"), data_type.span),
+    }
+}
+
+fn infix(operator: BinaryOperator) -> Option<Infix> {
+    Some(match operator {
+        BinaryOperator::Multiply => Infix::Multiply,
+        BinaryOperator::Divide => Infix::Divide,
+        BinaryOperator::Modulo => Infix::Modulo,
+        BinaryOperator::Add => Infix::Add,
+        BinaryOperator::Subtract => Infix::Subtract,
+        BinaryOperator::BitAnd => Infix::BitAnd,
+        BinaryOperator::BitOr => Infix::BitOr,
+        BinaryOperator::BitXor => Infix::BitXor,
+        BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => return None,
+    })
+}
+
+fn test(comparison: Comparison) -> Test {
+    match comparison {
+        Comparison::Equal => Test::Equal,
+        Comparison::NotEqual => Test::NotEqual,
+        Comparison::Less => Test::Less,
+        Comparison::LessOrEqual => Test::LessOrEqual,
+        Comparison::Greater => Test::Greater,
+        Comparison::GreaterOrEqual => Test::GreaterOrEqual,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+#![no_main]
+#[path = "../statements.rs"]
+mod statements;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| statements::tsql(data));
