@@ -14,6 +14,7 @@ pub(crate) mod opening;
 pub(crate) mod options;
 pub(crate) mod spec;
 pub(crate) mod suspect;
+pub(crate) mod timestamp;
 pub(crate) mod verify;
 pub(crate) mod wake_up;
 
@@ -33,6 +34,7 @@ use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
 use crate::database::options::Options;
 use crate::database::suspect::Deferred;
+use crate::database::timestamp::Timestamps;
 use crate::database::wake_up::WakeUps;
 use crate::error::Error;
 use crate::recovery::redo::Recovered;
@@ -64,6 +66,7 @@ pub struct Database {
     pub(crate) sessions: AtomicUsize,
     pub(crate) open_sessions: AtomicUsize,
     pub(crate) serializers: Serializers,
+    pub(crate) timestamps: Timestamps,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).

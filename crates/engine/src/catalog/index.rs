@@ -163,6 +163,10 @@ impl Index {
         };
         let definition = definition_of_index(index, Some(rowset));
         let layout = table.layout(&definition);
+        if rowset.units.iter().any(|unit| unit.kind != AllocUnitKind::InRow && unit.pages_used > 0)
+        {
+            return refused("whose entries have values off them");
+        }
         if (index.status & index_status::FILTERED != 0) != index.filter.is_some() {
             return refused("whose filter is not known");
         }

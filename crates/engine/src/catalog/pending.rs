@@ -45,7 +45,8 @@ fn objects_of(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, DroppedOb
     let heap =
         storage.base.heap().map(|heap| (heap.unit().id(), DroppedObject::Heap(heap.clone())));
     let trees = storage.trees().map(|tree| (tree.unit().id(), DroppedObject::Tree(tree.clone())));
-    heap.into_iter().chain(trees)
+    let lobs = storage.lob_units().map(|lob| (lob.unit().id(), DroppedObject::Lob(lob.clone())));
+    heap.into_iter().chain(trees).chain(lobs)
 }
 
 impl CatalogCache {

@@ -96,10 +96,7 @@ impl SystemTable {
     pub(crate) fn delete(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         for index in &self.indexes {
             if index.tree.delete(tx, &index.key_of(row))?.is_none() {
-                return Err(Error::catalog(format!(
-                    "a row of {} is not in all of its indexes",
-                    self.name
-                )));
+                return Err(self.incomplete());
             }
         }
         Ok(())
@@ -108,6 +105,32 @@ impl SystemTable {
     /// Gives a row other values in columns that no index has.
     pub(crate) fn replace(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         Ok(self.clustered().tree.replace(tx, &self.clustered().row(row))?)
+    }
+
+    /// The same in columns that other indexes have: the row keeps its place in the clustered one.
+    pub(crate) fn replace_keys(
+        &self,
+        tx: &mut Transaction,
+        old: &[Cell<'_>],
+        new: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        for index in self.indexes.iter().skip(1) {
+            let row = index.row(new);
+            if row == index.row(old) {
+                continue;
+            }
+            self.verify_key(index, &row)?;
+            if index.tree.delete(tx, &index.key_of(old))?.is_none() {
+                return Err(self.incomplete());
+            }
+            let key = index.tree.shape().key_of_cells(&row)?;
+            index.tree.insert_at(tx, &key, &row)?;
+        }
+        self.replace(tx, new)
+    }
+
+    fn incomplete(&self) -> Error {
+        Error::catalog(format!("a row of {} is not in all of its indexes", self.name))
     }
 
     /// The rows whose clustered key begins with these values.

@@ -10,10 +10,11 @@ use extentdb_types::SqlType;
 
 use crate::catalog::constraint::constraints_of;
 use crate::catalog::definition::{definition_of_index, position_of};
-use crate::catalog::storage::{definition_of, heap_shape};
+use crate::catalog::storage::{OffRowOptions, definition_of, heap_shape};
 use crate::catalog::units::Units;
 use crate::catalog::{
-    Base, BaseKey, ColumnDefault, Formula, Identity, Index, Storage, TableColumn, Trigger,
+    Base, BaseKey, ColumnDefault, Formula, Identity, Index, OffRowUnits, Storage, TableColumn,
+    Trigger,
 };
 use crate::error::{Error, Unsupported};
 
@@ -73,10 +74,15 @@ impl Table {
         };
         let identity = table.columns.iter().find_map(Identity::of).map(Arc::new);
         let (constraints, read_only) = constraints_of(table, &columns, catalog);
+        let off_row = OffRowUnits::open(rowset, space, units);
+        let off_row_options =
+            OffRowOptions { text_in_row: first.text_in_row, ..Default::default() };
         let mut storage = Storage {
             columns,
             shape,
             base,
+            off_row,
+            off_row_options,
             indexes: Vec::new(),
             disabled: Vec::new(),
             identity,

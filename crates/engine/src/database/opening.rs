@@ -158,6 +158,7 @@ impl Redone {
             sessions: AtomicUsize::new(0),
             open_sessions: AtomicUsize::new(0),
             serializers: Default::default(),
+            timestamps: Default::default(),
             wake_ups,
         };
         let Redone { files, stamp, checkpoint, recovery, .. } = self;

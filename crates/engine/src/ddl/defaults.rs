@@ -39,7 +39,7 @@ impl Session {
         self.statement("INSERT", |context| {
             context.lock_table(table, LockMode::Ix)?;
             let row = context.complete(table, values)?;
-            context.insert_values(table, &row)
+            context.insert_data(table, &row)
         })
     }
 }
@@ -77,6 +77,9 @@ impl StatementContext<'_> {
     ) -> Result<Datum<'static>, Error> {
         if of.storage.identity.as_ref().is_some_and(|identity| identity.column() == column.id) {
             return self.next_identity(of.table);
+        }
+        if column.ty == SqlType::RowVersion {
+            return Ok(Datum::Null);
         }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
         evaluate(text, &column.ty, &*self.db().options.clock).map_err(|why| match why {

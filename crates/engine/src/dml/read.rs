@@ -16,7 +16,7 @@ use std::ops::{Bound, ControlFlow};
 use extentdb_base::{Lsn, PageId, Rid};
 use extentdb_rowset::btree::{self, Ghosts, KeyRange, LeafRows, Leaves};
 use extentdb_rowset::heap::{Heap, PageRows};
-use extentdb_txn::lock::LockMode;
+use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Datum;
 
 use crate::catalog::address::key_resource;
@@ -133,7 +133,7 @@ impl Session {
             context.lock_table(table, context.table_lock(false, for_update))?;
             let storage = table.storage();
             let found = context.read_row(Reading { table, storage: &storage, for_update }, at)?;
-            found.map(|record| storage.values(&record)).transpose()
+            found.map(|found| storage.values(&found.record)).transpose()
         })
     }
 
@@ -246,7 +246,8 @@ impl StatementContext<'_> {
         let places: Vec<Rid> = match heap.page_rows(page, || self.oldest_open(of.for_update))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows {
-                    if each(&RowRef::new(of.storage, &record, Some(at))?)?.is_break() {
+                    let row = RowRef::new(of.storage, &record, Some(at))?;
+                    if self.emit_settled(of, &row, each)?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -256,8 +257,8 @@ impl StatementContext<'_> {
         };
         for at in places {
             let at = Address::Rid(at);
-            if let Some(record) = self.read_row(of, &at)?
-                && each(&RowRef::at(of.storage, &record, &at)?)?.is_break()
+            if let Some(found) = self.read_row(of, &at)?
+                && each(&RowRef::at(of.storage, &found.record, &at)?)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
@@ -307,7 +308,7 @@ impl StatementContext<'_> {
         let is_base = of.storage.is_base(index);
         for (_, entry) in &found {
             let flow = if is_base {
-                each(&RowRef::new(of.storage, entry, None)?)?
+                self.emit_settled(of, &RowRef::new(of.storage, entry, None)?, each)?
             } else {
                 self.read_entry(of, index, entry, each)?
             };
@@ -366,7 +367,7 @@ impl StatementContext<'_> {
         }
         for row in leaf.iter() {
             let flow = if is_base && leaf.is_settled() {
-                each(&RowRef::new(of.storage, row.bytes, None)?)?
+                self.emit_settled(of, &RowRef::new(of.storage, row.bytes, None)?, each)?
             } else {
                 self.read_entry(of, index, row.bytes, each)?
             };
@@ -400,7 +401,10 @@ impl StatementContext<'_> {
             for (number, (entry, at)) in records.iter().zip(places).enumerate() {
                 let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
                 let flow = match row.transpose()? {
-                    Some(row) if index.has_bytes_of(entry, row.record(), of.storage)? => {
+                    Some(row)
+                        if !row.is_off_row()
+                            && index.has_bytes_of(entry, row.record(), of.storage)? =>
+                    {
                         each(&row)?
                     }
                     _ => self.read_entry(of, index, entry.bytes(), each)?,
@@ -486,27 +490,84 @@ impl StatementContext<'_> {
         Ok(())
     }
 
+    /// Calls `each` with a row that was read without a lock. One with values off it is read again
+    /// under its lock, which protects them.
+    fn emit_settled(
+        &self,
+        of: Reading<'_>,
+        row: &RowRef<'_>,
+        each: EachRow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        if !row.is_off_row() || self.row_lock(of.for_update).is_none() {
+            return each(row);
+        }
+        let at = row.address()?;
+        match self.read_row(of, &at)? {
+            Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
     /// Reads a row under the lock that the isolation level requires.
-    pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn read_row(
+        &self,
+        of: Reading<'_>,
+        at: &Address,
+    ) -> Result<Option<ReadRow<'_>>, Error> {
+        let unlocked = |record| ReadRow { record, lock: None };
         let Some((mode, stays)) = self.row_lock(of.for_update) else {
-            return of.storage.row_at(at);
+            return Ok(of.storage.row_at(at)?.map(unlocked));
         };
         if !stays {
             let settled = of.storage.settled_row_at(at, || self.oldest_open(false))?;
-            if settled.is_some() {
-                return Ok(settled);
+            if let Some(record) = settled.filter(|record| !of.storage.is_off_row(record)) {
+                return Ok(Some(unlocked(record)));
             }
         }
         let resource = at.resource(of.storage.base.hobt());
         self.lock(resource, mode, Some(of.table))?;
+        let lock = RowLock { context: self, resource };
         let found = of.storage.row_at(at);
         // Of a row that is not there nothing has been read, but that its key is free.
         let is_kept_free =
             self.isolation() == Isolation::Serializable && matches!(at, Address::Key(_));
-        if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
-            self.unlock(resource);
-        }
-        found
+        let lock = if stays && (is_kept_free || matches!(found, Ok(Some(_)))) {
+            lock.keep();
+            None
+        } else {
+            Some(lock)
+        };
+        // Values off the row are read under the lock.
+        Ok(found?.map(|record| {
+            let lock = lock.filter(|_| of.storage.is_off_row(&record));
+            ReadRow { record, lock }
+        }))
+    }
+}
+
+/// A row that was read; while it has values off it, its lock is held.
+pub(crate) struct ReadRow<'s> {
+    pub(crate) record: Vec<u8>,
+    #[expect(dead_code, reason = "released when the row is dropped")]
+    lock: Option<RowLock<'s>>,
+}
+
+/// A lock that is held for one read.
+struct RowLock<'s> {
+    context: &'s StatementContext<'s>,
+    resource: Resource,
+}
+
+impl RowLock<'_> {
+    /// It is held to the end of the transaction.
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for RowLock<'_> {
+    fn drop(&mut self) {
+        self.context.unlock(self.resource);
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Unsupported {
     NoIdentity { table: String },
     #[error("column {column}, a second identity")]
     SecondIdentity { column: String },
+    #[error("column {column}, a second rowversion")]
+    SecondRowVersion { column: String },
     #[error("column {column}, which takes no NULL and has no default for the rows there are")]
     NoDefaultForRows { column: String },
     #[error("a default for column {column}, which has a value of its own")]

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::{Arc, MutexGuard, lock};
-use extentdb_base::{Lsn, ObjectId, Rid};
+use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId, Rid};
 use extentdb_catalog::layout::Cell;
+use extentdb_rowset::LobUnit;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
+use extentdb_rowset::lob::{LobChange, PendingSpace};
 use extentdb_space::Freed;
 use extentdb_txn::Transaction;
 use extentdb_txn::lock::{
@@ -19,7 +21,7 @@ use extentdb_txn::lock::{
 
 use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::session::Isolation;
 use crate::session::transaction::StatementStart;
 
@@ -29,6 +31,19 @@ pub(crate) struct DeferredCheck {
     pub(crate) parent: Arc<Table>,
     /// The values of the referenced columns in the row that was deleted or changed.
     pub(crate) values: Vec<Cell<'static>>,
+}
+
+/// What a transaction has changed in a unit of values off rows.
+pub(super) struct ChangedLob {
+    unit: Arc<LobUnit>,
+    /// Reserved for its undo until it ends.
+    reserved: Vec<ReservedRoom>,
+}
+
+/// A page that the transaction has freed while its class in PFS was out of date.
+pub(super) struct StalePage {
+    unit: Arc<LobUnit>,
+    page: PageId,
 }
 
 /// State of a session between statements: its settings, its open transaction, and what waits for
@@ -41,6 +56,10 @@ pub(super) struct SessionState {
     pub(super) tx: Option<Transaction>,
     /// Space of heap pages that is reserved until the transaction ends, for its undo.
     pub(super) reserved: Vec<(Arc<Heap>, ReservedRoom)>,
+    /// Units of values off rows that the transaction has changed.
+    pub(super) lobs: BTreeMap<AllocUnitId, ChangedLob>,
+    /// What a rollback must look at again.
+    pub(super) stale: Vec<StalePage>,
     /// The table that the transaction locked last, and its mode: table locks are held to its end.
     last_table: Option<(ObjectId, LockMode)>,
     pub(super) isolation: Isolation,
@@ -74,6 +93,8 @@ impl SessionState {
             deadlock_priority: 0,
             tx: None,
             reserved: Vec::new(),
+            lobs: BTreeMap::new(),
+            stale: Vec::new(),
             last_table: None,
             isolation: Isolation::default(),
             is_serializable: false,
@@ -114,8 +135,16 @@ impl SessionState {
         }
     }
 
+    /// The transaction may still be open in the log: its space stays reserved until the next
+    /// restart.
+    pub(super) fn forget_reserved(&mut self) {
+        self.reserved.clear();
+        self.lobs.clear();
+    }
+
     pub(super) fn forget_transaction(&mut self) {
         self.is_explicit = false;
+        self.stale.clear();
         self.is_doomed = false;
         self.last_table = None;
         self.savepoints.clear();
@@ -217,6 +246,11 @@ impl<'s> StatementContext<'s> {
         self.state.checks.take().unwrap_or_default()
     }
 
+    /// What may cancel the statement.
+    pub(crate) fn cancellation(&self) -> Arc<Cancellation> {
+        self.state.cancellation.clone()
+    }
+
     /// Long work calls this between pages: a cancelled statement ends there.
     ///
     /// # Errors
@@ -276,6 +310,52 @@ impl<'s> StatementContext<'s> {
     /// Keeps space of heap pages reserved until the transaction ends.
     pub(crate) fn reserve(&mut self, heap: &Arc<Heap>, reserved: Vec<ReservedRoom>) {
         self.state.reserved.extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
+    }
+
+    /// Changes values off rows; what the change leaves for the end of the transaction is kept,
+    /// also when it fails.
+    pub(crate) fn change_lob<T>(
+        &mut self,
+        unit: &Arc<LobUnit>,
+        work: impl FnOnce(LobChange<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut pending = PendingSpace::default();
+        let tx = self.tx()?;
+        let done = work(LobChange { tx, pending: &mut pending });
+        self.state.freed.extend(pending.freed);
+        let stale = pending.stale.into_iter().map(|page| StalePage { unit: unit.clone(), page });
+        self.state.stale.extend(stale);
+        let changed = || ChangedLob { unit: unit.clone(), reserved: Vec::new() };
+        let changed = self.state.lobs.entry(unit.unit().id()).or_insert_with(changed);
+        changed.reserved.extend(pending.reserved);
+        done
+    }
+
+    /// An undo has allocated again what was freed since `from`.
+    pub(super) fn restore_stale(&mut self, from: usize) {
+        for StalePage { unit, page } in self.state.stale.split_off(from) {
+            unit.restored([page]);
+        }
+    }
+
+    /// The transaction has ended in the log: text pages that have lost their last record are
+    /// freed. Its locks are still held, so that no unit is dropped meanwhile.
+    pub(super) fn end_lobs(&mut self) {
+        for ChangedLob { unit, reserved } in std::mem::take(&mut self.state.lobs).into_values() {
+            if self.db.catalog.units.get(unit.unit().id()).is_none() {
+                continue;
+            }
+            match unit.end(reserved).map_err(Error::from) {
+                Ok(()) => {}
+                // Such pages stay allocated, and are filled again.
+                Err(error)
+                    if matches!(
+                        error.cause(),
+                        Cause::LogFull | Cause::BadPage | Cause::Offline
+                    ) => {}
+                Err(error) => self.db.go_offline(&error),
+            }
+        }
     }
 
     /// A table by `schema.name`, or by its name in schema dbo.

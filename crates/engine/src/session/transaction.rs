@@ -16,6 +16,7 @@ use crate::session::context::StatementContext;
 pub(super) struct StatementStart {
     undo_until: Lsn,
     freed: FreedMark,
+    stale: usize,
     changes: usize,
 }
 
@@ -44,6 +45,7 @@ impl StatementContext<'_> {
         Ok(StatementStart {
             undo_until: self.state.tx.as_ref().map_or(Lsn::ZERO, undo_until),
             freed: self.state.freed.mark(),
+            stale: self.state.stale.len(),
             changes: self.state.changes.len(),
         })
     }
@@ -77,6 +79,7 @@ impl StatementContext<'_> {
         self.undo_to(start.undo_until)?;
         // The undo has reallocated what was freed since then.
         self.state.freed.return_to(start.freed);
+        self.restore_stale(start.stale);
         self.roll_back_changes(start.changes);
         Ok(())
     }
@@ -89,7 +92,7 @@ impl StatementContext<'_> {
         if let Err(error) = tx.commit().map_err(Error::from) {
             db.go_offline(&error);
             // It may still be open in the log: its space stays reserved until the next restart.
-            self.state.reserved.clear();
+            self.state.forget_reserved();
             self.end(owner);
             return Err(error);
         }
@@ -121,18 +124,19 @@ impl StatementContext<'_> {
                 return undone;
             }
             db.go_offline(error);
-            self.state.reserved.clear();
+            self.state.forget_reserved();
         }
         let undone = undone.and_then(|()| {
             tx.abort().map_err(Error::from).inspect_err(|error| {
                 db.go_offline(error);
-                self.state.reserved.clear();
+                self.state.forget_reserved();
             })
         });
         self.roll_back_changes(0);
         drop(ddl);
         // The undo has reallocated what the transaction had freed.
         self.state.freed = Freed::default();
+        self.restore_stale(0);
         self.end(owner);
         db.space.release(std::mem::take(&mut self.state.undone))?;
         undone.map(|_| ())
@@ -144,7 +148,7 @@ impl StatementContext<'_> {
     fn forget_deferred(&mut self) {
         self.state.freed = Freed::default();
         self.state.undone = Freed::default();
-        self.state.reserved.clear();
+        self.state.forget_reserved();
         self.state.forget_transaction();
     }
 
@@ -153,6 +157,7 @@ impl StatementContext<'_> {
         for (heap, reserved) in self.state.reserved.drain(..) {
             heap.give_back(reserved);
         }
+        self.end_lobs();
         self.db.locks.release_all(owner);
         self.state.leave_serializable(self.db);
         self.state.forget_transaction();
@@ -165,6 +170,7 @@ impl StatementContext<'_> {
         let start = StatementStart {
             undo_until: lsn,
             freed: self.state.freed.mark(),
+            stale: self.state.stale.len(),
             changes: self.state.changes.len(),
         };
         self.state.savepoints.insert(lsn, start);

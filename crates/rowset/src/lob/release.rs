@@ -50,7 +50,7 @@ impl LobUnit {
         if header.alloc_unit() != self.unit.id() || !is_empty(PageRef::new(&page)) {
             return Ok(false);
         }
-        if self.take_for_release(&page)? {
+        if self.take_for_release(&page)?.is_some() {
             return Ok(true);
         }
         let mut state = lock(&self.state);

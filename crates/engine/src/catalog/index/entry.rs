@@ -61,7 +61,8 @@ impl Index {
             ValueSource::Column(number) => columns.get(*number).is_some_and(TableColumn::is_stored),
             ValueSource::Row(_) | ValueSource::Rid => true,
         };
-        if self.filter().is_some() || !self.from.iter().all(is_stored) {
+        let is_off_row = storage.is_off_row(record);
+        if is_off_row || self.filter().is_some() || !self.from.iter().all(is_stored) {
             return self.entry(&storage.cells(record)?, columns, at);
         }
         let record = storage.shape.sound_leaf(record)?;
