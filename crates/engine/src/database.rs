@@ -9,6 +9,7 @@ pub(crate) mod emergency;
 pub(crate) mod file_stamp;
 pub(crate) mod files;
 pub(crate) mod ghost_cleanup;
+pub(crate) mod new_ids;
 pub(crate) mod open;
 pub(crate) mod opening;
 pub(crate) mod options;
@@ -32,6 +33,7 @@ use extentdb_wal::Log;
 
 use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
+use crate::database::new_ids::NewIds;
 use crate::database::options::Options;
 use crate::database::suspect::Deferred;
 use crate::database::timestamp::Timestamps;
@@ -67,6 +69,7 @@ pub struct Database {
     pub(crate) open_sessions: AtomicUsize,
     pub(crate) serializers: Serializers,
     pub(crate) timestamps: Timestamps,
+    pub(crate) new_ids: NewIds,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).

@@ -36,4 +36,4 @@ pub use extentdb_txn::lock::{LockMode, Timeout};
 pub use extentdb_wal::Growth as LogGrowth;
 pub use recovery::redo::NewerPage;
 pub use recovery::redo::Recovered;
-pub use session::{Isolation, Row, Session};
+pub use session::{Isolation, Row, Session, SessionNames};

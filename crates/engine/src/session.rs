@@ -13,6 +13,7 @@
 pub(crate) mod context;
 pub(crate) mod isolation;
 mod transaction;
+pub(crate) mod values;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
@@ -26,6 +27,7 @@ use crate::error::Error;
 
 pub(crate) use context::StatementContext;
 pub use isolation::Isolation;
+pub use values::SessionNames;
 
 use context::SessionState;
 
@@ -64,6 +66,11 @@ impl Session {
     /// or rollback completes. A cancel between two statements has no effect.
     pub fn cancellation(&self) -> Arc<Cancellation> {
         self.state.cancellation.clone()
+    }
+
+    /// Names that defaults and checks ask for.
+    pub fn set_names(&mut self, names: SessionNames) {
+        self.state.names = names;
     }
 
     /// How long statements wait for locks.

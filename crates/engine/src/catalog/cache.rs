@@ -221,6 +221,10 @@ impl CatalogCache {
     /// The values off rows that a unit holds, those of a table or of one that is dropped.
     pub(crate) fn lob_of(&self, unit: AllocUnitId) -> Option<Arc<LobUnit>> {
         let is_it = |lob: &&Arc<LobUnit>| lob.unit().is_known_as(unit);
+        let mut of_system = self.system.values().flat_map(|table| table.off_row.all());
+        if let Some(lob) = of_system.find(is_it) {
+            return Some(lob.clone());
+        }
         let owner = read(&self.tables).owner(unit).cloned();
         let of_table = owner.and_then(|table| table.storage().lob_units().find(is_it).cloned());
         let dropped = || match read(&self.dropped_units).get(&unit) {
@@ -230,11 +234,13 @@ impl CatalogCache {
         of_table.or_else(dropped)
     }
 
-    /// The values off rows of all tables whose units are not being dropped.
+    /// The values off rows of all tables whose units are not being dropped, those of the system
+    /// among them.
     pub(crate) fn lob_units(&self) -> Vec<Arc<LobUnit>> {
+        let of_system = self.system.values().flat_map(|table| table.off_row.all().cloned());
         let storages = self.all_tables().into_iter().map(|table| table.storage());
         let all = storages.flat_map(|storage| storage.lob_units().cloned().collect::<Vec<_>>());
-        all.filter(|lob| !self.is_dropped(lob.unit().id())).collect()
+        of_system.chain(all.filter(|lob| !self.is_dropped(lob.unit().id()))).collect()
     }
 
     /// Does an open transaction make the table?

@@ -19,6 +19,7 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{self, Catalog};
 
 use crate::catalog::foreign_key::DISABLED;
+use crate::catalog::formula::ContextValues;
 use crate::catalog::{Condition, ForeignKey, TableColumn};
 use crate::error::{Error, Unsupported};
 
@@ -41,7 +42,11 @@ impl Check {
         text: &str,
         columns: &[TableColumn],
     ) -> Result<Check, String> {
-        Ok(Check { id, name, condition: Condition::compile(text, columns)? })
+        Ok(Check {
+            id,
+            name,
+            condition: Condition::compile_check(text, columns)?,
+        })
     }
 
     /// Ids of the columns that it is about.
@@ -55,8 +60,9 @@ impl Check {
         table: &str,
         columns: &[TableColumn],
         row: &[Cell<'_>],
+        context: &dyn ContextValues,
     ) -> Result<(), Error> {
-        match self.condition.truth(columns, row) {
+        match self.condition.truth(columns, row, Some(context)) {
             Ok(Some(false)) => Err(self.refused(table)),
             Ok(_) => Ok(()),
             Err(error) if error.is_undecided() => {
@@ -169,7 +175,8 @@ impl Constraints {
         table: &str,
         columns: &[TableColumn],
         row: &[Cell<'_>],
+        context: &dyn ContextValues,
     ) -> Result<(), Error> {
-        self.checks.iter().try_for_each(|check| check.verify(table, columns, row))
+        self.checks.iter().try_for_each(|check| check.verify(table, columns, row, context))
     }
 }

@@ -16,25 +16,62 @@ use std::borrow::Cow;
 
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::table::DEFAULT_COLLATION;
-use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, ContextFunction, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
 use crate::catalog::TableColumn;
 use crate::error::{Error, Unsupported};
 
-/// For each input of a program the column, by id.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Inputs(Vec<i32>);
+/// Where an input of a program comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    /// A column, by its id.
+    Column(i32),
+    Context(ContextFunction),
+}
+
+/// The inputs of a program.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Inputs {
+    sources: Vec<Source>,
+    /// Ids of the columns among them.
+    columns: Vec<i32>,
+}
 
 impl Inputs {
-    fn of(places: &[usize], columns: &[TableColumn]) -> Inputs {
-        Inputs(places.iter().filter_map(|at| Some(columns.get(*at)?.id)).collect())
+    fn of(places: &[usize], environment: &Environment, columns: &[TableColumn]) -> Inputs {
+        let source = |at: &usize| match environment.context_function(*at) {
+            Some(function) => Some(Source::Context(function)),
+            None => Some(Source::Column(columns.get(*at)?.id)),
+        };
+        let sources: Vec<Source> = places.iter().filter_map(source).collect();
+        let id = |source: &Source| match source {
+            Source::Column(id) => Some(*id),
+            Source::Context(_) => None,
+        };
+        Inputs { columns: sources.iter().filter_map(id).collect(), sources }
     }
 
     /// One row as the only one of a batch.
-    fn push(&self, batch: &mut Batch, columns: &[TableColumn], row: &[Cell<'_>]) {
-        for (input, id) in self.0.iter().enumerate() {
-            let at = columns.iter().find(|column| column.id == *id).map(|column| column.at);
+    fn push(
+        &self,
+        batch: &mut Batch,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+        context: Option<&dyn ContextValues>,
+    ) {
+        for (input, source) in self.sources.iter().enumerate() {
+            let id = match source {
+                Source::Column(id) => *id,
+                Source::Context(function) => {
+                    // Without a session the row stays undecided.
+                    if let Some(context) = context {
+                        batch.push(input, context.value(*function).as_deref());
+                    }
+                    continue;
+                }
+            };
+            let at = columns.iter().find(|column| column.id == id).map(|column| column.at);
             match at.and_then(|at| row.get(at)) {
                 Some(Cell::Bytes(bytes)) => batch.push(input, Some(bytes)),
                 Some(Cell::Bit(bit)) => batch.push(input, Some(&[u8::from(*bit)])),
@@ -45,6 +82,12 @@ impl Inputs {
         }
         batch.end_row();
     }
+}
+
+/// The session, as expressions see it.
+pub(crate) trait ContextValues {
+    /// The stored bytes of the value of a function; `None` for NULL.
+    fn value(&self, function: ContextFunction) -> Option<Vec<u8>>;
 }
 
 /// The columns of a table as expressions name them: those that rows have, and without computed ones
@@ -75,26 +118,40 @@ impl Condition {
     /// # Errors
     /// Why it cannot be evaluated.
     pub(crate) fn compile(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
-        let predicate = Predicate::compile(text, &environment(columns, true))
-            .map_err(|error| error.to_string())?;
-        let inputs = Inputs::of(predicate.inputs(), columns);
+        Condition::compile_in(text, columns, environment(columns, true))
+    }
+
+    /// The same of a CHECK, which may name functions of the session.
+    pub(crate) fn compile_check(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
+        Condition::compile_in(text, columns, environment(columns, true).with_context())
+    }
+
+    fn compile_in(
+        text: &str,
+        columns: &[TableColumn],
+        environment: Environment,
+    ) -> Result<Condition, String> {
+        let predicate =
+            Predicate::compile(text, &environment).map_err(|error| error.to_string())?;
+        let inputs = Inputs::of(predicate.inputs(), &environment, columns);
         Ok(Condition { predicate, inputs })
     }
 
     /// Ids of the columns that it is about.
     pub(crate) fn columns(&self) -> &[i32] {
-        &self.inputs.0
+        &self.inputs.columns
     }
 
-    /// What it says of a row; `None` for unknown.
+    /// What it says of a row, in a session perhaps; `None` for unknown.
     pub(crate) fn truth(
         &self,
         columns: &[TableColumn],
         row: &[Cell<'_>],
+        context: Option<&dyn ContextValues>,
     ) -> Result<Option<bool>, EvalError> {
         let mut batch = Batch::new();
         batch.reset(&self.predicate);
-        self.inputs.push(&mut batch, columns, row);
+        self.inputs.push(&mut batch, columns, row, context);
         self.predicate.run(&mut batch);
         batch.truth(0)
     }
@@ -119,10 +176,13 @@ impl Formula {
         is_persisted: bool,
         columns: &[TableColumn],
     ) -> Formula {
-        let program = Program::compile_as(text, &environment(columns, false), ty);
+        let environment = environment(columns, false);
+        let program = Program::compile_as(text, &environment, ty);
         let program = program.map_err(|error| error.to_string());
-        let inputs =
-            program.as_ref().map_or(Inputs(Vec::new()), |it| Inputs::of(it.inputs(), columns));
+        let inputs = program.as_ref().map_or_else(
+            |_| Inputs::default(),
+            |it| Inputs::of(it.inputs(), &environment, columns),
+        );
         Formula { text: text.to_owned(), is_persisted, inputs, program }
     }
 
@@ -133,7 +193,7 @@ impl Formula {
 
     /// Ids of the columns that it is computed of.
     pub(crate) fn columns(&self) -> &[i32] {
-        &self.inputs.0
+        &self.inputs.columns
     }
 
     /// Why it cannot be evaluated.
@@ -166,7 +226,7 @@ impl Formula {
         let program = self.program.as_ref().map_err(|why| open(why))?;
         let mut batch = Batch::new();
         batch.reset(program);
-        self.inputs.push(&mut batch, columns, row);
+        self.inputs.push(&mut batch, columns, row, None);
         program.run(&mut batch);
         match batch.value(0) {
             Ok(None) if own.nullable => Ok(Cell::Null),

@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use extentdb_base::IndexId;
 use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind};
+use extentdb_catalog::model::{AllocUnitKind, Catalog, IndexKind, Rowset};
 use extentdb_catalog::table::values::{Cell as Value, RowValues};
 use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_txn::Transaction;
+use extentdb_types::SqlType;
 
+use crate::catalog::OffRowUnits;
 use crate::catalog::key_order::{IndexName, KeyOrder, Origin};
 use crate::catalog::units::Units;
 use crate::error::Error;
@@ -38,6 +40,7 @@ pub(crate) struct SystemTable {
     columns: usize,
     /// The clustered one first.
     pub(crate) indexes: Vec<SystemIndex>,
+    pub(crate) off_row: OffRowUnits,
 }
 
 impl SystemTable {
@@ -55,12 +58,36 @@ impl SystemTable {
             .map(|index| SystemIndex::open(definition, index, catalog, space, units))
             .collect::<Result<_, _>>()?;
         let name = definition.name.clone();
-        let table = SystemTable { name, origin, columns: definition.columns.len(), indexes };
+        let base = definition.indexes.first().map(|index| index.id);
+        let is_base =
+            |rowset: &&Rowset| rowset.object == definition.id && Some(rowset.index) == base;
+        let rowset = catalog.rowsets.values().find(is_base);
+        let off_row = rowset.map(|rowset| OffRowUnits::open(rowset, space, units));
+        let table = SystemTable {
+            name,
+            origin,
+            columns: definition.columns.len(),
+            indexes,
+            off_row: off_row.unwrap_or_default(),
+        };
         Ok((!table.indexes.is_empty()).then_some(table))
     }
 
     fn clustered(&self) -> &SystemIndex {
         &self.indexes[0]
+    }
+
+    /// The type of a column of the clustered index's rows, by its position in the table.
+    pub(crate) fn type_of(&self, column: usize) -> Option<SqlType> {
+        let clustered = self.clustered();
+        let is_it = |source: &Source| *source == Source::Column(column as i32 + 1);
+        let at = clustered.sources.iter().position(is_it)?;
+        clustered.tree.shape().layout().columns.get(at)?.ty
+    }
+
+    /// The cells of a row.
+    pub(crate) fn cells_of(&self, row: &RowValues) -> Cells {
+        cells_of(row, self.columns)
     }
 
     /// Adds a row to all indexes.

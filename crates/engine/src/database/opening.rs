@@ -159,6 +159,7 @@ impl Redone {
             open_sessions: AtomicUsize::new(0),
             serializers: Default::default(),
             timestamps: Default::default(),
+            new_ids: Default::default(),
             wake_ups,
         };
         let Redone { files, stamp, checkpoint, recovery, .. } = self;

@@ -328,7 +328,7 @@ impl StatementContext<'_> {
                 cells[column.at] = column.cell(&self.missing(of, column)?)?;
             }
             storage.compute(&mut cells)?;
-            storage.constraints.verify_checks(of.table.name(), &storage.columns, &cells)?;
+            self.verify_checks(of, &cells)?;
             self.update_row(of, &at, &OldRow::of(storage, &record)?, &mut cells)?;
         }
         Ok(())

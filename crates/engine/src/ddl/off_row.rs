@@ -10,26 +10,33 @@
 //! `sysallocunits` names the new rowset before the rows of the old one are deleted, because a
 //! restart reads no unit without a rowset.
 
+use std::borrow::Cow;
+
 use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
-use extentdb_catalog::layout::RowLayout;
+use extentdb_catalog::layout::{Cell, RowLayout};
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_catalog::table::describe::{UnitAnchor, unit_row};
 use extentdb_catalog::table::{IndexDefinition, UnitDefinition};
 use extentdb_rowset::LobUnit;
+use extentdb_rowset::lob::LobForm;
 use extentdb_space::Unit;
+use extentdb_types::SqlType;
 
 use crate::catalog::storage::OffRowOptions;
-use crate::catalog::system_table::{bigint, int};
+use crate::catalog::system_table::{SystemTable, bigint, int};
 use crate::catalog::{OffRowUnits, Storage, Table};
 use crate::database::boot::Counter;
+use crate::dml::off_row::{NewValue, OldPointer};
 use crate::error::Error;
 use crate::session::StatementContext;
 
 /// Columns of `sysallocunits` and `sysidxstats`.
 const OWNER: usize = 2;
 const TEXT_IN_ROW: usize = 4;
+/// The longest text that has room in a row of `sysobjvalues`, bytes as they are stored.
+const SYSTEM_TEXT_BYTES_MAX: usize = 7900;
 const LOB_DATA_SPACE: usize = 9;
 
 impl StatementContext<'_> {
@@ -134,6 +141,40 @@ impl StatementContext<'_> {
         Ok(self.lob_unit(self.add_unit(unit.id, of.hobt(), of.group())))
     }
 
+    /// Writes long texts of a row of a system table off it.
+    pub(crate) fn put_off_system_row(
+        &mut self,
+        table: &SystemTable,
+        cells: &mut [Cell<'static>],
+    ) -> Result<(), Error> {
+        for (at, cell) in cells.iter_mut().enumerate() {
+            if let Cell::Bytes(bytes) = cell
+                && bytes.len() > SYSTEM_TEXT_BYTES_MAX
+                && let Some(ty) = table.type_of(at).filter(SqlType::is_max)
+            {
+                let bytes: &mut &[u8] = &mut &**bytes;
+                let value = NewValue { column: &table.name, ty, form: LobForm::InRow, bytes };
+                *cell = Cell::Complex(Cow::Owned(self.write_value(&table.off_row, value)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees what a deleted row of a system table had off it.
+    pub(crate) fn free_off_system_row(
+        &mut self,
+        table: &SystemTable,
+        cells: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        for (at, cell) in cells.iter().enumerate() {
+            if let (Cell::Complex(bytes), Some(ty)) = (cell, table.type_of(at)) {
+                let pointer = OldPointer { ty, bytes: bytes.to_vec() };
+                self.free_values(&table.off_row, &[pointer])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps how long text values may be that lie in their rows: `sysidxstats.intprop`.
     pub(crate) fn store_text_in_row(
         &mut self,
@@ -161,6 +202,6 @@ impl StatementContext<'_> {
 
 /// Has a layout a column whose values may lie in a LOB unit?
 fn has_lob(layout: &RowLayout) -> bool {
-    let is_lob = |ty: extentdb_types::SqlType| ty.is_max() || ty.is_lob();
+    let is_lob = |ty: SqlType| ty.is_max() || ty.is_lob();
     layout.columns.iter().any(|column| !column.is_dropped() && column.ty.is_some_and(is_lob))
 }

@@ -426,11 +426,8 @@ impl StatementContext<'_> {
         let db = self.db();
         let table = db.catalog.system(table)?;
         for row in table.rows(prefix)? {
-            if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
-                // Its pages would have no owner.
-                return Err(Unsupported::SystemRowOffRow { table: table.name.clone() }.into());
-            }
             table.delete(self.tx()?, &row)?;
+            self.free_off_system_row(table, &row)?;
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ impl StatementContext<'_> {
         of: TableRef<'_>,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        of.storage.constraints.verify_checks(of.table.name(), &of.storage.columns, row)?;
+        self.verify_checks(of, row)?;
         let at = self.insert_row(of, row)?;
         self.verify_references(of, None, row)?;
         Ok(at)
@@ -113,6 +113,16 @@ impl StatementContext<'_> {
         Ok(())
     }
 
+    /// Refuses a row that a CHECK is false for.
+    pub(crate) fn verify_checks(&self, of: TableRef<'_>, row: &[Cell<'_>]) -> Result<(), Error> {
+        let constraints = &of.storage.constraints;
+        if constraints.checks.is_empty() {
+            return Ok(());
+        }
+        let values = self.session_values();
+        constraints.verify_checks(of.table.name(), &of.storage.columns, row, &values)
+    }
+
     /// Updates a locked row, under all constraints.
     pub(crate) fn update_at(
         &mut self,
@@ -121,7 +131,7 @@ impl StatementContext<'_> {
         old: OldRow<'_>,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        of.storage.constraints.verify_checks(of.table.name(), &of.storage.columns, row)?;
+        self.verify_checks(of, row)?;
         let at = self.update_row(of, at, &old, row)?;
         if of.storage.constraints.needs_old_rows() {
             self.verify_references(of, Some(&old.cells), row)?;

@@ -22,8 +22,8 @@ use extentdb_txn::lock::{
 use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
 use crate::error::{Cause, Error};
-use crate::session::Isolation;
 use crate::session::transaction::StatementStart;
+use crate::session::{Isolation, SessionNames};
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.
 pub(crate) struct DeferredCheck {
@@ -51,6 +51,7 @@ pub(super) struct StalePage {
 pub(super) struct SessionState {
     /// Number of the session: sessions insert into different pages of a heap.
     id: usize,
+    pub(super) names: SessionNames,
     pub(super) timeout: Timeout,
     pub(super) deadlock_priority: i8,
     pub(super) tx: Option<Transaction>,
@@ -89,6 +90,7 @@ impl SessionState {
     pub(super) fn new(id: usize) -> SessionState {
         SessionState {
             id,
+            names: SessionNames::default(),
             timeout: Timeout::Infinite,
             deadlock_priority: 0,
             tx: None,
@@ -176,6 +178,10 @@ impl<'s> StatementContext<'s> {
     /// The open transaction; every statement has one.
     pub(crate) fn tx(&mut self) -> Result<&mut Transaction, Error> {
         self.state.tx.as_mut().ok_or(Error::NoTransaction)
+    }
+
+    pub(crate) fn names(&self) -> &SessionNames {
+        &self.state.names
     }
 
     /// As whom the transaction requests locks.

@@ -28,7 +28,7 @@ impl Index {
         at: &Address,
     ) -> Result<Option<Vec<Cell<'c>>>, Error> {
         if let Some(filter) = self.filter() {
-            let truth = filter.truth(columns, row).map_err(|error| self.open_row(error))?;
+            let truth = filter.truth(columns, row, None).map_err(|error| self.open_row(error))?;
             if truth != Some(true) {
                 return Ok(None);
             }
