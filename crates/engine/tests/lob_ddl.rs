@@ -164,6 +164,19 @@ fn a_truncated_table_is_empty_or_as_before() {
 }
 
 #[test]
+fn a_rebuilt_table_is_truncated() {
+    let mut fixture = Fixture::new(Form::Clustered);
+    let mut session = fixture.db.session();
+    let table = session.table("t").unwrap();
+    rebuild(&mut session, &table).unwrap();
+    session.truncate_table(&table).unwrap();
+    fixture.work.model.clear();
+    fixture.work.places.clear();
+    drop((session, table));
+    fixture.finish("rebuilt and truncated");
+}
+
+#[test]
 fn a_dropped_table_frees_its_values_or_keeps_them() {
     for form in FORMS {
         let fixture = Fixture::new(form);

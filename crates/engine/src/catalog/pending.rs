@@ -94,6 +94,11 @@ impl CatalogCache {
         write(&self.dropped_units).insert(tree.unit().id(), DroppedObject::Tree(tree.clone()));
     }
 
+    /// This unit of a table whose others are to be freed is not.
+    pub(crate) fn keep_unit(&self, unit: AllocUnitId) {
+        write(&self.dropped_units).remove(&unit);
+    }
+
     /// All units of a table are to be freed.
     pub(crate) fn drop_all(&self, storage: &Storage) {
         write(&self.dropped_units).extend(objects_of(storage));

@@ -350,7 +350,8 @@ impl StatementContext<'_> {
     pub(crate) fn empty_indexes(&mut self, old: &Storage) -> Result<Vec<Arc<Index>>, Error> {
         let mut indexes = Vec::new();
         for index in &old.indexes {
-            let unit = self.replace_unit(index.tree().unit(), AllocUnitKind::InRow)?;
+            let old = index.tree().unit();
+            let unit = self.replace_unit(old, AllocUnitKind::InRow, old.hobt())?;
             indexes.push(Arc::new(index.over(self.db().space.clone(), unit)));
         }
         Ok(indexes)

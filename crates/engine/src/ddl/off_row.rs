@@ -96,19 +96,29 @@ impl StatementContext<'_> {
     }
 
     /// Empty units instead of these, whose pages are freed.
-    pub(crate) fn empty_off_row(&mut self, old: &OffRowUnits) -> Result<OffRowUnits, Error> {
+    /// The rowset is said: a unit that was moved knows its first one only.
+    pub(crate) fn empty_off_row(
+        &mut self,
+        old: &OffRowUnits,
+        rowset: HobtId,
+    ) -> Result<OffRowUnits, Error> {
         let mut new = OffRowUnits::default();
         if let Some(lob) = &old.lob {
-            new.lob = Some(self.empty_lob(lob, AllocUnitKind::Lob)?);
+            new.lob = Some(self.empty_lob(lob, AllocUnitKind::Lob, rowset)?);
         }
         if let Some(overflow) = &old.overflow {
-            new.overflow = Some(self.empty_lob(overflow, AllocUnitKind::RowOverflow)?);
+            new.overflow = Some(self.empty_lob(overflow, AllocUnitKind::RowOverflow, rowset)?);
         }
         Ok(new)
     }
 
-    fn empty_lob(&mut self, old: &LobUnit, kind: AllocUnitKind) -> Result<Arc<LobUnit>, Error> {
-        let unit = self.replace_unit(old.unit(), kind)?;
+    fn empty_lob(
+        &mut self,
+        old: &LobUnit,
+        kind: AllocUnitKind,
+        rowset: HobtId,
+    ) -> Result<Arc<LobUnit>, Error> {
+        let unit = self.replace_unit(old.unit(), kind, rowset)?;
         Ok(self.lob_unit(unit))
     }
 

@@ -52,7 +52,8 @@ impl Session {
             let ddl = lock(&context.db().ddl);
             context.begin_drop_index(table, &old, &index);
             let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
-            let unit = context.replace_unit(index.tree().unit(), AllocUnitKind::InRow)?;
+            let unit = index.tree().unit();
+            let unit = context.replace_unit(unit, AllocUnitKind::InRow, unit.hobt())?;
             let fresh = Arc::new(index.over(context.db().space.clone(), unit));
             context.free_at_commit(freed);
             let mut new = Storage::clone(&old);
@@ -122,6 +123,10 @@ impl StatementContext<'_> {
         let layout = bare.layout(&base);
         verify_row_bytes(layout.min_leaf, layout.max_null_bit)?;
         self.begin_drop(table, old);
+        if let Some(lob) = &old.off_row.lob {
+            // It stays, and checkpoints go on with its free space.
+            self.db().catalog.keep_unit(lob.unit().id());
+        }
         update_pfs(old)?;
         let base = self.describe_rowset(&bare, old, base)?;
         let mut freed = Freed::default();

@@ -111,8 +111,9 @@ impl Session {
             for unit in old.units() {
                 freed.extend(db.space.free_unit(context.tx()?, unit)?);
             }
-            let unit = context.replace_unit(old.base.unit(), AllocUnitKind::InRow)?;
-            let off_row = context.empty_off_row(&old.off_row)?;
+            let hobt = old.base.hobt();
+            let unit = context.replace_unit(old.base.unit(), AllocUnitKind::InRow, hobt)?;
+            let off_row = context.empty_off_row(&old.off_row, hobt)?;
             let space = db.space.clone();
             let base = match &old.base {
                 Base::Heap(heap) => {
@@ -460,13 +461,13 @@ impl StatementContext<'_> {
         &mut self,
         old: &Unit,
         kind: AllocUnitKind,
+        hobt: HobtId,
     ) -> Result<Arc<Unit>, Error> {
         let db = self.db();
         self.delete_where("sysallocunits", &[bigint(old.id().0)])?;
         self.tx()?.keep_reserves();
         let id = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
         let definition = UnitDefinition { kind, id };
-        let hobt = old.hobt();
         let group = old.group();
         let row = unit_row(hobt, group, definition, &UnitAnchor::default());
         db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
