@@ -268,3 +268,26 @@ fn a_column_of_a_lob_type_is_added_and_dropped() {
         close_and_check(db, &disk, &spec("lobs").paths());
     }
 }
+
+#[test]
+fn text_in_row_keeps_short_texts_in_their_rows() {
+    for form in [Form::Heap, Form::Clustered] {
+        let mut fixture = Fixture::new(form);
+        let mut session = fixture.db.session();
+        let table = session.table("t").unwrap();
+        assert!(session.set_text_in_row(&table, 7).is_err());
+        session.set_text_in_row(&table, 1000).unwrap();
+        for _ in 0..8 {
+            fixture.work.ended_transaction(&mut session, &table).unwrap();
+        }
+        if form == Form::Clustered {
+            rebuild(&mut session, &table).unwrap();
+        }
+        drop((session, table));
+        fixture.work.assert_rows(&fixture.db, "t", "text in row");
+        fixture.db.close().unwrap();
+        assert_sound_on(&fixture.disk, &spec("lobs").paths());
+        fixture.db = reopen(&fixture.disk, &spec("lobs").paths());
+        fixture.finish("text in row, reopened");
+    }
+}

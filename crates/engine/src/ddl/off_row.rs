@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 
 use extentdb_base::size::ROW_BYTES_MAX;
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::{Arc, lock};
 use extentdb_base::{AllocUnitId, HobtId, IndexId, ObjectId};
 use extentdb_catalog::layout::{Cell, RowLayout};
 use extentdb_catalog::model::AllocUnitKind;
@@ -30,14 +30,46 @@ use crate::catalog::{OffRowUnits, Storage, Table};
 use crate::database::boot::Counter;
 use crate::dml::off_row::{NewValue, OldPointer};
 use crate::error::Error;
-use crate::session::StatementContext;
+use crate::error::invalid::InvalidOption;
+use crate::session::{Session, StatementContext};
 
 /// Columns of `sysallocunits` and `sysidxstats`.
 const OWNER: usize = 2;
 const TEXT_IN_ROW: usize = 4;
+const TEXT_IN_ROW_LIMITS: std::ops::RangeInclusive<u16> = 24..=7000;
 /// The longest text that has room in a row of `sysobjvalues`, bytes as they are stored.
 const SYSTEM_TEXT_BYTES_MAX: usize = 7900;
 const LOB_DATA_SPACE: usize = 9;
+
+impl Session {
+    /// Says how long a text, ntext or image value may be that lies in its row, in bytes, as
+    /// `sp_tableoption 'text in row'` does: 24 to 7,000, or 0 for none. Values that are there stay
+    /// where they are until their row changes.
+    ///
+    /// # Errors
+    /// The limit is out of range.
+    pub fn set_text_in_row(&mut self, table: &Arc<Table>, limit: u16) -> Result<(), Error> {
+        if limit != 0 && !TEXT_IN_ROW_LIMITS.contains(&limit) {
+            let option = "text in row".to_owned();
+            let value = limit.into();
+            let least = (*TEXT_IN_ROW_LIMITS.start()).into();
+            let most = (*TEXT_IN_ROW_LIMITS.end()).into();
+            return Err(InvalidOption::OutOfRange { option, value, least, most }.into());
+        }
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let base = old.base.clustered().map_or(IndexId(0), |index| index.id());
+            let key = [int(table.id().0), int(base.0)];
+            let changes = [(TEXT_IN_ROW, int(limit.into()))];
+            context.change_system_row("sysidxstats", &key, &changes)?;
+            let mut new = Storage::clone(&old);
+            new.off_row_options.text_in_row = limit;
+            context.store(table, new);
+            Ok(())
+        })
+    }
+}
 
 impl StatementContext<'_> {
     /// An index with the units that values off its rows need.
