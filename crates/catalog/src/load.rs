@@ -373,6 +373,7 @@ fn read_index(row: &SystemRow<'_>) -> Option<(ObjectId, Index)> {
         primary_key: status & index_status::PRIMARY_KEY != 0,
         unique_constraint: status & index_status::UNIQUE_CONSTRAINT != 0,
         disabled: status & index_status::DISABLED != 0,
+        text_in_row: row.int(5).and_then(|limit| u16::try_from(limit).ok()).unwrap_or(0),
         fill_factor: row.int8(6)?,
         status,
         data_space: row.int32(9)?,

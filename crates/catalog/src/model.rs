@@ -333,6 +333,8 @@ pub struct Index {
     pub disabled: bool,
     /// FILLFACTOR in percent; 0 = default.
     pub fill_factor: u8,
+    /// Bytes of a text value that lies in its row, of a heap or clustered index; 0 for none.
+    pub text_in_row: u16,
     /// Status bits as stored.
     pub status: u32,
     /// Data space (filegroup or partition scheme) id.

@@ -9,6 +9,7 @@ pub(crate) mod emergency;
 pub(crate) mod file_stamp;
 pub(crate) mod files;
 pub(crate) mod ghost_cleanup;
+pub(crate) mod new_ids;
 pub(crate) mod open;
 pub(crate) mod opening;
 pub(crate) mod options;
@@ -17,6 +18,7 @@ pub(crate) mod services;
 pub(crate) mod sessions;
 pub(crate) mod spec;
 pub(crate) mod suspect;
+pub(crate) mod timestamp;
 pub(crate) mod verify;
 pub(crate) mod wake_up;
 
@@ -35,9 +37,11 @@ use extentdb_wal::Log;
 
 use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
+use crate::database::new_ids::NewIds;
 use crate::database::options::Options;
 use crate::database::services::Services;
 use crate::database::suspect::Deferred;
+use crate::database::timestamp::Timestamps;
 use crate::database::wake_up::WakeUps;
 use crate::error::Error;
 use crate::recovery::redo::Recovered;
@@ -74,6 +78,8 @@ pub struct Database {
     /// No transaction of a user may change anything.
     pub(crate) is_read_only: AtomicBool,
     pub(crate) serializers: Serializers,
+    pub(crate) timestamps: Timestamps,
+    pub(crate) new_ids: NewIds,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).

@@ -8,6 +8,7 @@ pub(crate) mod defaults;
 pub(crate) mod disable;
 pub(crate) mod index;
 pub(crate) mod module;
+pub(crate) mod off_row;
 pub(crate) mod rebase;
 pub(crate) mod schema;
 pub(crate) mod spec;

@@ -402,6 +402,22 @@ pub enum Error {
         /// Why the column cannot have the value.
         what: String,
     },
+    /// A value is longer than what is held in memory: it is read by its reader.
+    #[error("a value of {bytes} bytes is not read into memory, which takes up to {most}")]
+    ValueTooLong {
+        /// Bytes of the value.
+        bytes: u64,
+        /// The most that is held in memory.
+        most: u64,
+    },
+    /// The stream that a value was to be read from has failed.
+    #[error("column {column}: the stream of its value failed")]
+    Stream {
+        /// The column's name.
+        column: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A row has another number of values than its table has columns.
     #[error("{found} values for {expected} columns")]
     Columns {

@@ -16,6 +16,7 @@ pub(crate) mod context;
 pub(crate) mod isolation;
 mod transaction;
 mod two_phase;
+pub(crate) mod values;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
@@ -30,6 +31,7 @@ use crate::error::Error;
 pub(crate) use context::StatementContext;
 pub use isolation::Isolation;
 pub use transaction::{StatementEnd, StatementScope};
+pub use values::SessionNames;
 
 use branch::DatabaseInUse;
 use context::SessionState;
@@ -112,6 +114,11 @@ impl Session {
     /// The session as other threads may see it.
     pub fn handle(&self) -> &Arc<SessionHandle> {
         &self.state.entry.handle
+    }
+
+    /// Names that defaults and checks ask for.
+    pub fn set_names(&mut self, names: SessionNames) {
+        self.state.names = names;
     }
 
     /// How long statements wait for locks.

@@ -30,7 +30,7 @@ scripts! {
     isolation: dirty_read duplicate_keys end_of_index heap_with_index key_range_locks lost_update
         nonclustered_ranges nonrepeatable_read other_clustered_key own_inserts phantom
         serializable_heap uncommitted_key upgraded_reads write_skew;
-    locks: escalation intent_locks one_key queue timeout update_locks;
+    locks: escalation intent_locks one_key queue timeout update_locks values_off_the_row;
     transactions: crash forwarded_rows ghost_records rollback savepoints scans statement_rollback;
 }
 

@@ -9,6 +9,7 @@ mod arena;
 mod batch;
 mod bind;
 mod calendar;
+mod context;
 mod disk;
 mod error;
 mod lane;
@@ -20,5 +21,6 @@ mod typing;
 mod wide;
 
 pub use batch::{Batch, MAX_ROWS};
+pub use context::ContextFunction;
 pub use error::{CompileError, EvalError};
 pub use program::{Environment, Predicate, Program};

@@ -31,11 +31,13 @@ pub enum RunKind {
     BadPage,
     /// After each close, SGAM marks every mixed extent with a free page.
     MixedExtents,
+    /// Tables with values off their rows, which are changed as a whole and by parts.
+    Lobs,
 }
 
 impl RunKind {
     /// All of them.
-    pub const ALL: [RunKind; 9] = [
+    pub const ALL: [RunKind; 10] = [
         RunKind::Plain,
         RunKind::Torn,
         RunKind::Killed,
@@ -45,6 +47,7 @@ impl RunKind {
         RunKind::Swapped,
         RunKind::BadPage,
         RunKind::MixedExtents,
+        RunKind::Lobs,
     ];
 
     /// Its name on the command line.
@@ -59,6 +62,7 @@ impl RunKind {
             RunKind::Swapped => "swapped",
             RunKind::BadPage => "bad-page",
             RunKind::MixedExtents => "mixed-extents",
+            RunKind::Lobs => "lobs",
         }
     }
 
@@ -69,13 +73,13 @@ impl RunKind {
 
     /// False for kinds whose files must be able to grow.
     pub(crate) fn may_be_tight(self) -> bool {
-        self != RunKind::FullDisk
+        !matches!(self, RunKind::FullDisk | RunKind::Lobs)
     }
 
     /// A random fault for the time the database is open.
     pub(crate) fn any_fault(self, rng: &mut dyn Rng) -> Fault {
         match self {
-            RunKind::Plain => Fault::any(rng),
+            RunKind::Plain | RunKind::Lobs => Fault::any(rng),
             RunKind::Torn | RunKind::Killed => match rng.below(8) {
                 0 => Fault::None,
                 1 => Fault::Abandoned,

@@ -31,6 +31,7 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
                  swapped        files of another database, or of an earlier time
                  bad-page       one bad page, in closed databases and in crashed ones
                  mixed-extents  SGAM marks every mixed extent with a free page after a close
+                 lobs           tables with values off their rows
   --go-on        continues after a failure; lists the failed seeds at the end
   --trace        prints every step
   --keep DIR     writes the files of each run there, and the rows that must be in them

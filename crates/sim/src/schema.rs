@@ -1,8 +1,11 @@
 //! Tables and rows from the seed: every fixed and variable type, rows of up to 8,060 bytes.
 
 use extentdb_base::env::Rng;
-use extentdb_engine::{ColumnSpec, IndexSpec, Row, TableSpec};
+use extentdb_engine::{ColumnSpec, IndexSpec, LobPart, Row, TableSpec};
 use extentdb_types::{Collation, Datum, Guid, Money, SmallMoney, SqlType};
+
+/// The longest value of a LOB type.
+const LOB_BYTES_MAX: usize = 120_000;
 
 const COLLATION: Collation = Collation(0x3400_d008);
 
@@ -21,6 +24,73 @@ pub(crate) fn any_table(rng: &mut dyn Rng, name: &str, filegroup: Option<String>
         columns.push(if rng.below(3) == 0 { column.not_null() } else { column });
     }
     TableSpec { filegroup, ..TableSpec::heap(name, columns) }
+}
+
+/// A table with columns of LOB types, and others that are pushed off their rows.
+pub(crate) fn lob_table(rng: &mut dyn Rng, name: &str, filegroup: Option<String>) -> TableSpec {
+    let mut columns = vec![ColumnSpec::new("id", SqlType::Int).not_null()];
+    for number in 0..2 + rng.below(4) {
+        let ty = match rng.below(8) {
+            0 => varchar(6000),
+            1 => SqlType::VarBinary { len: Some(5000) },
+            2 | 3 => SqlType::NVarChar { len: None, collation: COLLATION },
+            4 => SqlType::VarBinary { len: None },
+            5 => SqlType::Text { collation: COLLATION },
+            6 => SqlType::Image,
+            _ => any_type(rng),
+        };
+        columns.push(ColumnSpec::new(&format!("c{number}"), ty));
+    }
+    TableSpec { filegroup, ..TableSpec::heap(name, columns) }
+}
+
+/// May a part of a value of this type be replaced?
+fn has_parts(ty: &SqlType) -> bool {
+    ty.is_max() || ty.is_lob()
+}
+
+/// A part of a value of a row, and what replaces it.
+#[derive(Debug)]
+pub(crate) struct PartChange {
+    pub(crate) column: String,
+    pub(crate) part: LobPart,
+    pub(crate) data: Vec<u8>,
+}
+
+/// A change of a part of a value, and the row after it; `None` when the row has no such value.
+pub(crate) fn any_part(
+    rng: &mut dyn Rng,
+    table: &TableSpec,
+    row: &Row,
+) -> Option<(PartChange, Row)> {
+    let has_value =
+        |(column, value): &(&ColumnSpec, &Datum<'_>)| has_parts(&column.ty) && !value.is_null();
+    let count = table.columns.iter().zip(row).filter(has_value).count() as u64;
+    let chosen = rng.below(count.max(1)) as usize;
+    let found = table.columns.iter().zip(row).enumerate();
+    let (at, (column, value)) = found.filter(|(_, pair)| has_value(pair)).nth(chosen)?;
+    let mut bytes = Vec::new();
+    value.encode(&column.ty, &mut bytes).ok()?;
+    let offset = rng.below(bytes.len() as u64 + 1) as usize & !1;
+    let length = rng.below((bytes.len() - offset) as u64 + 1) as usize & !1;
+    let bits = rng.next_u64();
+    let data = letters(bits, any_length(rng, 40_000, bits % 8) & !1);
+    let is_wide = matches!(column.ty, SqlType::NVarChar { .. });
+    let data: Vec<u8> = if is_wide { widened(&data) } else { data };
+    bytes.splice(offset..offset + length, data.iter().copied());
+    let part = LobPart {
+        offset: Some(offset as u64),
+        length: Some(length as u64),
+        data_len: bits.is_multiple_of(3).then_some(data.len() as u64),
+    };
+    let mut after = row.clone();
+    after[at] = decoded(&column.ty, &bytes);
+    Some((PartChange { column: column.name.clone(), part, data }, after))
+}
+
+/// Letters as UTF-16.
+fn widened(letters: &[u8]) -> Vec<u8> {
+    letters.iter().flat_map(|letter| [*letter, 0]).collect()
 }
 
 /// Filtered indexes have ids below this.
@@ -71,7 +141,10 @@ pub(crate) fn any_index(rng: &mut dyn Rng, table: &TableSpec, name: &str) -> Ind
     if rng.below(3) == 0 {
         return IndexSpec { keys: vec![id], ..IndexSpec::new(name, &[]) }.unique();
     }
-    let bytes = |column: &ColumnSpec| column.ty.max_bytes().unwrap_or(1);
+    let bytes = |column: &ColumnSpec| match column.ty {
+        ty if has_parts(&ty) => usize::MAX,
+        ty => ty.max_bytes().unwrap_or(1),
+    };
     let mut keys = Vec::new();
     let mut included = Vec::new();
     for column in table.columns.iter().skip(1) {
@@ -157,6 +230,14 @@ fn any_value(rng: &mut dyn Rng, ty: &SqlType, size: u64) -> Datum<'static> {
             let text: Vec<u8> =
                 letters(bits, len).into_iter().flat_map(|letter| [letter, 0]).collect();
             decoded(ty, &text)
+        }
+        SqlType::VarBinary { len: None } | SqlType::Text { .. } | SqlType::Image => {
+            let len = any_length(rng, LOB_BYTES_MAX, size + bits % 2);
+            decoded(ty, &letters(bits, len))
+        }
+        SqlType::NVarChar { len: None, .. } => {
+            let len = any_length(rng, LOB_BYTES_MAX / 2, size + bits % 2);
+            decoded(ty, &widened(&letters(bits, len)))
         }
         _ => Datum::Null,
     }

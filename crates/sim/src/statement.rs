@@ -17,9 +17,10 @@ use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{PageId, Rid};
 use extentdb_engine::{Address, Error, Row, Table};
 
+use crate::kind::RunKind;
 use crate::model::{Change, StoredRow};
 use crate::property::rows;
-use crate::schema::{any_row, with_computed};
+use crate::schema::{PartChange, any_part, any_row, with_computed};
 use crate::workload::{RunStop, Worker, Workload};
 
 /// A row by the name of its table and its id.
@@ -39,6 +40,14 @@ pub(crate) enum Statement {
         name: RowName,
         stored: StoredRow,
         values: Row,
+        row: Row,
+    },
+    /// A part of a value is replaced.
+    Write {
+        table: Arc<Table>,
+        name: RowName,
+        stored: StoredRow,
+        change: PartChange,
         row: Row,
     },
     Delete {
@@ -72,6 +81,11 @@ impl Statement {
             Statement::Update { table, stored, values, .. } => {
                 Answer::Address(session.update(table, &stored.at, values))
             }
+            Statement::Write { table, stored, change, .. } => {
+                let PartChange { column, part, data } = change;
+                let data = &mut data.as_slice();
+                Answer::Address(session.write_lob(table, &stored.at, column, *part, data))
+            }
             Statement::Delete { table, stored, .. } => {
                 Answer::Done(session.delete(table, &stored.at))
             }
@@ -85,6 +99,7 @@ impl Statement {
         match self {
             Statement::Insert { name, .. }
             | Statement::Update { name, .. }
+            | Statement::Write { name, .. }
             | Statement::Delete { name, .. }
             | Statement::Get { name, .. } => Some(name),
             Statement::Commit | Statement::Rollback => None,
@@ -109,6 +124,12 @@ impl Workload<'_, '_> {
     pub(crate) fn choose_update(&mut self, at: usize) -> Result<Option<Statement>, RunStop> {
         let Some((name, model, id, stored)) = self.any_row(at) else { return Ok(None) };
         let table = self.open_table(at, &name)?;
+        if self.state.kind == RunKind::Lobs
+            && self.below(3) != 0
+            && let Some((change, row)) = any_part(&mut self.state.rng, &model.spec, &stored.row)
+        {
+            return Ok(Some(Statement::Write { table, name: (name, id), stored, change, row }));
+        }
         let values =
             any_row(&mut self.state.rng, &model.spec, id, self.state.environment.row_sizes);
         let row = with_computed(&model.spec, id, values.clone());
@@ -214,7 +235,11 @@ impl Workload<'_, '_> {
                 let what = format!("insert {id} into {name}{address}");
                 self.judge(at, &what, inserted, |at| put(&name, id, at, row)).map(|_| ())
             }
-            (Statement::Update { name: (name, id), stored, row, .. }, Answer::Address(updated)) => {
+            (
+                Statement::Update { name: (name, id), stored, row, .. }
+                | Statement::Write { name: (name, id), stored, row, .. },
+                Answer::Address(updated),
+            ) => {
                 let what = format!("update {id} of {name} at {}", stored.at);
                 self.judge(at, &what, updated, |at| put(&name, id, at, row)).map(|_| ())
             }

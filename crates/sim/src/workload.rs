@@ -12,7 +12,7 @@ use crate::disk::FaultDisk;
 use crate::environment::Environment;
 use crate::kind::RunKind;
 use crate::model::{Change, Model, StoredRow, TableModel, with};
-use crate::schema::{any_filter, any_index, any_table};
+use crate::schema::{any_filter, any_index, any_table, lob_table};
 use crate::simulation::RunReport;
 use crate::statement::Statement;
 use crate::trace::Trace;
@@ -376,7 +376,8 @@ impl<'d, 's> Workload<'d, 's> {
         self.state.next_table += 1;
         let chosen = self.below(3) as usize;
         let group = self.state.environment.filegroups.get(chosen).cloned();
-        let mut spec = any_table(&mut self.state.rng, &name, group);
+        let table_of = if self.state.kind == RunKind::Lobs { lob_table } else { any_table };
+        let mut spec = table_of(&mut self.state.rng, &name, group);
         if self.state.is_indexed && self.below(2) == 0 {
             let index = any_index(&mut self.state.rng, &spec, CLUSTERED);
             // The longest row has no room for a uniquifier.

@@ -76,6 +76,11 @@ fn a_bad_page_fails_only_statements_that_need_it() {
     run_seed(RunKind::BadPage, &[0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
+#[test]
+fn values_off_their_rows_survive() {
+    run_seed(RunKind::Lobs, &[0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
 fn swap_logs(ids: Ids) {
     for seed in seeds(&[0, 1, 2, 3]) {
         swap_logs_of_twins(seed, ids).unwrap_or_else(|what| panic!("seed {seed}: {what}"));

@@ -32,8 +32,11 @@ use std::fmt::{self, Write};
 use crate::datum::Datum;
 use crate::sql_type::SqlType;
 
+mod encode;
 mod reader;
 mod value;
+
+pub use encode::{EncodeXmlError, encode_text};
 
 use reader::Reader;
 

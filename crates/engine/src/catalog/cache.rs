@@ -19,8 +19,8 @@ use extentdb_catalog::table::{
 use extentdb_catalog::{PageError, PageGetter};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
-use extentdb_rowset::Tree;
 use extentdb_rowset::heap::{Heap, Placement};
+use extentdb_rowset::{LobUnit, Tree};
 use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::changes::ModelChanges;
@@ -39,6 +39,7 @@ const TRIES_MAX: usize = 1000;
 pub(crate) enum DroppedObject {
     Heap(Arc<Heap>),
     Tree(Arc<Tree>),
+    Lob(Arc<LobUnit>),
 }
 
 /// The cached catalog.
@@ -208,6 +209,31 @@ impl CatalogCache {
             _ => None,
         };
         self.table_of(unit).and_then(|table| table.heap()).or_else(dropped_units)
+    }
+
+    /// The values off rows that a unit holds, those of a table or of one that is dropped.
+    pub(crate) fn lob_of(&self, unit: AllocUnitId) -> Option<Arc<LobUnit>> {
+        let is_it = |lob: &&Arc<LobUnit>| lob.unit().is_known_as(unit);
+        let mut of_system = self.system.values().flat_map(|table| table.off_row.all());
+        if let Some(lob) = of_system.find(is_it) {
+            return Some(lob.clone());
+        }
+        let owner = read(&self.tables).owner(unit).cloned();
+        let of_table = owner.and_then(|table| table.storage().lob_units().find(is_it).cloned());
+        let dropped = || match read(&self.dropped_units).get(&unit) {
+            Some(DroppedObject::Lob(lob)) => Some(lob.clone()),
+            _ => None,
+        };
+        of_table.or_else(dropped)
+    }
+
+    /// The values off rows of all tables whose units are not being dropped, those of the system
+    /// among them.
+    pub(crate) fn lob_units(&self) -> Vec<Arc<LobUnit>> {
+        let of_system = self.system.values().flat_map(|table| table.off_row.all().cloned());
+        let storages = self.all_tables().into_iter().map(|table| table.storage());
+        let all = storages.flat_map(|storage| storage.lob_units().cloned().collect::<Vec<_>>());
+        of_system.chain(all.filter(|lob| !self.is_dropped(lob.unit().id()))).collect()
     }
 
     /// Does an open transaction make the table?

@@ -16,10 +16,10 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::{self, AllocUnit, AllocUnitKind, Catalog};
-use extentdb_types::SqlType;
+use extentdb_catalog::model::{self, Catalog};
 
 use crate::catalog::foreign_key::DISABLED;
+use crate::catalog::formula::ContextValues;
 use crate::catalog::{Condition, ForeignKey, TableColumn};
 use crate::error::{Error, Unsupported};
 
@@ -42,7 +42,11 @@ impl Check {
         text: &str,
         columns: &[TableColumn],
     ) -> Result<Check, String> {
-        Ok(Check { id, name, condition: Condition::compile(text, columns)? })
+        Ok(Check {
+            id,
+            name,
+            condition: Condition::compile_check(text, columns)?,
+        })
     }
 
     /// Ids of the columns that it is about.
@@ -56,8 +60,9 @@ impl Check {
         table: &str,
         columns: &[TableColumn],
         row: &[Cell<'_>],
+        context: &dyn ContextValues,
     ) -> Result<(), Error> {
-        match self.condition.truth(columns, row) {
+        match self.condition.truth(columns, row, Some(context)) {
             Ok(Some(false)) => Err(self.refused(table)),
             Ok(_) => Ok(()),
             Err(error) if error.is_undecided() => {
@@ -114,10 +119,6 @@ pub(crate) fn constraints_of(
 /// What rows of a table have, or depends on them, that is not written here.
 fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog) -> Option<String> {
     let column = columns.iter().find_map(|column| match &column.formula {
-        _ if column.ty.is_max() || column.ty.is_lob() => {
-            Some(format!("column {} with values off the row", column.name))
-        }
-        _ if column.ty == SqlType::RowVersion => Some(format!("rowversion column {}", column.name)),
         Some(formula) if formula.computed.persisted => {
             formula.unknown().map(|why| format!("persisted computed column {}: {why}", column.name))
         }
@@ -128,11 +129,7 @@ fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog)
     let view =
         catalog.tables.values().find(|view| view.kind.code() == "V" && !view.indexes.is_empty());
     let view = view.map(|view| format!("perhaps rows in the indexed view {}", view.name));
-    let is_elsewhere = |unit: &AllocUnit| unit.kind != AllocUnitKind::InRow && unit.pages_used > 0;
-    let elsewhere =
-        catalog.rowsets_of(table.base()?).flat_map(|rowset| &rowset.units).any(is_elsewhere);
-    let elsewhere = elsewhere.then(|| "rows that are continued on other pages".to_owned());
-    column.or(rule).or(view).or(elsewhere)
+    column.or(rule).or(view)
 }
 
 /// A constraint without an index.
@@ -178,7 +175,8 @@ impl Constraints {
         table: &str,
         columns: &[TableColumn],
         row: &[Cell<'_>],
+        context: &dyn ContextValues,
     ) -> Result<(), Error> {
-        self.checks.iter().try_for_each(|check| check.verify(table, columns, row))
+        self.checks.iter().try_for_each(|check| check.verify(table, columns, row, context))
     }
 }

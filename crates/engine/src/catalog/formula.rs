@@ -16,33 +16,78 @@ use std::borrow::Cow;
 
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::table::{Computed, DEFAULT_COLLATION};
-use extentdb_expr::{Batch, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, ContextFunction, Environment, EvalError, Predicate, Program};
 use extentdb_types::{Collation, SqlType};
 
 use crate::catalog::TableColumn;
 use crate::error::{Error, Unsupported};
 
-/// For each input of a program the column, by id.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Inputs(Vec<i32>);
+/// Where an input of a program comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    /// A column, by its id.
+    Column(i32),
+    Context(ContextFunction),
+}
+
+/// The inputs of a program.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Inputs {
+    sources: Vec<Source>,
+    /// Ids of the columns among them.
+    columns: Vec<i32>,
+}
 
 impl Inputs {
-    fn of(places: &[usize], columns: &[TableColumn]) -> Inputs {
-        Inputs(places.iter().filter_map(|at| Some(columns.get(*at)?.id)).collect())
+    fn of(places: &[usize], environment: &Environment, columns: &[TableColumn]) -> Inputs {
+        let source = |at: &usize| match environment.context_function(*at) {
+            Some(function) => Some(Source::Context(function)),
+            None => Some(Source::Column(columns.get(*at)?.id)),
+        };
+        let sources: Vec<Source> = places.iter().filter_map(source).collect();
+        let id = |source: &Source| match source {
+            Source::Column(id) => Some(*id),
+            Source::Context(_) => None,
+        };
+        Inputs { columns: sources.iter().filter_map(id).collect(), sources }
     }
 
     /// One row as the only one of a batch.
-    fn push(&self, batch: &mut Batch, columns: &[TableColumn], row: &[Cell<'_>]) {
-        for (input, id) in self.0.iter().enumerate() {
-            let at = columns.iter().find(|column| column.id == *id).map(|column| column.at);
+    fn push(
+        &self,
+        batch: &mut Batch,
+        columns: &[TableColumn],
+        row: &[Cell<'_>],
+        context: Option<&dyn ContextValues>,
+    ) {
+        for (input, source) in self.sources.iter().enumerate() {
+            let id = match source {
+                Source::Column(id) => *id,
+                Source::Context(function) => {
+                    // Without a session the row stays undecided.
+                    if let Some(context) = context {
+                        batch.push(input, context.value(*function).as_deref());
+                    }
+                    continue;
+                }
+            };
+            let at = columns.iter().find(|column| column.id == id).map(|column| column.at);
             match at.and_then(|at| row.get(at)) {
                 Some(Cell::Bytes(bytes)) => batch.push(input, Some(bytes)),
                 Some(Cell::Bit(bit)) => batch.push(input, Some(&[u8::from(*bit)])),
+                // A value off the row that was not read: what needs it stays undecided.
+                Some(Cell::Complex(_)) => {}
                 _ => batch.push(input, None),
             }
         }
         batch.end_row();
     }
+}
+
+/// The session, as expressions see it.
+pub(crate) trait ContextValues {
+    /// The stored bytes of the value of a function; `None` for NULL.
+    fn value(&self, function: ContextFunction) -> Option<Vec<u8>>;
 }
 
 /// The columns that an expression may name.
@@ -82,9 +127,22 @@ impl Condition {
     /// # Errors
     /// Why it cannot be evaluated.
     pub(crate) fn compile(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
-        let predicate = Predicate::compile(text, &environment(columns, Visible::Stored))
-            .map_err(|error| error.to_string())?;
-        let inputs = Inputs::of(predicate.inputs(), columns);
+        Condition::compile_in(text, columns, environment(columns, Visible::Stored))
+    }
+
+    /// The same of a CHECK, which may name functions of the session.
+    pub(crate) fn compile_check(text: &str, columns: &[TableColumn]) -> Result<Condition, String> {
+        Condition::compile_in(text, columns, environment(columns, Visible::Stored).with_context())
+    }
+
+    fn compile_in(
+        text: &str,
+        columns: &[TableColumn],
+        environment: Environment,
+    ) -> Result<Condition, String> {
+        let predicate =
+            Predicate::compile(text, &environment).map_err(|error| error.to_string())?;
+        let inputs = Inputs::of(predicate.inputs(), &environment, columns);
         Ok(Condition { predicate, inputs })
     }
 
@@ -94,18 +152,19 @@ impl Condition {
 
     /// Ids of the columns that it is about.
     pub(crate) fn columns(&self) -> &[i32] {
-        &self.inputs.0
+        &self.inputs.columns
     }
 
-    /// What it says of a row; `None` for unknown.
+    /// What it says of a row, in a session perhaps; `None` for unknown.
     pub(crate) fn truth(
         &self,
         columns: &[TableColumn],
         row: &[Cell<'_>],
+        context: Option<&dyn ContextValues>,
     ) -> Result<Option<bool>, EvalError> {
         let mut batch = Batch::new();
         batch.reset(&self.predicate);
-        self.inputs.push(&mut batch, columns, row);
+        self.inputs.push(&mut batch, columns, row, context);
         self.predicate.run(&mut batch);
         batch.truth(0)
     }
@@ -123,17 +182,19 @@ pub(crate) struct Formula {
 impl Formula {
     /// Compiles the expression of a column of this type as the catalog keeps it.
     pub(crate) fn compile(computed: &Computed, ty: SqlType, columns: &[TableColumn]) -> Formula {
-        let text = &computed.text;
-        let program = Program::compile_as(text, &environment(columns, Visible::Plain), ty);
+        let environment = environment(columns, Visible::Plain);
+        let program = Program::compile_as(&computed.text, &environment, ty);
         let program = program.map_err(|error| error.to_string());
-        let inputs =
-            program.as_ref().map_or(Inputs(Vec::new()), |it| Inputs::of(it.inputs(), columns));
+        let inputs = program.as_ref().map_or_else(
+            |_| Inputs::default(),
+            |it| Inputs::of(it.inputs(), &environment, columns),
+        );
         Formula { computed: computed.clone(), inputs, program }
     }
 
     /// Ids of the columns that it is computed of.
     pub(crate) fn columns(&self) -> &[i32] {
-        &self.inputs.0
+        &self.inputs.columns
     }
 
     /// Why it cannot be evaluated.
@@ -170,7 +231,7 @@ impl Formula {
         let program = self.program(own)?;
         let mut batch = Batch::new();
         batch.reset(program);
-        self.inputs.push(&mut batch, columns, row);
+        self.inputs.push(&mut batch, columns, row, None);
         program.run(&mut batch);
         Ok(match self.result(own, &batch, 0)? {
             None => Cell::Null,

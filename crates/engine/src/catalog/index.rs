@@ -19,7 +19,7 @@ mod entry;
 use extentdb_base::sync::Arc;
 use extentdb_base::{HobtId, IndexId, Rid};
 use extentdb_catalog::layout::{Cell, Level};
-use extentdb_catalog::model::{self, IndexKind};
+use extentdb_catalog::model::{self, AllocUnitKind, IndexKind};
 use extentdb_catalog::table::definition::index_status;
 use extentdb_catalog::table::{IndexDefinition, RowsetLayout, Source, TableDefinition};
 use extentdb_format::record::Record;
@@ -158,6 +158,10 @@ impl Index {
         };
         let definition = definition_of_index(index, Some(rowset));
         let layout = table.layout(&definition);
+        if rowset.units.iter().any(|unit| unit.kind != AllocUnitKind::InRow && unit.pages_used > 0)
+        {
+            return refused("whose entries have values off them");
+        }
         if (index.status & index_status::FILTERED != 0) != index.filter.is_some() {
             return refused("whose filter is not known");
         }

@@ -45,7 +45,8 @@ fn objects_of(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, DroppedOb
     let heap =
         storage.base.heap().map(|heap| (heap.unit().id(), DroppedObject::Heap(heap.clone())));
     let trees = storage.trees().map(|tree| (tree.unit().id(), DroppedObject::Tree(tree.clone())));
-    heap.into_iter().chain(trees)
+    let lobs = storage.lob_units().map(|lob| (lob.unit().id(), DroppedObject::Lob(lob.clone())));
+    heap.into_iter().chain(trees).chain(lobs)
 }
 
 impl CatalogCache {
@@ -91,6 +92,11 @@ impl CatalogCache {
     /// This index is being dropped.
     pub(crate) fn drop_tree(&self, tree: &Arc<Tree>) {
         write(&self.dropped_units).insert(tree.unit().id(), DroppedObject::Tree(tree.clone()));
+    }
+
+    /// This unit of a table whose others are to be freed is not.
+    pub(crate) fn keep_unit(&self, unit: AllocUnitId) {
+        write(&self.dropped_units).remove(&unit);
     }
 
     /// All units of a table are to be freed.

@@ -12,12 +12,15 @@ use extentdb_catalog::model::ObjectType;
 use extentdb_catalog::table::values::RowValues;
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_rowset::heap::{Heap, HeapShape};
-use extentdb_rowset::{RowShape, Tree};
+use extentdb_rowset::{LobUnit, RowShape, Tree};
 use extentdb_space::Unit;
-use extentdb_types::Datum;
+use extentdb_types::{Datum, SqlType};
 
+use crate::catalog::off_row::VALUE_IN_MEMORY_MAX;
 use crate::catalog::system_table::{cells_of, owned};
-use crate::catalog::{Address, ColumnDefault, Constraints, Identity, Index, TableColumn};
+use crate::catalog::{
+    Address, ColumnDefault, Constraints, Identity, Index, OffRowUnits, TableColumn,
+};
 use crate::error::Error;
 
 /// What a table is at one moment.
@@ -26,6 +29,8 @@ pub(crate) struct Storage {
     pub(crate) columns: Vec<TableColumn>,
     pub(crate) shape: RowShape,
     pub(crate) base: Base,
+    pub(crate) off_row: OffRowUnits,
+    pub(crate) off_row_options: OffRowOptions,
     /// The nonclustered ones, by id.
     pub(crate) indexes: Vec<Arc<Index>>,
     /// Disabled ones: the catalog has their definitions, and they are not maintained.
@@ -100,10 +105,22 @@ impl Storage {
         self.disabled.iter().find(|index| index.name.as_deref().is_some_and(is_it))
     }
 
-    /// The units of the rows and of all indexes.
+    /// The units of the rows, of values off them, and of all indexes.
     pub(crate) fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
         std::iter::once(self.base.unit())
             .chain(self.indexes.iter().map(|index| index.tree().unit()))
+            .chain(self.off_row.units())
+    }
+
+    /// The units that have values off rows.
+    pub(crate) fn lob_units(&self) -> impl Iterator<Item = &Arc<LobUnit>> {
+        self.off_row.all()
+    }
+
+    /// May the record of a row have pointers to values off it? Their trees are protected by the
+    /// lock of the row.
+    pub(crate) fn is_off_row(&self, record: &[u8]) -> bool {
+        !self.off_row.is_empty() && self.shape.leaf(record).vars().any(|var| var.complex)
     }
 
     /// All trees of the table.
@@ -111,11 +128,67 @@ impl Storage {
         self.all_indexes().map(|index| index.tree())
     }
 
-    /// The cells of the row that a record is.
+    /// The cells of the row that a record is. Values off it are among them where their type has
+    /// a length, or an expression of the table needs them; others are pointers.
     pub(crate) fn cells<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
         let mut cells = self.shape.decode(record)?;
+        self.resolve(&mut cells, |column| self.is_evaluated(column))?;
         self.compute_unstored(&mut cells);
         Ok(cells)
+    }
+
+    /// The same with pointers for all values of the LOB unit, as they stand in the record.
+    pub(crate) fn cells_to_move<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
+        let mut cells = self.shape.decode(record)?;
+        self.resolve(&mut cells, |_| false)?;
+        self.compute_unstored(&mut cells);
+        Ok(cells)
+    }
+
+    /// Reads values off the row: those whose type has a length, and those of LOB types that
+    /// `is_needed` says of, by the id of their column.
+    fn resolve(
+        &self,
+        cells: &mut [Cell<'_>],
+        is_needed: impl Fn(i32) -> bool,
+    ) -> Result<(), Error> {
+        for (cell, column) in cells.iter_mut().zip(&self.shape.layout().columns) {
+            let Cell::Complex(pointer) = cell else { continue };
+            let Some(ty) = column.ty.filter(|_| !column.is_dropped()) else { continue };
+            if ty.max_bytes().is_some() || is_needed(column.column_id) {
+                let value = self.off_row.value(&ty, pointer, VALUE_IN_MEMORY_MAX)?;
+                *cell = Cell::Bytes(Cow::Owned(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a value of a column off its row when an expression of the table needs it.
+    pub(crate) fn evaluated(
+        &self,
+        column: &TableColumn,
+        cell: Cell<'static>,
+    ) -> Result<Cell<'static>, Error> {
+        match cell {
+            Cell::Complex(pointer) if self.is_evaluated(column.id) => {
+                let value = self.off_row.value(&column.ty, &pointer, VALUE_IN_MEMORY_MAX)?;
+                Ok(Cell::Bytes(Cow::Owned(value)))
+            }
+            cell => Ok(cell),
+        }
+    }
+
+    /// Does an expression of the table need the values of a column?
+    pub(crate) fn is_evaluated(&self, column: i32) -> bool {
+        let of_formula = |own: &TableColumn| {
+            own.formula.as_ref().is_some_and(|formula| formula.columns().contains(&column))
+        };
+        let of_filter = |index: &Arc<Index>| {
+            index.filter().is_some_and(|filter| filter.columns().contains(&column))
+        };
+        self.columns.iter().any(of_formula)
+            || self.constraints.checks.iter().any(|check| check.columns().contains(&column))
+            || self.indexes.iter().any(of_filter)
     }
 
     /// The part of a row that its record has.
@@ -123,22 +196,32 @@ impl Storage {
         &row[..row.len().min(self.shape.layout().columns.len())]
     }
 
-    /// The cells of a row from values in column order, NULL for those that are computed. A
-    /// uniquifier is left open.
-    pub(crate) fn cells_of(&self, values: &[Datum<'_>]) -> Result<Vec<Cell<'static>>, Error> {
+    /// The cells of a row from values in column order, NULL for those that are computed, and for
+    /// a rowversion. A uniquifier is left open.
+    pub(crate) fn uncomputed_cells(
+        &self,
+        values: &[Datum<'_>],
+    ) -> Result<Vec<Cell<'static>>, Error> {
         if values.len() != self.columns.len() {
             return Err(Error::Columns { expected: self.columns.len(), found: values.len() });
         }
         let mut cells = vec![Cell::Null; self.shape.layout().columns.len()];
         for (column, value) in self.columns.iter().zip(values) {
-            match &column.formula {
-                None => cells[column.at] = column.cell(value)?,
-                Some(_) if matches!(value, Datum::Null) => {}
-                Some(_) => return Err(column.refused("it is computed, and takes no value")),
+            if !self.is_generated(column, matches!(value, Datum::Null))? {
+                cells[column.at] = column.cell(value)?;
             }
         }
-        self.compute(&mut cells)?;
         Ok(cells)
+    }
+
+    /// Does a column get its value from elsewhere? Then it takes none.
+    pub(crate) fn is_generated(&self, column: &TableColumn, is_null: bool) -> Result<bool, Error> {
+        let why = match &column.formula {
+            Some(_) => "it is computed, and takes no value",
+            None if column.ty == SqlType::RowVersion => "it is a rowversion, and takes no value",
+            None => return Ok(false),
+        };
+        if is_null { Ok(true) } else { Err(column.refused(why)) }
     }
 
     /// Computes what is computed in a row.
@@ -221,9 +304,25 @@ impl Storage {
         cells
     }
 
-    /// The values of a record, in column order.
+    /// The values of a record, in column order, those off the row included.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLong`]: one is not held in memory.
     pub(crate) fn values(&self, record: &[u8]) -> Result<Vec<Datum<'static>>, Error> {
-        self.values_of(&self.cells(record)?)
+        let mut cells = self.shape.decode(record)?;
+        self.resolve(&mut cells, |_| true)?;
+        self.compute_unstored(&mut cells);
+        self.values_of(&cells)
+    }
+
+    /// A value off its row.
+    pub(crate) fn value_off_row(
+        &self,
+        column: &TableColumn,
+        pointer: &[u8],
+    ) -> Result<Datum<'static>, Error> {
+        let bytes = self.off_row.value(&column.ty, pointer, VALUE_IN_MEMORY_MAX)?;
+        column.value(Some(&Cell::Bytes(Cow::Owned(bytes))))
     }
 
     /// The values of the cells of a row, in column order.
@@ -269,6 +368,15 @@ impl Storage {
             _ => Ok(None),
         }
     }
+}
+
+/// Where large values of a table lie: the options of `sp_tableoption`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct OffRowOptions {
+    /// Bytes of a text, ntext or image value that lies in its row; 0 for none.
+    pub(crate) text_in_row: u16,
+    /// (max) values never lie in their row, but under a text pointer.
+    pub(crate) large_values_out_of_row: bool,
 }
 
 /// What moving a record of a heap needs to know about it.

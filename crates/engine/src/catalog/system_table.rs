@@ -11,8 +11,10 @@ use extentdb_catalog::table::values::{Cell as Value, RowValues};
 use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
 use extentdb_rowset::{RowShape, Tree};
 use extentdb_txn::Transaction;
+use extentdb_types::SqlType;
 
 use crate::catalog::LoadedCatalog;
+use crate::catalog::OffRowUnits;
 use crate::catalog::changes::{Described, ModelChanges};
 use crate::catalog::key_order::{IndexName, KeyOrder, Origin};
 use crate::error::Error;
@@ -87,6 +89,7 @@ pub(crate) struct SystemTable {
     columns: usize,
     /// The clustered one first.
     pub(crate) indexes: Vec<SystemIndex>,
+    pub(crate) off_row: OffRowUnits,
 }
 
 impl SystemTable {
@@ -103,6 +106,11 @@ impl SystemTable {
             .map(|index| SystemIndex::open(definition, index, loaded))
             .collect::<Result<_, _>>()?;
         let name = definition.name.clone();
+        let base = definition.indexes.first().map(|index| index.id);
+        let is_base =
+            |rowset: &&Rowset| rowset.object == definition.id && Some(rowset.index) == base;
+        let rowset = loaded.catalog.rowsets.values().find(is_base);
+        let off_row = rowset.map(|rowset| OffRowUnits::open(rowset, loaded.space, loaded.units));
         let table = SystemTable {
             about: About::of_table(&name),
             changes: changes.clone(),
@@ -110,12 +118,26 @@ impl SystemTable {
             origin,
             columns: definition.columns.len(),
             indexes,
+            off_row: off_row.unwrap_or_default(),
         };
         Ok((!table.indexes.is_empty()).then_some(table))
     }
 
     fn clustered(&self) -> &SystemIndex {
         &self.indexes[0]
+    }
+
+    /// The type of a column of the clustered index's rows, by its position in the table.
+    pub(crate) fn type_of(&self, column: usize) -> Option<SqlType> {
+        let clustered = self.clustered();
+        let is_it = |source: &Source| *source == Source::Column(column as i32 + 1);
+        let at = clustered.sources.iter().position(is_it)?;
+        clustered.tree.shape().layout().columns.get(at)?.ty
+    }
+
+    /// The cells of a row.
+    pub(crate) fn cells_of(&self, row: &RowValues) -> Cells {
+        cells_of(row, self.columns)
     }
 
     /// Adds a row to all indexes.
@@ -159,10 +181,7 @@ impl SystemTable {
     pub(crate) fn delete(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         for index in &self.indexes {
             if index.tree.delete(tx, &index.key_of(row))?.is_none() {
-                return Err(Error::catalog(format!(
-                    "a row of {} is not in all of its indexes",
-                    self.name
-                )));
+                return Err(self.incomplete());
             }
         }
         self.note(tx, row);
@@ -179,6 +198,32 @@ impl SystemTable {
     /// The same of values that are no part of a definition: counts, sizes, the last identity.
     pub(crate) fn replace(&self, tx: &mut Transaction, row: &[Cell<'_>]) -> Result<(), Error> {
         Ok(self.clustered().tree.replace(tx, &self.clustered().row(row))?)
+    }
+
+    /// The same in columns that other indexes have: the row keeps its place in the clustered one.
+    pub(crate) fn replace_keys(
+        &self,
+        tx: &mut Transaction,
+        old: &[Cell<'_>],
+        new: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        for index in self.indexes.iter().skip(1) {
+            let row = index.row(new);
+            if row == index.row(old) {
+                continue;
+            }
+            self.verify_key(index, &row)?;
+            if index.tree.delete(tx, &index.key_of(old))?.is_none() {
+                return Err(self.incomplete());
+            }
+            let key = index.tree.shape().key_of_cells(&row)?;
+            index.tree.insert_at(tx, &key, &row)?;
+        }
+        self.replace(tx, new)
+    }
+
+    fn incomplete(&self) -> Error {
+        Error::catalog(format!("a row of {} is not in all of its indexes", self.name))
     }
 
     /// The rows whose clustered key begins with these values.

@@ -11,9 +11,10 @@ use extentdb_types::SqlType;
 
 use crate::catalog::constraint::constraints_of;
 use crate::catalog::definition::{definition_of_index, position_of};
-use crate::catalog::storage::{definition_of, heap_shape};
+use crate::catalog::storage::{OffRowOptions, definition_of, heap_shape};
 use crate::catalog::{
-    Base, ColumnDefault, Formula, Identity, Index, LoadedCatalog, Storage, TableColumn, Trigger,
+    Base, ColumnDefault, Formula, Identity, Index, LoadedCatalog, OffRowUnits, Storage,
+    TableColumn, Trigger,
 };
 use crate::error::{Error, Unsupported};
 
@@ -175,6 +176,8 @@ fn open_base(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Storage>
         columns,
         shape,
         base,
+        off_row: OffRowUnits::open(rowset, loaded.space, loaded.units),
+        off_row_options: OffRowOptions { text_in_row: first.text_in_row, ..Default::default() },
         indexes: Vec::new(),
         disabled: Vec::new(),
         identity: table.columns.iter().find_map(Identity::of).map(Arc::new),

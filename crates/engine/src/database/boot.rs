@@ -106,6 +106,8 @@ pub(crate) fn write_boot_record(page: &mut PageBytes, record: &BootRecord) {
 pub(crate) enum Counter {
     ObjectId,
     Unit,
+    /// The highest rowversion value that may have been given out.
+    Timestamp,
 }
 
 impl Counter {
@@ -113,6 +115,7 @@ impl Counter {
         match self {
             Counter::ObjectId => "next_object_id",
             Counter::Unit => "alloc_unit_next",
+            Counter::Timestamp => "max_timestamp",
         }
     }
 }

@@ -171,12 +171,11 @@ impl Database {
     }
 
     fn unsettled_pages(&self) -> usize {
-        self.catalog
-            .all_tables()
-            .iter()
-            .filter_map(|table| table.heap())
-            .map(|heap| heap.stale_pfs_pages())
-            .sum()
+        let tables = self.catalog.all_tables();
+        let heaps = tables.iter().filter_map(|table| table.heap());
+        let of_heaps: usize = heaps.map(|heap| heap.stale_pfs_pages()).sum();
+        let lobs = self.catalog.lob_units();
+        of_heaps + lobs.iter().map(|lob| lob.stale_pfs_pages()).sum::<usize>()
     }
 
     /// After a commit: a checkpoint when one is due, by the thread for it when there is one.
@@ -242,7 +241,7 @@ impl Database {
         let previous = lock(&self.checkpoints.last).begin;
         let begin = self.log_begin(previous)?;
         self.options.events.event(&Event::CheckpointBegin { lsn: begin });
-        self.write_heap_free_space()?;
+        self.write_free_space()?;
         self.write_file_sizes()?;
         self.write_counts()?;
         self.space.update_hints()?;
@@ -279,13 +278,16 @@ impl Database {
         }
     }
 
-    /// Writes the free space of heap pages into the PFS.
-    fn write_heap_free_space(&self) -> Result<(), Error> {
+    /// Writes the free space of heap and text pages into the PFS.
+    fn write_free_space(&self) -> Result<(), Error> {
         // A table that is dropped meanwhile would get pages back.
         let _ddl = lock(&self.ddl);
         let heaps = self.catalog.all_tables().into_iter().filter_map(|table| table.heap());
         for heap in heaps.filter(|heap| !self.catalog.is_dropped(heap.unit().id())) {
             skip_suspect(heap.update_pfs().map_err(Error::from))?;
+        }
+        for lob in self.catalog.lob_units() {
+            skip_suspect(lob.update_pfs().map_err(Error::from))?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use crate::catalog::data_files::FILE_ID;
 use crate::catalog::system_table::{number, text};
 use crate::database::Database;
 use crate::database::boot::write_boot_record;
+use crate::dml::placing::OldRow;
 use crate::error::Error;
 use crate::error::invalid::InvalidOption;
 use crate::session::StatementContext;
@@ -85,7 +86,8 @@ impl StatementContext<'_> {
                 cells[PATH_OF_SYSFILES1] = cell(&format!("{path:PATH_UNITS$}"));
                 let mut cells: Vec<_> =
                     cells.into_iter().map(crate::catalog::system_table::owned).collect();
-                self.update_row(table.with(&storage), &found.at, &mut cells)?;
+                let old = OldRow::of(&storage, &found.record)?;
+                self.update_row(table.with(&storage), &found.at, &old, &mut cells)?;
             }
         }
         Ok(())

@@ -22,16 +22,19 @@ use extentdb_catalog::table::IndexDefinition;
 use extentdb_catalog::table::describe::{
     ChildKind, SystemRows, add_column, add_physical_column, physical_row,
 };
+use extentdb_types::SqlType;
 
 use crate::catalog::objects::object;
 use crate::catalog::storage::heap_shape;
 use crate::catalog::system_table::{bigint, byte, cells_of, int, number, smallint, text};
 use crate::catalog::{
-    Base, ColumnDefault, Condition, Formula, Identity, Index, Storage, Table, TableColumn, TableRef,
+    Base, ColumnDefault, Condition, Formula, Identity, Index, OffRowUnits, Storage, Table,
+    TableColumn, TableRef,
 };
 use crate::ddl::index::column;
 use crate::ddl::spec::{COLUMNS_MAX, ColumnSpec, DefaultSpec, column_definition, verify_formula};
 use crate::ddl::table::{positioned_columns, verify_row_bytes};
+use crate::dml::placing::OldRow;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
@@ -65,7 +68,10 @@ impl Session {
             };
             let storage = context.store(table, new);
             let Some(column) = storage.columns.last() else { return Ok(()) };
-            let has_value = !spec.nullable || spec.identity.is_some() || column.formula.is_some();
+            let has_value = !spec.nullable
+                || spec.identity.is_some()
+                || column.formula.is_some()
+                || column.ty == SqlType::RowVersion;
             if has_rows && has_value && column.is_stored() {
                 context.fill_column(table.with(&storage), &old, column)
             } else {
@@ -100,7 +106,7 @@ impl Session {
             let mut layout = old.shape.layout().clone();
             if gone.is_stored() {
                 layout = layout.with_dropped(gone.id);
-                context.change_layout(&old, &layout)?;
+                new.off_row = context.change_layout(table, &old, &layout)?;
             }
             let new = context.with_layout(&old, new, layout)?;
             context.store(table, new);
@@ -156,9 +162,10 @@ impl StatementContext<'_> {
             verify_formula(&own)?;
         }
         let mut layout = old.shape.layout().clone();
+        let mut off_row = old.off_row.clone();
         if own.is_stored() {
             layout = layout.with_column(id, spec.ty, spec.nullable).ok_or_else(unknown_layout)?;
-            self.change_layout(old, &layout)?;
+            off_row = self.change_layout(table, old, &layout)?;
         }
         if let Some(default) = &spec.default {
             own.default = Some(self.insert_default(table, id, default)?);
@@ -171,7 +178,7 @@ impl StatementContext<'_> {
         add_column(table.id(), id, &definition, &used, &mut rows);
         self.insert_system_rows(&rows)?;
         self.change_system_row("sysschobjs", &[int(table.id().0)], &[(object::COUNT, int(id))])?;
-        let mut new = old.clone();
+        let mut new = Storage { off_row, ..old.clone() };
         new.columns.push(own);
         if let Some(identity) = spec.identity {
             self.add_own_identity(table.id());
@@ -210,11 +217,17 @@ impl StatementContext<'_> {
     }
 
     /// The rows of `sysrscols` and `sysrowsets` of a base that gets this layout.
-    pub(crate) fn change_layout(&mut self, old: &Storage, layout: &RowLayout) -> Result<(), Error> {
+    /// Returns its units for values off the rows.
+    pub(crate) fn change_layout(
+        &mut self,
+        table: &Table,
+        old: &Storage,
+        layout: &RowLayout,
+    ) -> Result<OffRowUnits, Error> {
         let hobt = old.base.hobt();
         let was = &old.shape.layout().columns;
         let lengths = layout.leaf_lengths(old.base.heap().is_some()).ok_or_else(unknown_layout)?;
-        verify_row_bytes(lengths.max_leaf, old.base.heap().is_some())?;
+        verify_row_bytes(lengths.min_leaf, lengths.max_null_bit)?;
         let numbers = [
             (rowset::MAX_NULL_BIT, smallint(lengths.max_null_bit as i16)),
             (rowset::MAX_LEAF, int(lengths.max_leaf as i32)),
@@ -227,7 +240,8 @@ impl StatementContext<'_> {
         let mut rows = SystemRows::new();
         let fresh = layout.columns.iter().skip(was.len());
         fresh.for_each(|column| add_physical_column(hobt, column, &mut rows));
-        self.insert_system_rows(&rows)
+        self.insert_system_rows(&rows)?;
+        self.missing_off_row(table, old, layout, lengths.max_leaf)
     }
 
     /// Describes a column of a rowset in another way.
@@ -303,12 +317,13 @@ impl StatementContext<'_> {
         let storage = of.storage;
         for FoundRow { at, record } in self.rows_for_ddl(storage)? {
             let mut cells = storage.adopt(old, old.cells(&record)?)?;
-            if column.formula.is_none() {
+            self.stamp(storage, &mut cells)?;
+            if column.formula.is_none() && column.ty != SqlType::RowVersion {
                 cells[column.at] = column.cell(&self.missing(of, column)?)?;
             }
             storage.compute(&mut cells)?;
-            storage.constraints.verify_checks(of.table.name(), &storage.columns, &cells)?;
-            self.update_row(of, &at, &mut cells)?;
+            self.verify_checks(of, &cells)?;
+            self.update_row(of, &at, &OldRow::of(storage, &record)?, &mut cells)?;
         }
         Ok(())
     }
@@ -337,7 +352,14 @@ fn verify_new(storage: &Storage, spec: &ColumnSpec, has_rows: bool) -> Result<()
     if spec.identity.is_some() && storage.identity.is_some() {
         return Err(Unsupported::SecondIdentity { column: spec.name.clone() }.into());
     }
-    let has_value = spec.default.is_some() || spec.identity.is_some() || spec.computed.is_some();
+    let is_second = |ty: SqlType| storage.columns.iter().any(|column| column.ty == ty);
+    if spec.ty == SqlType::RowVersion && is_second(spec.ty) {
+        return Err(Unsupported::SecondRowVersion { column: spec.name.clone() }.into());
+    }
+    let has_value = spec.default.is_some()
+        || spec.identity.is_some()
+        || spec.computed.is_some()
+        || spec.ty == SqlType::RowVersion;
     if has_rows && !spec.nullable && !has_value {
         return Err(Unsupported::NoDefaultForRows { column: spec.name.clone() }.into());
     }

@@ -24,6 +24,7 @@ use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
 use crate::catalog::{Constraint, Formula, Index, Storage, Table, TableColumn};
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
+use crate::dml::placing::OldRow;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
@@ -100,13 +101,14 @@ impl StatementContext<'_> {
         }
         let _ddl = lock(&self.db().ddl);
         let layout = old.shape.layout().with_type(is.id, is.ty, is.nullable);
-        self.change_layout(old, &layout)?;
+        let off_row = self.change_layout(table, old, &layout)?;
         let kept = self.colpars_row(table, is.id)?;
         self.db()
             .catalog
             .system("syscolpars")?
             .redefine(self.tx()?, &described(table, is, kept))?;
-        let mut new = self.with_layout(old, with_column(old, is), layout)?;
+        let altered = Storage { off_row, ..with_column(old, is) };
+        let mut new = self.with_layout(old, altered, layout)?;
         self.describe_key(table, &new)?;
         let uses = |index: &Index| {
             index.uses(is.id) || old.base.clustered().is_some_and(|base| base.uses(is.id))
@@ -168,9 +170,9 @@ impl StatementContext<'_> {
             let columns = self.db().catalog.system("syscolpars")?;
             columns.delete(self.tx()?, &kept)?;
             let layout = with_second_column(old, is)?;
-            self.change_layout(old, &layout)?;
+            let off_row = self.change_layout(table, old, &layout)?;
             columns.insert_cells(self.tx()?, &described(table, is, kept))?;
-            self.with_layout(old, with_column(old, is), layout)?
+            self.with_layout(old, Storage { off_row, ..with_column(old, is) }, layout)?
         };
         let storage = self.store(table, new);
         let own = column(&storage.columns, &is.name)?;
@@ -179,7 +181,8 @@ impl StatementContext<'_> {
             let value = conversion.convert(row.get(was.at).unwrap_or(&Cell::Missing))?;
             let mut cells = storage.adopt(old, row)?;
             cells[own.at] = value;
-            self.update_row(table.with(&storage), &at, &mut cells)?;
+            let of = table.with(&storage);
+            self.update_row(of, &at, &OldRow::of(&storage, &record)?, &mut cells)?;
         }
         Ok(())
     }
@@ -227,7 +230,8 @@ fn verify_free(
     if was.formula.is_some() {
         return refused("it is computed");
     }
-    if is.ty.is_max() || is.ty.is_lob() {
+    let is_lob = |ty: &SqlType| ty.is_max() || ty.is_lob();
+    if was.ty != is.ty && (is_lob(&was.ty) || is_lob(&is.ty)) {
         return refused("values off the row");
     }
     let is_identity = storage.identity.as_ref().is_some_and(|identity| identity.column() == was.id);

@@ -35,9 +35,11 @@ impl Session {
                 .map_err(|why| Unsupported::Check { constraint: name.to_owned(), why })?;
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
+            let values = context.session_values();
             context.each_row_for_ddl(&old, &mut |_, record| {
-                check.verify(table.name(), &old.columns, &old.cells(record)?)
+                check.verify(table.name(), &old.columns, &old.cells(record)?, &values)
             })?;
+            drop(values);
             let _ddl = lock(&context.db().ddl);
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
             check.id = context.new_child(table, name, kind)?;
@@ -292,7 +294,9 @@ impl StatementContext<'_> {
         for (name, rows) in rows {
             let table = self.db().catalog.system(name)?;
             for row in rows {
-                table.insert(self.tx()?, row)?;
+                let mut cells = table.cells_of(row);
+                self.put_off_system_row(table, &mut cells)?;
+                table.insert_cells(self.tx()?, &cells)?;
             }
         }
         Ok(())

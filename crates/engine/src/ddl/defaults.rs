@@ -9,20 +9,20 @@
 //!
 //! An expression that cannot be evaluated with certainty refuses the row.
 
-use extentdb_base::env::Clock;
 use extentdb_catalog::table::DEFAULT_COLLATION;
 use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program};
 use extentdb_txn::lock::LockMode;
-use extentdb_txn::log_time;
-use extentdb_types::{Collation, Datum, SqlType};
+use extentdb_types::{Collation, DateTime2, DateTimeOffset, Datum, SqlType};
 
+use crate::catalog::formula::ContextValues;
 use crate::catalog::{Address, ColumnDefault, Table, TableColumn, TableRef};
 use crate::ddl::alter_column::widest;
 use crate::error::{Error, Unsupported};
+use crate::session::values::date_time2;
 use crate::session::{Row, Session, StatementContext};
 
-/// The column by which an expression reads the time.
-const NOW: &str = "now";
+/// The type of `sysdatetimeoffset()`, which no expression is evaluated over.
+const OFFSET: SqlType = SqlType::DateTimeOffset { scale: 7 };
 
 impl Session {
     /// Inserts a row by names of columns; returns its address. Columns that are not named get the
@@ -39,7 +39,7 @@ impl Session {
         self.statement("INSERT", |context| {
             context.lock_table(table, LockMode::Ix)?;
             let row = context.complete(table, values)?;
-            context.insert_values(table, &row)
+            context.insert_data(table, &row)
         })
     }
 }
@@ -78,8 +78,12 @@ impl StatementContext<'_> {
         if of.storage.identity.as_ref().is_some_and(|identity| identity.column() == column.id) {
             return self.next_identity(of.table);
         }
+        if column.ty == SqlType::RowVersion {
+            return Ok(Datum::Null);
+        }
         let Some(ColumnDefault { text, .. }) = &column.default else { return Ok(Datum::Null) };
-        evaluate(text, &column.ty, &*self.db().options.clock).map_err(|why| match why {
+        let now = date_time2(&*self.db().options.clock);
+        evaluate(text, &column.ty, &self.session_values(), now).map_err(|why| match why {
             NoValue::NotSupported(why) => {
                 let column = column.name.clone();
                 Unsupported::Default { column, text: text.clone(), why }.into()
@@ -97,16 +101,29 @@ enum NoValue {
 }
 
 /// The value of a default for a column of a type.
-fn evaluate(text: &str, ty: &SqlType, clock: &dyn Clock) -> Result<Datum<'static>, NoValue> {
-    match bare(text).to_ascii_lowercase().as_str() {
+fn evaluate(
+    text: &str,
+    ty: &SqlType,
+    context: &dyn ContextValues,
+    now: Option<DateTime2>,
+) -> Result<Datum<'static>, NoValue> {
+    let text = match bare(text).to_ascii_lowercase().as_str() {
         "null" => return Ok(Datum::Null),
-        "getdate()" | "getutcdate()" | "current_timestamp" => return assign(NOW, ty, Some(clock)),
-        _ => {}
-    }
-    match run(text, ty, None) {
-        Err(Refusal::Type) => assign(text, ty, None),
+        "current_timestamp" => "getdate()",
+        "sysdatetimeoffset()" if *ty == OFFSET => return time_with_offset(now),
+        _ => text,
+    };
+    match run(text, ty, context) {
+        Err(Refusal::Type) => assign(text, ty, context),
         other => other.map_err(NoValue::from),
     }
+}
+
+/// The time in UTC, as every time here.
+fn time_with_offset(now: Option<DateTime2>) -> Result<Datum<'static>, NoValue> {
+    let value = now.and_then(|now| DateTimeOffset::new(now, 0).ok());
+    let missing = || NoValue::Value("the time of the clock is out of range".to_owned());
+    value.map(Datum::DateTimeOffset).ok_or_else(missing)
 }
 
 /// Without the brackets that the catalog puts around it.
@@ -131,9 +148,13 @@ fn is_balanced(text: &str) -> bool {
 
 /// The value converted as an assignment converts it: a text that is too long is refused and not
 /// cut.
-fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, NoValue> {
+fn assign(
+    text: &str,
+    ty: &SqlType,
+    context: &dyn ContextValues,
+) -> Result<Datum<'static>, NoValue> {
     if let Some((wide, most)) = widest(ty) {
-        let whole = run(&format!("CAST({text} AS {wide})"), &wide, clock)?;
+        let whole = run(&format!("CAST({text} AS {wide})"), &wide, context)?;
         let bytes = match &whole {
             Datum::Char(text) => text.bytes.len(),
             Datum::NChar(text) => text.bytes.len(),
@@ -146,7 +167,7 @@ fn assign(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'
             )));
         }
     }
-    Ok(run(&format!("CAST({text} AS {ty})"), ty, clock)?)
+    Ok(run(&format!("CAST({text} AS {ty})"), ty, context)?)
 }
 
 /// Why an expression has no value of a type.
@@ -168,24 +189,22 @@ impl From<Refusal> for NoValue {
 }
 
 /// Evaluates an expression of exactly this type.
-fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'static>, Refusal> {
+fn run(text: &str, ty: &SqlType, context: &dyn ContextValues) -> Result<Datum<'static>, Refusal> {
     let other = |why: String| Refusal::Other(NoValue::NotSupported(why));
     // Literals have the collation of the database; here that of the column, which they take on
     // anyway.
     let database_collation = ty.collation().unwrap_or(Collation(DEFAULT_COLLATION));
-    let columns = clock.iter().map(|_| (NOW.to_owned(), SqlType::DateTime)).collect();
-    let environment = Environment { columns, database_collation };
+    let environment = Environment { columns: Vec::new(), database_collation }.with_context();
     let program = Program::compile_as(text, &environment, *ty).map_err(|error| match error {
         CompileError::ResultType { .. } => Refusal::Type,
         error => other(error.to_string()),
     })?;
     let mut batch = Batch::new();
     batch.reset(&program);
-    if let Some(clock) = clock {
-        let now = log_time(clock);
-        let bytes: Vec<u8> =
-            [now.ticks, now.days].iter().flat_map(|part| part.to_le_bytes()).collect();
-        batch.push(0, Some(&bytes));
+    for (input, place) in program.inputs().iter().enumerate() {
+        let function = environment.context_function(*place);
+        let value = function.and_then(|function| context.value(function));
+        batch.push(input, value.as_deref());
     }
     batch.end_row();
     program.run(&mut batch);
@@ -207,26 +226,40 @@ fn run(text: &str, ty: &SqlType, clock: Option<&dyn Clock>) -> Result<Datum<'sta
 mod tests {
     use std::time::Duration;
 
+    use extentdb_base::env::Clock;
+
     use super::*;
+    use crate::database::new_ids::NewIds;
+    use crate::session::SessionNames;
+    use crate::session::values::SessionValues;
 
-    struct At;
+    /// At noon of 2024-02-29.
+    struct AtNoon;
 
-    impl Clock for At {
+    impl Clock for AtNoon {
         fn monotonic(&self) -> Duration {
             Duration::ZERO
         }
 
         fn since_epoch(&self) -> Duration {
-            // 2024-02-29 12:00.
             Duration::from_secs(1_709_208_000)
         }
+    }
+
+    fn values(ids: &NewIds) -> SessionValues<'_> {
+        let names = SessionNames { login: "ann".to_owned(), ..SessionNames::default() };
+        SessionValues { clock: &AtNoon, names, database: "shop", ids }
     }
 
     const COLLATION: Collation = Collation(DEFAULT_COLLATION);
 
     fn value(text: &str, ty: SqlType) -> Result<String, NoValue> {
         let mut out = String::new();
-        extentdb_types::json::write_json(&evaluate(text, &ty, &At)?, &mut out).unwrap();
+        extentdb_types::json::write_json(
+            &evaluate(text, &ty, &values(&NewIds::default()), date_time2(&AtNoon))?,
+            &mut out,
+        )
+        .unwrap();
         Ok(out)
     }
 
@@ -266,12 +299,28 @@ mod tests {
     fn the_time_is_that_of_the_clock() {
         check("(getdate())", SqlType::DateTime, "\"2024-02-29T12:00:00.000\"");
         check("(GetDate())", SqlType::Date, "\"2024-02-29\"");
+        check("(getutcdate())", SqlType::DateTime, "\"2024-02-29T12:00:00.000\"");
+        let precise = SqlType::DateTime2 { scale: 7 };
+        check("(sysdatetime())", precise, "\"2024-02-29T12:00:00.0000000\"");
+        check("(dateadd(day,(1),getdate()))", SqlType::DateTime, "\"2024-03-01T12:00:00.000\"");
+        check("(sysdatetimeoffset())", OFFSET, "\"2024-02-29T12:00:00.0000000+00:00\"");
+    }
+
+    #[test]
+    fn names_and_ids_are_those_of_the_session() {
+        let name = SqlType::NVarChar { len: Some(256), collation: COLLATION };
+        check("(suser_sname())", name, "\"ann\"");
+        check("(user_name())", name, "\"dbo\"");
+        check("(db_name())", name, "\"shop\"");
+        check("(host_name())", name, "null");
+        check("(upper(suser_sname()))", name, "\"ANN\"");
+        let id = |text| value(text, SqlType::UniqueIdentifier).unwrap();
+        assert_ne!(id("(newid())"), id("(newsequentialid())"));
     }
 
     #[test]
     fn what_is_not_certain_is_refused_by_name() {
         let refused = |text: &str, ty| matches!(value(text, ty), Err(NoValue::NotSupported(_)));
-        assert!(refused("(newid())", SqlType::UniqueIdentifier));
         assert!(refused("([dbo].[f]())", SqlType::Int));
         assert!(refused("([other_column])", SqlType::Int));
     }

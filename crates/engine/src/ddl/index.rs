@@ -4,11 +4,9 @@
 use extentdb_base::size::ROW_BYTES_MAX;
 use extentdb_base::sync::{Arc, lock, write};
 use extentdb_base::{IndexId, ObjectId};
-use extentdb_catalog::model::IndexKind;
+use extentdb_catalog::model::{AllocUnitKind, IndexKind};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
-use extentdb_catalog::table::describe::{
-    Child, ChildKind, SystemRows, UnitAnchor, add_index, add_rowset, unit_row,
-};
+use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_index, add_rowset};
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
 use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_rowset::layout::KEY_BYTES_MAX;
@@ -324,6 +322,16 @@ impl StatementContext<'_> {
         constraint: Option<Child>,
     ) -> Result<(), Error> {
         self.insert_rowset_rows(definition, index)?;
+        self.insert_index_names(definition, index, constraint)
+    }
+
+    /// The same when the rows of its rowset are there.
+    pub(crate) fn insert_index_names(
+        &mut self,
+        definition: &TableDefinition,
+        index: &IndexDefinition,
+        constraint: Option<Child>,
+    ) -> Result<(), Error> {
         let mut names = SystemRows::new();
         add_index(definition, index, &mut names);
         self.insert_system_rows(names.iter().rev())?;
@@ -339,8 +347,7 @@ impl StatementContext<'_> {
         let mut rows = SystemRows::new();
         add_rowset(definition, index, 0, &mut rows);
         self.insert_system_rows(&rows)?;
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
-        self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)
+        self.insert_unit_rows(index)
     }
 
     /// Entries for all rows there are, in key order, into an index that this transaction has made.
@@ -371,7 +378,8 @@ impl StatementContext<'_> {
     pub(crate) fn empty_indexes(&mut self, old: &Storage) -> Result<Vec<Arc<Index>>, Error> {
         let mut indexes = Vec::new();
         for index in &old.indexes {
-            let unit = self.replace_unit(index.tree().unit())?;
+            let old = index.tree().unit();
+            let unit = self.replace_unit(old, AllocUnitKind::InRow, old.hobt())?;
             indexes.push(Arc::new(index.over(self.db().space.clone(), unit)));
         }
         Ok(indexes)
@@ -416,7 +424,8 @@ impl IndexSpec {
             if self.constraint == Constraint::PrimaryKey && column.nullable {
                 return refused(|column| Unsupported::NullablePrimaryKey { column });
             }
-            if matches!(column.ty, SqlType::SqlVariant | SqlType::Xml | SqlType::Udt { .. }) {
+            let is_lob = column.ty.is_max() || column.ty.is_lob();
+            if is_lob || matches!(column.ty, SqlType::SqlVariant | SqlType::Udt { .. }) {
                 return refused(|column| Unsupported::TypeInIndex { column });
             }
             if self.clustered && !column.is_stored() {
@@ -507,13 +516,19 @@ impl IndexSpec {
 
     /// Fixed columns alone must not exceed a key; values of variable ones are tested at each
     /// insert.
-    pub(crate) fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
+    pub(crate) fn verify_key(&self, layout: &RowsetLayout) -> Result<(), Error> {
         let keys = layout.row.columns.iter().filter(|column| column.key_ordinal > 0);
         let fixed = keys.take(self.keys.len()).filter_map(|column| column.ty?.fixed_bytes());
         let bytes: usize = fixed.sum();
         if bytes > KEY_BYTES_MAX {
             return Err(extentdb_rowset::Error::KeyTooLong { bytes, most: KEY_BYTES_MAX }.into());
         }
+        Ok(())
+    }
+
+    /// Entries have no values off them.
+    fn verify_layout(&self, layout: &RowsetLayout) -> Result<(), Error> {
+        self.verify_key(layout)?;
         if layout.max_leaf as usize > ROW_BYTES_MAX {
             return Err(Unsupported::EntryBytes { bytes: layout.max_leaf }.into());
         }

@@ -79,14 +79,12 @@ struct NewModule<'m> {
 const TRIGGER: ObjectType = ObjectType(*b"TR");
 /// `sysobjvalues.valclass` of texts.
 const TEXT: u8 = 1;
-/// The longest text that has room in a row of `sysobjvalues`, bytes as they are stored.
-const TEXT_BYTES_MAX: usize = 7900;
 
 impl Session {
     /// Keeps the text of a view, procedure or function.
     ///
     /// # Errors
-    /// The name is taken, or the text is longer than a row has room for: [`Error::NotSupported`].
+    /// The name is taken.
     pub fn create_module(&mut self, spec: &ModuleSpec) -> Result<(), Error> {
         self.statement("CREATE", |context| {
             verify_name("module", &spec.name)?;
@@ -188,12 +186,6 @@ impl StatementContext<'_> {
         let NewModule { kind, schema, parent, name, text, columns } = *module;
         if self.db().catalog.object_named(schema, name)?.is_some() {
             return Err(Error::Exists { name: name.to_owned() });
-        }
-        let stored = if text.is_ascii() { text.len() } else { 2 * text.encode_utf16().count() };
-        if stored > TEXT_BYTES_MAX {
-            let module = name.to_owned();
-            let most = TEXT_BYTES_MAX;
-            return Err(Unsupported::ModuleText { module, bytes: stored, most }.into());
         }
         let id = self.object_id()?;
         let definitions = columns.iter().map(|column| column_definition(column, ObjectId(0)));

@@ -15,18 +15,19 @@ use std::borrow::Cow;
 use extentdb_base::IndexId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::IndexKind;
+use extentdb_catalog::model::AllocUnitKind;
 use extentdb_catalog::table::describe::Child;
 use extentdb_catalog::table::{IndexDefinition, TableDefinition};
 use extentdb_rowset::btree::{Fill, Sorter};
 use extentdb_space::Freed;
 
 use crate::catalog::storage::definition_of;
-use crate::catalog::system_table::int;
+use crate::catalog::system_table::{int, owned};
 use crate::catalog::{Base, Index, Storage, Table, TableRef};
 use crate::ddl::index::IndexSpec;
-use crate::ddl::table::{verify_row_bytes, with_nullable_key};
+use crate::ddl::table::{update_pfs, verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
+use crate::dml::placing::Placing;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
@@ -51,7 +52,8 @@ impl Session {
             let ddl = lock(&context.db().ddl);
             context.begin_drop_index(table, &old, &index);
             let freed = context.db().space.free_unit(context.tx()?, index.tree().unit())?;
-            let unit = context.replace_unit(index.tree().unit())?;
+            let unit = index.tree().unit();
+            let unit = context.replace_unit(unit, AllocUnitKind::InRow, unit.hobt())?;
             let fresh = Arc::new(index.over(context.db().space.clone(), unit));
             context.free_at_commit(freed);
             let mut new = Storage::clone(&old);
@@ -118,14 +120,22 @@ impl StatementContext<'_> {
             indexes: Vec::new(),
             ..definition_of(table.id(), table.name(), old)
         };
-        verify_row_bytes(bare.layout(&base).max_leaf, base.kind == IndexKind::Heap)?;
+        let layout = bare.layout(&base);
+        verify_row_bytes(layout.min_leaf, layout.max_null_bit)?;
         self.begin_drop(table, old);
-        if let Base::Heap(heap) = &old.base {
-            heap.update_pfs()?;
+        if let Some(lob) = &old.off_row.lob {
+            // It stays, and checkpoints go on with its free space.
+            self.db().catalog.keep_unit(lob.unit().id());
         }
+        update_pfs(old)?;
+        let base = self.describe_rowset(&bare, old, base)?;
         let mut freed = Freed::default();
-        for unit in old.units() {
+        let kept = old.off_row.lob.as_ref().map(|lob| lob.unit().id());
+        for unit in old.units().filter(|unit| Some(unit.id()) != kept) {
             freed.extend(self.db().space.free_unit(self.tx()?, unit)?);
+        }
+        let trees = old.indexes.iter().map(|index| index.tree().unit());
+        for unit in std::iter::once(old.base.unit()).chain(trees) {
             self.delete_unit_rows(unit)?;
         }
         let old_id = old.base.clustered().map_or(0, |index| index.id().0);
@@ -145,9 +155,34 @@ impl StatementContext<'_> {
         rows: &[FoundRow],
         fill: Fill,
     ) -> Result<(), Error> {
-        let adopted = |found: &FoundRow| of.storage.adopt(old, old.cells(&found.record)?);
-        let rows = rows.iter().map(adopted).collect::<Result<_, _>>()?;
-        self.refill(of, rows, fill)
+        let mut adopted = Vec::with_capacity(rows.len());
+        for FoundRow { record, .. } in rows {
+            let row = old.cells_to_move(record)?;
+            self.free_dropped_values(old, &row)?;
+            adopted.push(of.storage.adopt(old, row)?);
+        }
+        self.refill(of, adopted, fill)
+    }
+
+    /// The rowset of another base, with its units: that of LOB values moves to it.
+    fn describe_rowset(
+        &mut self,
+        bare: &TableDefinition,
+        old: &Storage,
+        base: IndexDefinition,
+    ) -> Result<IndexDefinition, Error> {
+        let index = self.index_with_rowset(base, old.base.unit().group())?;
+        let layout = bare.layout(&index);
+        let mut index = self.with_off_row_units(index, &layout.row, layout.max_leaf)?;
+        if old.off_row.lob.is_some() {
+            index.units.retain(|unit| unit.kind != AllocUnitKind::Lob);
+        }
+        let index = with_nullable_key(bare, index);
+        self.insert_rowset_rows(bare, &index)?;
+        if let Some(lob) = &old.off_row.lob {
+            self.move_unit(lob.unit(), index.rowset)?;
+        }
+        Ok(index)
     }
 
     /// The rows of the catalog for another base and the indexes that lead to it, all of them
@@ -159,19 +194,28 @@ impl StatementContext<'_> {
         base: IndexDefinition,
         constraint: Option<Child>,
     ) -> Result<Storage, Error> {
-        let group = old.base.unit().group();
-        let index = self.index_with_rowset(base, group)?;
+        let index = base;
         let bare = TableDefinition {
             indexes: Vec::new(),
             ..definition_of(table.id(), table.name(), old)
         };
-        let index = with_nullable_key(&bare, index);
-        verify_row_bytes(bare.layout(&index).max_leaf, index.kind == IndexKind::Heap)?;
         let definition = TableDefinition { indexes: vec![index.clone()], ..bare };
-        self.insert_index_rows(&definition, &index, constraint)?;
+        self.insert_index_names(&definition, &index, constraint)?;
+        self.store_text_in_row(table.id(), index.id, old.off_row_options)?;
         self.tx()?.keep_reserves();
         let (columns, shape, base) = self.open_base(&definition, &old.columns)?;
-        let mut new = Storage { columns, shape, base, indexes: Vec::new(), ..old.clone() };
+        let mut off_row = self.open_off_row(&index);
+        if let Some(lob) = &old.off_row.lob {
+            off_row.lob = Some(lob.clone());
+        }
+        let mut new = Storage {
+            columns,
+            shape,
+            base,
+            off_row,
+            indexes: Vec::new(),
+            ..old.clone()
+        };
         let of_base = definition_of(table.id(), table.name(), &new);
         for index in &old.indexes {
             let index = self.describe_entries(&of_base, &new, index)?;
@@ -204,7 +248,10 @@ impl StatementContext<'_> {
         fill: Fill,
     ) -> Result<(), Error> {
         match &of.storage.base {
-            Base::Clustered(index) => self.build_clustered(of, index, cells, fill)?,
+            Base::Clustered(index) => {
+                let rows = self.placed_rows(of.storage, index, cells)?;
+                self.build_clustered(of, index, rows, fill)?;
+            }
             Base::Heap(_) => {
                 let bare = Storage { indexes: Vec::new(), ..of.storage.clone() };
                 for mut row in cells {
@@ -213,6 +260,30 @@ impl StatementContext<'_> {
             }
         }
         of.storage.indexes.iter().try_for_each(|index| self.fill(of, index, index.fill()))
+    }
+
+    /// Rows as their records are to have them, but for uniquifiers.
+    fn placed_rows(
+        &mut self,
+        storage: &Storage,
+        index: &Index,
+        mut rows: Vec<Vec<Cell<'static>>>,
+    ) -> Result<Vec<Vec<Cell<'static>>>, Error> {
+        if storage.off_row.is_empty() {
+            return Ok(rows);
+        }
+        for row in &mut rows {
+            let uniquifier = index.uniquifier();
+            // As long as one can be.
+            let kept = uniquifier.map(|at| std::mem::replace(&mut row[at], int(0)));
+            let placed = self.place(Placing::of(storage), storage.stored(row), None)?;
+            let mut placed: Vec<Cell<'static>> = placed.into_iter().map(owned).collect();
+            if let (Some(at), Some(kept)) = (uniquifier, kept) {
+                placed[at] = kept;
+            }
+            *row = placed;
+        }
+        Ok(rows)
     }
 
     /// Puts rows into an empty clustered index: in the order of their keys. Those with one key are

@@ -99,6 +99,11 @@ impl ColumnSpec {
         }
     }
 
+    fn is_valued_rowversion(&self) -> bool {
+        let has_value = self.computed.is_some() || self.default.is_some();
+        self.ty == SqlType::RowVersion && has_value
+    }
+
     /// Refuses a column that is of a kind that is not made here.
     pub(crate) fn verify(&self) -> Result<(), Error> {
         verify_name("column", &self.name)?;
@@ -107,9 +112,8 @@ impl ColumnSpec {
         }
         let refused = |why| Err(Unsupported::Column { column: self.name.clone(), why }.into());
         match &self.computed {
-            _ if self.ty.is_max() || self.ty.is_lob() => refused("values off the row"),
-            _ if self.ty == SqlType::RowVersion => {
-                refused("rowversion: its values are not counted here")
+            Some(_) | None if self.is_valued_rowversion() => {
+                refused("rowversion, and computed or with a default")
             }
             Some(_) if self.identity.is_some() || self.default.is_some() => {
                 refused("computed, and an identity or with a default")
@@ -194,6 +198,10 @@ impl TableSpec {
         self.columns.iter().try_for_each(ColumnSpec::verify)?;
         if self.columns.is_empty() || self.columns.len() > COLUMNS_MAX {
             return Err(Unsupported::ColumnCount { columns: self.columns.len() }.into());
+        }
+        let row_versions = self.columns.iter().filter(|column| column.ty == SqlType::RowVersion);
+        if let Some(column) = row_versions.skip(1).map(|column| column.name.clone()).next() {
+            return Err(Unsupported::SecondRowVersion { column }.into());
         }
         for (at, column) in self.columns.iter().enumerate() {
             if self.columns[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&column.name))

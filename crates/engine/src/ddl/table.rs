@@ -21,7 +21,7 @@ use extentdb_txn::lock::{LockMode, Resource};
 
 use crate::catalog::definition::position_of;
 use crate::catalog::objects::object;
-use crate::catalog::storage::heap_shape;
+use crate::catalog::storage::{OffRowOptions, heap_shape};
 use crate::catalog::system_table::{bigint, byte, int, number};
 use crate::catalog::{
     Base, Constraints, DeferredChange, Identity, Index, Storage, Table, TableColumn,
@@ -84,9 +84,7 @@ impl Session {
             context.remove_references(table, &storage)?;
             // From here on its PFS bytes are not updated any more; a rollback restores what it
             // knows now.
-            if let Base::Heap(heap) = &storage.base {
-                heap.update_pfs()?;
-            }
+            update_pfs(&storage)?;
             // Before its rows are deleted: no other session touches them from here on.
             db.catalog.drop_all(&storage);
             context.defer_change(DeferredChange::Dropped(table.clone()));
@@ -108,14 +106,14 @@ impl Session {
             let old = table.storage();
             table.verify_unreferenced(&old, "truncate")?;
             context.begin_drop(table, &old);
-            if let Base::Heap(heap) = &old.base {
-                heap.update_pfs()?;
-            }
+            update_pfs(&old)?;
             let mut freed = Freed::default();
             for unit in old.units() {
                 freed.extend(db.space.free_unit(context.tx()?, unit)?);
             }
-            let unit = context.replace_unit(old.base.unit())?;
+            let hobt = old.base.hobt();
+            let unit = context.replace_unit(old.base.unit(), AllocUnitKind::InRow, hobt)?;
+            let off_row = context.empty_off_row(&old.off_row, hobt)?;
             let space = db.space.clone();
             let base = match &old.base {
                 Base::Heap(heap) => {
@@ -126,7 +124,7 @@ impl Session {
             let indexes = context.empty_indexes(&old)?;
             // Only now: a statement that fails has given nothing back.
             context.free_at_commit(freed);
-            context.store(table, Storage { base, indexes, ..Storage::clone(&old) });
+            context.store(table, Storage { base, off_row, indexes, ..Storage::clone(&old) });
             Ok(())
         })
     }
@@ -170,7 +168,7 @@ impl StatementContext<'_> {
         let db = self.db();
         let next = |value: u64| match counter {
             Counter::ObjectId => (value + OBJECT_ID_STEP) % (1 << 31),
-            Counter::Unit => value + 1,
+            Counter::Unit | Counter::Timestamp => value + 1,
         };
         in_own_system(&*db.space, "NewId", |system| take(&db.pool, system, counter, next))
     }
@@ -207,7 +205,7 @@ impl StatementContext<'_> {
             children.extend(self.constraint_of(id, schema_id, clustered)?);
         }
         let index = self.index_with_rowset(base, group)?;
-        let mut definition = TableDefinition {
+        let definition = TableDefinition {
             id,
             name: spec.name.clone(),
             schema_id,
@@ -218,13 +216,18 @@ impl StatementContext<'_> {
             indexes: vec![index],
         };
         let layout = definition.layout(&definition.indexes[0]);
-        verify_row_bytes(layout.max_leaf, spec.clustered.is_none())?;
+        verify_row_bytes(layout.min_leaf, layout.max_null_bit)?;
         if let Some(clustered) = &spec.clustered {
-            clustered.verify_layout(&layout)?;
+            clustered.verify_key(&layout)?;
         }
         let index = definition.indexes[0].clone();
-        definition.indexes = vec![with_nullable_key(&definition, index)];
-        Ok(Defined { definition, children, columns: of_table })
+        let index = self.with_off_row_units(index, &layout.row, layout.max_leaf)?;
+        let indexes = vec![with_nullable_key(&definition, index)];
+        Ok(Defined {
+            definition: TableDefinition { indexes, ..definition },
+            children,
+            columns: of_table,
+        })
     }
 
     /// An index with a rowset and a unit of its own in a filegroup.
@@ -257,10 +260,9 @@ impl StatementContext<'_> {
         children.iter().for_each(|child| add_child(child, created, &mut rows));
         add_rowsets(std::slice::from_ref(definition), &Default::default(), &mut rows);
         let index = &definition.indexes[0];
-        let unit = unit_row(index.rowset, index.filegroup, index.units[0], &UnitAnchor::default());
         let names = rows.remove_entry("sysschobjs");
         self.insert_system_rows(&rows)?;
-        self.db().catalog.system("sysallocunits")?.insert(self.tx()?, &unit)?;
+        self.insert_unit_rows(index)?;
         self.insert_system_rows(&SystemRows::from_iter(names))
     }
 
@@ -277,6 +279,8 @@ impl StatementContext<'_> {
             columns,
             shape,
             base,
+            off_row: self.open_off_row(&definition.indexes[0]),
+            off_row_options: OffRowOptions::default(),
             indexes: Vec::new(),
             disabled: Vec::new(),
             identity: identity.map(Arc::new),
@@ -330,7 +334,7 @@ impl StatementContext<'_> {
         self.add_unit(index.units[0].id, index.rowset, index.filegroup)
     }
 
-    fn add_unit(&self, id: AllocUnitId, hobt: HobtId, group: i16) -> Arc<Unit> {
+    pub(crate) fn add_unit(&self, id: AllocUnitId, hobt: HobtId, group: i16) -> Arc<Unit> {
         let none = extentdb_base::PageId::NONE;
         let unit = Arc::new(Unit::new(&UnitDescription {
             id,
@@ -413,11 +417,8 @@ impl StatementContext<'_> {
         let db = self.db();
         let table = db.catalog.system(table)?;
         for row in table.rows(prefix)? {
-            if row.iter().any(|cell| matches!(cell, Cell::Complex(_))) {
-                // Its pages would have no owner.
-                return Err(Unsupported::SystemRowOffRow { table: table.name.clone() }.into());
-            }
             table.delete(self.tx()?, &row)?;
+            self.free_off_system_row(table, &row)?;
         }
         Ok(())
     }
@@ -446,13 +447,17 @@ impl StatementContext<'_> {
     }
 
     /// A new, empty unit for a rowset, which replaces its own.
-    pub(crate) fn replace_unit(&mut self, old: &Unit) -> Result<Arc<Unit>, Error> {
+    pub(crate) fn replace_unit(
+        &mut self,
+        old: &Unit,
+        kind: AllocUnitKind,
+        hobt: HobtId,
+    ) -> Result<Arc<Unit>, Error> {
         let db = self.db();
         self.delete_where("sysallocunits", &[bigint(old.id().0)])?;
         self.tx()?.keep_reserves();
         let id = AllocUnitId((self.take_id(Counter::Unit)? << 16) as i64);
-        let definition = UnitDefinition { kind: AllocUnitKind::InRow, id };
-        let hobt = old.hobt();
+        let definition = UnitDefinition { kind, id };
         let group = old.group();
         let row = unit_row(hobt, group, definition, &UnitAnchor::default());
         db.catalog.system("sysallocunits")?.insert(self.tx()?, &row)?;
@@ -479,18 +484,24 @@ pub(crate) fn positioned_columns(
     placed.collect()
 }
 
-/// What the longest record of a heap is said to be leaves room for one; the rows themselves may be
-/// that much shorter only.
-const ROOM_FOR_BACK_POINTER: usize = 12;
-
-/// Rows must fit a page, and those of heaps their way back when they move.
-pub(crate) fn verify_row_bytes(longest: u32, is_heap: bool) -> Result<(), Error> {
-    let most = if is_heap { ROW_BYTES_MAX + ROOM_FOR_BACK_POINTER } else { ROW_BYTES_MAX };
-    if longest as usize > most {
-        Err(Unsupported::RowBytes { bytes: longest }.into())
+/// The fixed part of rows must fit a page: of variable columns as many are pushed off as it takes.
+pub(crate) fn verify_row_bytes(min_leaf: u16, null_bits: u16) -> Result<(), Error> {
+    const COUNT_BYTES: u32 = 2;
+    let least = u32::from(min_leaf) + COUNT_BYTES + u32::from(null_bits).div_ceil(8);
+    if least as usize > ROW_BYTES_MAX {
+        Err(Unsupported::RowBytes { bytes: least }.into())
     } else {
         Ok(())
     }
+}
+
+/// The classes of free pages of a table that is about to be dropped: nobody updates them from then
+/// on.
+pub(crate) fn update_pfs(storage: &Storage) -> Result<(), Error> {
+    if let Base::Heap(heap) = &storage.base {
+        heap.update_pfs()?;
+    }
+    Ok(storage.lob_units().try_for_each(|lob| lob.update_pfs())?)
 }
 
 /// An index of a table with what its rowset says of its key.

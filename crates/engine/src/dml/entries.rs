@@ -64,16 +64,12 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         at: &Address,
-        before: &[u8],
+        before: &[Cell<'_>],
         after: &[Cell<'_>],
     ) -> Result<(), Error> {
-        if of.storage.indexes.is_empty() {
-            return Ok(());
-        }
-        let before = of.storage.cells(before)?;
         for index in &of.storage.indexes {
             index.verify_writable(of.table.name())?;
-            let old = index.entry(&before, &of.storage.columns, at)?;
+            let old = index.entry(before, &of.storage.columns, at)?;
             let new = index.entry(after, &of.storage.columns, at)?;
             match (old, new) {
                 (None, None) => {}
@@ -208,8 +204,8 @@ impl StatementContext<'_> {
         loop {
             let at = index.address(&entry, &storage.shape)?;
             let found = self.read_row(of, &at)?;
-            if let Some(record) = found {
-                let row = RowRef::at(storage, &record, &at)?;
+            if let Some(found) = found {
+                let row = RowRef::at(storage, &found.record, &at)?;
                 let is_here =
                     index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
                 if is_here || Self::has_entry(index, &key, &row, storage, &at)? {

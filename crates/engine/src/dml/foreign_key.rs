@@ -25,6 +25,7 @@ use extentdb_txn::lock::LockMode;
 
 use crate::catalog::system_table::{is_null, owned};
 use crate::catalog::{Address, ForeignKey, Index, Storage, Table, TableColumn, TableRef};
+use crate::dml::placing::OldRow;
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
@@ -264,9 +265,8 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         let ReferenceChange { parent, after, action } = change;
         let record = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
-        let before: Vec<Cell<'static>> =
-            of.storage.cells(&record)?.into_iter().map(owned).collect();
-        let mut row = before.clone();
+        let old = OldRow::of(of.storage, &record)?;
+        let mut row: Vec<Cell<'static>> = old.cells.iter().cloned().map(owned).collect();
         for (from, to) in &key.columns {
             let column = of
                 .storage
@@ -280,8 +280,9 @@ impl StatementContext<'_> {
             };
             column.verify_cell(&row[column.at])?;
         }
+        self.stamp(of.storage, &mut row)?;
         of.storage.compute(&mut row)?;
-        self.update_at(of, at, &mut row)?;
+        self.update_at(of, at, old, &mut row)?;
         // Also where the columns keep their values: the referenced row was just deleted.
         self.verify_reference(key, of, None, &row)
     }

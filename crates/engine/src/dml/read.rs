@@ -120,7 +120,7 @@ impl Session {
             context.lock_to_read(table, hints, Extent::Part)?;
             let storage = table.storage();
             let found = context.read_row(Reading { table, storage: &storage, hints }, at)?;
-            found.map(|record| storage.values(&record)).transpose()
+            found.map(|found| storage.values(&found.record)).transpose()
         })
     }
 

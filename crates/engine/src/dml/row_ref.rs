@@ -6,6 +6,7 @@ use extentdb_format::record::Record;
 use extentdb_types::Datum;
 
 use crate::catalog::{Address, Storage, TableColumn};
+use crate::dml::lob::LobReader;
 use crate::error::Error;
 use crate::session::Row;
 
@@ -44,16 +45,41 @@ impl<'r> RowRef<'r> {
         let missing = || Error::Columns { expected: columns.len(), found: column };
         let column = columns.get(column).ok_or_else(missing)?;
         if column.is_stored() {
-            column.borrowed(self.storage.shape.cell(&self.record, column.at)?)
+            match self.storage.shape.cell(&self.record, column.at)? {
+                Cell::Complex(pointer) => self.storage.value_off_row(column, &pointer),
+                cell => column.borrowed(cell),
+            }
         } else {
             column.value(Some(&self.storage.computed(column, &self.cells()?)?))
         }
     }
 
+    /// The value of a column as a stream of its stored bytes, read from wherever it lies; `None`
+    /// for NULL. It is valid during the call.
+    ///
+    /// # Errors
+    /// There is no such column, or it has no bytes of its own: it is a bit, or computed.
+    pub fn lob(&self, column: usize) -> Result<Option<LobReader<'r>>, Error> {
+        let columns = &self.storage.columns;
+        let missing = || Error::Columns { expected: columns.len(), found: column };
+        let column = columns.get(column).ok_or_else(missing)?;
+        if !column.is_stored() {
+            return Err(column.refused("it is computed, and has no bytes in its row"));
+        }
+        let cell = self.storage.shape.cell(&self.record, column.at)?;
+        LobReader::open(self.storage, column, cell)
+    }
+
+    /// Does the record have pointers to values off it?
+    pub(crate) fn is_off_row(&self) -> bool {
+        self.storage.is_off_row(self.record.bytes())
+    }
+
     /// All values, in column order.
     ///
     /// # Errors
-    /// Bytes of a column are no value of its type, or a computed column has none.
+    /// [`Error::ValueTooLong`]: one is longer than what is held in memory. Bytes of a column are no
+    /// value of its type, or a computed column has none.
     pub fn values(&self) -> Result<Row, Error> {
         let columns = &self.storage.columns;
         if !columns.iter().all(TableColumn::is_stored) {

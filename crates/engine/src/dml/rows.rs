@@ -16,11 +16,13 @@ use extentdb_catalog::layout::Cell;
 use extentdb_rowset::btree::{Ghosts, KeyRange};
 use extentdb_rowset::heap::{Heap, PageRows};
 use extentdb_txn::lock::LockMode;
-use extentdb_types::Datum;
+use extentdb_types::{Datum, SqlType};
 
 use crate::catalog::system_table::owned;
 use crate::catalog::{Address, Base, Index, Storage, Table, TableRef};
 use crate::dml::entries::{EntryChange, duplicate};
+use crate::dml::off_row::pointers_of;
+use crate::dml::placing::{OldRow, Placing};
 use crate::error::Error;
 use crate::session::{Session, StatementContext};
 
@@ -36,7 +38,7 @@ pub(crate) struct FoundRow {
 impl Session {
     /// Inserts a row; returns its address.
     pub fn insert(&mut self, table: &Table, values: &[Datum<'_>]) -> Result<Address, Error> {
-        self.statement("INSERT", |context| context.insert_values(table, values))
+        self.statement("INSERT", |context| context.insert_data(table, values))
     }
 
     /// Gives a row other values; returns its address from then on, which is another one when its
@@ -49,8 +51,10 @@ impl Session {
     ) -> Result<Address, Error> {
         self.statement("UPDATE", |context| {
             let storage = context.lock_row(table, at)?;
-            let mut row = storage.cells_of(values)?;
-            context.update_at(table.with(&storage), at, &mut row)
+            let mut row = context.cells_of(&storage, values)?;
+            let old = context.old_record(&storage, at)?;
+            let old = context.old_row(&storage, &old)?;
+            context.update_at(table.with(&storage), at, old, &mut row)
         })
     }
 
@@ -65,7 +69,7 @@ impl Session {
 
 impl StatementContext<'_> {
     /// The same inside of a statement.
-    pub(crate) fn insert_values(
+    pub(crate) fn insert_data(
         &mut self,
         table: &Table,
         values: &[Datum<'_>],
@@ -73,11 +77,50 @@ impl StatementContext<'_> {
         self.lock_table(table, LockMode::Ix)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;
-        let mut row = storage.cells_of(values)?;
-        storage.constraints.verify_checks(table.name(), &storage.columns, &row)?;
-        let at = self.insert_row(table.with(&storage), &mut row)?;
-        self.verify_references(table.with(&storage), None, &row)?;
+        let mut row = self.cells_of(&storage, values)?;
+        self.insert_at(table.with(&storage), &mut row)
+    }
+
+    /// Inserts a row, under all constraints.
+    pub(crate) fn insert_at(
+        &mut self,
+        of: TableRef<'_>,
+        row: &mut [Cell<'static>],
+    ) -> Result<Address, Error> {
+        self.verify_checks(of, row)?;
+        let at = self.insert_row(of, row)?;
+        self.verify_references(of, None, row)?;
         Ok(at)
+    }
+
+    /// The cells of a row from values in column order; a rowversion column gets its next value.
+    pub(crate) fn cells_of(
+        &mut self,
+        storage: &Storage,
+        values: &[Datum<'_>],
+    ) -> Result<Vec<Cell<'static>>, Error> {
+        let mut row = storage.uncomputed_cells(values)?;
+        self.stamp(storage, &mut row)?;
+        storage.compute(&mut row)?;
+        Ok(row)
+    }
+
+    /// Gives the rowversion column of a row its next value.
+    pub(crate) fn stamp(&self, storage: &Storage, row: &mut [Cell<'static>]) -> Result<(), Error> {
+        if let Some(column) = storage.columns.iter().find(|own| own.ty == SqlType::RowVersion) {
+            row[column.at] = column.cell(&Datum::RowVersion(self.db().next_timestamp()?))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a row that a CHECK is false for.
+    pub(crate) fn verify_checks(&self, of: TableRef<'_>, row: &[Cell<'_>]) -> Result<(), Error> {
+        let constraints = &of.storage.constraints;
+        if constraints.checks.is_empty() {
+            return Ok(());
+        }
+        let values = self.session_values();
+        constraints.verify_checks(of.table.name(), &of.storage.columns, row, &values)
     }
 
     /// Updates a locked row, under all constraints.
@@ -85,23 +128,25 @@ impl StatementContext<'_> {
         &mut self,
         of: TableRef<'_>,
         at: &Address,
+        old: OldRow<'_>,
         row: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
-        of.storage.constraints.verify_checks(of.table.name(), &of.storage.columns, row)?;
-        let (at, before) = self.update_row(of, at, row)?;
+        self.verify_checks(of, row)?;
+        let at = self.update_row(of, at, &old, row)?;
         if of.storage.constraints.needs_old_rows() {
-            let before = of.storage.cells(&before)?;
-            self.verify_references(of, Some(&before), row)?;
-            self.verify_unreferenced_row(of, &before, Some(row))?;
+            self.verify_references(of, Some(&old.cells), row)?;
+            self.verify_unreferenced_row(of, &old.cells, Some(row))?;
         }
         Ok(at)
     }
 
     /// Deletes a locked row, under all constraints.
     pub(crate) fn delete_at(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
-        let before = self.delete_row(of, at)?;
+        let before = self.old_record(of.storage, at)?;
+        let old = self.old_row(of.storage, &before)?;
+        self.delete_row(of, at)?;
         if of.storage.constraints.needs_old_rows() {
-            self.verify_unreferenced_row(of, &of.storage.cells(&before)?, None)?;
+            self.verify_unreferenced_row(of, &old.cells, None)?;
         }
         Ok(())
     }
@@ -124,7 +169,7 @@ impl StatementContext<'_> {
         let at = match &of.storage.base {
             Base::Heap(heap) => {
                 let id = self.session_id();
-                let record = of.storage.shape.leaf_record(of.storage.stored(cells))?;
+                let record = self.record_of(of.storage, cells)?;
                 let mut locks = self.row_locks(of.table);
                 Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
             }
@@ -132,6 +177,16 @@ impl StatementContext<'_> {
         };
         self.add_entries(of, &at, cells)?;
         Ok(at)
+    }
+
+    /// The record of a new row, whose values off it are written.
+    fn record_of(&mut self, storage: &Storage, cells: &[Cell<'_>]) -> Result<Vec<u8>, Error> {
+        let stored = storage.stored(cells);
+        if storage.off_row.is_empty() {
+            return Ok(storage.shape.leaf_record(stored)?);
+        }
+        let placed = self.place(Placing::of(storage), stored, None)?;
+        Ok(storage.shape.leaf_record(&placed)?)
     }
 
     /// Inserts a row into a clustered index.
@@ -142,6 +197,29 @@ impl StatementContext<'_> {
         cells: &mut [Cell<'static>],
     ) -> Result<Address, Error> {
         index.verify_writable(of.table.name())?;
+        if of.storage.off_row.is_empty() {
+            return self.insert_keyed(of, index, cells);
+        }
+        if let Some(at) = index.uniquifier() {
+            // As long as one can be: it is known only when the values off the row are written.
+            cells[at] = Cell::Bytes(Cow::Owned(vec![0; 4]));
+        }
+        let placed = self.place(Placing::of(of.storage), of.storage.stored(cells), None)?;
+        let mut placed: Vec<Cell<'static>> = placed.into_iter().map(owned).collect();
+        let address = self.insert_keyed(of, index, &mut placed)?;
+        if let Some(at) = index.uniquifier() {
+            cells[at] = placed.swap_remove(at);
+        }
+        Ok(address)
+    }
+
+    /// Inserts cells as they are into a clustered index.
+    fn insert_keyed(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        cells: &mut [Cell<'static>],
+    ) -> Result<Address, Error> {
         self.verify_new_key(of.table, index, of.storage.stored(cells))?;
         loop {
             if let Some(at) = index.uniquifier() {
@@ -170,53 +248,78 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Updates a row that is locked X; returns its new address and its old record.
+    /// Updates a row that is locked X, and was `old`; returns its new address.
     pub(crate) fn update_row(
         &mut self,
         of: TableRef<'_>,
         at: &Address,
+        old: &OldRow<'_>,
         cells: &mut [Cell<'static>],
-    ) -> Result<(Address, Vec<u8>), Error> {
+    ) -> Result<Address, Error> {
         match (&of.storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
-                let before = self.row_before(of.storage, at)?;
-                let record = of.storage.shape.leaf_record(of.storage.stored(cells))?;
+                let placed = self.place_update(of.storage, old, cells)?;
+                let record = of.storage.shape.leaf_record(placed.row(of.storage, cells))?;
                 let mut locks = self.row_locks(of.table);
                 let id = self.session_id();
                 let mut kept = Vec::new();
                 let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
                 self.reserve(heap, kept);
                 done.map_err(|error| no_row(error, at))?;
-                self.change_entries(of, at, &before, cells)?;
-                Ok((at.clone(), before))
+                self.change_entries(of, at, &old.cells, cells)?;
+                self.free_values(&of.storage.off_row, &placed.left)?;
+                Ok(at.clone())
             }
             (Base::Clustered(index), Address::Key(_)) => {
                 index.verify_writable(of.table.name())?;
-                let before = of.storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
-                let old = of.storage.cells(&before)?;
                 if let Some(place) = index.uniquifier() {
-                    cells[place] = owned(old[place].clone());
+                    cells[place] = owned(old.cells[place].clone());
                 }
+                let mut placed = self.place_update(of.storage, old, cells)?;
                 if of.storage.key_address(cells)? == *at {
-                    let change =
-                        EntryChange { old: of.storage.stored(&old), new: of.storage.stored(cells) };
+                    let was = of.storage.stored(&old.cells);
+                    let change = EntryChange { old: was, new: placed.row(of.storage, cells) };
                     self.replace_entry(of.table, index, change)?;
-                    self.change_entries(of, at, &before, cells)?;
-                    return Ok((at.clone(), before));
+                    self.change_entries(of, at, &old.cells, cells)?;
+                    self.free_values(&of.storage.off_row, &placed.left)?;
+                    return Ok(at.clone());
                 }
                 // The row moves: its locator is its key.
-                self.delete_row(of, at)?;
-                Ok((self.insert_row(of, cells)?, before))
+                self.remove_row(of, at)?;
+                let moved = match &mut placed.cells {
+                    None => self.insert_keyed(of, index, cells)?,
+                    Some(placed) => {
+                        let moved = self.insert_keyed(of, index, placed)?;
+                        if let Some(place) = index.uniquifier() {
+                            cells[place] = placed[place].clone();
+                        }
+                        moved
+                    }
+                };
+                self.add_entries(of, &moved, cells)?;
+                self.free_values(&of.storage.off_row, &placed.left)?;
+                Ok(moved)
             }
             _ => Err(Error::NoRow(at.clone())),
         }
     }
 
-    /// Deletes a row that is locked X; returns its record.
-    pub(crate) fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<Vec<u8>, Error> {
+    /// Deletes a row that is locked X, and frees its values off it.
+    fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
+        let before = self.remove_row(of, at)?;
+        if of.storage.is_off_row(&before) {
+            let row = of.storage.shape.decode(&before)?;
+            let left = pointers_of(of.storage, &row, |_| true)?;
+            self.free_values(&of.storage.off_row, &left)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a row with its entries; returns its record.
+    fn remove_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<Vec<u8>, Error> {
         let before = match (&of.storage.base, at) {
             (Base::Heap(heap), Address::Rid(rid)) => {
-                let before = self.row_before(of.storage, at)?;
+                let before = self.old_record(of.storage, at)?;
                 let mut kept = Vec::new();
                 let mut locks = self.row_locks(of.table);
                 let done = heap.delete(self.tx()?, *rid, &mut locks, &mut kept);
@@ -235,14 +338,27 @@ impl StatementContext<'_> {
         Ok(before)
     }
 
-    /// The record of a row of a heap before it changes; empty when no index or foreign key needs
-    /// it.
-    fn row_before(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
-        if storage.indexes.is_empty() && !storage.constraints.needs_old_rows() {
-            Ok(Vec::new())
-        } else {
+    /// The record of a row before it changes; empty of a heap when no index, foreign key or value
+    /// off the row needs it.
+    pub(crate) fn old_record(&self, storage: &Storage, at: &Address) -> Result<Vec<u8>, Error> {
+        let is_needed = storage.base.clustered().is_some()
+            || !storage.indexes.is_empty()
+            || !storage.off_row.is_empty()
+            || storage.constraints.needs_old_rows();
+        if is_needed {
             storage.row_at(at)?.ok_or_else(|| Error::NoRow(at.clone()))
+        } else {
+            Ok(Vec::new())
         }
+    }
+
+    /// What a record that was read for a change says; nothing when it was not needed.
+    pub(crate) fn old_row<'r>(
+        &self,
+        storage: &Storage,
+        record: &'r [u8],
+    ) -> Result<OldRow<'r>, Error> {
+        if record.is_empty() { Ok(OldRow::default()) } else { OldRow::of(storage, record) }
     }
 
     /// All rows of a table that no other session can be changing.

@@ -29,8 +29,6 @@ pub enum Unsupported {
     RowBytes { bytes: u32 },
     #[error("other columns in rows of this layout")]
     RowLayout,
-    #[error("to delete a row of {table} with values off the row")]
-    SystemRowOffRow { table: String },
     #[error("a table of {columns} columns")]
     ColumnCount { columns: usize },
     #[error("column {column}: {why}")]
@@ -47,6 +45,8 @@ pub enum Unsupported {
     NoIdentity { table: String },
     #[error("column {column}, a second identity")]
     SecondIdentity { column: String },
+    #[error("column {column}, a second rowversion")]
+    SecondRowVersion { column: String },
     #[error("column {column}, which takes no NULL and has no default for the rows there are")]
     NoDefaultForRows { column: String },
     #[error("a default for column {column}, which has a value of its own")]
@@ -111,8 +111,6 @@ pub enum Unsupported {
     IndexOfConstraint { index: String },
     #[error("to disable index {index}, which holds the rows")]
     DisableClustered { index: String },
-    #[error("module {module}, whose text takes {bytes} bytes, more than {most}")]
-    ModuleText { module: String, bytes: usize, most: usize },
     #[error("to drop {name}, which is not there")]
     NoModule { name: String },
     #[error("to drop {name}, which has an index")]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use extentdb_base::Extent;
+use extentdb_base::{Extent, PageId};
 use extentdb_format::page::{PageHeader, PageRef, PageType};
 use extentdb_format::record::RecordKind;
 use extentdb_space::{Unit, UnitCounts};
@@ -51,10 +51,14 @@ impl Database {
     }
 
     fn recount_unit(&self, unit: &Unit, touched: &Touched) -> Result<(), Error> {
-        if let Some(heap) = self.catalog.table_of(unit.id()).and_then(|table| table.heap()) {
+        let heap = self.catalog.table_of(unit.id()).and_then(|table| table.heap());
+        let lob = self.catalog.lob_of(unit.id());
+        if heap.is_some() || lob.is_some() {
             let pages = self.space.pages_of(unit)?;
-            let pages = pages.into_iter().filter(|page| touched.extents.contains(&page.extent()));
-            heap.update_pfs_after_crash(pages)?;
+            let is_touched = |page: &PageId| touched.extents.contains(&page.extent());
+            let pages: Vec<PageId> = pages.into_iter().filter(is_touched).collect();
+            heap.map_or(Ok(()), |heap| heap.update_pfs_after_crash(pages.iter().copied()))?;
+            lob.map_or(Ok(()), |lob| lob.update_pfs_after_crash(pages))?;
         }
         let counts = self.count(unit)?;
         unit.set_counts(counts);

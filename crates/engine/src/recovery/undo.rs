@@ -161,7 +161,10 @@ impl Database {
                 self.undo_tree(tx, &tree, &record, freed)?;
             }
             (_, Payload::RootChange(root)) => self.undo_pointer(tx, header.previous, root)?,
-            _ => self.undo_at_slot(tx, &record, unit)?,
+            _ => match unit.and_then(|unit| self.catalog.lob_of(unit)) {
+                Some(lob) => lob.undo(tx, &record)?,
+                None => self.undo_at_slot(tx, &record, unit)?,
+            },
         }
         tx.skip_to(header.previous);
         Ok(())

@@ -254,8 +254,8 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         for rid in rids {
             let at = Address::Rid(rid);
-            if let Some(record) = self.read_row(of, &at)? {
-                step.take_row(&RowRef::at(of.storage, &record, &at)?)?;
+            if let Some(found) = self.read_row(of, &at)? {
+                step.take_row(&RowRef::at(of.storage, &found.record, &at)?)?;
             }
         }
         Ok(())

@@ -153,28 +153,85 @@ impl StatementContext<'_> {
         }
     }
 
+    /// Calls `each` with a row that was read without a lock. One with values off it is read again
+    /// under its lock, which protects them.
+    pub(crate) fn emit_settled(
+        &self,
+        of: Reading<'_>,
+        row: &RowRef<'_>,
+        each: EachRow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        if !row.is_off_row() || self.row_locking(of.hints).is_none() {
+            return each(row);
+        }
+        let at = row.address()?;
+        match self.read_row(of, &at)? {
+            Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
     /// Reads a row under the lock that the reading requires; `None` of one that is left out, too.
-    pub(crate) fn read_row(&self, of: Reading<'_>, at: &Address) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn read_row(
+        &self,
+        of: Reading<'_>,
+        at: &Address,
+    ) -> Result<Option<ReadRow<'_>>, Error> {
+        let unlocked = |record| ReadRow { record, lock: None };
         let Some(RowLocking { mode, stays }) = self.row_locking(of.hints) else {
-            return of.storage.row_at(at);
+            return Ok(of.storage.row_at(at)?.map(unlocked));
         };
         if !stays {
             let settled = of.storage.settled_row_at(at, || self.oldest_open(of.hints))?;
-            if settled.is_some() {
-                return Ok(settled);
+            if let Some(record) = settled.filter(|record| !of.storage.is_off_row(record)) {
+                return Ok(Some(unlocked(record)));
             }
         }
         let resource = at.resource(of.storage.base.hobt());
         if !self.lock_part(of, resource, mode)? {
             return Ok(None);
         }
+        let lock = HeldLock { context: self, resource };
         let found = of.storage.row_at(at);
         // Of a row that is not there nothing has been read, but that its key is free.
         let is_kept_free =
             self.level(of.hints) == Isolation::Serializable && matches!(at, Address::Key(_));
-        if !stays || !(is_kept_free || matches!(found, Ok(Some(_)))) {
-            self.unlock(resource);
-        }
-        found
+        let lock = if stays && (is_kept_free || matches!(found, Ok(Some(_)))) {
+            lock.keep();
+            None
+        } else {
+            Some(lock)
+        };
+        // Values off the row are read under the lock.
+        Ok(found?.map(|record| {
+            let lock = lock.filter(|_| of.storage.is_off_row(&record));
+            ReadRow { record, lock }
+        }))
+    }
+}
+
+/// A row that was read; while it has values off it, its lock is held.
+pub(crate) struct ReadRow<'s> {
+    pub(crate) record: Vec<u8>,
+    #[expect(dead_code, reason = "released when the row is dropped")]
+    lock: Option<HeldLock<'s>>,
+}
+
+/// A lock that is held for one read.
+struct HeldLock<'s> {
+    context: &'s StatementContext<'s>,
+    resource: Resource,
+}
+
+impl HeldLock<'_> {
+    /// It is held to the end of the transaction.
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for HeldLock<'_> {
+    fn drop(&mut self) {
+        self.context.unlock(self.resource);
     }
 }

@@ -143,7 +143,8 @@ impl StatementContext<'_> {
         let places = match heap.page_rows(page, || self.oldest_open(of.hints))? {
             PageRows::Committed(rows) => {
                 for (at, record) in rows.iter().filter(|(at, _)| at.slot.0 >= source.slot) {
-                    if each(&RowRef::new(of.storage, record, Some(*at))?)?.is_break() {
+                    let row = RowRef::new(of.storage, record, Some(*at))?;
+                    if self.emit_settled(of, &row, each)?.is_break() {
                         source.slot = at.slot.0.saturating_add(1);
                         return Ok(Step::Stopped);
                     }
@@ -154,8 +155,8 @@ impl StatementContext<'_> {
         };
         for rid in places.into_iter().filter(|rid| rid.slot.0 >= source.slot) {
             let at = Address::Rid(rid);
-            if let Some(record) = self.read_row(of, &at)?
-                && each(&RowRef::at(of.storage, &record, &at)?)?.is_break()
+            if let Some(found) = self.read_row(of, &at)?
+                && each(&RowRef::at(of.storage, &found.record, &at)?)?.is_break()
             {
                 source.slot = rid.slot.0.saturating_add(1);
                 return Ok(Step::Stopped);
@@ -236,7 +237,7 @@ impl StatementContext<'_> {
         }
         for (number, row) in leaf.iter().enumerate() {
             let flow = if is_base && leaf.is_settled() {
-                each(&RowRef::new(of.storage, row.bytes, None)?)?
+                self.emit_settled(of, &RowRef::new(of.storage, row.bytes, None)?, each)?
             } else {
                 self.read_entry(of, index, row.bytes, each)?
             };
@@ -271,7 +272,10 @@ impl StatementContext<'_> {
             for (number, (entry, at)) in records.iter().zip(places).enumerate() {
                 let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
                 let flow = match row.transpose()? {
-                    Some(row) if index.has_bytes_of(entry, row.record(), of.storage)? => {
+                    Some(row)
+                        if !row.is_off_row()
+                            && index.has_bytes_of(entry, row.record(), of.storage)? =>
+                    {
                         each(&row)?
                     }
                     _ => self.read_entry(of, index, entry.bytes(), each)?,

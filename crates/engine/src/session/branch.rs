@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::Ordering;
-use extentdb_base::{Lsn, ObjectId};
+use extentdb_base::{AllocUnitId, Lsn, ObjectId, PageId};
+use extentdb_rowset::LobUnit;
 use extentdb_rowset::heap::{Heap, ReservedRoom};
 use extentdb_space::Freed;
 use extentdb_txn::Transaction;
@@ -22,8 +23,22 @@ use extentdb_txn::lock::LockMode;
 
 use crate::catalog::DeferredChange;
 use crate::database::Database;
+use crate::error::{Cause, Error};
 use crate::session::context::DeferredCheck;
 use crate::session::transaction::StatementStart;
+
+/// What a transaction has changed in a unit of values off rows.
+pub(super) struct ChangedLob {
+    pub(super) unit: Arc<LobUnit>,
+    /// Reserved for its undo until it ends.
+    pub(super) reserved: Vec<ReservedRoom>,
+}
+
+/// A page that the transaction has freed while its class in PFS was out of date.
+pub(super) struct StalePage {
+    pub(super) unit: Arc<LobUnit>,
+    pub(super) page: PageId,
+}
 
 /// What a transaction has in one database until it ends.
 #[derive(Default)]
@@ -31,6 +46,10 @@ pub(super) struct Branch {
     pub(super) tx: Option<Transaction>,
     /// Space of heap pages that is reserved until the transaction ends, for its undo.
     pub(super) reserved: Vec<(Arc<Heap>, ReservedRoom)>,
+    /// Units of values off rows that the transaction has changed.
+    pub(super) lobs: BTreeMap<AllocUnitId, ChangedLob>,
+    /// What a rollback must look at again.
+    pub(super) stale: Vec<StalePage>,
     /// The table that the transaction locked last, and its mode: table locks are held to its end.
     pub(super) last_table: Option<(ObjectId, LockMode)>,
     /// Has the transaction read a range under SERIALIZABLE?
@@ -52,10 +71,45 @@ pub(super) struct Branch {
 impl Branch {
     /// Leaves everything as between two transactions.
     pub(super) fn clear(&mut self) {
+        self.stale.clear();
         self.last_table = None;
         self.savepoints.clear();
         self.own_identities.clear();
         self.checks = None;
+    }
+
+    /// The transaction may still be open in the log: its space stays reserved until the next
+    /// restart.
+    pub(super) fn forget_reserved(&mut self) {
+        self.reserved.clear();
+        self.lobs.clear();
+    }
+
+    /// An undo has allocated again what was freed since `from`.
+    pub(super) fn restore_stale(&mut self, from: usize) {
+        for StalePage { unit, page } in self.stale.split_off(from.min(self.stale.len())) {
+            unit.restored([page]);
+        }
+    }
+
+    /// The transaction has ended in the log: text pages that have lost their last record are
+    /// freed. Its locks are still held, so that no unit is dropped meanwhile.
+    pub(super) fn end_lobs(&mut self, db: &Database) {
+        for ChangedLob { unit, reserved } in std::mem::take(&mut self.lobs).into_values() {
+            if db.catalog.units.get(unit.unit().id()).is_none() {
+                continue;
+            }
+            match unit.end(reserved).map_err(Error::from) {
+                Ok(()) => {}
+                // Such pages stay allocated, and are filled again.
+                Err(error)
+                    if matches!(
+                        error.cause(),
+                        Cause::LogFull | Cause::BadPage | Cause::Offline
+                    ) => {}
+                Err(error) => db.go_offline(&error),
+            }
+        }
     }
 
     /// Has the transaction written to the log of the database?

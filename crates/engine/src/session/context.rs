@@ -8,7 +8,9 @@ use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_base::{ObjectId, OwnerId, Rid};
 use extentdb_catalog::layout::Cell;
+use extentdb_rowset::LobUnit;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
+use extentdb_rowset::lob::{LobChange, PendingSpace};
 use extentdb_space::Freed;
 use extentdb_txn::Transaction;
 use extentdb_txn::lock::{
@@ -19,8 +21,8 @@ use crate::catalog::{DeferredChange, ForeignKey, Table};
 use crate::database::Database;
 use crate::database::sessions::SessionEntry;
 use crate::error::Error;
-use crate::session::Isolation;
-use crate::session::branch::{Branch, DatabaseInUse};
+use crate::session::branch::{Branch, ChangedLob, DatabaseInUse, StalePage};
+use crate::session::{Isolation, SessionNames};
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.
 pub(crate) struct DeferredCheck {
@@ -35,6 +37,7 @@ pub(crate) struct DeferredCheck {
 pub(super) struct SessionState {
     /// The session among those of its server. Sessions insert into different pages of a heap.
     pub(super) entry: SessionEntry,
+    pub(super) names: SessionNames,
     pub(super) timeout: Timeout,
     pub(super) deadlock_priority: i8,
     pub(super) isolation: Isolation,
@@ -56,6 +59,7 @@ impl SessionState {
     pub(super) fn new(entry: SessionEntry) -> SessionState {
         SessionState {
             entry,
+            names: SessionNames::default(),
             timeout: Timeout::Infinite,
             deadlock_priority: 0,
             isolation: Isolation::default(),
@@ -117,6 +121,10 @@ impl<'s> StatementContext<'s> {
             return Err(Error::ReadOnly { database: self.db.name.clone() });
         }
         self.state.branch.tx.as_mut().ok_or(Error::NoTransaction)
+    }
+
+    pub(crate) fn names(&self) -> &SessionNames {
+        &self.state.names
     }
 
     /// As whom the transaction requests locks.
@@ -187,7 +195,8 @@ impl<'s> StatementContext<'s> {
         self.state.branch.checks.take().unwrap_or_default()
     }
 
-    fn cancellation(&self) -> &Arc<Cancellation> {
+    /// What may cancel the statement.
+    pub(crate) fn cancellation(&self) -> &Arc<Cancellation> {
         self.state.entry.handle.cancellation()
     }
 
@@ -274,6 +283,25 @@ impl<'s> StatementContext<'s> {
             .branch
             .reserved
             .extend(reserved.into_iter().map(|reserved| (heap.clone(), reserved)));
+    }
+
+    /// Changes values off rows; what the change leaves for the end of the transaction is kept,
+    /// also when it fails.
+    pub(crate) fn change_lob<T>(
+        &mut self,
+        unit: &Arc<LobUnit>,
+        work: impl FnOnce(LobChange<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut pending = PendingSpace::default();
+        let tx = self.tx()?;
+        let done = work(LobChange { tx, pending: &mut pending });
+        self.state.branch.freed.extend(pending.freed);
+        let stale = pending.stale.into_iter().map(|page| StalePage { unit: unit.clone(), page });
+        self.state.branch.stale.extend(stale);
+        let changed = || ChangedLob { unit: unit.clone(), reserved: Vec::new() };
+        let changed = self.state.branch.lobs.entry(unit.unit().id()).or_insert_with(changed);
+        changed.reserved.extend(pending.reserved);
+        done
     }
 
     /// A table by `schema.name`, or by its name in schema dbo.

@@ -22,6 +22,7 @@ use crate::session::two_phase;
 pub(super) struct StatementStart {
     undo_until: Lsn,
     freed: FreedMark,
+    stale: usize,
     changes: usize,
 }
 
@@ -240,6 +241,7 @@ impl Branch {
         StatementStart {
             undo_until: self.tx.as_ref().map_or(Lsn::ZERO, undo_until),
             freed: self.freed.mark(),
+            stale: self.stale.len(),
             changes: self.changes.len(),
         }
     }
@@ -252,6 +254,7 @@ impl Branch {
         }
         // The undo has reallocated what was freed since then.
         self.freed.return_to(start.freed);
+        self.restore_stale(start.stale);
         self.roll_back_changes(db, start.changes);
         Ok(())
     }
@@ -268,7 +271,7 @@ impl Branch {
         if let Err(error) = ended.map_err(Error::from) {
             db.go_offline(&error);
             // It may still be open in the log: its space stays reserved until the next restart.
-            self.reserved.clear();
+            self.forget_reserved();
             self.end(db, owner);
             return Err(error);
         }
@@ -304,12 +307,12 @@ impl Branch {
                 return undone;
             }
             db.go_offline(error);
-            self.reserved.clear();
+            self.forget_reserved();
         }
         let undone = undone.and_then(|()| {
             tx.abort().map_err(Error::from).inspect_err(|error| {
                 db.go_offline(error);
-                self.reserved.clear();
+                self.forget_reserved();
             })
         });
         self.roll_back_changes(db, 0);
@@ -317,6 +320,7 @@ impl Branch {
         drop(ddl);
         // The undo has reallocated what the transaction had freed.
         self.freed = Freed::default();
+        self.restore_stale(0);
         self.end(db, owner);
         db.space.release(std::mem::take(&mut self.undone))?;
         undone.map(|_| ())
@@ -334,6 +338,7 @@ impl Branch {
             heap.give_back(reserved);
         }
         db.catalog.changes.forget(owner);
+        self.end_lobs(db);
         db.locks.release_all(owner);
         if std::mem::take(&mut self.is_serializable) {
             db.serializers.leave();

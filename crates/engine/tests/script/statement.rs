@@ -4,8 +4,8 @@
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_engine::{
-    Access, Address, ColumnSpec, Error, IndexSpec, Isolation, OnConflict, Range, ReadHints, Row,
-    RowLock, Session, Table, TableHint, TableSpec,
+    Access, Address, ColumnSpec, DefaultSpec, Error, IndexSpec, Isolation, OnConflict, Range,
+    ReadHints, Row, RowLock, Session, Table, TableHint, TableSpec,
 };
 use extentdb_types::{Datum, SqlType};
 
@@ -182,7 +182,7 @@ fn add_constraint(
         ConstraintSpec::Index(spec) => session.create_index(&table, spec),
         ConstraintSpec::Check { name, text } => session.add_check(&table, name, text),
         ConstraintSpec::Default { name, text, column } => {
-            session.add_default(&table, column, (name, text))
+            session.add_default(&table, column, &DefaultSpec::new(name, text))
         }
         ConstraintSpec::ForeignKey(key) => add_foreign_key(session, &table, key),
     }
@@ -196,8 +196,7 @@ fn add_foreign_key(
     let parent = session.table(&key.parent)?;
     let pairs = key.columns.iter().zip(&key.parent_columns);
     let columns: Vec<(&str, &str)> = pairs.map(|(own, its)| (&**own, &**its)).collect();
-    let actions = (key.on_delete, key.on_update);
-    session.add_foreign_key_with(table, &key.name, &parent, &columns, actions)
+    session.add_foreign_key_with(table, &key.name, &parent, &columns, key.actions)
 }
 
 fn alter(words: &mut Words) -> Result<Statement, Syntax> {

@@ -185,6 +185,12 @@ pub(super) fn index(words: &mut Words) -> Result<(String, IndexSpec), Syntax> {
 }
 
 pub(super) fn sql_type(text: &str) -> Result<SqlType, Syntax> {
+    match text {
+        "varchar(max)" => return Ok(SqlType::VarChar { len: None, collation: COLLATION }),
+        "text" => return Ok(SqlType::Text { collation: COLLATION }),
+        "datetime" => return Ok(SqlType::DateTime),
+        _ => {}
+    }
     let (name, len) = text.split_once('(').unwrap_or((text, "1)"));
     let len: u16 = len.trim_end_matches(')').parse().map_err(|_| Syntax(text.to_owned()))?;
     Ok(match name {
@@ -232,8 +238,8 @@ pub(super) fn value(ty: &SqlType, text: &str) -> Option<Datum<'static>> {
             Datum::decode(&ty, &bytes).ok()?.into_owned()
         }
         // Whether it is too long for its column, the engine says.
-        SqlType::VarChar { .. } => {
-            let ty = SqlType::VarChar { len: Some(8000), collation: COLLATION };
+        SqlType::VarChar { .. } | SqlType::Text { .. } => {
+            let ty = SqlType::VarChar { len: None, collation: COLLATION };
             Datum::decode(&ty, text.as_bytes()).ok()?.into_owned()
         }
         _ => Datum::decode(ty, text.as_bytes()).ok()?.into_owned(),

@@ -3,6 +3,7 @@
 use extentdb_types::SqlType;
 
 use super::{BindResult, Binder, Literal, Ty, Value};
+use crate::context::ContextFunction;
 use crate::lane::LaneKind;
 use crate::op::convert::How;
 use crate::op::{Op, arithmetic, digest, logic};
@@ -16,6 +17,11 @@ impl Binder<'_> {
             return self.date_part_function(name, part, args);
         }
         let count = args.len();
+        if count == 0
+            && let Some(value) = self.context_function(name)?
+        {
+            return Ok(value);
+        }
         let mut args = args.into_iter();
         let mut next = || args.next();
         match (name, next(), next(), next(), next()) {
@@ -47,6 +53,19 @@ impl Binder<'_> {
             }
             _ => self.unsupported(format!("the function {name} of {count} arguments")),
         }
+    }
+
+    /// A function of the session; `None` where the environment has none of this name.
+    fn context_function(&mut self, name: &str) -> BindResult<Option<Value>> {
+        let Some(function) = ContextFunction::named(name) else { return Ok(None) };
+        let hidden = function.input_name();
+        let place = self.environment.columns.iter().position(|(known, _)| *known == hidden);
+        let Some(place) = place else { return Ok(None) };
+        if function.is_new_each_time() && self.inputs.contains(&place) {
+            return self.unsupported(format!("{name}() twice"));
+        }
+        self.is_deterministic = false;
+        self.column(&hidden).map(Some)
     }
 
     fn is_null(&mut self, a: Value, b: Value) -> BindResult {

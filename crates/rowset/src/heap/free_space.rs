@@ -130,10 +130,10 @@ impl FreeSpace {
         }
     }
 
-    /// Forgets a page that is the unit's no more.
-    pub(crate) fn remove(&mut self, page: PageId) {
+    /// Forgets a page that is the unit's no more. True when its class in PFS may not be true.
+    pub(crate) fn remove(&mut self, page: PageId) -> bool {
         self.filed.remove(&page);
-        self.touched.remove(&page);
+        self.touched.remove(&page)
     }
 
     /// Takes a page that should have `room` bytes out of the file: the fullest one that does.

@@ -10,6 +10,8 @@ use crate::error::Error;
 
 /// Bytes of a usual record besides its fixed part and null bitmap.
 const ROOM_FOR_HEADS: usize = 8;
+/// Bytes of a number of columns, and of the end of a variable column.
+const COUNT_BYTES: usize = 2;
 
 impl RowShape {
     /// A leaf record of these values, one per column of the layout, in its order; a dropped column
@@ -56,6 +58,17 @@ impl RowShape {
             0..=ROW_BYTES_MAX => Ok(()),
             bytes => Err(Error::RowTooLong { bytes, most: ROW_BYTES_MAX }),
         }
+    }
+
+    /// Bytes of a leaf record whose variable columns have these lengths, given by their index in
+    /// the layout; what is too long for a record is counted, too.
+    pub fn leaf_bytes(&self, len_of: impl Fn(usize) -> usize) -> usize {
+        let lens: Vec<usize> = self.leaf.variable.iter().map(|at| len_of(*at)).collect();
+        let stored = lens.iter().rposition(|len| *len > 0).map_or(0, |last| last + 1);
+        let null_bits = usize::from(self.leaf.null_bits);
+        let bitmap = if null_bits == 0 { 0 } else { COUNT_BYTES + null_bits.div_ceil(8) };
+        let variable = if stored == 0 { 0 } else { COUNT_BYTES + COUNT_BYTES * stored };
+        usize::from(self.leaf.fixed_end) + bitmap + variable + lens.iter().sum::<usize>()
     }
 
     /// The separator record of `child`, whose first row is the leaf record given.

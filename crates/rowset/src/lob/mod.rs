@@ -115,6 +115,9 @@ pub struct PendingSpace {
     /// Pages that are free after the commit: [`Space::release`]. A rollback to a savepoint forgets
     /// those that were freed after it ([`Freed::return_to`]).
     pub freed: Freed,
+    /// Freed pages whose class in PFS was out of date: [`LobUnit::restored`] after a rollback has
+    /// allocated them again.
+    pub stale: Vec<PageId>,
 }
 
 impl LobUnit {
@@ -184,6 +187,12 @@ impl LobUnit {
             lock(&self.state).emptied.insert(id);
         }
         Ok(())
+    }
+
+    /// A rollback has allocated these pages again: their class in PFS is that of the last update.
+    pub fn restored(&self, stale: impl IntoIterator<Item = PageId>) {
+        let mut free = self.free.lock();
+        stale.into_iter().for_each(|page| free.touch(page));
     }
 
     /// Forgets all free space: recovery or DDL has changed the pages. No transaction that has

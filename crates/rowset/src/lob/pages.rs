@@ -70,8 +70,12 @@ impl<'u, 't> Work<'u, 't> {
         }
         let mut new = unit.next_page(self.change.tx, &self.lease, kind)?;
         let placed = unit.insert_on(&mut self.change, &mut new.page, record);
-        // Also when the log had no room: PFS calls the page full.
-        unit.note_room(PageRef::new(&new.page), PageHeader::of(&new.page).free_bytes.get());
+        // Also when the log had no room. PFS calls the page full, which most of them are.
+        let free_bytes = PageHeader::of(&new.page).free_bytes.get();
+        unit.file_room(PageRef::new(&new.page), free_bytes);
+        if Fullness::of_free_bytes(free_bytes) != Fullness::UpTo100 {
+            unit.free.lock().touch(new.page.id());
+        }
         let bytes = record.len();
         placed?.ok_or(Error::RowTooLong { bytes, most: MAX_RECORD_BYTES })
     }
@@ -338,7 +342,10 @@ impl LobUnit {
     fn remove(&self, change: &mut LobChange<'_>, at: Rid) -> Result<Removed, Error> {
         self.load_free_space()?;
         let mut page = self.own_page(at)?;
-        if self.is_freed_with(&page, at)? {
+        if is_alone(PageRef::new(&page), at)
+            && let Some(taken) = self.take_for_release(&page)?
+        {
+            change.pending.stale.extend(taken.is_stale.then_some(at.page));
             return Ok(Removed::WithPage);
         }
         let old = PageRef::new(&page).row(at.slot.0).map_err(|_| Error::BadRow(at))?.to_vec();
@@ -353,28 +360,20 @@ impl LobUnit {
         Ok(Removed::Record)
     }
 
-    /// Is the record alone on a page that can be freed? Then nobody inserts into the page any more.
-    fn is_freed_with(&self, page: &PageWriteGuard, at: Rid) -> Result<bool, Error> {
-        let mut used = (0u16..).zip(PageRef::new(page).slot_offsets()).filter(|(_, it)| *it != 0);
-        let is_alone = used.all(|(slot, _)| slot == at.slot.0);
-        Ok(is_alone && self.take_for_release(page)?)
-    }
-
     /// Takes a latched page, whose records nobody needs any more, out of all lists, so that it can
-    /// be freed. False for one that has to stay.
-    pub(super) fn take_for_release(&self, page: &PageWriteGuard) -> Result<bool, Error> {
+    /// be freed. `None` for one that has to stay.
+    pub(super) fn take_for_release(&self, page: &PageWriteGuard) -> Result<Option<Taken>, Error> {
         let id = page.id();
         if id == self.unit.first() || self.free.reserved(id) > 0 || self.space.is_mixed(id)? {
-            return Ok(false);
+            return Ok(None);
         }
         let mut state = lock(&self.state);
         if state.in_hand.contains_key(&id) {
-            return Ok(false);
+            return Ok(None);
         }
         state.emptied.remove(&id);
         state.empty_trees.remove(&id);
-        self.free.lock().remove(id);
-        Ok(true)
+        Ok(Some(Taken { is_stale: self.free.lock().remove(id) }))
     }
 
     /// The page of a record, latched EX.
@@ -439,6 +438,12 @@ impl LobUnit {
 
     /// The room of a latched text mix page may have changed.
     pub(super) fn note_room(&self, page: PageRef<'_>, free_bytes: u16) {
+        self.file_room(page, free_bytes);
+        self.free.lock().touch(page.header().page_id());
+    }
+
+    /// The same of one whose class in PFS is true.
+    fn file_room(&self, page: PageRef<'_>, free_bytes: u16) {
         if page.header().kind() != PageType::TextMix {
             return;
         }
@@ -446,10 +451,19 @@ impl LobUnit {
         let mut free = self.free.lock();
         let room = free_bytes.saturating_sub(free.reserved(id));
         free.file(id, if room < ROOM_MIN { 0 } else { room });
-        if Fullness::of_free_bytes(free_bytes) != Fullness::UpTo100 {
-            free.touch(id);
-        }
     }
+}
+
+/// A page that nobody inserts into any more.
+pub(super) struct Taken {
+    /// Its class in PFS may not be true.
+    is_stale: bool,
+}
+
+/// Has the page no other record?
+fn is_alone(page: PageRef<'_>, at: Rid) -> bool {
+    let mut used = (0u16..).zip(page.slot_offsets()).filter(|(_, offset)| *offset != 0);
+    used.all(|(slot, _)| slot == at.slot.0)
 }
 
 /// What came of an attempt to place a record.

@@ -35,8 +35,13 @@ impl LobUnit {
         }
         let freed = in_own_system(&*self.space, "DeallocPages", |system| {
             self.space.free_pages(system, &self.unit, &pages)
-        })?;
-        Ok(self.space.release(freed)?)
+        });
+        if freed.is_err() {
+            // They stay, perhaps because the log is full, and PFS is to call them empty.
+            lock(&self.state).emptied.extend(&pages);
+            self.restored(pages);
+        }
+        Ok(self.space.release(freed?)?)
     }
 
     /// Takes a page out of all lists when it has no record. One thread does: that which takes it
@@ -50,7 +55,7 @@ impl LobUnit {
         if header.alloc_unit() != self.unit.id() || !is_empty(PageRef::new(&page)) {
             return Ok(false);
         }
-        if self.take_for_release(&page)? {
+        if self.take_for_release(&page)?.is_some() {
             return Ok(true);
         }
         let mut state = lock(&self.state);

@@ -71,11 +71,14 @@ pub(crate) fn complaint(memory: &MemDisk, paths: &Paths) -> Option<String> {
     }
     let findings: Vec<String> =
         report.findings.iter().take(8).map(|finding| format!("{finding:?}")).collect();
+    let not_checked = report.coverage.not_checked.iter().take(3);
+    let not_checked: Vec<String> = not_checked.map(|part| format!("{part:?}")).collect();
     Some(format!(
-        "{:?}, {} findings: {}",
+        "{:?}, {} findings: {}{}",
         report.verdict,
         report.findings.len(),
-        findings.join("\n  ")
+        findings.join("\n  "),
+        not_checked.join("\n  ")
     ))
 }
 

@@ -28,7 +28,7 @@ impl Index {
         at: &Address,
     ) -> Result<Option<Vec<Cell<'c>>>, Error> {
         if let Some(filter) = self.filter() {
-            let truth = filter.truth(columns, row).map_err(|error| self.open_row(error))?;
+            let truth = filter.truth(columns, row, None).map_err(|error| self.open_row(error))?;
             if truth != Some(true) {
                 return Ok(None);
             }
@@ -61,7 +61,8 @@ impl Index {
             ValueSource::Column(number) => columns.get(*number).is_some_and(TableColumn::is_stored),
             ValueSource::Row(_) | ValueSource::Rid => true,
         };
-        if self.filter().is_some() || !self.from.iter().all(is_stored) {
+        let is_off_row = storage.is_off_row(record);
+        if is_off_row || self.filter().is_some() || !self.from.iter().all(is_stored) {
             return self.entry(&storage.cells(record)?, columns, at);
         }
         let record = storage.shape.sound_leaf(record)?;
