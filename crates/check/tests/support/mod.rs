@@ -1,6 +1,8 @@
 //! A database in memory with pages that can be changed, and ways to find pages of a kind.
 #![allow(dead_code, unreachable_pub, reason = "every test uses its part")]
 
+pub mod cases;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
