@@ -11,7 +11,6 @@ use extentdb_txn::lock::Resource;
 use extentdb_txn::lock::report::{DeadlockObserver, DeadlockReport, LockNames};
 
 use crate::catalog::{Table, Tables};
-use crate::database::Database;
 
 /// Reports the deadlocks of a server as events.
 pub(crate) struct Deadlocks {
@@ -26,18 +25,15 @@ struct NamedTables {
     tables: Weak<RwLock<Tables>>,
 }
 
-impl Database {
-    /// From now on reports of deadlocks have names of this database.
-    pub(crate) fn name_locked_objects(&self) {
-        let tables = Arc::downgrade(&self.catalog.tables);
-        let named = NamedTables { name: self.name.clone(), tables };
-        lock(&self.services.deadlocks.databases).insert(self.locks.database(), named);
-    }
-}
-
 impl Deadlocks {
     pub(crate) fn new(events: Arc<dyn EventSink>) -> Deadlocks {
         Deadlocks { events, databases: Mutex::default() }
+    }
+
+    /// From now on reports have the names of a database.
+    pub(crate) fn name_objects(&self, id: DatabaseId, name: &str, tables: &Arc<RwLock<Tables>>) {
+        let named = NamedTables { name: name.to_owned(), tables: Arc::downgrade(tables) };
+        lock(&self.databases).insert(id, named);
     }
 
     /// The first that `which` returns of a table, with the name of the database.

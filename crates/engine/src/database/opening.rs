@@ -219,6 +219,7 @@ impl SystemUndone {
     /// Ends all transactions that are open; what others decide is asked of `decisions`.
     pub(crate) fn online(self, decisions: &dyn Decisions) -> Result<Arc<Database>, Error> {
         let SystemUndone { files, stamp, checkpoint, mut recovery, mut database } = self;
+        let services = database.services.clone();
         database.verify_stamps(&files.files)?;
         if files.is_clean() {
             // From now on the files are not those of a clean shutdown.
@@ -235,7 +236,8 @@ impl SystemUndone {
         losers.extend(database.resolve_in_doubt(in_doubt, decisions)?);
         database.undo_losers(losers)?;
         database.verify_files(&files.files)?;
-        database.name_locked_objects();
+        let id = database.locks.database();
+        services.deadlocks.name_objects(id, &database.name, &database.catalog.tables);
         database.recount_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));

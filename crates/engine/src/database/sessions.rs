@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::cancel::Cancellation;
-use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{DatabaseId, SessionId};
 use extentdb_telemetry::{TaskEntry, TaskId, Tasks};
@@ -28,6 +28,8 @@ const SESSIONS_MAX: usize = 32_767;
 #[derive(Default, Debug)]
 pub(crate) struct Sessions {
     open: Mutex<BTreeMap<SessionId, Arc<SessionHandle>>>,
+    /// Sessions begun so far.
+    begun: AtomicUsize,
     pub(crate) tasks: Arc<Tasks>,
 }
 
@@ -44,6 +46,8 @@ pub struct SessionHandle {
 #[derive(Debug)]
 pub(crate) struct SessionEntry {
     sessions: Arc<Sessions>,
+    /// Sessions that were begun before it.
+    pub(crate) number: usize,
     pub(crate) handle: Arc<SessionHandle>,
     pub(crate) task: TaskEntry,
 }
@@ -78,7 +82,8 @@ impl Sessions {
         });
         open.insert(handle.id, handle.clone());
         let task = self.tasks.enter(TaskId { session: handle.id, context: 0 });
-        Ok(SessionEntry { sessions: self.clone(), handle, task })
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        Ok(SessionEntry { sessions: self.clone(), number, handle, task })
     }
 
     /// The open sessions, by id.

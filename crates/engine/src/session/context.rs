@@ -35,7 +35,7 @@ pub(crate) struct DeferredCheck {
 /// State of a session between statements: its settings, its open transaction, and what waits for
 /// the end of that. An idle session holds nothing else.
 pub(super) struct SessionState {
-    /// The session among those of its server. Sessions insert into different pages of a heap.
+    /// The session among those of its server.
     pub(super) entry: SessionEntry,
     pub(super) names: SessionNames,
     pub(super) timeout: Timeout,
@@ -109,7 +109,7 @@ impl<'s> StatementContext<'s> {
 
     /// Number of the session: sessions insert into different pages of a heap.
     pub(crate) fn session_id(&self) -> usize {
-        usize::from(self.state.entry.handle.id().0)
+        self.state.entry.number
     }
 
     /// The open transaction, to change something; every statement has one.
