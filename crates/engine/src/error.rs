@@ -517,6 +517,8 @@ pub enum Cause {
     Disk,
     /// A page is not what it should be. Message 824.
     BadPage,
+    /// A row is longer than a page takes, and nothing more of it can lie off it. Message 511.
+    RowTooLong,
     /// The database, its log or its pool is offline.
     Offline,
     /// A cause that callers do not tell apart: the error's text says it.
@@ -612,6 +614,7 @@ fn of_rowset(error: &extentdb_rowset::Error) -> Cause {
         extentdb_rowset::Error::Page(error) => of_buffer(error),
         extentdb_rowset::Error::Transaction(error) => of_transaction(error),
         extentdb_rowset::Error::Lock(error) => of_lock(error),
+        extentdb_rowset::Error::RowTooLong { .. } => Cause::RowTooLong,
         _ => Cause::Other,
     }
 }

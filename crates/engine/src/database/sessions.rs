@@ -45,11 +45,19 @@ pub struct SessionHandle {
 /// A session in the registry, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct SessionEntry {
-    sessions: Arc<Sessions>,
     /// Sessions that were begun before it.
     pub(crate) number: usize,
     pub(crate) handle: Arc<SessionHandle>,
     pub(crate) task: TaskEntry,
+    /// Dropped last: the id is free when nothing has it any more.
+    _registration: Registration,
+}
+
+/// An id in use, until this is dropped.
+#[derive(Debug)]
+struct Registration {
+    sessions: Arc<Sessions>,
+    id: SessionId,
 }
 
 impl Sessions {
@@ -83,7 +91,8 @@ impl Sessions {
         open.insert(handle.id, handle.clone());
         let task = self.tasks.enter(TaskId { session: handle.id, context: 0 });
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        Ok(SessionEntry { sessions: self.clone(), number, handle, task })
+        let _registration = Registration { sessions: self.clone(), id: handle.id };
+        Ok(SessionEntry { number, handle, task, _registration })
     }
 
     /// The open sessions, by id.
@@ -130,9 +139,9 @@ impl SessionHandle {
     }
 }
 
-impl Drop for SessionEntry {
+impl Drop for Registration {
     fn drop(&mut self) {
-        lock(&self.sessions.open).remove(&self.handle.id);
+        lock(&self.sessions.open).remove(&self.id);
     }
 }
 
