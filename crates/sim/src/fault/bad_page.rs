@@ -15,6 +15,7 @@ use extentdb_base::{AllocUnitId, FileId, PageId};
 use extentdb_format::allocation::bitmap::fixed_page_type;
 use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::page::PageHeader;
+use extentdb_format::page::checksum::{self, Protection};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_io::MemDisk;
 
@@ -43,7 +44,9 @@ pub struct BadPage {
     pub what: &'static str,
 }
 
-/// Damages a random allocated page; `None` when the chosen page is not allocated.
+/// Damages a random allocated page; `None` when the chosen page is not allocated, or when its
+/// checksum does not see the damage: equal sectors in pairs cancel out (docs/durability.md), as in
+/// the unused half of a page whose slots are all empty.
 pub fn damage(memory: &MemDisk, files: &[PathBuf], rng: &mut dyn Rng) -> Option<BadPage> {
     let number = rng.below(files.len() as u64) as usize;
     let file = FileId(if number == 0 { 1 } else { number as u16 + 2 });
@@ -55,8 +58,19 @@ pub fn damage(memory: &MemDisk, files: &[PathBuf], rng: &mut dyn Rng) -> Option<
     let content = bytes.get_mut(start..start + PAGE_BYTES)?;
     let role = role_of(page, &page_of(content));
     let what = spoil(content, rng);
+    if is_unseen(&page_of(content)) {
+        return None;
+    }
     memory.put(path, bytes);
     Some(BadPage { page, role, what })
+}
+
+/// Does a page with a checksum look sound?
+fn is_unseen(page: &PageBytes) -> bool {
+    match checksum::verify(page) {
+        Protection::Checksum { stored, computed } => stored == computed,
+        _ => false,
+    }
 }
 
 /// The pages of a file that its PFS calls allocated.
