@@ -37,9 +37,9 @@ const PRIMARY: &str = "PRIMARY";
 
 /// Names of one kind that have been seen; they compare without regard to the case of ASCII letters.
 #[derive(Default)]
-struct LockNames(BTreeSet<String>);
+struct SeenNames(BTreeSet<String>);
 
-impl LockNames {
+impl SeenNames {
     fn add(&mut self, option: &str, name: &str) -> Result<(), InvalidOption> {
         if self.0.insert(name.to_ascii_lowercase()) {
             Ok(())
@@ -93,7 +93,7 @@ impl DatabaseSpec {
     }
 
     fn verify_filegroups(&self) -> Result<(), InvalidOption> {
-        let mut names = LockNames::default();
+        let mut names = SeenNames::default();
         for (at, (name, files)) in self.filegroups.iter().enumerate() {
             let option = format!("filegroups[{at}].name");
             verify_name(&option, name)?;
@@ -119,7 +119,7 @@ impl DatabaseSpec {
             let option = move |at| format!("filegroups[{group}].files[{at}]");
             files.iter().enumerate().map(move |(at, file)| (option(at), file))
         });
-        let mut names = LockNames::default();
+        let mut names = SeenNames::default();
         let mut paths = BTreeSet::from([self.log.path.clone()]);
         names.add("log.name", &format!("{}_log", self.name))?;
         for (at, (option, file)) in primary.chain(others).enumerate() {
