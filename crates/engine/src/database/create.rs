@@ -19,7 +19,7 @@ impl Database {
     /// [`Error::Invalid`] when an option or part of the specification cannot be as it is; nothing
     /// has been made then. For others see [`Error`]; files that were begun stay as they are.
     pub fn create(spec: &DatabaseSpec, options: Options) -> Result<Arc<Database>, Error> {
-        let member = Membership::alone(&options);
+        let member = Membership::alone(&options)?;
         Database::create_in(spec, options, member)
     }
 

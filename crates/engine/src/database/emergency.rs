@@ -265,7 +265,7 @@ fn recover_cut(
         minimum: cut.log.from,
         newer_pages: NewerPages::Keep,
     };
-    let member = Membership::alone(options);
+    let member = Membership::alone(options)?;
     OpenedFiles {
         files,
         log: opened.log,

@@ -24,7 +24,7 @@ impl Database {
     /// # Errors
     /// See [`Error`].
     pub fn open(paths: &Paths, options: Options) -> Result<Arc<Database>, Error> {
-        let member = Membership::alone(&options);
+        let member = Membership::alone(&options)?;
         let database = OpenedFiles::find(paths, options, member)?.recover()?;
         database.space.recalculate();
         Ok(database)

@@ -19,6 +19,7 @@ use crate::database::deadlock_events::Deadlocks;
 use crate::database::options::Options;
 use crate::database::sessions::Sessions;
 use crate::database::wake_up::WakeUps;
+use crate::error::invalid::InvalidOption;
 
 /// See the module.
 pub(crate) struct Services {
@@ -62,12 +63,16 @@ impl Services {
 
 impl Membership {
     /// A database that is opened by itself.
-    pub(crate) fn alone(options: &Options) -> Membership {
-        Membership {
+    ///
+    /// # Errors
+    /// The options are refused, before any frame is allocated.
+    pub(crate) fn alone(options: &Options) -> Result<Membership, InvalidOption> {
+        options.verify()?;
+        Ok(Membership {
             services: Services::new(options),
             id: DatabaseId(0),
             name: None,
             durability: Durability::Logged,
-        }
+        })
     }
 }
