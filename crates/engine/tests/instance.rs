@@ -9,7 +9,7 @@ use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::{
     DatabaseChange, DatabaseSpec, DatabaseState, Error, Instance, InstanceOptions, StatementEnd,
-    Termination, UserAccess,
+    Termination, Timeout, UserAccess,
 };
 use extentdb_io::{Disk, DiskCounters, DiskFile, Durability, Fill, MemDisk};
 use extentdb_types::Datum;
@@ -457,4 +457,38 @@ impl DiskFile for CountingFile {
     fn counters(&self) -> DiskCounters {
         self.file.counters()
     }
+}
+
+#[test]
+fn a_deadlock_weighs_a_transaction_in_all_its_databases() {
+    let disk = MemDisk::new();
+    let instance = start(&disk);
+    ["a", "b"].iter().for_each(|name| with_people(&instance, name));
+    let mut much = instance.session("b").unwrap();
+    let mut little = instance.session("a").unwrap();
+    much.begin();
+    let of_b = much.table("people").unwrap();
+    for id in 100..200 {
+        much.insert(&of_b, &person(id, "x")).unwrap();
+    }
+    instance.use_database(&mut much, "a").unwrap();
+    let of_a = little.table("people").unwrap();
+    let mut places = rows(&mut little, &of_a);
+    let (first, _) = places.remove(0);
+    let second = little.insert(&of_a, &person(2, "x")).unwrap();
+    little.begin();
+    little.set_lock_timeout(Timeout::After(Duration::from_secs(10)));
+    // More than the other has in this database.
+    for _ in 0..10 {
+        little.update(&of_a, &first, &person(1, "little")).unwrap();
+    }
+    much.update(&of_a, &second, &person(2, "much")).unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| much.update(&of_a, &first, &person(1, "much")).map(drop));
+        let refused = little.update(&of_a, &second, &person(2, "little"));
+        assert!(refused.is_err_and(|error| error.is_deadlock()), "it has less to roll back");
+        little.rollback().unwrap();
+        waiting.join().unwrap().unwrap();
+    });
+    much.commit().unwrap();
 }

@@ -16,7 +16,8 @@ const OPENINGS: u64 = 2;
 fn explore(scheduler: impl Scheduler + 'static, kinds: &'static [RunKind]) {
     let mut config = Config::new();
     config.stack_size = 8 << 20;
-    config.max_steps = MaxSteps::None;
+    // A schedule that makes no progress fails, and says its seed.
+    config.max_steps = MaxSteps::FailAfter(20_000_000);
     Runner::new(scheduler, config).run(|| {
         let mut rng = shuttle::rand::thread_rng();
         let seed = rng.r#gen::<u32>().into();

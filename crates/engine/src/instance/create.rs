@@ -5,8 +5,9 @@
 //! drop     out of service ─▶ row in master deleted, committed ─▶ files removed
 //! ```
 //!
-//! A new database costs four waits for the disk at most: its files together, their folder, and the
-//! commit in master. A crash leaves files without a row, never a row without files.
+//! A new database costs one wait for the disk for all its files together, one for each folder, and
+//! the commit in master: three when all files lie in one folder. A crash leaves files without a
+//! row, never a row without files.
 
 use std::path::Path;
 

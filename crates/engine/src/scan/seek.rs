@@ -139,7 +139,8 @@ impl StatementContext<'_> {
             let visit = &mut |run: PageRun<'_>, ranges: &mut Vec<u32>| {
                 let all = run.rows.clone();
                 let before = to.rows();
-                let (page, bytes) = (run.page, run.bytes);
+                let page = run.page;
+                let bytes = run.bytes;
                 taken = pipeline.take_page(PageRun { page, bytes, rows: run.rows }, batch, to);
                 if to.rows() - before == all.len() {
                     note_keys(to, ranges, &numbers);

@@ -72,6 +72,13 @@ impl SessionState {
         }
     }
 
+    /// Cost of rolling the transaction back, in all its databases.
+    fn rollback_cost(&self) -> u64 {
+        let others = self.others.iter().map(|(_, branch)| branch);
+        let branches = others.chain([&self.branch]).filter_map(|branch| branch.tx.as_ref());
+        branches.map(Transaction::rollback_cost).sum()
+    }
+
     /// A table by `schema.name`, or by its name in schema dbo.
     pub(super) fn table(&self, db: &Database, name: &str) -> Result<Arc<Table>, Error> {
         // A table that this transaction has dropped still exists for all others, and its name is
@@ -235,7 +242,7 @@ impl<'s> StatementContext<'s> {
         LockRequest {
             timeout: self.state.timeout,
             priority: self.state.deadlock_priority,
-            cost: self.state.branch.tx.as_ref().map_or(0, Transaction::rollback_cost),
+            cost: self.state.rollback_cost(),
             table: table.map(Table::id),
             ..LockRequest::new(self.lock_owner(), resource, mode)
         }

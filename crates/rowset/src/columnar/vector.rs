@@ -63,7 +63,7 @@ pub struct Vector {
     pub ty: SqlType,
     /// The values.
     pub values: Values,
-    /// A bit for each value that is not NULL; `None` when no value is.
+    /// A bit for each value that is not NULL; `None` when no value is NULL.
     pub validity: Option<Bits>,
     /// A bit for each value that lies off its row: its bytes are the pointer to it. `None` when no
     /// value does.
