@@ -11,9 +11,9 @@
 //! - No shard is locked while another one is, nor during a wait for a latch or for I/O.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
+use rustc_hash::FxBuildHasher;
 
 use crate::page_key::{DatabaseNumber, PageKey};
 
@@ -37,16 +37,12 @@ struct Padded(Mutex<Shard>);
 #[derive(Default)]
 #[repr(C)]
 pub(crate) struct Shard {
-    map: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
+    map: HashMap<u64, u32, FxBuildHasher>,
     /// Look-ups by users. Counted here because this cache line is at hand.
     pub(crate) lookups: u64,
     /// Pages of each database, by the index of its number.
     pages: Vec<u32>,
 }
-
-/// Spreads one u64 over all bits.
-#[derive(Default)]
-struct PageHasher(u64);
 
 impl PageTable {
     pub(crate) fn new() -> Self {
@@ -104,23 +100,6 @@ impl Shard {
 fn spread(value: u64) -> u64 {
     let mixed = value.wrapping_mul(SPREAD);
     (mixed ^ (mixed >> 32)).wrapping_mul(SPREAD)
-}
-
-impl Hasher for PageHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = spread(self.0 ^ u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        // The shard took the high bits of `spread`; the map gets others.
-        self.0 = spread(value).rotate_left(32);
-    }
 }
 
 #[cfg(test)]

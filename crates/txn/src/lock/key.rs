@@ -4,7 +4,7 @@
 //! hashed once, and compared word by word (`tests/lock_speed.rs` measures it).
 
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use extentdb_base::{AllocUnitId, DatabaseId, Extent, HobtId, ObjectId, PageId, Resource, Rid};
 
@@ -117,41 +117,15 @@ impl fmt::Debug for LockKey {
     }
 }
 
-/// Hashing for the tables of this crate: keys are one word.
-pub(crate) type FastHash = BuildHasherDefault<FastHasher>;
-
-/// Folds words into one by multiplication. Good enough for one word; [`LockKey`] folds its own.
-#[derive(Default)]
-pub(crate) struct FastHasher(u64);
+/// Hashing for the tables of this crate: their keys are one word.
+pub(crate) type FastHash = rustc_hash::FxBuildHasher;
 
 /// 2^64 divided by the golden ratio, odd.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Folds a word into the hash that a [`LockKey`] carries.
 fn fold(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(23) ^ word).wrapping_mul(SPREAD)
-}
-
-impl Hasher for FastHasher {
-    fn finish(&self) -> u64 {
-        // The lowest bits choose the bucket: they get something of the highest.
-        self.0 ^ (self.0 >> 32)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = fold(self.0, value);
-    }
-
-    fn write_i32(&mut self, value: i32) {
-        self.write_u64(value as u64);
-    }
 }
 
 #[cfg(test)]
