@@ -9,6 +9,7 @@
 //! backends   durable writes and checkpoints by each backend
 //! trees      a table with indexes, and its clients
 //! together   clients that begin at the same moment
+//! loads      many rows by one statement
 //! scans      tables that are read whole, by rows and by columns
 //! sales      a heap with the rows of a data file, and its indexes
 //! mixed      inserts, updates and deletes of rows of all lengths
@@ -21,6 +22,7 @@ mod ddl;
 mod device;
 mod extents;
 mod heap;
+mod loads;
 mod mixed;
 mod sales;
 mod scans;
@@ -33,6 +35,7 @@ pub use ddl::{add_tables, table_cycle};
 pub use device::Device;
 pub use extents::extents_per_second;
 pub use heap::{HeapFacts, ideal_pages};
+pub use loads::{LoadBy, LoadLab, LoadTarget};
 pub use mixed::{Mixed, mixed_work};
 pub use sales::SalesLab;
 pub use scans::{Reading, ScanLab, read_memory};

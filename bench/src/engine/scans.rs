@@ -227,7 +227,7 @@ pub fn read_memory(bytes: u64, threads: usize) -> Result<Duration> {
     Ok(time)
 }
 
-fn columns() -> Vec<ColumnSpec> {
+pub(super) fn columns() -> Vec<ColumnSpec> {
     let name = SqlType::VarChar { len: Some(40), collation: LATIN1 };
     vec![
         ColumnSpec::new("id", SqlType::Int).not_null(),
@@ -240,7 +240,7 @@ fn columns() -> Vec<ColumnSpec> {
     ]
 }
 
-fn row(id: i32) -> Result<Vec<Datum<'static>>> {
+pub(super) fn row(id: i32) -> Result<Vec<Datum<'static>>> {
     let price = Decimal::new(false, id as u128 % 1_000_000, 2).context("a price")?;
     let sold = DateTime::new(id % 40_000, id as u32 % 25_000_000).ok().context("a day")?;
     let name = SqlType::VarChar { len: Some(40), collation: LATIN1 };

@@ -14,6 +14,7 @@
 mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
+pub(crate) mod reference_checks;
 mod transaction;
 mod two_phase;
 pub(crate) mod values;

@@ -7,6 +7,7 @@
 //!        ends
 //! update in place when the page has room, else the row moves and a stub of nine bytes keeps its
 //!        address (forward)
+//! build  many rows at once into a new heap, one log record for each page (build)
 //! scan   pages of the IAM chain in their order; a forwarded row where its stub is
 //! ```
 //!
@@ -19,6 +20,7 @@
 //! of another session and never waits for it.
 
 mod append;
+pub mod build;
 mod fetch;
 mod forward;
 pub(crate) mod free_space;

@@ -90,9 +90,13 @@ impl Session {
             // else can be inserted between.
             context.verify_actions(&key, table)?;
             let old = table.storage();
-            for row in context.rows_for_ddl(&old)? {
-                context.verify_reference(&key, table.with(&old), None, &old.cells(&row.record)?)?;
-            }
+            let new_key = Arc::new(key.clone());
+            context.with_checks_at_end(|context| {
+                context.rows_for_ddl(&old)?.iter().try_for_each(|row| {
+                    let cells = old.cells(&row.record)?;
+                    context.verify_reference(&new_key, table.with(&old), None, &cells)
+                })
+            })?;
             // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
             // and do not wait for a scan.
             let _ddl = lock(&context.db().ddl);

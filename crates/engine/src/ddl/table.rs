@@ -102,31 +102,42 @@ impl Session {
         self.statement("TRUNCATE TABLE", |context| {
             context.lock_for_ddl(table)?;
             let _ddl = lock(&context.db().ddl);
-            let db = context.db();
             let old = table.storage();
             table.verify_unreferenced(&old, "truncate")?;
-            context.begin_drop(table, &old);
-            update_pfs(&old)?;
-            let mut freed = Freed::default();
-            for unit in old.units() {
-                freed.extend(db.space.free_unit(context.tx()?, unit)?);
-            }
-            let hobt = old.base.hobt();
-            let unit = context.replace_unit(old.base.unit(), AllocUnitKind::InRow, hobt)?;
-            let off_row = context.empty_off_row(&old.off_row, hobt)?;
-            let space = db.space.clone();
-            let base = match &old.base {
-                Base::Heap(heap) => {
-                    Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
-                }
-                Base::Clustered(index) => Base::Clustered(Arc::new(index.over(space, unit))),
-            };
-            let indexes = context.empty_indexes(&old)?;
-            // Only now: a statement that fails has given nothing back.
-            context.free_at_commit(freed);
-            context.store(table, Storage { base, off_row, indexes, ..Storage::clone(&old) });
-            Ok(())
+            context.empty_table(table, &old).map(drop)
         })
+    }
+}
+
+impl StatementContext<'_> {
+    /// Gives a table that is locked for it new, empty units; the old ones are freed at commit. The
+    /// catalog is locked.
+    pub(crate) fn empty_table(
+        &mut self,
+        table: &Arc<Table>,
+        old: &Arc<Storage>,
+    ) -> Result<Arc<Storage>, Error> {
+        let db = self.db();
+        self.begin_drop(table, old);
+        update_pfs(old)?;
+        let mut freed = Freed::default();
+        for unit in old.units() {
+            freed.extend(db.space.free_unit(self.tx()?, unit)?);
+        }
+        let hobt = old.base.hobt();
+        let unit = self.replace_unit(old.base.unit(), AllocUnitKind::InRow, hobt)?;
+        let off_row = self.empty_off_row(&old.off_row, hobt)?;
+        let space = db.space.clone();
+        let base = match &old.base {
+            Base::Heap(heap) => {
+                Base::Heap(Arc::new(Heap::new(space, unit, heap.shape(), db.options.placement)))
+            }
+            Base::Clustered(index) => Base::Clustered(Arc::new(index.over(space, unit))),
+        };
+        let indexes = self.empty_indexes(old)?;
+        // Only now: a statement that fails has given nothing back.
+        self.free_at_commit(freed);
+        Ok(self.store(table, Storage { base, off_row, indexes, ..Storage::clone(old) }))
     }
 }
 

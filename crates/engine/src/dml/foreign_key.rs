@@ -8,8 +8,10 @@
 //!                          SET DEFAULT   their columns get their defaults, which must exist
 //! ```
 //!
-//! Cascades run first; checks of NO ACTION are deferred to the end of the statement. Both read row
-//! by row under READ COMMITTED or higher, after the change: of two transactions that insert a child
+//! Cascades run first; checks of NO ACTION are deferred to the end of the statement, and in a
+//! statement of several rows those of references, too
+//! ([`reference_checks`](super::reference_checks)). All read row by row under READ COMMITTED or
+//! higher, after the change: of two transactions that insert a child
 //! and delete its parent at the same time, each waits for the row of the other, and one is refused
 //! or becomes a deadlock victim. Cascaded rows are locked and changed like any other, with the
 //! foreign keys that reference them in turn. Cycles and multiple cascade paths are refused when a
@@ -30,7 +32,7 @@ use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
 use crate::scan::hints::ReadHints;
-use crate::session::context::DeferredCheck;
+use crate::session::reference_checks::GoneKey;
 use crate::session::{Isolation, StatementContext};
 
 impl ForeignKey {
@@ -49,6 +51,23 @@ impl ForeignKey {
             row.get(at).filter(|cell| !is_null(cell)).cloned()
         };
         index.declared(&parent.columns).map(|column| of(column.id)).collect()
+    }
+
+    /// Values of the referenced columns, in the order of the foreign key, in that of the parent's
+    /// index.
+    fn referenced_key<'c>(
+        &self,
+        index: &Index,
+        parent: &Storage,
+        values: &[Cell<'c>],
+    ) -> Result<Vec<Cell<'c>>, Error> {
+        let of = |id: i32| {
+            let at = self.columns.iter().position(|(_, to)| *to == id)?;
+            values.get(at).cloned()
+        };
+        let key: Option<Vec<Cell<'c>>> =
+            index.declared(&parent.columns).map(|column| of(column.id)).collect();
+        key.ok_or_else(|| self.missing_index())
     }
 
     /// An index of the child whose key begins with the referencing columns, and the range of
@@ -90,12 +109,12 @@ impl ForeignKey {
     }
 
     /// The unique index of the parent.
-    fn index_of<'s>(&self, parent: &'s Storage) -> Result<&'s Arc<Index>, Error> {
+    pub(crate) fn index_of<'s>(&self, parent: &'s Storage) -> Result<&'s Arc<Index>, Error> {
         let is_it = |index: &&Arc<Index>| index.id() == self.index && index.is_unique();
         parent.all_indexes().find(is_it).ok_or_else(|| self.missing_index())
     }
 
-    fn refused(&self, table: &Table) -> Error {
+    pub(crate) fn refused(&self, table: &Table) -> Error {
         Error::Constraint {
             table: table.name().to_owned(),
             name: self.name.clone(),
@@ -103,7 +122,7 @@ impl ForeignKey {
         }
     }
 
-    fn missing_index(&self) -> Error {
+    pub(crate) fn missing_index(&self) -> Error {
         Error::catalog(format!("foreign key {} references no unique index", self.name))
     }
 }
@@ -146,7 +165,7 @@ impl StatementContext<'_> {
     /// Verifies that the row exists which one foreign key of a row references.
     pub(crate) fn verify_reference(
         &mut self,
-        key: &ForeignKey,
+        key: &Arc<ForeignKey>,
         of: TableRef<'_>,
         before: Option<&[Cell<'_>]>,
         row: &[Cell<'_>],
@@ -168,6 +187,10 @@ impl StatementContext<'_> {
             return Ok(());
         }
         let keys = index.keys_of(&named)?;
+        if let Some(checks) = self.open_checks() {
+            checks.add_referenced(key, keys);
+            return Ok(());
+        }
         if self.has_row(parent.with(&of_parent), index, keys)? {
             Ok(())
         } else {
@@ -182,16 +205,7 @@ impl StatementContext<'_> {
         before: &[Cell<'_>],
         after: Option<&[Cell<'_>]>,
     ) -> Result<(), Error> {
-        let is_outermost = self.open_checks();
-        self.cascade_all(of, before, after)?;
-        if is_outermost {
-            for DeferredCheck { key, parent, values } in self.take_checks() {
-                if self.is_referenced(&key, parent.with(&parent.storage()), &values)? {
-                    return Err(key.refused(&parent));
-                }
-            }
-        }
-        Ok(())
+        self.with_checks_at_end(|context| context.cascade_all(of, before, after))
     }
 
     /// Runs the cascades of a deleted or changed row, and defers the checks of NO ACTION.
@@ -211,13 +225,10 @@ impl StatementContext<'_> {
             let action = if after.is_some() { actions.on_update } else { actions.on_delete };
             match action {
                 ReferentialAction::NoAction => {
-                    let parent = self
-                        .db()
-                        .catalog
-                        .table_by_id(of.table.id())
-                        .ok_or_else(|| key.missing_index())?;
-                    let values = gone.into_iter().map(owned).collect();
-                    self.defer_check(DeferredCheck { key: key.clone(), parent, values });
+                    let index = key.index_of(of.storage)?;
+                    let keys = index.keys_of(&key.referenced_key(index, of.storage, &gone)?)?;
+                    let checks = self.open_checks().ok_or_else(|| key.missing_index())?;
+                    checks.add_gone(key, keys, || gone.into_iter().map(owned).collect());
                 }
                 action => self.cascade(key, of, Referenced { before: &gone, after }, action)?,
             }
@@ -228,7 +239,7 @@ impl StatementContext<'_> {
     /// Applies an action to the rows that reference a deleted or changed row.
     fn cascade(
         &mut self,
-        key: &ForeignKey,
+        key: &Arc<ForeignKey>,
         parent: TableRef<'_>,
         row: Referenced<'_>,
         action: ReferentialAction,
@@ -258,7 +269,7 @@ impl StatementContext<'_> {
     /// Updates the referencing columns of a row.
     fn set_reference(
         &mut self,
-        key: &ForeignKey,
+        key: &Arc<ForeignKey>,
         of: TableRef<'_>,
         at: &Address,
         change: ReferenceChange<'_>,
@@ -300,18 +311,26 @@ impl StatementContext<'_> {
         }
     }
 
-    /// Does a row of the child reference these values?
-    fn is_referenced(
+    /// Does a row of the child reference one of these keys of the parent? They come with the values
+    /// of the referenced columns.
+    pub(crate) fn is_any_referenced(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
-        gone: &[Cell<'_>],
+        gone: &[GoneKey],
     ) -> Result<bool, Error> {
         let mut is_referenced = false;
-        self.each_referencing(key, parent, gone, ReadHints::default(), &mut |_| {
+        let found = &mut |_: &RowRef<'_>| {
             is_referenced = true;
             Ok(ControlFlow::Break(()))
-        })?;
+        };
+        match gone {
+            [] => {}
+            [(_, values)] => {
+                self.each_referencing(key, parent, values, ReadHints::default(), found)?;
+            }
+            many => self.each_referencing_of(key, parent, many, found)?,
+        }
         Ok(is_referenced)
     }
 
@@ -324,6 +343,46 @@ impl StatementContext<'_> {
         hints: ReadHints,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
+        self.in_child(key, of, hints, |context, child| {
+            if let Some(IndexRange { index, keys }) = key.through_index(child.storage, gone)? {
+                return context.read_committed_range(child, index, keys, each);
+            }
+            let index = key.index_of(of.storage)?;
+            let sought = index.keys_of(&key.referenced_key(index, of.storage, gone)?)?;
+            context.scan_referencing(key, of, child, &|keys| *keys == sought, each)
+        })
+    }
+
+    /// The same for many keys of the parent, which are sorted. `each` stops at its first row.
+    fn each_referencing_of(
+        &mut self,
+        key: &ForeignKey,
+        of: TableRef<'_>,
+        gone: &[GoneKey],
+        each: EachRow<'_>,
+    ) -> Result<(), Error> {
+        self.in_child(key, of, ReadHints::default(), |context, child| {
+            for (_, values) in gone {
+                let Some(IndexRange { index, keys }) = key.through_index(child.storage, values)?
+                else {
+                    let is_gone =
+                        |keys: &KeyRange| gone.binary_search_by(|(own, _)| own.cmp(keys)).is_ok();
+                    return context.scan_referencing(key, of, child, &is_gone, each);
+                };
+                context.read_committed_range(child, index, keys, each)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads the child of a foreign key.
+    fn in_child<T>(
+        &mut self,
+        key: &ForeignKey,
+        of: TableRef<'_>,
+        hints: ReadHints,
+        read: impl FnOnce(&mut Self, Reading<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let child = self.db().catalog.table_by_id(key.child).ok_or_else(|| key.missing_index())?;
         self.lock_table(&child, LockMode::Is)?;
         let of_child = if child.id() == of.table.id() {
@@ -338,46 +397,38 @@ impl StatementContext<'_> {
             self.isolation()
         };
         let reading = Reading { table: &child, storage: &of_child, hints };
-        self.with_isolation(isolation, |context| {
-            context.find_referencing(key, of, reading, gone, each)
-        })
+        self.with_isolation(isolation, |context| read(context, reading))
     }
 
-    fn find_referencing(
+    /// Looks at every row of a child without an index over the referencing columns.
+    fn scan_referencing(
         &mut self,
         key: &ForeignKey,
         parent: TableRef<'_>,
         child: Reading<'_>,
-        gone: &[Cell<'_>],
+        is_sought: &dyn Fn(&KeyRange) -> bool,
         each: EachRow<'_>,
     ) -> Result<(), Error> {
         debug_assert_eq!(key.parent, parent.table.id());
-        if let Some(IndexRange { index, keys }) = key.through_index(child.storage, gone)? {
-            return self.read_committed_range(child, index, keys, each);
-        }
-        // Without an index over its columns every row must be looked at.
         let index = key.index_of(parent.storage)?;
-        let named: Vec<(i32, &Cell<'_>)> =
-            key.columns.iter().map(|(_, to)| *to).zip(gone).collect();
-        let of_gone = index.declared(&parent.storage.columns).map(|column| {
-            named.iter().find(|(to, _)| *to == column.id).map(|(_, cell)| (*cell).clone())
-        });
-        let gone: Option<Vec<Cell<'_>>> = of_gone.collect();
-        let gone = gone.ok_or_else(|| key.missing_index())?;
-        let naming = &mut |row: &RowRef<'_>| match key.referenced_values(
-            child.storage,
-            index,
-            parent.storage,
-            &row.cells()?,
-        ) {
-            Some(named) if index.is_same(&named, &gone)? => each(row),
-            _ => Ok(ControlFlow::Continue(())),
+        let referencing = &mut |row: &RowRef<'_>| {
+            let row_cells = row.cells()?;
+            let named = key.referenced_values(child.storage, index, parent.storage, &row_cells);
+            match named.map(|named| index.keys_of(&named)).transpose()? {
+                Some(keys) if is_sought(&keys) => each(row),
+                _ => Ok(ControlFlow::Continue(())),
+            }
         };
-        self.at_least_committed(|context| context.scan_rows(child, naming))
+        self.at_least_committed(|context| context.scan_rows(child, referencing))
     }
 
     /// Is there a row in a range of an index?
-    fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
+    pub(crate) fn has_row(
+        &mut self,
+        of: TableRef<'_>,
+        index: &Index,
+        keys: KeyRange,
+    ) -> Result<bool, Error> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
         let hints = ReadHints::default();

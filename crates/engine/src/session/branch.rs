@@ -24,7 +24,7 @@ use extentdb_txn::lock::LockMode;
 use crate::catalog::DeferredChange;
 use crate::database::Database;
 use crate::error::{Cause, Error};
-use crate::session::context::DeferredCheck;
+use crate::session::reference_checks::ReferenceChecks;
 use crate::session::transaction::StatementStart;
 
 /// What a transaction has changed in a unit of values off rows.
@@ -62,9 +62,8 @@ pub(super) struct Branch {
     pub(super) changes: Vec<DeferredChange>,
     /// Tables whose identity column the transaction has added.
     pub(super) own_identities: Vec<ObjectId>,
-    /// Checks that wait for the end of the statement; `None` outside of one that deletes or
-    /// changes referenced rows.
-    pub(super) checks: Option<Vec<DeferredCheck>>,
+    /// Checks that wait for the end of the statement; `None` outside of one of several rows.
+    pub(super) checks: Option<ReferenceChecks>,
     pub(super) savepoints: BTreeMap<Lsn, StatementStart>,
 }
 

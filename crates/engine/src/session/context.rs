@@ -7,7 +7,6 @@
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_base::{ObjectId, OwnerId, Rid};
-use extentdb_catalog::layout::Cell;
 use extentdb_rowset::LobUnit;
 use extentdb_rowset::heap::{Heap, ReservedRoom, RowLocks};
 use extentdb_rowset::lob::{LobChange, PendingSpace};
@@ -17,20 +16,13 @@ use extentdb_txn::lock::{
     DatabaseLocks, LockError, LockMode, LockOwner, LockRequest, Resource, Timeout,
 };
 
-use crate::catalog::{DeferredChange, ForeignKey, Table};
+use crate::catalog::{DeferredChange, Table};
 use crate::database::Database;
 use crate::database::sessions::SessionEntry;
 use crate::error::Error;
 use crate::session::branch::{Branch, ChangedLob, DatabaseInUse, StalePage};
+use crate::session::reference_checks::ReferenceChecks;
 use crate::session::{Isolation, SessionNames};
-
-/// A key that no row may reference any more at the end of the statement: NO ACTION.
-pub(crate) struct DeferredCheck {
-    pub(crate) key: Arc<ForeignKey>,
-    pub(crate) parent: Arc<Table>,
-    /// The values of the referenced columns in the row that was deleted or changed.
-    pub(crate) values: Vec<Cell<'static>>,
-}
 
 /// State of a session between statements: its settings, its open transaction, and what waits for
 /// the end of that. An idle session holds nothing else.
@@ -178,6 +170,11 @@ impl<'s> StatementContext<'s> {
         self.state.branch.changes.push(change);
     }
 
+    /// Changes of the catalog by the transaction.
+    pub(crate) fn changes(&self) -> &[DeferredChange] {
+        &self.state.branch.changes
+    }
+
     /// The transaction has added an identity column to this table.
     pub(crate) fn add_own_identity(&mut self, table: ObjectId) {
         self.state.branch.own_identities.push(table);
@@ -187,19 +184,26 @@ impl<'s> StatementContext<'s> {
         self.state.branch.own_identities.contains(&table)
     }
 
-    /// Checks of the statement; the first caller of a statement opens the list, and gets `true`.
-    pub(crate) fn open_checks(&mut self) -> bool {
-        let is_first = self.state.branch.checks.is_none();
-        self.state.branch.checks.get_or_insert_default();
-        is_first
+    /// Checks that wait for the end of the statement, when it is one of several rows.
+    pub(crate) fn open_checks(&mut self) -> Option<&mut ReferenceChecks> {
+        self.state.branch.checks.as_mut()
     }
 
-    pub(crate) fn defer_check(&mut self, check: DeferredCheck) {
-        self.state.branch.checks.get_or_insert_default().push(check);
-    }
-
-    pub(crate) fn take_checks(&mut self) -> Vec<DeferredCheck> {
-        self.state.branch.checks.take().unwrap_or_default()
+    /// Runs a part of a statement whose foreign keys are checked at its end; within a larger one,
+    /// at the end of that.
+    pub(crate) fn with_checks_at_end<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if self.state.branch.checks.is_some() {
+            return work(self);
+        }
+        self.state.branch.checks = Some(ReferenceChecks::default());
+        let done = work(self);
+        let checks = self.state.branch.checks.take().unwrap_or_default();
+        let done = done?;
+        self.verify_waiting(checks)?;
+        Ok(done)
     }
 
     /// What may cancel the statement.

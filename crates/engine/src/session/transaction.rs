@@ -14,6 +14,7 @@ use crate::database::Database;
 use crate::error::{Cause, Error};
 use crate::session::branch::{Branch, DatabaseInUse};
 use crate::session::context::{SessionState, StatementContext};
+use crate::session::reference_checks::{ChecksMark, ReferenceChecks};
 use crate::session::two_phase;
 
 /// The state of a transaction in one database that a failed statement or a rollback to a savepoint
@@ -24,6 +25,7 @@ pub(super) struct StatementStart {
     freed: FreedMark,
     stale: usize,
     changes: usize,
+    checks: ChecksMark,
 }
 
 /// How a statement ends that has no error of its own to return.
@@ -163,6 +165,9 @@ impl StatementContext<'_> {
             starts.push((db.clone(), branch.start()));
             Ok(())
         })?;
+        if self.state.scopes == 0 {
+            self.state.branch.checks = Some(ReferenceChecks::default());
+        }
         self.state.scopes += 1;
         Ok(StatementScope { starts })
     }
@@ -174,11 +179,36 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         self.state.scopes = self.state.scopes.saturating_sub(1);
         let is_alone = !self.state.is_explicit && self.state.scopes == 0;
+        if self.state.scopes == 0
+            && let Err(error) = self.end_checks(end)
+        {
+            self.end_scope_as(&scope, StatementEnd::Failed, is_alone)?;
+            self.state.is_doomed |= error.is_deadlock();
+            return Err(error);
+        }
+        self.end_scope_as(&scope, end, is_alone)
+    }
+
+    /// Makes the checks that have waited for the end of a scope, unless it has failed.
+    fn end_checks(&mut self, end: StatementEnd) -> Result<(), Error> {
+        let checks = self.state.branch.checks.take();
+        match end {
+            StatementEnd::Done => self.verify_waiting(checks.unwrap_or_default()),
+            StatementEnd::Failed => Ok(()),
+        }
+    }
+
+    fn end_scope_as(
+        &mut self,
+        scope: &StatementScope,
+        end: StatementEnd,
+        is_alone: bool,
+    ) -> Result<(), Error> {
         match end {
             StatementEnd::Done if is_alone => self.commit(),
             StatementEnd::Done => Ok(()),
             StatementEnd::Failed if is_alone => self.rollback(),
-            StatementEnd::Failed => self.return_to_scope(&scope),
+            StatementEnd::Failed => self.return_to_scope(scope),
         }
     }
 
@@ -243,11 +273,16 @@ impl Branch {
             freed: self.freed.mark(),
             stale: self.stale.len(),
             changes: self.changes.len(),
+            checks: self.checks.as_ref().map(ReferenceChecks::mark),
         }
     }
 
     pub(super) fn return_to(&mut self, db: &Database, start: StatementStart) -> Result<(), Error> {
         let _ddl = self.lock_catalog_from(db, start.changes);
+        match (&mut self.checks, start.checks) {
+            (Some(checks), Some(mark)) => checks.return_to(mark),
+            (checks, _) => *checks = None,
+        }
         self.undo_to(db, start.undo_until)?;
         if let Some(tx) = &self.tx {
             db.catalog.changes.note_undo(tx.owner());
@@ -384,7 +419,6 @@ impl Branch {
 
     /// Undoes all records of the transaction after `until`.
     fn undo_to(&mut self, db: &Database, until: Lsn) -> Result<(), Error> {
-        self.checks = None;
         for table in self.own_identities.iter().filter_map(|id| db.catalog.table_by_id(*id)) {
             table.storage().identity.iter().for_each(|identity| identity.invalidate_stored());
         }

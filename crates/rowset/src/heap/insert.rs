@@ -18,7 +18,7 @@ use crate::Error;
 
 /// Pages tried before a row is appended.
 const PROBES_MAX: usize = 8;
-const SLOT_BYTES: usize = 2;
+pub(super) const SLOT_BYTES: usize = 2;
 /// What a forwarded record has beyond its row: the back pointer, page and slot of its home, and its
 /// entry among the columns.
 const BACK_POINTER_BYTES: usize = 12;
@@ -121,7 +121,7 @@ impl Heap {
 
     /// The first row of a page that PFS calls empty updates PFS at once; in compatible placement,
     /// every change of class does.
-    fn note_first_row(&self, placed: Rid, noted: Option<Fullness>) -> Result<(), Error> {
+    pub(super) fn note_first_row(&self, placed: Rid, noted: Option<Fullness>) -> Result<(), Error> {
         let is_due = self.placement == Placement::ByPfs
             || noted == Some(Fullness::Empty) && placed.slot.0 == 0;
         if is_due {

@@ -8,6 +8,7 @@
 //! extents     extents per second, equal and unequal files
 //! backends    commits and checkpoints by plain calls and by io_uring
 //! ddl         create, insert and drop, with 0, 100 and 900 tables
+//! loads       many rows by one statement beside single inserts
 //! scans       tables read whole: rows, columnar batches, threads, and memory beside them
 //! torn-pages  checkpoints and evictions with pages written twice and once
 //! trees       tables with indexes: inserts, point selects, ranges, updates of indexed columns,
@@ -21,6 +22,7 @@ mod commits;
 mod ddl;
 mod extents;
 mod lengths;
+mod loads;
 mod scans;
 mod torn_pages;
 mod trees;
@@ -65,6 +67,7 @@ enum Section {
     Extents,
     Backends,
     Ddl,
+    Loads,
     Scans,
     TornPages,
     TreesInsert,
@@ -124,7 +127,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
     };
     let EngineArgs { runs, scale, alone: is_alone, .. } = *args;
     let setting = Setting { folder, runs, scale, is_alone, peers, trees };
-    let parts: [(Section, Run); 14] = [
+    let parts: [(Section, Run); 15] = [
         (Section::Lengths, lengths::run),
         (Section::Clients, clients::run),
         (Section::Commits, commits::run),
@@ -132,6 +135,7 @@ pub(crate) fn run(args: &EngineArgs) -> Result<()> {
         (Section::Extents, extents::run),
         (Section::Backends, backends::run),
         (Section::Ddl, ddl::run),
+        (Section::Loads, loads::run),
         (Section::Scans, scans::run),
         (Section::TornPages, torn_pages::run),
         (Section::TreesInsert, |setting| trees::run(setting, Section::TreesInsert)),
