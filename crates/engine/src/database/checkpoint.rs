@@ -54,6 +54,16 @@ enum Urgency {
     Now,
 }
 
+/// How a database is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shutdown {
+    /// The next opening needs nothing of the log.
+    Clean,
+    /// It needs the log, from the checkpoint on or from before: a transaction is open, or a suspect
+    /// page lacks records.
+    NeedsLog,
+}
+
 /// What is known of checkpoints.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
@@ -454,9 +464,9 @@ impl Database {
     /// opening.
     pub fn close(self: Arc<Self>) -> Result<(), Error> {
         self.begin_close()?;
-        let is_clean = self.write_all()?;
+        let shutdown = self.write_all()?;
         let checkpoint = lock(&self.checkpoints.last).begin;
-        self.mark_closed(checkpoint, is_clean)
+        self.mark_closed(checkpoint, shutdown)
     }
 
     /// From now on no statement begins.
@@ -474,11 +484,11 @@ impl Database {
         Ok(())
     }
 
-    /// Makes all durable that memory has, before a close. Is nothing of the log needed then?
+    /// Makes all durable that memory has, before a close; returns what is needed of the log then.
     ///
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint).
-    pub(crate) fn write_all(&self) -> Result<bool, Error> {
+    pub(crate) fn write_all(&self) -> Result<Shutdown, Error> {
         // The first one writes what is to be written; after the second no page is newer than it.
         self.verify_online()?;
         skip_suspect(self.store_identities())?;
@@ -486,11 +496,13 @@ impl Database {
         self.checkpoint()?;
         self.checkpoint()?;
         let is_open = self.transactions.with_active(|active| !active.is_empty());
-        Ok(!is_open && self.checkpoints.needed_from().is_none())
+        let needs_log = is_open || self.checkpoints.needed_from().is_some();
+        Ok(if needs_log { Shutdown::NeedsLog } else { Shutdown::Clean })
     }
 
-    /// Says in the boot page that the database was closed; every page is durable by now.
-    pub(crate) fn mark_closed(&self, checkpoint: Lsn, is_clean: bool) -> Result<(), Error> {
+    /// Says in the boot page how the database was closed; every page is durable by now.
+    pub(crate) fn mark_closed(&self, checkpoint: Lsn, shutdown: Shutdown) -> Result<(), Error> {
+        let is_clean = shutdown == Shutdown::Clean;
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;
         self.double_write.as_ref().map_or(Ok(()), |area| area.remove())?;
