@@ -149,11 +149,15 @@ impl Checkpoints {
 }
 
 impl Database {
-    /// Writes all pages that have changed, and releases the log before the oldest open
-    /// transaction.
+    /// Writes all pages that have changed, but for those of tempdb, and releases the log that
+    /// nothing needs. Needed is the log that a restart reads, from here or the oldest open
+    /// transaction on; from the first record that a suspect page lacks; of decisions that other
+    /// databases may ask for; in the full recovery model all that is not
+    /// [backed up](Self::log_backed_up).
     ///
     /// # Errors
-    /// Something could not become durable: the database is offline then.
+    /// The log has no room for the checkpoint: nothing has happened. After any other error the
+    /// database is offline.
     pub fn checkpoint(&self) -> Result<(), Error> {
         self.verify_online()?;
         let _running = lock(&self.checkpoints.running);
