@@ -5,7 +5,7 @@
 //!     │
 //!     ├─ 1 master   sysdbreg, sysbrickfiles: which databases there are  ([`registry`])
 //!     ├─ 2 tempdb   made at every start, never made durable             ([`start`])
-//!     ├─ 3 model    copied into each new database                       ([`create`])
+//!     ├─ 3 model    for clients; new databases come from the template   ([`create`])
 //!     ├─ 4 msdb
 //!     └─ 5 …        online, offline, read-only, …                       ([`state`])
 //! ```

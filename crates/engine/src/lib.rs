@@ -26,7 +26,7 @@ pub use database::spec::Paths;
 pub use database::spec::{DataFileSpec, DatabaseSpec, LogFileSpec};
 pub use ddl::index::IndexSpec;
 pub use ddl::module::{ModuleKind, ModuleSpec};
-pub use ddl::spec::{ColumnSpec, DefaultSpec, TableSpec};
+pub use ddl::spec::{ColumnSpec, DefaultSpec, Nullability, TableSpec};
 pub use dml::load::{LoadLock, RowSource};
 pub use dml::lob::{LobPart, LobReader};
 pub use dml::read::Range;

@@ -98,9 +98,13 @@ impl Session {
         Ok(())
     }
 
-    /// Cancels the statement that the session runs, from any thread: its waits for locks end, and
-    /// its work ends at the next page. Its effects are undone; the transaction stays open. A commit
-    /// or rollback completes. A cancel between two statements has no effect.
+    /// The session's token: its `cancel`, called on any thread, ends the statement that the session
+    /// runs. A wait for a lock ends at once, a scan at its next page, the reading of a stream at
+    /// its next chunk: the statement fails, with [`Cause::Cancelled`](crate::Cause::Cancelled), and
+    /// its effects are undone; an open transaction stays open. A commit or rollback completes.
+    ///
+    /// A cancel between two statements has no effect: the next one clears the token when it begins.
+    /// Within a [scope](Self::begin_scope) it stays, for the next call.
     pub fn cancellation(&self) -> Arc<Cancellation> {
         self.state.entry.handle.cancellation().clone()
     }
@@ -159,9 +163,13 @@ impl Session {
     /// 1. COMMIT_XACT is appended; the transaction leaves the table of active ones.
     /// 2. The log is flushed up to it, together with those of other committers.
     /// 3. The cached catalog follows its DDL.
-    /// 4. Its locks are released.
-    /// 5. The pages and extents that it freed can be allocated.
-    /// 6. A checkpoint is made when one is due.
+    /// 4. Room on pages that was reserved for its undo is released, and text pages that its deletes
+    ///    have emptied are freed.
+    /// 5. Its locks are released.
+    /// 6. The pages and extents that it freed can be allocated.
+    /// 7. A checkpoint is made when one is due.
+    ///
+    /// In several databases steps 1 and 2 are those of two-phase commit, the others follow in each.
     ///
     /// # Errors
     /// [`Error::Doomed`]: it was a deadlock victim, and stays open for its rollback. After any

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use extentdb_base::env::SplitMix64;
 use extentdb_engine::{
-    ColumnSpec, Database, DefaultSpec, Error, IndexSpec, Row, Session, Table, TableSpec,
+    ColumnSpec, Database, DefaultSpec, Error, IndexSpec, Nullability, Row, Session, Table,
+    TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Datum, SqlType};
@@ -122,8 +123,8 @@ fn nvarchar(len: u16) -> SqlType {
 #[test]
 fn restart_undoes_an_uncommitted_alter_column() {
     assert_undone(&|session, table| {
-        session.alter_column(table, "note", varchar(200), true)?;
-        session.alter_column(table, "note", nvarchar(10), true)?;
-        session.alter_column(table, "flag", SqlType::SmallInt, true)
+        session.alter_column(table, "note", varchar(200), Nullability::Nullable)?;
+        session.alter_column(table, "note", nvarchar(10), Nullability::Nullable)?;
+        session.alter_column(table, "flag", SqlType::SmallInt, Nullability::Nullable)
     });
 }

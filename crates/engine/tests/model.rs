@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use extentdb_base::sync::Arc;
 use extentdb_engine::model::{CatalogModel, ObjectBody, ObjectModel};
 use extentdb_engine::{
-    ColumnSpec, Database, DefaultSpec, Error, IndexSpec, ModuleKind, ModuleSpec, Options, Paths,
-    Session, TableSpec, Timeout,
+    ColumnSpec, Database, DefaultSpec, Error, IndexSpec, ModuleKind, ModuleSpec, Nullability,
+    Options, Paths, Session, TableSpec, Timeout,
 };
 use extentdb_io::MemDisk;
 use extentdb_reader::{Database as Reader, OpenOptions};
@@ -114,7 +114,7 @@ fn ddl() -> Vec<Statement> {
         },
         |session| {
             let table = session.table("parent")?;
-            session.alter_column(&table, "name", varchar(5000), true)
+            session.alter_column(&table, "name", varchar(5000), Nullability::Nullable)
         },
         |session| {
             let table = session.table("child")?;

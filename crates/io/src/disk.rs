@@ -4,9 +4,11 @@
 //!   wal, buffer, engine
 //!        │  Disk, DiskFile: bytes at an offset, and when they are durable
 //!        ▼
-//!   RealDisk   the file system; one DurabilityMode decides how "durable" is done
-//!   MemDisk    memory; keeps live and durable bytes apart and returns what a power failure would
-//!              leave
+//!   RealDisk        the file system; one DurabilityMode decides how "durable" is done
+//!   MemDisk         memory; keeps live and durable bytes apart and returns what a power failure
+//!                   would leave
+//!   StagedDisk      over another disk: nothing is durable before all of it is, a new database
+//!   EphemeralDisk   over another disk: nothing is ever made durable, tempdb
 //! ```
 //!
 //! Bytes become durable in two ways. [`Durability::Deferred`] writes are cheap and become durable
@@ -16,9 +18,10 @@
 //!
 //! Invariants
 //! - Writes name their offset; no file position, so one file serves all threads.
-//! - After a failed sync or a failed [`Durability::Through`] write the file is poisoned: what was
-//!   written before may be lost, and a later sync that succeeded would hide it. Every later sync
-//!   and durable write fails with [`Error::Poisoned`].
+//! - After a failed sync or a failed [`Durability::Through`] write a file of the file system is
+//!   poisoned: what was written before may be lost, and a later sync that succeeded would hide it.
+//!   Every later sync and durable write fails with [`Error::Poisoned`]. Deferred writes and reads
+//!   do not: the owner stops them.
 //! - A sector of 512 bytes is written whole or not at all; anything longer may tear: in a power cut
 //!   between any two sectors, when the process dies between any two blocks of 4096 bytes, wherever
 //!   the file system has split the write.

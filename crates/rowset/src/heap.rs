@@ -13,8 +13,8 @@
 //!
 //! Each session fills pages of its own, from an extent of its own, until they are physically full:
 //! no page is shared while it is being filled, and PFS is updated for eight pages at a time. The
-//! room that deletes leave is kept in memory, exact, page by page; the PFS class of a page is
-//! updated by a checkpoint ([`Heap::update_pfs`]).
+//! room that deletes leave is kept in memory, page by page, in finer classes than those of PFS; the
+//! PFS class of a page is updated by a checkpoint ([`Heap::update_pfs`]).
 //!
 //! Lock order: appender → new pages → page latch → free space in memory. An insert tries the page
 //! of another session and never waits for it.

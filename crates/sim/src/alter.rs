@@ -2,7 +2,7 @@
 //! rebuilt.
 
 use extentdb_base::sync::Arc;
-use extentdb_engine::{ColumnSpec, DefaultSpec, Error, IndexSpec, TableSpec};
+use extentdb_engine::{ColumnSpec, DefaultSpec, Error, IndexSpec, Nullability, TableSpec};
 use extentdb_types::{Datum, SqlType};
 
 use crate::model::{Change, Reshape, TableModel};
@@ -99,7 +99,8 @@ impl Workload<'_, '_> {
         spec.columns[chosen].ty = ty;
         spec.columns[chosen].nullable = true;
         let table = self.open_table(at, name)?;
-        let altered = self.workers[at].session.alter_column(&table, &own.name, ty, true);
+        let session = &mut self.workers[at].session;
+        let altered = session.alter_column(&table, &own.name, ty, Nullability::Nullable);
         self.reshaped(
             at,
             &format!("alter column {} of {name} to {ty}", own.name),

@@ -30,7 +30,7 @@ pub struct FileFill {
     pub name: String,
     /// Number of free extents.
     pub free: u32,
-    /// Skip target: extents taken from others before this file's turn.
+    /// Skip target: the file gives an extent at every `target`-th visit of the round robin.
     pub target: u32,
 }
 

@@ -11,7 +11,10 @@
 //! collect in the next block, and one of them writes that block for all. Before a leader closes the
 //! block it waits a moment for the callers that the last write has released (the group-commit
 //! delay): they are about to commit again, and another write costs more than the few microseconds
-//! that they take. A lone caller never delays.
+//! that they take. It waits for as many as the last write has released, and no longer than they
+//! keep arriving. So a lone caller does not delay, but for the first write after that of a group:
+//! it waits in vain once, for some yields and one sleep of at most [`SLEEP_MAX`]; the next write
+//! expects one caller.
 //!
 //! Callers sleep by rounds: those of the block being written, and those of the block being filled.
 //! The end of a write wakes all of the former and one of the latter, which leads; no caller is

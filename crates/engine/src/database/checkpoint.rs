@@ -54,6 +54,16 @@ enum Urgency {
     Now,
 }
 
+/// How a database is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shutdown {
+    /// The next opening needs nothing of the log.
+    Clean,
+    /// It needs the log, from the checkpoint on or from before: a transaction is open, or a suspect
+    /// page lacks records.
+    NeedsLog,
+}
+
 /// What is known of checkpoints.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
@@ -139,11 +149,15 @@ impl Checkpoints {
 }
 
 impl Database {
-    /// Writes all pages that have changed, and releases the log before the oldest open
-    /// transaction.
+    /// Writes all pages that have changed, but for those of tempdb, and releases the log that
+    /// nothing needs. Needed is the log that a restart reads, from here or the oldest open
+    /// transaction on; from the first record that a suspect page lacks; of decisions that other
+    /// databases may ask for; in the full recovery model all that is not
+    /// [backed up](Self::log_backed_up).
     ///
     /// # Errors
-    /// Something could not become durable: the database is offline then.
+    /// The log has no room for the checkpoint: nothing has happened. After any other error the
+    /// database is offline.
     pub fn checkpoint(&self) -> Result<(), Error> {
         self.verify_online()?;
         let _running = lock(&self.checkpoints.running);
@@ -454,9 +468,9 @@ impl Database {
     /// opening.
     pub fn close(self: Arc<Self>) -> Result<(), Error> {
         self.begin_close()?;
-        let is_clean = self.write_all()?;
+        let shutdown = self.write_all()?;
         let checkpoint = lock(&self.checkpoints.last).begin;
-        self.mark_closed(checkpoint, is_clean)
+        self.mark_closed(checkpoint, shutdown)
     }
 
     /// From now on no statement begins.
@@ -474,11 +488,11 @@ impl Database {
         Ok(())
     }
 
-    /// Makes all durable that memory has, before a close. Is nothing of the log needed then?
+    /// Makes all durable that memory has, before a close; returns what is needed of the log then.
     ///
     /// # Errors
     /// As for [`checkpoint`](Self::checkpoint).
-    pub(crate) fn write_all(&self) -> Result<bool, Error> {
+    pub(crate) fn write_all(&self) -> Result<Shutdown, Error> {
         // The first one writes what is to be written; after the second no page is newer than it.
         self.verify_online()?;
         skip_suspect(self.store_identities())?;
@@ -486,11 +500,13 @@ impl Database {
         self.checkpoint()?;
         self.checkpoint()?;
         let is_open = self.transactions.with_active(|active| !active.is_empty());
-        Ok(!is_open && self.checkpoints.needed_from().is_none())
+        let needs_log = is_open || self.checkpoints.needed_from().is_some();
+        Ok(if needs_log { Shutdown::NeedsLog } else { Shutdown::Clean })
     }
 
-    /// Says in the boot page that the database was closed; every page is durable by now.
-    pub(crate) fn mark_closed(&self, checkpoint: Lsn, is_clean: bool) -> Result<(), Error> {
+    /// Says in the boot page how the database was closed; every page is durable by now.
+    pub(crate) fn mark_closed(&self, checkpoint: Lsn, shutdown: Shutdown) -> Result<(), Error> {
+        let is_clean = shutdown == Shutdown::Clean;
         let last_xact = self.transactions.last_id();
         write_mark(&self.pool, Mark { checkpoint, is_clean, last_xact })?;
         self.double_write.as_ref().map_or(Ok(()), |area| area.remove())?;

@@ -48,6 +48,7 @@ use extentdb_wal::{Damage, Examined, Log, OnDamage, OpenOptions};
 use crate::catalog::system_table::{Cells, byte, bytes, cells_of, int, text};
 use crate::database::Database;
 use crate::database::boot::{begin_emergency, end_emergency};
+use crate::database::checkpoint::Shutdown;
 use crate::database::files::{DataFile, DataFiles, Restart, owner_of};
 use crate::database::open::is_of_log;
 use crate::database::opening::OpenedFiles;
@@ -209,11 +210,11 @@ impl Database {
     /// Closes a database whose log was cut, so that the next opening gives it a new log past
     /// `newest_vlf`. One whose pages cannot all be read needs its log, and continues it.
     fn close_after_cut(&self, newest_vlf: u32) -> Result<(), Error> {
-        if !self.write_all()? {
+        if self.write_all()? == Shutdown::NeedsLog {
             return end_emergency(&self.pool);
         }
         let newest = newest_vlf.max(self.log.next().vlf);
-        self.mark_closed(Lsn::new(newest.saturating_add(1), 0, 0), true)
+        self.mark_closed(Lsn::new(newest.saturating_add(1), 0, 0), Shutdown::Clean)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until
 //! nobody can want them back.
 //!
-//! They are removed while the database runs with threads of its own, as soon as the transactions
-//! that left them have ended, and when it is closed and no transaction is open. The last record of
-//! a page stays, as the real product has it.
+//! While the database runs with threads of its own, every 100 ms, they are removed from some leaves
+//! of each tree: leaves that got ghosts since the opening, and that were last changed before the
+//! oldest open transaction began, whatever it does. All others are removed when the database is
+//! closed and no transaction is open. The last record of a page stays, as the real product has it.
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;

@@ -24,6 +24,7 @@ use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
 use crate::catalog::{Constraint, Formula, Index, Storage, Table, TableColumn};
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
+use crate::ddl::spec::Nullability;
 use crate::dml::placing::OldRow;
 use crate::dml::rows::FoundRow;
 use crate::error::{Error, Unsupported};
@@ -64,8 +65,9 @@ impl Session {
         table: &Arc<Table>,
         name: &str,
         ty: SqlType,
-        nullable: bool,
+        nullability: Nullability,
     ) -> Result<(), Error> {
+        let nullable = nullability == Nullability::Nullable;
         self.statement("ALTER TABLE", |context| {
             let old = context.lock_for_ddl(table)?;
             let was = column(&old.columns, name)?.clone();

@@ -15,6 +15,15 @@ use crate::error::{Error, Unsupported};
 
 pub(crate) const COLUMNS_MAX: usize = 1024;
 
+/// Does a column take NULL?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nullability {
+    /// NULL.
+    Nullable,
+    /// NOT NULL.
+    NotNull,
+}
+
 /// A column of a new table.
 #[derive(Clone, Debug)]
 pub struct ColumnSpec {
@@ -84,6 +93,11 @@ impl ColumnSpec {
     pub fn persisted(mut self) -> ColumnSpec {
         self.computed.iter_mut().for_each(|computed| computed.persisted = true);
         self
+    }
+
+    /// Does it take NULL?
+    pub fn nullability(&self) -> Nullability {
+        if self.nullable { Nullability::Nullable } else { Nullability::NotNull }
     }
 
     /// As statements know it, without its offset and its formula.

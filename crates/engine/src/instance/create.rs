@@ -30,8 +30,8 @@ use crate::error::Error;
 const DATABASES_MAX: usize = 32_767;
 
 impl Instance {
-    /// Makes a database as a copy of model, with the files of the specification, none of which may
-    /// exist.
+    /// Makes a database from the template, with the files of the specification, none of which may
+    /// exist. What was added to model is not in it.
     ///
     /// # Errors
     /// [`Error::Exists`]: the name is taken. Others as for [`Database::create`]. Files that were

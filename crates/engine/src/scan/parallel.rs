@@ -135,8 +135,10 @@ impl Session {
 }
 
 impl ParallelScan {
-    /// Another worker: send it to a thread. There may be any number, and none at all is as good as
-    /// an empty table.
+    /// Another worker: send it to a thread, and call it until it returns `None`. There may be any
+    /// number, and one at least: what no worker reads is not returned by
+    /// [`next_batch`](Self::next_batch) either, and neither is the rest of the morsel of a worker
+    /// that is dropped before.
     pub fn worker(&self) -> ScanWorker {
         ScanWorker {
             shared: self.shared.clone(),

@@ -1,15 +1,21 @@
 //! What one reading locks: its hints and the isolation level of its session, resolved.
 //!
 //! ```text
-//!                      row             table            range of keys
-//! READ UNCOMMITTED     –               Sch-S            –
-//! READ COMMITTED       S, released     IS               –
-//! REPEATABLE READ      S               IS               –
-//! SERIALIZABLE         S               IS; heap: S      RangeS-S
-//! UPDLOCK              U               IU; heap: UIX    RangeS-U     the last two columns
-//! XLOCK                X               IX; heap: X      RangeX-X     SERIALIZABLE only
-//! TABLOCK              –               S; with UPDLOCK or XLOCK: X
+//!                      row          table                       SERIALIZABLE only
+//!                                                   table, for a whole heap   range of keys
+//! READ UNCOMMITTED     –            Sch-S
+//! READ COMMITTED       S, released  IS
+//! REPEATABLE READ      S            IS
+//! SERIALIZABLE         S            IS              S                         RangeS-S
+//! UPDLOCK              U            IU              UIX                       RangeS-U
+//! XLOCK                X            IX              X                         RangeX-X
+//! TABLOCK              –            S; with UPDLOCK or XLOCK X, and no ranges
 //! ```
+//!
+//! UPDLOCK and XLOCK count at every level of the session; beside NOLOCK they are refused. Keys of a
+//! range are locked in the range's mode, rows that a nonclustered index leads to in that of rows.
+//! READ COMMITTED takes no lock on a row that has no values off it and that no open transaction can
+//! have changed.
 
 use std::ops::ControlFlow;
 

@@ -16,8 +16,9 @@
 //!    participant, prepared or not.
 //! 2. The decision is durable, a participant has PREP_XACT and no COMMIT_XACT: it is in doubt until
 //!    the coordinator's log is read ([`in_doubt`](crate::recovery::in_doubt)), and commits.
-//! 3. A participant is opened without its coordinator: it stays in doubt, its tables are locked,
-//!    and its log is kept.
+//! 3. A participant is opened and its coordinator's log cannot be read: the transaction stays in
+//!    doubt, its tables are locked, and the log is kept. When it has changed the catalog, which
+//!    must be whole, the participant is not opened: [`Error::InDoubt`].
 //!
 //! Invariants
 //! - A participant has made its prepare durable before the decision is appended.

@@ -4,8 +4,8 @@
 use std::ops::{Bound, ControlFlow};
 
 use extentdb_engine::{
-    Access, Address, ColumnSpec, DefaultSpec, Error, IndexSpec, Isolation, OnConflict, Range,
-    ReadHints, Row, RowLock, Session, Table, TableHint, TableSpec,
+    Access, Address, DefaultSpec, Error, IndexSpec, Isolation, OnConflict, Range, ReadHints, Row,
+    RowLock, Session, Table, TableHint, TableSpec,
 };
 use extentdb_types::{Datum, SqlType};
 
@@ -240,12 +240,10 @@ fn alter(words: &mut Words) -> Result<Statement, Syntax> {
     }
     words.expect("alter")?;
     words.expect("column")?;
-    let Element::Column(ColumnSpec { name, ty, nullable, .. }) = element(&words.word()?)? else {
-        return syntax("a column");
-    };
+    let Element::Column(column) = element(&words.word()?)? else { return syntax("a column") };
     Ok(Statement::quiet(move |session| {
         let table = session.table(&table)?;
-        session.alter_column(&table, &name, ty, nullable)
+        session.alter_column(&table, &column.name, column.ty, column.nullability())
     }))
 }
 

@@ -1,4 +1,10 @@
 //! Records to vectors.
+//!
+//! Its speed comes from runs of records of one [`RecordForm`]: a column of fixed length is at the
+//! same offset in all of them, and all have a column or none has, so that a run is decoded column
+//! by column, each in one loop. The rows of a page are one run when the table was not altered
+//! between them. A record without a form is decoded alone, cell by cell, and so is one whose fixed
+//! part does not reach to a wanted column.
 
 use extentdb_catalog::layout::Cell;
 use extentdb_format::record::RecordForm;

@@ -1,4 +1,5 @@
-//! Which pages of a heap have room, in memory and exact.
+//! Which pages of a heap have room, in memory, in classes of 32 bytes. What is said of a page is a
+//! hint: its header decides, under its latch.
 //!
 //! ```text
 //! classes room of 32…63 bytes → pages, 64…95 → pages, …      a page is filed under the largest
@@ -10,8 +11,9 @@
 //! Every insert searches, and most of them find nothing: the largest class is kept outside of the
 //! lock, so that they need not take it.
 //!
-//! A filed page may have less room by now: an insert checks it and files it again. A page that is
-//! not filed is not found by inserts; only its room is lost by that.
+//! After an open pages are filed under the least room of their class in PFS. A filed page may have
+//! less room by now, or more: an insert verifies it and files it again. A page that is not filed is
+//! not found by inserts; only its room is lost by that.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{Deref, DerefMut};

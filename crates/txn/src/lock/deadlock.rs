@@ -2,9 +2,12 @@
 //! chosen in `Frozen::resolve`.
 //!
 //! ```text
-//! A waits for B ── B waits for C ── C waits for A victim: the lowest deadlock priority; of several the one
-//!   ▲                                  │          that is cheapest to roll back; of several the one that
-//!   └──────────────────────────────────┘          closed the cycle
+//! A waits for B ── B waits for C ── C waits for A
+//!   ▲                                  │
+//!   └──────────────────────────────────┘
+//!
+//! victim: the lowest deadlock priority; of several the one that is cheapest to roll back; of
+//!         several the first along the cycle, from the owner whose wait closed it
 //! ```
 //!
 //! - **Every cycle is found**: all owners of a cycle wait; the last of them to begin waiting
@@ -47,7 +50,7 @@ impl<'a> Frozen<'a> {
 
     /// Chooses a victim for every cycle that `owner`'s wait is part of, and reports each. The
     /// victim is the member with the lowest deadlock priority, then the lowest cost of a rollback,
-    /// then the first one, which is `owner`.
+    /// then the first one: `owner`, if it is one of the equals, else the next along the cycle.
     pub(crate) fn resolve(&mut self, owner: OwnerId, now: Duration) -> Vec<DeadlockReport> {
         let mut reports = Vec::new();
         // Each turn ends one wait, so there are at most as many turns as waits.
