@@ -14,6 +14,7 @@
 //! sales      a heap with the rows of a data file, and its indexes
 //! mixed      inserts, updates and deletes of rows of all lengths
 //! ddl        CREATE TABLE and DROP TABLE
+//! temp_tables  the same in tempdb, by several sessions
 //! ```
 
 mod backends;
@@ -26,6 +27,7 @@ mod loads;
 mod mixed;
 mod sales;
 mod scans;
+mod temp_tables;
 mod together;
 mod trees;
 
@@ -39,4 +41,5 @@ pub use loads::{LoadBy, LoadLab, LoadTarget};
 pub use mixed::{Mixed, mixed_work};
 pub use sales::SalesLab;
 pub use scans::{Reading, ScanLab, read_memory};
+pub use temp_tables::TempTableLab;
 pub use trees::{LeafFacts, TreeLab};
