@@ -8,6 +8,7 @@ pub mod heap;
 pub mod layout;
 pub mod lob;
 pub mod read_ahead;
+pub mod version;
 
 pub use btree::Tree;
 pub use error::Error;
