@@ -14,6 +14,7 @@
 mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
+pub(crate) mod snapshot;
 mod transaction;
 mod two_phase;
 pub(crate) mod values;

@@ -30,7 +30,7 @@ mod snapshots;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use extentdb_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, MutexGuard, Weak, lock, try_lock};
 use extentdb_base::{SessionId, XactId};
 
@@ -59,6 +59,8 @@ pub struct Commits {
     publishing: Mutex<Ended>,
     snapshots: Snapshots,
     writers: AtomicUsize,
+    /// Openings of databases so far.
+    openings: AtomicU32,
 }
 
 /// Writers that have ended and still have an entry.
@@ -80,6 +82,7 @@ struct EndedWriter {
 #[derive(Debug)]
 pub struct DatabaseCommits {
     commits: Arc<Commits>,
+    number: u32,
     shards: [Mutex<BTreeMap<u64, State>>; SHARDS],
     /// Ids below it have no entry.
     floor: AtomicU64,
@@ -112,6 +115,7 @@ impl Commits {
     pub fn enter_database(self: &Arc<Self>) -> Arc<DatabaseCommits> {
         Arc::new(DatabaseCommits {
             commits: self.clone(),
+            number: self.openings.fetch_add(1, Ordering::Relaxed),
             shards: Default::default(),
             floor: AtomicU64::new(NO_ENTRY),
         })
@@ -123,19 +127,17 @@ impl Commits {
     }
 
     /// Commits the writers of one transaction, in all its databases at once. Their commits are
-    /// durable, and their locks still held.
-    pub fn commit(&self, writers: impl IntoIterator<Item = VersionWriter>) {
+    /// durable, and their locks still held. Returns its number.
+    pub fn commit(&self, writers: impl IntoIterator<Item = VersionWriter>) -> CommitNumber {
         let mut writers = writers.into_iter().peekable();
-        if writers.peek().is_some() {
-            self.end(writers, State::Committed);
-        }
+        if writers.peek().is_some() { self.end(writers, State::Committed) } else { self.last() }
     }
 
     fn end(
         &self,
         writers: impl IntoIterator<Item = VersionWriter>,
         state: fn(CommitNumber) -> State,
-    ) {
+    ) -> CommitNumber {
         let mut ended = lock(&self.publishing);
         let number = CommitNumber(self.last.load(Ordering::SeqCst) + 1);
         for mut writer in writers {
@@ -150,6 +152,7 @@ impl Commits {
             self.clean_some(&mut ended);
             ended.clean_at = 2 * ended.queue.len();
         }
+        number
     }
 
     /// A snapshot of what is committed now, until it is dropped.
@@ -215,6 +218,11 @@ impl DatabaseCommits {
     /// The commits of the instance.
     pub fn commits(&self) -> &Arc<Commits> {
         &self.commits
+    }
+
+    /// Number of the opening, which no other of the instance has.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// A transaction is about to tag records with its id, which no other has had since the opening.
