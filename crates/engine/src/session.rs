@@ -14,7 +14,8 @@
 mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
-pub(crate) mod snapshot;
+mod seen;
+mod snapshot;
 mod transaction;
 mod two_phase;
 pub(crate) mod values;

@@ -20,7 +20,8 @@ use extentdb_rowset::version::{VersionPointer, VersionStore};
 use extentdb_txn::versions::{Commits, DatabaseCommits};
 
 use crate::error::Error;
-pub(crate) use store::{RecordOwner, VersionPages};
+pub(crate) use store::VersionPages;
+pub(crate) use unit::RecordOwner;
 
 /// What all databases of a server share of row versions.
 #[derive(Debug, Default)]

@@ -187,7 +187,9 @@ impl Instance {
             durability: Durability::Ephemeral,
         };
         let tempdb = Database::create_in(&spec, options, member)?;
-        self.services.versions.set_store(VersionPages::new(&tempdb));
+        let clock = tempdb.options.clock.clone();
+        let store = VersionPages::new(&tempdb.pool, &tempdb.space, clock);
+        self.services.versions.set_store(store);
         let files = files_of(&spec);
         let registered = Registered::new(DatabaseId::TEMPDB, "tempdb", files);
         lock(&self.entries)

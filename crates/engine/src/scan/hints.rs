@@ -1,7 +1,8 @@
 //! Table hints: how one reading locks, whatever the session's level.
 //!
 //! ```text
-//! level        NOLOCK = READUNCOMMITTED, READCOMMITTED(LOCK), REPEATABLEREAD, HOLDLOCK = SERIALIZABLE
+//! level        NOLOCK = READUNCOMMITTED, READCOMMITTED, READCOMMITTEDLOCK, REPEATABLEREAD,
+//!              HOLDLOCK = SERIALIZABLE
 //! row locks    UPDLOCK: U, XLOCK: X, both to the end of the transaction
 //! granularity  ROWLOCK, PAGLOCK, TABLOCK; TABLOCKX is TABLOCK and XLOCK
 //! conflicts    READPAST: locked rows are left out; NOWAIT: the first one is an error

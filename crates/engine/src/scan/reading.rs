@@ -8,7 +8,7 @@
 //! SERIALIZABLE         S               IS; heap: S      RangeS-S
 //! UPDLOCK              U               IU; heap: UIX    RangeS-U     the last two columns
 //! XLOCK                X               IX; heap: X      RangeX-X     SERIALIZABLE only
-//! row versions         –               Sch-S            –            SNAPSHOT, READ_COMMITTED_SNAPSHOT
+//! row versions         –               Sch-S            –         SNAPSHOT, or by the database
 //! TABLOCK              –               S; with UPDLOCK or XLOCK: X
 //! ```
 

@@ -26,7 +26,7 @@ use crate::database::Database;
 use crate::database::row_versions::Writing;
 use crate::error::{Cause, Error};
 use crate::session::context::DeferredCheck;
-use crate::session::snapshot::BranchSnapshots;
+use crate::session::seen::BranchSnapshots;
 use crate::session::transaction::StatementStart;
 
 /// What a transaction has changed in a unit of values off rows.

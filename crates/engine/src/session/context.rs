@@ -22,7 +22,7 @@ use crate::database::Database;
 use crate::database::sessions::SessionEntry;
 use crate::error::Error;
 use crate::session::branch::{Branch, ChangedLob, DatabaseInUse, StalePage};
-use crate::session::snapshot::SessionSnapshots;
+use crate::session::seen::SessionSnapshots;
 use crate::session::{Isolation, SessionNames};
 
 /// A key that no row may reference any more at the end of the statement: NO ACTION.

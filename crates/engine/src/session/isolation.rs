@@ -5,8 +5,8 @@
 //! READ COMMITTED     S on each row while it is read; no locks on a page that no open transaction
 //!                    has changed
 //! REPEATABLE READ    S on each row to the end of the transaction; others may insert (phantoms)
-//! SNAPSHOT           Sch-S on the table only: versions of rows as of one moment of the transaction;
-//!                    READ COMMITTED with READ_COMMITTED_SNAPSHOT: of the statement
+//! SNAPSHOT           Sch-S on the table only: versions of rows as of one moment of the
+//!                    transaction; READ COMMITTED with READ_COMMITTED_SNAPSHOT: of the statement
 //! SERIALIZABLE       RangeS-S on each key of the range and on the next key, or the end of the
 //!                    index, to the end of the transaction; a heap has no keys: S on the table
 //! ```

@@ -8,64 +8,26 @@
 //! ```
 //!
 //! One snapshot serves all databases of the transaction or statement. A reading gets it when its
-//! table is locked (Sch-S): what DDL has changed since the snapshot was taken is refused, for tables
-//! have no versions. Catalog and system tables are read under locks.
+//! table is locked (Sch-S): what DDL has changed since the snapshot was taken is refused, because
+//! tables have no versions. Catalog and system tables are read under locks.
 //!
 //! With locking hints a reading sees what is there now; under SNAPSHOT a change of a row that the
 //! snapshot does not see is an update conflict.
 
 use std::time::Duration;
 
-use extentdb_base::XactId;
 use extentdb_base::sync::Arc;
 use extentdb_rowset::version::{Snapshot, Versioning};
-use extentdb_txn::versions::{DatabaseSnapshot, SnapshotKind, TakenSnapshot};
+use extentdb_txn::versions::{SnapshotKind, TakenSnapshot};
 
 use crate::catalog::Table;
 use crate::database::Database;
-use crate::database::row_versions::{Counted, SnapshotIsolationState, Writing};
+use crate::database::row_versions::{SnapshotIsolationState, Writing};
 use crate::error::Error;
 use crate::scan::hints::{Granularity, OnConflict, ReadHints, RowLock, UseVersions};
 use crate::session::context::SessionState;
+use crate::session::seen::SeenHere;
 use crate::session::{Isolation, StatementContext};
-
-/// The snapshots of a session.
-#[derive(Debug, Default)]
-pub(super) struct SessionSnapshots {
-    /// The level that the open transaction began under.
-    began_under: Isolation,
-    transaction: Option<Arc<TakenSnapshot>>,
-    statement: Option<Arc<TakenSnapshot>>,
-}
-
-/// The same in one database.
-#[derive(Debug, Default)]
-pub(super) struct BranchSnapshots {
-    transaction: Option<Arc<SeenHere>>,
-    statement: Option<Arc<SeenHere>>,
-    /// The database allows SNAPSHOT until the transaction has ended.
-    reading: Option<Counted>,
-}
-
-/// A snapshot in one database, as rowset asks it.
-#[derive(Debug)]
-pub(crate) struct SeenHere(DatabaseSnapshot);
-
-impl Snapshot for SeenHere {
-    fn sees(&self, writer: XactId) -> bool {
-        self.0.sees(writer)
-    }
-}
-
-impl SessionSnapshots {
-    pub(super) fn begin_transaction(&mut self, isolation: Isolation) {
-        self.began_under = isolation;
-    }
-
-    pub(super) fn end_transaction(&mut self) {
-        *self = SessionSnapshots::default();
-    }
-}
 
 impl SessionState {
     /// The statement is over: it reads nothing more.

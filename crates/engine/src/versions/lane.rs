@@ -7,8 +7,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{PageId, XactId};
 
 use super::info::StoreSize;
-use super::store::RecordOwner;
-use super::unit::{PAGES, Unit, UnitWriter, Usage};
+use super::unit::{PAGES, RecordOwner, Unit, UnitWriter, Usage};
 
 /// See the module.
 #[derive(Default)]

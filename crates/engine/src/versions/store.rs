@@ -14,7 +14,7 @@
 //! Invariants
 //! - A pointer names a unit by its number, which is never given again: it leads to the record that
 //!   was kept, or to nothing. It is not the address of a page, which would be used again.
-//! - Pages are not logged, and no map knows their extents: tempdb is made anew at every start. They
+//! - Pages are not logged, and no map knows their extents: every start makes a new tempdb. They
 //!   are ordinary pages in memory, and are written to the files of tempdb when their frames are
 //!   needed.
 //! - A lane is locked for one append; its holder latches pages of tempdb only, and waits for
@@ -27,18 +27,18 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use extentdb_base::Lsn;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, RwLock, Weak, lock, read, write};
-use extentdb_base::{DatabaseId, XactId};
+use extentdb_buffer::Pool;
 use extentdb_format::page::{PageMut, PageRef};
 use extentdb_rowset::version::VersionPointer;
-use extentdb_txn::versions::DatabaseCommits;
+use extentdb_space::Space;
 
 use super::info::StoreSize;
 use super::lane::Lane;
-use super::unit::{Pointer, Unit, format_page, frame_record, record_of};
-use crate::database::Database;
+use super::unit::{FILEGROUP, Pointer, RecordOwner, Unit, format_page, frame_record, record_of};
 use crate::error::Error;
 
 /// Threads that append at the same time without waiting for each other.
@@ -50,8 +50,7 @@ const UNIT_AGE_MAX: Duration = Duration::from_secs(60);
 
 /// See the module.
 pub(crate) struct VersionPages {
-    /// tempdb; it is closed before the server ends.
-    tempdb: Weak<Database>,
+    tempdb: Tempdb,
     clock: Arc<dyn Clock>,
     lanes: [Mutex<Lane>; LANES],
     units: [RwLock<HashMap<u32, Arc<Unit>>>; SHARDS],
@@ -61,19 +60,32 @@ pub(crate) struct VersionPages {
     dropped_units: AtomicU64,
 }
 
-/// Whose record is kept.
-#[derive(Clone, Copy)]
-pub(crate) struct RecordOwner<'o> {
-    pub(crate) database: DatabaseId,
-    pub(crate) commits: &'o Arc<DatabaseCommits>,
-    pub(crate) writer: XactId,
+/// tempdb, which is closed before the server ends.
+struct Tempdb {
+    pool: Weak<Pool>,
+    space: Weak<Space>,
+}
+
+impl Tempdb {
+    fn pool(&self) -> Result<Arc<Pool>, Error> {
+        self.pool.upgrade().ok_or_else(closed)
+    }
+
+    fn space(&self) -> Result<Arc<Space>, Error> {
+        self.space.upgrade().ok_or_else(closed)
+    }
+}
+
+fn closed() -> Error {
+    Error::Closing { database: "tempdb".to_owned() }
 }
 
 impl VersionPages {
-    pub(crate) fn new(tempdb: &Arc<Database>) -> VersionPages {
+    /// In this tempdb.
+    pub(crate) fn new(pool: &Arc<Pool>, space: &Arc<Space>, clock: Arc<dyn Clock>) -> VersionPages {
         VersionPages {
-            tempdb: Arc::downgrade(tempdb),
-            clock: tempdb.options.clock.clone(),
+            tempdb: Tempdb { pool: Arc::downgrade(pool), space: Arc::downgrade(space) },
+            clock,
             lanes: Default::default(),
             units: Default::default(),
             closed: Mutex::default(),
@@ -92,32 +104,32 @@ impl VersionPages {
         owner: RecordOwner<'_>,
         record: &[u8],
     ) -> Result<VersionPointer, Error> {
-        let tempdb = self.tempdb()?;
+        let pool = self.tempdb.pool()?;
         let framed = frame_record(owner, record)?;
         // Of one writer all records are in one lane; those of neighbours are not.
         let lane = &mut *lock(&self.lanes[owner.writer.low as usize % LANES]);
-        if let Some(at) = self.append(&tempdb, lane, owner, &framed)? {
+        if let Some(at) = self.append(&pool, lane, owner, &framed)? {
             return Ok(at.to_stored());
         }
-        self.begin_page(&tempdb, lane)?;
-        let at = self.append(&tempdb, lane, owner, &framed)?;
+        self.begin_page(&pool, lane)?;
+        let at = self.append(&pool, lane, owner, &framed)?;
         at.map(Pointer::to_stored).ok_or(Error::VersionTooLong { bytes: record.len() })
     }
 
     /// Appends to the last page of a lane's unit; `None` when it has no room.
     fn append(
         &self,
-        tempdb: &Database,
+        pool: &Pool,
         lane: &mut Lane,
         owner: RecordOwner<'_>,
         framed: &[u8],
     ) -> Result<Option<Pointer>, Error> {
         let Some((unit, page, id)) = lane.last_page() else { return Ok(None) };
-        let mut guard = tempdb.pool.write(id)?;
+        let mut guard = pool.write(id)?;
         if !PageMut::new(guard.bytes_mut()).fits(framed.len()) {
             return Ok(None);
         }
-        guard.set_dirty(extentdb_base::Lsn::ZERO);
+        guard.set_dirty(Lsn::ZERO);
         let Some(slot) = PageMut::new(guard.bytes_mut()).push(framed) else { return Ok(None) };
         drop(guard);
         let at = Pointer { unit: unit.number(), page, slot };
@@ -127,7 +139,7 @@ impl VersionPages {
     }
 
     /// A new last page, in a new unit when the one of the lane is full.
-    fn begin_page(&self, tempdb: &Database, lane: &mut Lane) -> Result<(), Error> {
+    fn begin_page(&self, pool: &Pool, lane: &mut Lane) -> Result<(), Error> {
         if lane.is_full() {
             self.close_unit(lane);
         }
@@ -145,14 +157,13 @@ impl VersionPages {
         let id = match unit.page(page) {
             Some(id) => id,
             None => {
-                let group = crate::versions::unit::FILEGROUP;
-                let extent = tempdb.space.claim_unmapped(group).map_err(full)?;
+                let extent = self.tempdb.space()?.claim_unmapped(FILEGROUP).map_err(full)?;
                 unit.add(extent);
                 extent.first_page()
             }
         };
-        let mut guard = tempdb.pool.create(id)?;
-        guard.set_dirty(extentdb_base::Lsn::ZERO);
+        let mut guard = pool.create(id)?;
+        guard.set_dirty(Lsn::ZERO);
         format_page(guard.bytes_mut(), id, unit.number());
         lane.advance();
         Ok(())
@@ -166,8 +177,7 @@ impl VersionPages {
         let at = Pointer::of_stored(at);
         let unit = read(self.shard(at.unit)).get(&at.unit).cloned();
         let Some(page) = unit.and_then(|unit| unit.page(at.page)) else { return Ok(None) };
-        let tempdb = self.tempdb()?;
-        let guard = tempdb.pool.read(page)?;
+        let guard = self.tempdb.pool()?.read(page)?;
         Ok(record_of(PageRef::new(&guard), at).map(<[u8]>::to_vec))
     }
 
@@ -191,11 +201,11 @@ impl VersionPages {
         if unneeded.is_empty() {
             return Ok(());
         }
-        let tempdb = self.tempdb()?;
+        let space = self.tempdb.space()?;
         for unit in unneeded {
             write(self.shard(unit.number())).remove(&unit.number());
             for extent in unit.extents() {
-                tempdb.space.release_unmapped(extent)?;
+                space.release_unmapped(extent)?;
             }
             self.dropped_units.fetch_add(1, Ordering::Relaxed);
         }
@@ -230,10 +240,6 @@ impl VersionPages {
 
     fn shard(&self, unit: u32) -> &RwLock<HashMap<u32, Arc<Unit>>> {
         &self.units[unit as usize % SHARDS]
-    }
-
-    fn tempdb(&self) -> Result<Arc<Database>, Error> {
-        self.tempdb.upgrade().ok_or_else(|| Error::Closing { database: "tempdb".to_owned() })
     }
 }
 

@@ -6,14 +6,13 @@
 //! ```
 
 use extentdb_base::size::{PAGE_BODY_BYTES, PAGES_PER_EXTENT, ROW_BYTES_MAX};
-use extentdb_base::sync::{Mutex, OnceLock, Weak, lock};
+use extentdb_base::sync::{Arc, Mutex, OnceLock, Weak, lock};
 use extentdb_base::{AllocUnitId, DatabaseId, Extent, PageId, XactId};
 use extentdb_format::page::{PageBytes, PageMut, PageRef, PageType};
 use extentdb_rowset::version::{VersionPointer, VersionTag};
 use extentdb_txn::versions::DatabaseCommits;
 
 use super::info::StoreSize;
-use super::store::RecordOwner;
 use crate::error::Error;
 
 /// The filegroup that its pages come from: tempdb has no other.
@@ -32,6 +31,14 @@ const RECORD_BYTES_MAX: usize = ROW_BYTES_MAX + VersionTag::BYTES;
 
 // The longest record has room on an empty page.
 const _: () = assert!(PREFIX_BYTES + RECORD_BYTES_MAX + SLOT_BYTES <= PAGE_BODY_BYTES);
+
+/// Whose record is kept.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordOwner<'o> {
+    pub(crate) database: DatabaseId,
+    pub(crate) commits: &'o Arc<DatabaseCommits>,
+    pub(crate) writer: XactId,
+}
 
 /// A unit.
 pub(super) struct Unit {
@@ -122,10 +129,7 @@ impl Unit {
 
 impl UnitWriter {
     pub(super) fn of(owner: RecordOwner<'_>) -> UnitWriter {
-        UnitWriter {
-            commits: extentdb_base::sync::Arc::downgrade(owner.commits),
-            id: owner.writer,
-        }
+        UnitWriter { commits: Arc::downgrade(owner.commits), id: owner.writer }
     }
 
     fn is_needed(&self) -> bool {
