@@ -169,6 +169,12 @@ impl Instance {
         Ok(())
     }
 
+    /// What its databases share.
+    #[cfg(test)]
+    pub(crate) fn services(&self) -> &Arc<Services> {
+        &self.services
+    }
+
     /// The system's own database of all others.
     fn master(&self) -> Result<Arc<Database>, Error> {
         self.database_by_id(DatabaseId::MASTER)
@@ -176,6 +182,7 @@ impl Instance {
 
     fn set_service(&self, id: DatabaseId, service: Service) {
         if let Service::Online(db) = &service {
+            self.restore_row_versions(id, db);
             self.workers.add(id, db);
         }
         if let Some(entry) = lock(&self.entries).get_mut(&id) {

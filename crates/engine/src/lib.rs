@@ -13,6 +13,7 @@ mod scan;
 mod session;
 #[cfg(test)]
 mod tests;
+mod versions;
 
 pub use catalog::address::Address;
 pub use catalog::identity::IdentitySpec;
@@ -21,6 +22,7 @@ pub use catalog::table::Table;
 pub use database::Database;
 pub use database::emergency::{LogDamage, LostLog};
 pub use database::options::{Options, RecoveryModel, TornPages};
+pub use database::row_versions::SnapshotIsolationState;
 pub use database::sessions::SessionHandle;
 pub use database::spec::Paths;
 pub use database::spec::{DataFileSpec, DatabaseSpec, LogFileSpec};
@@ -50,8 +52,9 @@ pub use recovery::redo::Recovered;
 pub use scan::batch::{ColumnBatch, RowLocators};
 pub use scan::columns::Scan;
 pub use scan::cursor::{Access, Cursor, RowBatch};
-pub use scan::hints::{Granularity, OnConflict, ReadHints, RowLock, TableHint};
+pub use scan::hints::{Granularity, OnConflict, ReadHints, RowLock, TableHint, UseVersions};
 pub use scan::parallel::{ParallelScan, ScanWorker};
 pub use scan::seek::{Seek, SeekBatch};
 pub use scan::spec::{ColumnComparison, Locators, Sample, ScanSpec};
 pub use session::{Isolation, Row, Session, SessionNames, StatementEnd, StatementScope};
+pub use versions::info::{ActiveSnapshot, CommitNumber, SnapshotKind, StoreSize, VersionsInfo};

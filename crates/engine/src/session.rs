@@ -14,6 +14,8 @@
 mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
+mod seen;
+mod snapshot;
 mod transaction;
 mod two_phase;
 pub(crate) mod values;

@@ -24,6 +24,7 @@ impl Database {
     /// The database is offline, or a page cannot be read.
     pub fn clean_some_ghosts(&self) -> Result<(), Error> {
         self.verify_online()?;
+        self.clean_versions()?;
         if !self.options.ghost_cleanup {
             return Ok(());
         }
@@ -40,6 +41,16 @@ impl Database {
                 };
             }
         }
+        Ok(())
+    }
+
+    /// Removes versions that no snapshot can need: those of all databases are in tempdb.
+    fn clean_versions(&self) -> Result<(), Error> {
+        let versions = &self.services.versions;
+        if self.is_ephemeral() {
+            versions.clean()?;
+        }
+        self.row_versions.clean(versions.commits.horizon());
         Ok(())
     }
 

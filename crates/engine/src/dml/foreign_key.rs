@@ -308,7 +308,7 @@ impl StatementContext<'_> {
         gone: &[Cell<'_>],
     ) -> Result<bool, Error> {
         let mut is_referenced = false;
-        self.each_referencing(key, parent, gone, ReadHints::default(), &mut |_| {
+        self.each_referencing(key, parent, gone, ReadHints::current(), &mut |_| {
             is_referenced = true;
             Ok(ControlFlow::Break(()))
         })?;
@@ -380,7 +380,7 @@ impl StatementContext<'_> {
     fn has_row(&mut self, of: TableRef<'_>, index: &Index, keys: KeyRange) -> Result<bool, Error> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
-        let hints = ReadHints::default();
+        let hints = ReadHints::current();
         let reading = Reading { table: of.table, storage: of.storage, hints };
         self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
@@ -405,7 +405,7 @@ impl StatementContext<'_> {
         read: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let isolation = match self.isolation() {
-            Isolation::ReadUncommitted => Isolation::ReadCommitted,
+            Isolation::ReadUncommitted | Isolation::Snapshot => Isolation::ReadCommitted,
             isolation => isolation,
         };
         self.with_isolation(isolation, read)

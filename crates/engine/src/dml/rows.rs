@@ -75,6 +75,7 @@ impl StatementContext<'_> {
         values: &[Datum<'_>],
     ) -> Result<Address, Error> {
         self.lock_table(table, LockMode::Ix)?;
+        self.begin_change(table)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;
         let mut row = self.cells_of(&storage, values)?;
@@ -154,6 +155,7 @@ impl StatementContext<'_> {
     /// Locks a row X; returns the storage of its table.
     pub(crate) fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
         self.lock_table(table, LockMode::Ix)?;
+        self.begin_change(table)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;
         self.lock(at.resource(storage.base.hobt()), LockMode::X, Some(table))?;

@@ -8,6 +8,7 @@
 //! SERIALIZABLE         S               IS; heap: S      RangeS-S
 //! UPDLOCK              U               IU; heap: UIX    RangeS-U     the last two columns
 //! XLOCK                X               IX; heap: X      RangeX-X     SERIALIZABLE only
+//! row versions         –               Sch-S            –         SNAPSHOT, or by the database
 //! TABLOCK              –               S; with UPDLOCK or XLOCK: X
 //! ```
 
@@ -91,6 +92,9 @@ impl StatementContext<'_> {
         if hints.granularity == Granularity::Table {
             return if hints.row_lock == RowLock::ByIsolation { LockMode::S } else { LockMode::X };
         }
+        if self.reads_versions(hints) {
+            return LockMode::SchS;
+        }
         let level = self.level(hints);
         let is_whole = extent == Extent::WholeHeap && level == Isolation::Serializable;
         match hints.row_lock {
@@ -117,9 +121,10 @@ impl StatementContext<'_> {
         hints.verify_level(self.level(hints))?;
         let mode = self.table_mode(hints, extent);
         match hints.on_conflict {
-            OnConflict::Fail => self.lock_table_within(table, mode, Timeout::NoWait),
-            OnConflict::Wait | OnConflict::Skip => self.lock_table(table, mode),
+            OnConflict::Fail => self.lock_table_within(table, mode, Timeout::NoWait)?,
+            OnConflict::Wait | OnConflict::Skip => self.lock_table(table, mode)?,
         }
+        self.begin_reading(table, hints)
     }
 
     /// Where the oldest transaction began whose changes must be waited for: with those of locks
