@@ -4,7 +4,7 @@
 //! insert a page known to have room (free_space) → the session's own page (append) → its next page
 //!        → its next extent
 //! delete the record is removed, its slot stays empty; its bytes are reserved until the transaction
-//!        ends
+//!        ends. With row versions it becomes a ghost, which is removed later (versions)
 //! update in place when the page has room, else the row moves and a stub of nine bytes keeps its
 //!        address (forward)
 //! scan   pages of the IAM chain in their order; a forwarded row where its stub is
@@ -27,6 +27,7 @@ mod pfs;
 mod row_locks;
 mod scan;
 pub(crate) mod update;
+mod versions;
 mod visit;
 
 use extentdb_base::size::ROW_BYTES_MAX;
@@ -45,6 +46,7 @@ pub use fetch::Fetched;
 pub use forward::{HeapShape, as_forwarded};
 pub use row_locks::RowLocks;
 pub use scan::PageRows;
+pub use versions::HeapWriter;
 pub use visit::LeftOut;
 
 /// Sessions that append without sharing a page.

@@ -4,6 +4,7 @@
 pub mod btree;
 pub mod columnar;
 mod error;
+mod ghost_pages;
 pub mod heap;
 pub mod layout;
 pub mod lob;

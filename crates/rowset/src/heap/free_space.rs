@@ -20,6 +20,8 @@ use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
+use crate::ghost_pages::GhostPages;
+
 /// Room that a transaction made on a page; others may use it when the transaction has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReservedRoom {
@@ -106,6 +108,7 @@ pub(crate) struct FreeSpace {
     /// stay until the transaction ends.
     reserved: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
+    pub(crate) ghosts: GhostPages,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
     pub(crate) is_loaded: bool,
 }
@@ -133,6 +136,7 @@ impl FreeSpace {
     /// Forgets a page that is the unit's no more. True when its class in PFS may not be true.
     pub(crate) fn remove(&mut self, page: PageId) -> bool {
         self.filed.remove(&page);
+        self.ghosts.remove(&page);
         self.touched.remove(&page)
     }
 
