@@ -34,7 +34,9 @@ impl Database {
             let _ddl = lock(&self.ddl);
             let unit = tree.unit().id();
             if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
-                match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
+                let is_seen = &|writer| self.is_seen_by_all(writer);
+                let cleaned = tree.clean(&self.transactions, LEAVES_PER_TURN, is_seen);
+                match cleaned.map_err(Error::from) {
                     // There will be room in the log when other transactions have ended.
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),
                     done => skip_suspect(done.map(drop))?,
@@ -70,7 +72,7 @@ impl Database {
             let has_ghosts = header.level == 0 && header.ghost_count.get() > 0;
             drop(page);
             if has_ghosts {
-                tree.expunge_ghosts(&self.transactions, id)?;
+                tree.expunge_ghosts(&self.transactions, id, &|writer| self.is_seen_by_all(writer))?;
             }
         }
         Ok(())

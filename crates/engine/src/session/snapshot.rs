@@ -209,7 +209,9 @@ impl StatementContext<'_> {
         match &self.state.branch.writing {
             Some(Writing::Versioned(writer)) => {
                 let store = &**self.db.row_versions.versions()?;
-                Some(Versioning { store, writer: writer.id() })
+                let snapshot = self.state.branch.snapshots.transaction.as_deref();
+                let snapshot = snapshot.map(|own| own as &dyn Snapshot);
+                Some(Versioning { store, writer: writer.id(), snapshot })
             }
             _ => None,
         }
