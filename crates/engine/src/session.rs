@@ -32,6 +32,7 @@ use crate::error::Error;
 
 pub(crate) use context::StatementContext;
 pub use isolation::Isolation;
+pub(crate) use seen::{RowWriter, SeenVersions};
 pub use transaction::{StatementEnd, StatementScope};
 pub use values::SessionNames;
 

@@ -12,6 +12,7 @@ use extentdb_catalog::model::ObjectType;
 use extentdb_catalog::table::values::RowValues;
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_rowset::heap::{Heap, HeapShape};
+use extentdb_rowset::version::Versions;
 use extentdb_rowset::{LobUnit, RowShape, Tree};
 use extentdb_space::Unit;
 use extentdb_types::{Datum, SqlType};
@@ -352,6 +353,32 @@ impl Storage {
             (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.settled(*rid, oldest_open)?),
             (Base::Clustered(index), Address::Key(key)) => {
                 Ok(index.tree().find_settled(key, oldest_open)?.map(|row| row.bytes))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The record of the row at an address, as a snapshot sees it.
+    pub(crate) fn row_seen(
+        &self,
+        at: &Address,
+        versions: Versions<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        match (&self.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.get_seen(*rid, versions)?),
+            (Base::Clustered(index), Address::Key(key)) => {
+                Ok(index.tree().find_seen(key, versions)?.map(|row| row.bytes))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The newest record at an address, be it a ghost.
+    pub(crate) fn newest(&self, at: &Address) -> Result<Option<Vec<u8>>, Error> {
+        match (&self.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.newest(*rid)?),
+            (Base::Clustered(index), Address::Key(key)) => {
+                Ok(index.tree().newest(key)?.map(|row| row.bytes))
             }
             _ => Ok(None),
         }

@@ -1,5 +1,5 @@
-//! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until
-//! nobody can want them back.
+//! Ghosts in trees, and with row versions in heaps: rows and entries of indexes that were deleted,
+//! kept until nobody can want them back, or read them.
 //!
 //! They are removed while the database runs with threads of its own, as soon as the transactions
 //! that left them have ended, and when it is closed and no transaction is open. The last record of
@@ -7,14 +7,14 @@
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
-use extentdb_rowset::Tree;
+use extentdb_rowset::{Heap, Tree};
 
 use crate::database::Database;
 use crate::database::suspect::skip_suspect;
 use crate::error::{Cause, Error};
 
-/// Leaves of one tree that are cleaned in one turn: DDL waits for no more than that.
-const LEAVES_PER_TURN: usize = 64;
+/// Pages of one tree or heap that are cleaned in one turn: DDL waits for no more than that.
+const PAGES_PER_TURN: usize = 64;
 
 impl Database {
     /// Removes ghosts that no rollback can need any more: one turn of the ghost cleanup. Nothing
@@ -34,10 +34,29 @@ impl Database {
             let _ddl = lock(&self.ddl);
             let unit = tree.unit().id();
             if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
-                let is_seen = &|writer| self.is_seen_by_all(writer);
-                let cleaned = tree.clean(&self.transactions, LEAVES_PER_TURN, is_seen);
-                match cleaned.map_err(Error::from) {
+                let seen = &|writer| self.is_seen_by_all(writer);
+                match tree.clean(&self.transactions, PAGES_PER_TURN, seen).map_err(Error::from) {
                     // There will be room in the log when other transactions have ended.
+                    Err(error) if error.cause() == Cause::LogFull => return Ok(()),
+                    done => skip_suspect(done.map(drop))?,
+                };
+            }
+        }
+        self.clean_some_heaps()
+    }
+
+    fn clean_some_heaps(&self) -> Result<(), Error> {
+        let tables = self.catalog.all_tables().into_iter();
+        for heap in tables.filter_map(|table| table.heap()) {
+            if heap.ghost_page_count() == 0 {
+                continue;
+            }
+            // Nobody drops it meanwhile.
+            let _ddl = lock(&self.ddl);
+            let unit = heap.unit().id();
+            if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
+                let seen = &|writer| self.is_seen_by_all(writer);
+                match heap.clean(&self.transactions, PAGES_PER_TURN, seen).map_err(Error::from) {
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),
                     done => skip_suspect(done.map(drop))?,
                 };
@@ -56,13 +75,30 @@ impl Database {
         Ok(())
     }
 
-    /// Takes the ghosts of all trees away.
+    /// Takes the ghosts of all trees and heaps away.
     pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());
         }
-        self.catalog.trees().iter().try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))
+        self.catalog
+            .trees()
+            .iter()
+            .try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))?;
+        let tables = self.catalog.all_tables().into_iter();
+        let mut heaps = tables.filter_map(|table| table.heap());
+        heaps.try_for_each(|heap| skip_suspect(self.clean_ghosts_of_heap(&heap)))
+    }
+
+    fn clean_ghosts_of_heap(&self, heap: &Heap) -> Result<(), Error> {
+        for id in heap.formatted_pages()? {
+            let has_ghosts = PageHeader::of(&*self.pool.read(id)?).ghost_count.get() > 0;
+            if has_ghosts {
+                let seen = &|writer| self.is_seen_by_all(writer);
+                heap.expunge_ghosts(&self.transactions, id, seen)?;
+            }
+        }
+        Ok(())
     }
 
     fn clean_ghosts_of(&self, tree: &Tree) -> Result<(), Error> {
@@ -72,7 +108,8 @@ impl Database {
             let has_ghosts = header.level == 0 && header.ghost_count.get() > 0;
             drop(page);
             if has_ghosts {
-                tree.expunge_ghosts(&self.transactions, id, &|writer| self.is_seen_by_all(writer))?;
+                let seen = &|writer| self.is_seen_by_all(writer);
+                tree.expunge_ghosts(&self.transactions, id, seen)?;
             }
         }
         Ok(())

@@ -22,7 +22,6 @@ use std::collections::HashMap;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, OnceLock, lock};
 use extentdb_base::{DatabaseId, ObjectId, XactId};
-use extentdb_rowset::version::VersionStore;
 use extentdb_txn::versions::{CommitNumber, VersionWriter};
 
 use crate::database::Database;
@@ -216,16 +215,15 @@ impl Drop for Counted {
 }
 
 impl Database {
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
     /// Where this database keeps older versions of rows; `None` while it does not.
-    pub(crate) fn versioning(&self) -> Option<Arc<dyn VersionStore>> {
+    #[cfg(test)]
+    pub(crate) fn versioning(&self) -> Option<Arc<dyn extentdb_rowset::version::VersionStore>> {
         if !self.row_versions.is_writing() {
             return None;
         }
-        self.row_versions.versions().map(|own| own.clone() as Arc<dyn VersionStore>)
+        self.row_versions.versions().map(|own| own.clone() as _)
     }
 
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
     /// Does every snapshot, now and later, see this transaction? True of all while no versions are
     /// written.
     pub(crate) fn is_seen_by_all(&self, writer: XactId) -> bool {

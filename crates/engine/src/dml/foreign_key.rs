@@ -337,7 +337,7 @@ impl StatementContext<'_> {
         } else {
             self.isolation()
         };
-        let reading = Reading { table: &child, storage: &of_child, hints };
+        let reading = Reading { table: &child, storage: &of_child, hints, versions: None };
         self.with_isolation(isolation, |context| {
             context.find_referencing(key, of, reading, gone, each)
         })
@@ -381,7 +381,7 @@ impl StatementContext<'_> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
         let hints = ReadHints::current();
-        let reading = Reading { table: of.table, storage: of.storage, hints };
+        let reading = Reading { table: of.table, storage: of.storage, hints, versions: None };
         self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))

@@ -22,7 +22,7 @@ use crate::dml::row_ref::RowRef;
 use crate::error::{Error, Unsupported};
 use crate::scan::hints::ReadHints;
 use crate::scan::reading::{Extent, Reading};
-use crate::session::{Session, StatementContext};
+use crate::session::{SeenVersions, Session, StatementContext};
 
 /// A value as a stream of its stored bytes: of its code page, or two for a UTF-16 unit.
 #[derive(Debug)]
@@ -117,7 +117,9 @@ impl Session {
             context.lock_to_read(table, hints, Extent::Part)?;
             let storage = table.storage();
             let number = column_number(&storage, column)?;
-            let reading = Reading { table, storage: &storage, hints };
+            let seen = context.seen(hints);
+            let versions = seen.as_ref().map(SeenVersions::versions);
+            let reading = Reading { table, storage: &storage, hints, versions };
             let found = context.read_row(reading, at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
             read(RowRef::at(&storage, &found.record, at)?.lob(number)?)
         })
@@ -197,6 +199,7 @@ impl StatementContext<'_> {
         data: &mut dyn Read,
     ) -> Result<LobRoot, Error> {
         let units = &storage.off_row;
+        self.keep_value(units, root)?;
         let end = units.value_len(root)?;
         let offset = verify_offset(column, part, end)?;
         let length = part.length.unwrap_or(end - offset);

@@ -15,7 +15,7 @@ use std::io::Read;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::lob::{LobForm, LobWriter};
+use extentdb_rowset::lob::{LobForm, LobRoot, LobWriter};
 use extentdb_types::SqlType;
 
 use crate::catalog::off_row::root_of;
@@ -53,6 +53,17 @@ impl StatementContext<'_> {
         })
     }
 
+    /// A value is about to be freed, or changed in place. In a database with row versions the
+    /// record that leads to it has been kept before it is freed; before it is changed in place, it
+    /// will be kept by the update that follows. Here the value is kept for readers of that record.
+    pub(crate) fn keep_value(
+        &mut self,
+        _units: &OffRowUnits,
+        _root: &LobRoot,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Frees the trees that these pointers of a column lead to.
     pub(crate) fn free_values(
         &mut self,
@@ -61,6 +72,7 @@ impl StatementContext<'_> {
     ) -> Result<(), Error> {
         for OldPointer { ty, bytes } in pointers {
             let root = root_of(ty, bytes)?;
+            self.keep_value(units, &root)?;
             let unit = units.of_form(root.form())?;
             self.change_lob(unit, |change| Ok(unit.free(change, &root)?))?;
         }

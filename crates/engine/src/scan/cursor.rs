@@ -6,7 +6,8 @@
 //!                   next_batch(session) ──▶ statement: lock the table, same as then? step by step ──▶ RowBatch
 //! ```
 //!
-//! What a cursor sees is what its isolation level gives each batch for itself: rows that are
+//! A cursor with a snapshot sees what its snapshot sees, to its end. What any other one sees is what
+//! its isolation level gives each batch for itself: rows that are
 //! inserted, deleted or moved while it is paused may be seen or not, and none is seen twice unless
 //! its key changed. An update or delete of what was read goes by [`Address`], which stays right
 //! when pages split and rows of heaps move, so a statement may change the table that its own cursor
@@ -31,7 +32,7 @@ use crate::error::Error;
 use crate::scan::hints::ReadHints;
 use crate::scan::reading::{EachRow, Extent, Reading};
 use crate::scan::source::{HeapSource, RangeSource, SortedSource, Step};
-use crate::session::{Session, StatementContext};
+use crate::session::{SeenVersions, Session, StatementContext};
 
 /// Which rows are read, and how.
 #[derive(Clone, Debug)]
@@ -57,6 +58,9 @@ pub(crate) struct Opened {
     pub(crate) storage: Arc<Storage>,
     pub(crate) hints: ReadHints,
     pub(crate) extent: Extent,
+    /// What the reading sees, all of its batches the same; `None`: what is there when they are
+    /// read.
+    pub(crate) seen: Option<SeenVersions>,
 }
 
 /// What is left.
@@ -136,6 +140,7 @@ impl Opened {
             table: &self.table,
             storage: &self.storage,
             hints: self.hints,
+            versions: self.seen.as_ref().map(SeenVersions::versions),
         }
     }
 }
@@ -158,7 +163,8 @@ impl StatementContext<'_> {
         let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?.clone();
         let keys = range.keys(&index, &storage)?;
         let source = self.open_range(index, keys, range.backward)?;
-        Ok((Opened { table, storage, hints, extent: Extent::Part }, source))
+        let seen = self.seen(hints);
+        Ok((Opened { table, storage, hints, extent: Extent::Part, seen }, source))
     }
 
     fn open_whole(
@@ -175,7 +181,8 @@ impl StatementContext<'_> {
             Source::Heap(_) => Extent::WholeHeap,
             Source::Range(..) | Source::Sorted(..) => Extent::Part,
         };
-        Ok((Opened { table, storage, hints, extent }, source))
+        let seen = self.seen(hints);
+        Ok((Opened { table, storage, hints, extent, seen }, source))
     }
 
     fn open_range(

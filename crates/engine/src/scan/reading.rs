@@ -15,6 +15,7 @@
 use std::ops::ControlFlow;
 
 use extentdb_base::{Lsn, Resource};
+use extentdb_rowset::version::Versions;
 use extentdb_txn::lock::{LockError, LockMode, Timeout};
 
 use crate::catalog::{Address, Storage, Table};
@@ -32,6 +33,8 @@ pub(crate) struct Reading<'r> {
     pub(crate) table: &'r Table,
     pub(crate) storage: &'r Storage,
     pub(crate) hints: ReadHints,
+    /// What it sees; `None`: what is there, under its locks.
+    pub(crate) versions: Option<Versions<'r>>,
 }
 
 /// The lock of a row that is read.
@@ -166,7 +169,7 @@ impl StatementContext<'_> {
         row: &RowRef<'_>,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        if !row.is_off_row() || self.row_locking(of.hints).is_none() {
+        if !row.is_off_row() || of.locking(self).is_none() {
             return each(row);
         }
         let at = row.address()?;
@@ -183,6 +186,9 @@ impl StatementContext<'_> {
         at: &Address,
     ) -> Result<Option<ReadRow<'_>>, Error> {
         let unlocked = |record| ReadRow { record, lock: None };
+        if let Some(versions) = of.versions {
+            return Ok(of.storage.row_seen(at, versions)?.map(unlocked));
+        }
         let Some(RowLocking { mode, stays }) = self.row_locking(of.hints) else {
             return Ok(of.storage.row_at(at)?.map(unlocked));
         };
@@ -212,6 +218,18 @@ impl StatementContext<'_> {
             let lock = lock.filter(|_| of.storage.is_off_row(&record));
             ReadRow { record, lock }
         }))
+    }
+}
+
+impl Reading<'_> {
+    /// How its rows are locked; `None`: not at all.
+    pub(crate) fn locking(&self, context: &StatementContext<'_>) -> Option<RowLocking> {
+        if self.versions.is_some() { None } else { context.row_locking(self.hints) }
+    }
+
+    /// Do its rows stay locked?
+    pub(crate) fn keeps_locks(&self, context: &StatementContext<'_>) -> bool {
+        self.locking(context).is_some_and(|locking| locking.stays)
     }
 }
 

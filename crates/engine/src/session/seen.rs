@@ -2,11 +2,12 @@
 
 use extentdb_base::XactId;
 use extentdb_base::sync::Arc;
-use extentdb_rowset::version::Snapshot;
+use extentdb_rowset::version::{Snapshot, Versioning, Versions};
 use extentdb_txn::versions::{DatabaseSnapshot, TakenSnapshot};
 
 use crate::database::row_versions::Counted;
 use crate::session::isolation::Isolation;
+use crate::versions::DatabaseVersions;
 
 /// The snapshots of a session.
 #[derive(Debug, Default)]
@@ -43,5 +44,32 @@ impl SessionSnapshots {
 
     pub(super) fn end_transaction(&mut self) {
         *self = SessionSnapshots::default();
+    }
+}
+
+/// What a reading sees, and where older versions are.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenVersions {
+    pub(super) store: Arc<DatabaseVersions>,
+    pub(super) snapshot: Arc<SeenHere>,
+}
+
+impl SeenVersions {
+    pub(crate) fn versions(&self) -> Versions<'_> {
+        Versions { store: &*self.store, snapshot: &*self.snapshot }
+    }
+}
+
+/// What changes of rows need in a database with row versions.
+pub(crate) struct RowWriter {
+    pub(super) store: Arc<DatabaseVersions>,
+    pub(super) writer: XactId,
+    pub(super) snapshot: Option<Arc<dyn Snapshot>>,
+}
+
+impl RowWriter {
+    pub(crate) fn versioning(&self) -> Versioning<'_> {
+        let snapshot = self.snapshot.as_deref();
+        Versioning { store: &*self.store, writer: self.writer, snapshot }
     }
 }

@@ -17,16 +17,16 @@
 use std::time::Duration;
 
 use extentdb_base::sync::Arc;
-use extentdb_rowset::version::{Snapshot, Versioning};
+use extentdb_rowset::version::{Snapshot, VersionTag};
 use extentdb_txn::versions::{SnapshotKind, TakenSnapshot};
 
-use crate::catalog::Table;
+use crate::catalog::{Address, Storage, Table};
 use crate::database::Database;
 use crate::database::row_versions::{SnapshotIsolationState, Writing};
 use crate::error::Error;
 use crate::scan::hints::{Granularity, OnConflict, ReadHints, RowLock, UseVersions};
 use crate::session::context::SessionState;
-use crate::session::seen::SeenHere;
+use crate::session::seen::{RowWriter, SeenHere, SeenVersions};
 use crate::session::{Isolation, StatementContext};
 
 impl SessionState {
@@ -185,16 +185,15 @@ impl StatementContext<'_> {
         own.clone().unwrap_or_else(take)
     }
 
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
     /// What a reading sees; `None`: what is there, under its locks. The table was locked for it.
-    pub(crate) fn snapshot(&self, hints: ReadHints) -> Option<Arc<dyn Snapshot>> {
-        let seen = self.snapshot_here(self.wanted_snapshot(hints)?)?;
-        Some(seen.clone())
+    pub(crate) fn seen(&self, hints: ReadHints) -> Option<SeenVersions> {
+        let snapshot = self.snapshot_here(self.wanted_snapshot(hints)?)?.clone();
+        let store = self.db.row_versions.versions()?.clone();
+        Some(SeenVersions { store, snapshot })
     }
 
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
     /// What the transaction sees under SNAPSHOT: a row that it changes must be among that.
-    pub(crate) fn transaction_snapshot(&self) -> Option<Arc<dyn Snapshot>> {
+    fn transaction_snapshot(&self) -> Option<Arc<dyn Snapshot>> {
         if self.isolation() != Isolation::Snapshot {
             return None;
         }
@@ -202,22 +201,53 @@ impl StatementContext<'_> {
         Some(seen.clone())
     }
 
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
-    /// What the transaction needs to change rows; `None` when it writes no versions. It has changed
-    /// something, or is about to.
-    pub(crate) fn versioning(&self) -> Option<Versioning<'_>> {
-        match &self.state.branch.writing {
-            Some(Writing::Versioned(writer)) => {
-                let store = &**self.db.row_versions.versions()?;
-                let snapshot = self.state.branch.snapshots.transaction.as_deref();
-                let snapshot = snapshot.map(|own| own as &dyn Snapshot);
-                Some(Versioning { store, writer: writer.id(), snapshot })
-            }
-            _ => None,
+    /// What the transaction needs to change rows of a table; `None` when it keeps no versions of
+    /// them.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`].
+    pub(crate) fn row_writer(&mut self, table: &Table) -> Result<Option<RowWriter>, Error> {
+        // From here on the transaction is one that writes.
+        self.tx()?;
+        let Some(Writing::Versioned(writer)) = &self.state.branch.writing else { return Ok(None) };
+        let Some(store) = self.db.row_versions.versions().filter(|_| !table.is_system()) else {
+            return Ok(None);
+        };
+        Ok(Some(RowWriter {
+            store: store.clone(),
+            writer: writer.id(),
+            snapshot: self.transaction_snapshot(),
+        }))
+    }
+
+    /// Refuses the change of a row that is locked X, when another transaction has changed or
+    /// deleted it since the snapshot was taken.
+    ///
+    /// # Errors
+    /// [`Error::UpdateConflict`].
+    pub(crate) fn verify_unchanged(
+        &self,
+        table: &Table,
+        storage: &Storage,
+        at: &Address,
+    ) -> Result<(), Error> {
+        let Some(snapshot) = self.transaction_snapshot() else { return Ok(()) };
+        let newest = storage.newest(at)?;
+        let tag = newest.as_deref().and_then(VersionTag::of);
+        match tag {
+            Some(tag) if !snapshot.sees(tag.writer) => Err(self.update_conflict(table)),
+            _ => Ok(()),
         }
     }
 
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
+    /// An error of a change of a row of this table.
+    pub(crate) fn write_error(&self, table: &Table, error: extentdb_rowset::Error) -> Error {
+        match error {
+            extentdb_rowset::Error::UpdateConflict { .. } => self.update_conflict(table),
+            other => other.into(),
+        }
+    }
+
     /// A row to be changed was changed by another transaction since the snapshot was taken.
     pub(crate) fn update_conflict(&self, table: &Table) -> Error {
         self.db.services.versions.counters.count_conflict();

@@ -22,7 +22,7 @@ use super::page::Position;
 use super::split::Attempt;
 use super::undo_room::{self, RoomChange};
 use crate::error::Error;
-use crate::version::{Versioning, untagged};
+use crate::version::Versioning;
 
 impl Tree {
     /// Replaces the values of the row with the same key.
@@ -33,7 +33,8 @@ impl Tree {
         self.replace_versioned(tx, cells, None)
     }
 
-    /// The same in a database with row versions.
+    /// The same in a database with row versions. Equal values are a change, too: what they point to
+    /// may have changed.
     ///
     /// # Errors
     /// As for [`replace`](Self::replace); the snapshot of the transaction does not see the row as
@@ -69,16 +70,11 @@ impl Tree {
         let Position::Live(slot) = node.position(key)? else {
             return Err(Error::NotFound { unit: self.unit.id() });
         };
-        let old = node.row(slot)?;
-        if untagged(old) == untagged(row) {
-            versions.verify_seen(self.unit.id(), old)?;
-            return Ok(Attempt::Done);
-        }
         let reserved = self.reserved_for_others(node, tx.id());
         if !node.fits_instead(slot, row.len(), reserved)? {
             return Ok(Attempt::NoRoomFor(row.into()));
         }
-        let row = versions.tag_over(self.unit.id(), old)?.replaced_in(row);
+        let row = versions.tag_over(self.unit.id(), node.row(slot)?)?.replaced_in(row);
         self.modify(RecordOwner::Change(tx), &mut page, slot, &row)?;
         Ok(Attempt::Done)
     }

@@ -129,6 +129,22 @@ impl Tree {
         }
     }
 
+    /// The newest record with a sort key, be it a ghost.
+    ///
+    /// # Errors
+    /// A page of the tree cannot be read.
+    pub fn newest(&self, key: &[u8]) -> Result<Option<Row>, Error> {
+        let Some(page) = self.leaf::<PageReadGuard>(key)? else { return Ok(None) };
+        let node = self.node(page.id(), &page)?;
+        match node.position(key)? {
+            Position::Live(slot) | Position::Ghost(slot) => Ok(Some(Row {
+                bytes: node.row(slot)?.to_vec(),
+                at: Rid::new(page.id(), slot),
+            })),
+            Position::Free(_) => Ok(None),
+        }
+    }
+
     /// The row with a sort key as a snapshot sees it.
     ///
     /// # Errors

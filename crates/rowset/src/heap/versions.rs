@@ -72,7 +72,8 @@ impl Heap {
         self.insert(tx, writer.session, &record, writer.locks)
     }
 
-    /// Replaces a record as [`update`](Self::update) does, and keeps the old one.
+    /// Replaces a record as [`update`](Self::update) does, and keeps the old one. An equal record is
+    /// a change, too: what it points to may have changed.
     ///
     /// # Errors
     /// As for [`update`](Self::update); the snapshot of the transaction does not see the row as it
@@ -86,14 +87,6 @@ impl Heap {
     ) -> Result<(), Error> {
         too_long(record.len())?;
         let found = self.row_to_change(at)?;
-        let is_same = if found.lies == at {
-            untagged(&found.record) == record
-        } else {
-            untagged(&found.record) == as_forwarded(record, self.shape, at)
-        };
-        if is_same {
-            return writer.versions.verify_seen(self.unit.id(), &found.record);
-        }
         self.supersede(tx, &found, record, writer)?;
         Ok(())
     }
@@ -184,6 +177,27 @@ impl Heap {
             self.space.set_free_space(at.page, |state| state.with_ghosts(true))?;
         }
         Ok(())
+    }
+
+    /// The newest record of a row, be it a ghost; `None` when there is none at this address.
+    ///
+    /// # Errors
+    /// A page cannot be read, or a record does not add up.
+    pub fn newest(&self, at: Rid) -> Result<Option<Vec<u8>>, Error> {
+        let target = match self.stored_at(at)? {
+            Some(StoredRow::Row(row)) => return Ok(Some(row)),
+            Some(StoredRow::Ghost(row)) if !is_ghost_forwarded(&row) => return Ok(Some(row)),
+            Some(StoredRow::Stub(target)) => target,
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost(_)) | None => return Ok(None),
+        };
+        match self.stored_at(target)? {
+            Some(StoredRow::Forwarded(row) | StoredRow::Ghost(row))
+                if Record::parse_data(&row).back_pointer() == Some(at) =>
+            {
+                Ok(Some(row))
+            }
+            _ => Err(Error::BadRow(at)),
+        }
     }
 
     /// The row at an address as a snapshot sees it.

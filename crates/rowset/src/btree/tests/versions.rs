@@ -123,10 +123,6 @@ impl Run {
             }
         };
         match done {
-            // An update without a change is none.
-            Ok(Some(value)) if open.value(&self.committed, &key) == Some(&value) => {
-                assert!(!is_newer, "a conflict was not noticed");
-            }
             Ok(value) => {
                 assert!(!is_newer, "a conflict was not noticed");
                 open.own.insert(key, value);
