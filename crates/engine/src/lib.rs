@@ -46,7 +46,7 @@ pub use extentdb_wal::Growth as LogGrowth;
 pub use instance::info::DatabaseInfo;
 pub use instance::registry::{RegisteredFile, UserAccess};
 pub use instance::state::{DatabaseChange, Termination};
-pub use instance::{Instance, InstanceOptions};
+pub use instance::{BackgroundWork, Instance, InstanceOptions};
 pub use recovery::redo::NewerPage;
 pub use recovery::redo::Recovered;
 pub use scan::batch::{ColumnBatch, RowLocators};

@@ -13,13 +13,16 @@ pub(crate) mod info;
 mod lane;
 mod store;
 mod unit;
+mod values;
 
 use extentdb_base::sync::{Arc, OnceLock};
 use extentdb_base::{DatabaseId, XactId};
-use extentdb_rowset::version::{VersionPointer, VersionStore};
+use extentdb_rowset::version::{KeptValue, Snapshot, ValueKey, VersionPointer, VersionStore};
 use extentdb_txn::versions::{Commits, DatabaseCommits};
 
 use crate::error::Error;
+use values::{KeptValues, ValueChunks};
+
 pub(crate) use store::VersionPages;
 pub(crate) use unit::RecordOwner;
 
@@ -60,6 +63,7 @@ pub(crate) struct DatabaseVersions {
     pub(crate) commits: Arc<DatabaseCommits>,
     store: Arc<VersionPages>,
     database: DatabaseId,
+    values: KeptValues,
 }
 
 impl DatabaseVersions {
@@ -68,7 +72,14 @@ impl DatabaseVersions {
     pub(crate) fn new(versions: &Versions, database: DatabaseId) -> Option<DatabaseVersions> {
         let store = versions.store()?.clone();
         let commits = versions.commits.enter_database();
-        Some(DatabaseVersions { commits, store, database })
+        Some(DatabaseVersions { commits, store, database, values: KeptValues::default() })
+    }
+}
+
+impl DatabaseVersions {
+    /// Forgets values whose writers all snapshots see.
+    pub(crate) fn clean(&self) {
+        self.values.clean(|writer| self.commits.is_seen_by_all(writer));
     }
 }
 
@@ -90,5 +101,35 @@ impl VersionStore for DatabaseVersions {
             Ok(None) => Err(extentdb_rowset::Error::VersionGone { at }),
             Err(error) => Err(extentdb_rowset::Error::VersionStore(Box::new(error))),
         }
+    }
+
+    fn keep_value(
+        &self,
+        writer: XactId,
+        value: ValueKey,
+        read: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, extentdb_rowset::Error>,
+    ) -> Result<(), extentdb_rowset::Error> {
+        if self.values.has(value, writer) {
+            return Ok(());
+        }
+        let mut chunks = ValueChunks::new(&self.store);
+        let mut bytes = Vec::new();
+        while read(&mut bytes)? {
+            while bytes.len() >= ValueChunks::BYTES {
+                let rest = bytes.split_off(ValueChunks::BYTES);
+                chunks.push(self.keep(writer, &bytes)?, bytes.len());
+                bytes = rest;
+            }
+        }
+        if !bytes.is_empty() {
+            chunks.push(self.keep(writer, &bytes)?, bytes.len());
+        }
+        // From here on readers find it; the value changes afterwards.
+        self.values.add(value, writer, chunks);
+        Ok(())
+    }
+
+    fn kept_value(&self, value: ValueKey, snapshot: &dyn Snapshot) -> Option<Arc<dyn KeptValue>> {
+        Some(self.values.find(value, snapshot)?)
     }
 }

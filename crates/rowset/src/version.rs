@@ -30,6 +30,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
+use extentdb_base::sync::Arc;
 use extentdb_base::{AllocUnitId, Rid, XactId};
 use extentdb_format::record::RecordKind;
 use extentdb_format::record::row::{VERSION_TAG_BYTES, VersionTag as StoredTag};
@@ -58,6 +59,42 @@ pub trait VersionStore: Send + Sync + Debug {
 
     /// A kept record. An error if the store does not have it any more: never another record.
     fn read(&self, at: VersionPointer) -> Result<Vec<u8>, Error>;
+
+    /// Keeps a value off its row before `writer` frees it or changes it in place: `read` appends
+    /// its next bytes, until it says that there are none. Only what was there before the first
+    /// change of a transaction is kept. The value is not changed before this returns.
+    fn keep_value(
+        &self,
+        _writer: XactId,
+        _value: ValueKey,
+        _read: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// What a snapshot sees of a value: one that was kept, or `None` for what the tree holds. Asked
+    /// after each read of the tree: what was read is the snapshot's if the answer is `None` still.
+    fn kept_value(&self, _value: ValueKey, _snapshot: &dyn Snapshot) -> Option<Arc<dyn KeptValue>> {
+        None
+    }
+}
+
+/// A value off its row: its unit, and the bits of its id that are in the row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ValueKey {
+    /// Allocation unit of the value.
+    pub unit: AllocUnitId,
+    /// Its id.
+    pub blob_id: u64,
+}
+
+/// A value that was kept.
+pub trait KeptValue: Send + Sync + Debug {
+    /// Bytes of the value.
+    fn value_len(&self) -> u64;
+
+    /// Some of its bytes from an offset on; none at its end.
+    fn read_at(&self, offset: u64) -> Result<Vec<u8>, Error>;
 }
 
 /// What a reader sees: the changes of some transactions.

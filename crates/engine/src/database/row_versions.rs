@@ -204,6 +204,7 @@ impl RowVersions {
     /// Forgets DDL that no snapshot is older than.
     pub(crate) fn clean(&self, horizon: CommitNumber) {
         lock(&self.redefined).retain(|_, at| *at > horizon);
+        self.versions.get().iter().for_each(|versions| versions.clean());
     }
 }
 

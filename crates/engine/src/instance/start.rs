@@ -87,7 +87,8 @@ impl Instance {
         let master = master.online(&NobodyToAsk)?;
         master.store_paths()?;
         let registered = registry::read(&master)?;
-        let workers = Workers::start(services.wake_ups.clone(), &options.database);
+        let wake_ups = services.wake_ups.clone();
+        let workers = Workers::start(wake_ups, &options.database, options.background);
         let instance = Arc::new(Instance {
             options,
             services,

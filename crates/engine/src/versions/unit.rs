@@ -27,7 +27,7 @@ const PREFIX_BYTES: usize = 10;
 const INDEX_ID: u16 = 0xFFFF;
 const SLOT_BYTES: usize = 2;
 /// Length of the longest record that is kept: the longest row with its tag.
-const RECORD_BYTES_MAX: usize = ROW_BYTES_MAX + VersionTag::BYTES;
+pub(super) const RECORD_BYTES_MAX: usize = ROW_BYTES_MAX + VersionTag::BYTES;
 
 // The longest record has room on an empty page.
 const _: () = assert!(PREFIX_BYTES + RECORD_BYTES_MAX + SLOT_BYTES <= PAGE_BODY_BYTES);

@@ -570,11 +570,13 @@ fn bound(end: &End) -> Bound<&[Datum<'_>]> {
 
 /// Another hint; levels are written as `set isolation` has them, too.
 fn with_hint(hints: ReadHints, name: &str) -> Result<ReadHints, Syntax> {
-    let level = isolation(name).map(|level| match level {
-        Isolation::ReadUncommitted => TableHint::ReadUncommitted,
-        Isolation::ReadCommitted => TableHint::ReadCommitted,
-        Isolation::RepeatableRead => TableHint::RepeatableRead,
-        Isolation::Serializable => TableHint::Serializable,
+    let level = isolation(name).and_then(|level| match level {
+        Isolation::ReadUncommitted => Some(TableHint::ReadUncommitted),
+        Isolation::ReadCommitted => Some(TableHint::ReadCommitted),
+        Isolation::RepeatableRead => Some(TableHint::RepeatableRead),
+        Isolation::Serializable => Some(TableHint::Serializable),
+        // No hint asks for it.
+        Isolation::Snapshot => None,
     });
     let Some(hint) = level.or_else(|| TableHint::by_name(name)) else {
         return syntax(format!("a table hint, and not {name}"));
