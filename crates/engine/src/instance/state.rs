@@ -85,7 +85,6 @@ impl Instance {
             }
             DatabaseChange::ReadCommittedSnapshot(is_on) => {
                 let db = self.database_by_id(id)?;
-                db.verify_row_versions()?;
                 if by.is_some_and(|session| session.is_in_transaction()) {
                     return Err(Error::OpenTransaction);
                 }
@@ -115,7 +114,6 @@ impl Instance {
         request: Request<'_>,
     ) -> Result<(), Error> {
         let db = self.database_by_id(id)?;
-        db.verify_row_versions()?;
         if request.by.is_some_and(|session| session.is_in_transaction()) {
             return Err(Error::OpenTransaction);
         }
