@@ -6,3 +6,4 @@ mod row_locks;
 mod row_versions;
 mod template;
 mod version_store;
+mod versioned_rows;
