@@ -138,7 +138,7 @@ impl Instance {
         let cancellation = request.by.map_or(&nobody, |session| session.handle().cancellation());
         while !db.row_versions.has_ended(what) {
             if request.termination == Termination::NoWait {
-                return Err(Error::SessionsOpen { sessions: db.open_sessions() });
+                return Err(Error::TransactionsOpen { database: db.name.clone() });
             }
             cancellation.sleep(POLL).map_err(|_| Error::Cancelled)?;
         }
