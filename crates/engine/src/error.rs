@@ -468,6 +468,13 @@ pub enum Error {
     /// DDL that an explicit transaction under SNAPSHOT cannot do. Message 3964.
     #[error("this DDL is not allowed in a transaction under SNAPSHOT isolation")]
     DdlInSnapshot,
+    /// SNAPSHOT isolation is not turned on or off at once: transactions are open that the change
+    /// would wait for. Message 5070.
+    #[error("transactions are open in database {database}")]
+    TransactionsOpen {
+        /// Its name.
+        database: String,
+    },
     /// The state of a database is not changed inside a transaction. Message 226.
     #[error("ALTER DATABASE is not allowed in a transaction of several statements")]
     OpenTransaction,
@@ -508,8 +515,9 @@ pub enum Error {
     /// A change was requested outside of a transaction.
     #[error("there is no open transaction")]
     NoTransaction,
-    /// The transaction is a deadlock victim: it can only be rolled back. Message 3930.
-    #[error("the transaction was a deadlock victim and can only be rolled back")]
+    /// The transaction is a deadlock victim, or has met an update conflict: it can only be rolled
+    /// back. Message 3930.
+    #[error("the transaction has failed and can only be rolled back")]
     Doomed,
     /// A lock was not granted.
     #[error(transparent)]

@@ -141,6 +141,11 @@ impl Session {
         self.state.isolation = isolation;
     }
 
+    /// Isolation level of the next statements.
+    pub fn isolation(&self) -> Isolation {
+        self.state.isolation
+    }
+
     /// Begins a transaction. An open transaction continues.
     pub fn begin(&mut self) {
         self.context().begin();

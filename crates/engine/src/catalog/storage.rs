@@ -132,8 +132,17 @@ impl Storage {
     /// The cells of the row that a record is. Values off it are among them where their type has
     /// a length, or an expression of the table needs them; others are pointers.
     pub(crate) fn cells<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
+        self.cells_seen(record, None)
+    }
+
+    /// The same; with versions, of a record that was read by its snapshot.
+    pub(crate) fn cells_seen<'r>(
+        &self,
+        record: &'r [u8],
+        versions: Option<Versions<'_>>,
+    ) -> Result<Vec<Cell<'r>>, Error> {
         let mut cells = self.shape.decode(record)?;
-        self.resolve(&mut cells, |column| self.is_evaluated(column))?;
+        self.resolve(&mut cells, |column| self.is_evaluated(column), versions)?;
         self.compute_unstored(&mut cells);
         Ok(cells)
     }
@@ -141,7 +150,7 @@ impl Storage {
     /// The same with pointers for all values of the LOB unit, as they stand in the record.
     pub(crate) fn cells_to_move<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
         let mut cells = self.shape.decode(record)?;
-        self.resolve(&mut cells, |_| false)?;
+        self.resolve(&mut cells, |_| false, None)?;
         self.compute_unstored(&mut cells);
         Ok(cells)
     }
@@ -152,12 +161,14 @@ impl Storage {
         &self,
         cells: &mut [Cell<'_>],
         is_needed: impl Fn(i32) -> bool,
+        versions: Option<Versions<'_>>,
     ) -> Result<(), Error> {
         for (cell, column) in cells.iter_mut().zip(&self.shape.layout().columns) {
             let Cell::Complex(pointer) = cell else { continue };
             let Some(ty) = column.ty.filter(|_| !column.is_dropped()) else { continue };
             if ty.max_bytes().is_some() || is_needed(column.column_id) {
-                let value = self.off_row.value(&ty, pointer, VALUE_IN_MEMORY_MAX)?;
+                let most = VALUE_IN_MEMORY_MAX;
+                let value = self.off_row.value_seen(&ty, pointer, most, versions)?;
                 *cell = Cell::Bytes(Cow::Owned(value));
             }
         }
@@ -309,9 +320,13 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::ValueTooLong`]: one is not held in memory.
-    pub(crate) fn values(&self, record: &[u8]) -> Result<Vec<Datum<'static>>, Error> {
+    pub(crate) fn values(
+        &self,
+        record: &[u8],
+        versions: Option<Versions<'_>>,
+    ) -> Result<Vec<Datum<'static>>, Error> {
         let mut cells = self.shape.decode(record)?;
-        self.resolve(&mut cells, |_| true)?;
+        self.resolve(&mut cells, |_| true, versions)?;
         self.compute_unstored(&mut cells);
         self.values_of(&cells)
     }
@@ -321,8 +336,10 @@ impl Storage {
         &self,
         column: &TableColumn,
         pointer: &[u8],
+        versions: Option<Versions<'_>>,
     ) -> Result<Datum<'static>, Error> {
-        let bytes = self.off_row.value(&column.ty, pointer, VALUE_IN_MEMORY_MAX)?;
+        let most = VALUE_IN_MEMORY_MAX;
+        let bytes = self.off_row.value_seen(&column.ty, pointer, most, versions)?;
         column.value(Some(&Cell::Bytes(Cow::Owned(bytes))))
     }
 

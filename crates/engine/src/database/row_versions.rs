@@ -28,9 +28,6 @@ use crate::database::Database;
 use crate::error::{Error, Unsupported};
 use crate::versions::{DatabaseVersions, Versions};
 
-/// Do rows have versions? Until they do, nobody may turn them on.
-const ROW_VERSIONS: bool = cfg!(test);
-
 /// Is SNAPSHOT allowed? The values of `sys.databases.snapshot_isolation_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
@@ -228,12 +225,6 @@ impl Database {
     /// written.
     pub(crate) fn is_seen_by_all(&self, writer: XactId) -> bool {
         self.row_versions.versions().is_none_or(|own| own.commits.is_seen_by_all(writer))
-    }
-
-    /// # Errors
-    /// Row versions are refused until all of their parts work together.
-    pub(crate) fn verify_row_versions(&self) -> Result<(), Error> {
-        if ROW_VERSIONS { Ok(()) } else { Err(Error::NotSupported(Unsupported::RowVersions)) }
     }
 
     /// Is the SNAPSHOT isolation level allowed?

@@ -216,7 +216,9 @@ impl StatementContext<'_> {
             if of.versions.is_some() {
                 // The snapshot sees entry and row of the same moment.
                 return match found {
-                    Some(found) => each(&RowRef::at(storage, &found.record, &at)?),
+                    Some(found) => {
+                        each(&RowRef::at(storage, &found.record, &at)?.seen_by(of.versions))
+                    }
                     None => Ok(ControlFlow::Continue(())),
                 };
             }

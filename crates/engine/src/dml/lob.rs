@@ -11,6 +11,7 @@ use std::io::Read;
 
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::lob::{LobCursor, LobRoot, LobSplice};
+use extentdb_rowset::version::Versions;
 use extentdb_types::SqlType;
 
 use crate::catalog::off_row::root_of;
@@ -41,13 +42,15 @@ impl<'r> LobReader<'r> {
         storage: &'r Storage,
         column: &TableColumn,
         cell: Cell<'r>,
+        versions: Option<Versions<'r>>,
     ) -> Result<Option<LobReader<'r>>, Error> {
         let body = match cell {
             Cell::Null | Cell::Missing => return Ok(None),
             Cell::Bit(_) => return Err(column.refused("a bit has no bytes of its own")),
             Cell::Bytes(bytes) => Body::InRow { bytes, offset: 0 },
             Cell::Complex(pointer) => {
-                Body::Tree(storage.off_row.cursor(&root_of(&column.ty, &pointer)?)?)
+                let root = root_of(&column.ty, &pointer)?;
+                Body::Tree(storage.off_row.cursor_seen(&root, versions)?)
             }
         };
         Ok(Some(LobReader { body }))
@@ -121,7 +124,7 @@ impl Session {
             let versions = seen.as_ref().map(SeenVersions::versions);
             let reading = Reading { table, storage: &storage, hints, versions };
             let found = context.read_row(reading, at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
-            read(RowRef::at(&storage, &found.record, at)?.lob(number)?)
+            read(RowRef::at(&storage, &found.record, at)?.seen_by(versions).lob(number)?)
         })
     }
 

@@ -123,7 +123,7 @@ impl Session {
             let versions = seen.as_ref().map(SeenVersions::versions);
             let found =
                 context.read_row(Reading { table, storage: &storage, hints, versions }, at)?;
-            found.map(|found| storage.values(&found.record)).transpose()
+            found.map(|found| storage.values(&found.record, versions)).transpose()
         })
     }
 

@@ -85,7 +85,6 @@ impl Instance {
             }
             DatabaseChange::ReadCommittedSnapshot(is_on) => {
                 let db = self.database_by_id(id)?;
-                db.verify_row_versions()?;
                 if by.is_some_and(|session| session.is_in_transaction()) {
                     return Err(Error::OpenTransaction);
                 }
@@ -115,7 +114,6 @@ impl Instance {
         request: Request<'_>,
     ) -> Result<(), Error> {
         let db = self.database_by_id(id)?;
-        db.verify_row_versions()?;
         if request.by.is_some_and(|session| session.is_in_transaction()) {
             return Err(Error::OpenTransaction);
         }
@@ -140,7 +138,7 @@ impl Instance {
         let cancellation = request.by.map_or(&nobody, |session| session.handle().cancellation());
         while !db.row_versions.has_ended(what) {
             if request.termination == Termination::NoWait {
-                return Err(Error::SessionsOpen { sessions: db.open_sessions() });
+                return Err(Error::TransactionsOpen { database: db.name.clone() });
             }
             cancellation.sleep(POLL).map_err(|_| Error::Cancelled)?;
         }

@@ -254,7 +254,7 @@ impl StatementContext<'_> {
         for rid in rids {
             let at = Address::Rid(rid);
             if let Some(found) = self.read_row(of, &at)? {
-                step.take_row(&RowRef::at(of.storage, &found.record, &at)?)?;
+                step.take_row(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions))?;
             }
         }
         Ok(())

@@ -75,6 +75,7 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub struct RowBatch {
     storage: Arc<Storage>,
+    seen: Option<SeenVersions>,
     /// Their records, concatenated.
     bytes: Vec<u8>,
     rows: Vec<BatchRow>,
@@ -116,7 +117,7 @@ impl Cursor {
         rows: usize,
     ) -> Result<Option<RowBatch>, Error> {
         let mut source = self.source.clone();
-        let mut batch = RowBatch::new(self.opened.storage.clone());
+        let mut batch = RowBatch::new(&self.opened);
         let opened = &self.opened;
         session.statement("FETCH", |context| {
             context.resume(opened)?;
@@ -225,8 +226,13 @@ impl StatementContext<'_> {
 }
 
 impl RowBatch {
-    fn new(storage: Arc<Storage>) -> RowBatch {
-        RowBatch { storage, bytes: Vec::new(), rows: Vec::new() }
+    fn new(opened: &Opened) -> RowBatch {
+        RowBatch {
+            storage: opened.storage.clone(),
+            seen: opened.seen.clone(),
+            bytes: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row; breaks when there are `most`.
@@ -252,7 +258,8 @@ impl RowBatch {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<RowRef<'_>, Error>> {
         let row = |row: &BatchRow| {
             let record = self.bytes.get(row.record.clone()).unwrap_or_default();
-            RowRef::new(&self.storage, record, row.rid)
+            let versions = self.seen.as_ref().map(SeenVersions::versions);
+            Ok(RowRef::new(&self.storage, record, row.rid)?.seen_by(versions))
         };
         self.rows.iter().map(row)
     }

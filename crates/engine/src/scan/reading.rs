@@ -174,7 +174,7 @@ impl StatementContext<'_> {
         }
         let at = row.address()?;
         match self.read_row(of, &at)? {
-            Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?),
+            Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions)),
             None => Ok(ControlFlow::Continue(())),
         }
     }

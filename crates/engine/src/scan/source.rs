@@ -147,7 +147,7 @@ impl StatementContext<'_> {
         let places = match found {
             PageRows::Committed(rows) => {
                 for (at, record) in rows.iter().filter(|(at, _)| at.slot.0 >= source.slot) {
-                    let row = RowRef::new(of.storage, record, Some(*at))?;
+                    let row = RowRef::new(of.storage, record, Some(*at))?.seen_by(of.versions);
                     if self.emit_settled(of, &row, each)?.is_break() {
                         source.slot = at.slot.0.saturating_add(1);
                         return Ok(Step::Stopped);
@@ -160,7 +160,8 @@ impl StatementContext<'_> {
         for rid in places.into_iter().filter(|rid| rid.slot.0 >= source.slot) {
             let at = Address::Rid(rid);
             if let Some(found) = self.read_row(of, &at)?
-                && each(&RowRef::at(of.storage, &found.record, &at)?)?.is_break()
+                && each(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions))?
+                    .is_break()
             {
                 source.slot = rid.slot.0.saturating_add(1);
                 return Ok(Step::Stopped);
@@ -217,7 +218,7 @@ impl StatementContext<'_> {
         self.verify_not_cancelled()?;
         source.next += 1;
         let flow = if of.storage.is_base(index) {
-            each(&RowRef::new(of.storage, entry, None)?)?
+            each(&RowRef::new(of.storage, entry, None)?.seen_by(of.versions))?
         } else {
             self.read_entry(of, index, entry, each)?
         };
@@ -241,7 +242,10 @@ impl StatementContext<'_> {
         }
         for (number, row) in leaf.iter().enumerate() {
             let flow = if is_base && leaf.is_settled() {
-                self.emit_settled(of, &RowRef::new(of.storage, row.bytes, None)?, each)?
+                {
+                    let row = RowRef::new(of.storage, row.bytes, None)?.seen_by(of.versions);
+                    self.emit_settled(of, &row, each)?
+                }
             } else {
                 self.read_entry(of, index, row.bytes, each)?
             };
@@ -277,7 +281,10 @@ impl StatementContext<'_> {
                 None => heap.settled_rows(&places, &|| self.oldest_open(of.hints))?,
             };
             for (number, (entry, at)) in records.iter().zip(places).enumerate() {
-                let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
+                let row = fetched.record(number).map(|row| {
+                    let row = RowRef::new(of.storage, row, Some(at));
+                    row.map(|row| row.seen_by(of.versions))
+                });
                 let flow = match row.transpose()? {
                     // The snapshot sees entry and row of the same moment.
                     Some(row) if of.versions.is_some() => each(&row)?,

@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use extentdb_base::sync::Arc;
-use extentdb_rowset::version::{Snapshot, VersionTag};
+use extentdb_rowset::version::{Snapshot, VersionTag, Versioning};
 use extentdb_txn::versions::{SnapshotKind, TakenSnapshot};
 
 use crate::catalog::{Address, Storage, Table};
@@ -220,6 +220,14 @@ impl StatementContext<'_> {
         }))
     }
 
+    /// What the transaction needs to keep what it changes; `None` when it writes no versions. It has
+    /// changed something, or is about to.
+    pub(crate) fn versioning(&self) -> Option<Versioning<'_>> {
+        let Some(Writing::Versioned(writer)) = &self.state.branch.writing else { return None };
+        let store = &**self.db.row_versions.versions()?;
+        Some(Versioning { store, writer: writer.id(), snapshot: None })
+    }
+
     /// Refuses the change of a row that is locked X, when another transaction has changed or
     /// deleted it since the snapshot was taken.
     ///
@@ -251,10 +259,7 @@ impl StatementContext<'_> {
     /// A row to be changed was changed by another transaction since the snapshot was taken.
     pub(crate) fn update_conflict(&self, table: &Table) -> Error {
         self.db.services.versions.counters.count_conflict();
-        Error::UpdateConflict {
-            table: table.name().to_owned(),
-            database: self.db.name.clone(),
-        }
+        Error::UpdateConflict { table: full_name(table), database: self.db.name.clone() }
     }
 
     /// Tables have no versions: in an explicit transaction under SNAPSHOT they are not altered.

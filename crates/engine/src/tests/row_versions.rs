@@ -85,7 +85,7 @@ fn snapshot_isolation_waits_for_open_writers_and_survives_a_restart() {
         Termination::NoWait,
         None,
     );
-    assert!(matches!(no_wait, Err(Error::SessionsOpen { .. })));
+    assert!(matches!(no_wait, Err(Error::TransactionsOpen { .. })));
     assert_eq!(info(&instance).snapshot_isolation, SnapshotIsolationState::Off);
     thread::scope(|scope| {
         let turned_on = scope.spawn(|| allow(&instance));
@@ -106,7 +106,7 @@ fn snapshot_isolation_waits_for_open_writers_and_survives_a_restart() {
     assert_eq!(info(&instance).snapshot_isolation, SnapshotIsolationState::On);
     let (mut session, table) = snapshot_session(&instance);
     assert_eq!(count(&mut session, &table).unwrap(), 2);
-    assert!(session.database().versioning().is_some());
+    assert!(session.database().row_versions.is_writing());
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn turning_it_off_waits_for_the_last_snapshot() {
         until(&instance, SnapshotIsolationState::InTransitionToOff);
         let (mut late, table) = snapshot_session(&instance);
         assert!(matches!(count(&mut late, &table), Err(Error::SnapshotNotAllowed { .. })));
-        assert!(reader.database().versioning().is_some(), "writers tag until the last has gone");
+        assert!(reader.database().row_versions.is_writing(), "writers tag until the last has gone");
         reader.commit().unwrap();
         turned_off.join().unwrap();
     });
     assert_eq!(info(&instance).snapshot_isolation, SnapshotIsolationState::Off);
-    assert!(reader.database().versioning().is_none());
+    assert!(!reader.database().row_versions.is_writing());
 }
 
 #[test]

@@ -410,8 +410,12 @@ impl Search {
         Ok(Search { table, terms, index, is_backward, hints, scene })
     }
 
-    /// The same with rows that are locked U at least.
-    fn for_update(self) -> Search {
+    /// The same for rows that are to be changed: they are locked U at least, but under SNAPSHOT,
+    /// where the snapshot says which they are, and the change finds the conflict.
+    fn for_change(self, session: &Session) -> Search {
+        if session.isolation() == Isolation::Snapshot {
+            return self;
+        }
         let row_lock = self.hints.row_lock;
         let row_lock = if row_lock == RowLock::ByIsolation { RowLock::Update } else { row_lock };
         let hints = ReadHints { row_lock, ..self.hints };
@@ -645,8 +649,9 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     let table = words.word()?;
     words.expect("set")?;
     let values = words.pairs();
-    let search = Search::parse(table, words, scene)?.for_update();
+    let search = Search::parse(table, words, scene)?;
     Ok(Statement::plain(move |session| {
+        let search = search.for_change(session);
         atomically(session, |session| {
             let table = session.table(&search.table)?;
             let columns = table.columns();
@@ -677,8 +682,9 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
 fn delete(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     words.expect("from")?;
     let table = words.word()?;
-    let search = Search::parse(table, words, scene)?.for_update();
+    let search = Search::parse(table, words, scene)?;
     Ok(Statement::plain(move |session| {
+        let search = search.for_change(session);
         atomically(session, |session| {
             let table = session.table(&search.table)?;
             let found = search.find(session, &table)?;

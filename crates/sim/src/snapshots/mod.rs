@@ -39,6 +39,8 @@ const KEYS: u64 = 24;
 const GROUPS: u64 = 4;
 /// A longer text makes the row move.
 const TEXT_MAX: u64 = 3_000;
+/// One that is longer still lies off its row.
+const LONG_TEXT_MAX: u64 = 30_000;
 const TABLES: [&str; 2] = ["clustered", "heap"];
 
 /// Counts of a run with snapshots.
@@ -112,7 +114,11 @@ fn spec() -> DatabaseSpec {
 }
 
 fn text(rng: &mut SplitMix64) -> Vec<u8> {
-    let len = if rng.below(4) == 0 { rng.below(TEXT_MAX) } else { rng.below(40) };
+    let len = match rng.below(8) {
+        0 => rng.below(LONG_TEXT_MAX),
+        1 | 2 => rng.below(TEXT_MAX),
+        _ => rng.below(40),
+    };
     vec![b'a' + rng.below(26) as u8; len as usize]
 }
 
@@ -143,7 +149,7 @@ impl Run {
                 let columns = vec![
                     ColumnSpec::new("id", SqlType::Int).not_null(),
                     ColumnSpec::new("g", SqlType::Int),
-                    ColumnSpec::new("name", SqlType::VarBinary { len: Some(4000) }),
+                    ColumnSpec::new("name", SqlType::VarBinary { len: None }),
                 ];
                 let table = session.create_table(&TableSpec::heap(name, columns))?;
                 let key = IndexSpec::new("pk", &["id"]).unique();
@@ -301,14 +307,22 @@ impl Run {
         let current = if own { &view } else { &committed };
         let is_there = current.row(number, id).is_some();
         let client = &mut self.clients[at];
-        let done = write(&mut client.session, TABLES[number], &row, is_delete, is_there);
+        let done = write(
+            &mut client.session,
+            TABLES[number],
+            &row,
+            is_delete,
+            view.row(number, id).is_some(),
+        );
         let to = (!is_delete).then(|| row.clone());
         match done {
             Ok(()) if locked => fail((at, "a change of a row that another has locked", id)),
-            Ok(()) if is_changed_since && is_there => fail((at, "a change that is a conflict", id)),
+            Ok(()) if is_changed_since && view.row(number, id).is_some() => {
+                fail((at, "a change that is a conflict", id))
+            }
             Ok(()) => {
                 self.report.changes += 1;
-                let changed = is_there || !is_delete;
+                let changed = view.row(number, id).is_some() || !is_delete;
                 match &mut client.open {
                     Some(open) if changed => open.set(number, id, to),
                     None if changed => {
@@ -327,6 +341,7 @@ impl Run {
                 self.recover(is_alone.then_some(alone))
             }
             Err(Error::Lock(_)) if locked => Ok(()),
+            Err(Error::DuplicateKey { .. }) if is_changed_since && is_there => Ok(()),
             Err(Error::UpdateConflict { .. }) if is_changed_since => {
                 self.report.conflicts += 1;
                 if client.open.is_none() {
@@ -442,21 +457,24 @@ fn find(
     Ok(found)
 }
 
-/// Inserts, changes or deletes a row by its key. What is there is read under an update lock.
+/// Inserts, changes or deletes a row by its key. What is there is read by the snapshot, else under
+/// an update lock.
 fn write(
     session: &mut Session,
     name: &str,
     row: &Values,
     is_delete: bool,
-    is_there: bool,
+    is_seen: bool,
 ) -> Result<(), Error> {
     let table = session.table(name)?;
-    if !is_there && !is_delete {
+    if !is_seen && !is_delete {
         return session.insert(&table, &datums(row)).map(drop);
     }
     let key = [Datum::Int(row.0)];
     let mut at = None;
-    session.range(&table, &Range::of("pk", &key).for_update(), &mut |address, _| {
+    let range = Range::of("pk", &key);
+    let range = if session.isolation() == Isolation::Snapshot { range } else { range.for_update() };
+    session.range(&table, &range, &mut |address, _| {
         at = Some(address);
         ControlFlow::Break(())
     })?;
