@@ -12,11 +12,12 @@ use anyhow::{Context, Result, bail};
 use crate::check::cargo_path;
 
 /// Tests by package: a file of their own, or those of the library with this word in their path.
-const TESTS: [(&str, [&str; 2]); 8] = [
+const TESTS: [(&str, [&str; 2]); 9] = [
     ("extentdb-base", ["--test", "shuttle_cancel"]),
     ("extentdb-wal", ["--test", "shuttle_flush"]),
     ("extentdb-buffer", ["--test", "shuttle_latch"]),
     ("extentdb-txn", ["--test", "shuttle_locks"]),
+    ("extentdb-txn", ["--test", "shuttle_snapshots"]),
     ("extentdb-rowset", ["--lib", "shuttle"]),
     ("extentdb-sim", ["--test", "shuttle_sessions"]),
     ("extentdb-sim", ["--test", "shuttle_ddl"]),

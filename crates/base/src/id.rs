@@ -88,6 +88,11 @@ impl AllocUnitId {
     /// The system base table `sysfiles1`, a heap.
     pub const SYSFILES1: AllocUnitId = AllocUnitId(8 << 16);
 
+    /// Is it one of a system base table? The others have 256 and more as `m_indexId`.
+    pub const fn is_system(self) -> bool {
+        self.header_index_id() < 256
+    }
+
     /// The id that the header fields of a page name: `index_id << 48 | object_id << 16`.
     pub const fn from_header(object_id: u32, index_id: u16) -> Self {
         AllocUnitId(((index_id as i64) << 48) | ((object_id as i64) << 16))

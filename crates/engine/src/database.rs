@@ -14,6 +14,7 @@ pub(crate) mod open;
 pub(crate) mod opening;
 pub(crate) mod options;
 pub(crate) mod rename;
+pub(crate) mod row_versions;
 pub(crate) mod services;
 pub(crate) mod sessions;
 pub(crate) mod spec;
@@ -39,6 +40,7 @@ use crate::catalog::CatalogCache;
 use crate::database::checkpoint::Checkpoints;
 use crate::database::new_ids::NewIds;
 use crate::database::options::Options;
+use crate::database::row_versions::RowVersions;
 use crate::database::services::Services;
 use crate::database::suspect::Deferred;
 use crate::database::timestamp::Timestamps;
@@ -78,6 +80,7 @@ pub struct Database {
     /// No transaction of a user may change anything.
     pub(crate) is_read_only: AtomicBool,
     pub(crate) serializers: Serializers,
+    pub(crate) row_versions: Arc<RowVersions>,
     pub(crate) timestamps: Timestamps,
     pub(crate) new_ids: NewIds,
     /// Shared by log, pool and database.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use extentdb_base::{DatabaseId, FileId, Lsn, ObjectId, OfflineCause, PageId, SessionId, XactId};
 use extentdb_format::log::apply::ApplyError;
+use extentdb_rowset::version::VersionPointer;
 use extentdb_txn::Preparation;
 use extentdb_txn::lock::LockError;
 use extentdb_types::Guid;
@@ -426,6 +427,75 @@ pub enum Error {
         /// Values that the statement gave.
         found: usize,
     },
+    /// A statement under SNAPSHOT in a transaction that began under another level. Message 3951.
+    #[error(
+        "the transaction did not start under the SNAPSHOT isolation level: database {database}"
+    )]
+    NotStartedAsSnapshot {
+        /// The database of the statement.
+        database: String,
+    },
+    /// The database does not allow the SNAPSHOT isolation level. Message 3952.
+    #[error("SNAPSHOT isolation is not allowed in database {database}")]
+    SnapshotNotAllowed {
+        /// Its name.
+        database: String,
+    },
+    /// The database did not allow SNAPSHOT when the transaction first read or changed something.
+    /// Message 3957.
+    #[error("database {database} did not allow SNAPSHOT isolation when the transaction started")]
+    SnapshotTooOld {
+        /// Its name.
+        database: String,
+    },
+    /// Under SNAPSHOT, a row to be changed was changed or deleted by another transaction that the
+    /// snapshot does not see. The transaction can only be rolled back. Message 3960.
+    #[error("update conflict: a row of table {table} in database {database} was changed since")]
+    UpdateConflict {
+        /// Schema and name of the table.
+        table: String,
+        /// The database.
+        database: String,
+    },
+    /// DDL has changed the table since the snapshot was taken. Message 3961.
+    #[error("table {table} in database {database} was changed by DDL since the snapshot was taken")]
+    RedefinedSinceSnapshot {
+        /// Schema and name of the table.
+        table: String,
+        /// The database.
+        database: String,
+    },
+    /// DDL that an explicit transaction under SNAPSHOT cannot do. Message 3964.
+    #[error("this DDL is not allowed in a transaction under SNAPSHOT isolation")]
+    DdlInSnapshot,
+    /// SNAPSHOT isolation is not turned on or off at once: transactions are open that the change
+    /// would wait for. Message 5070.
+    #[error("transactions are open in database {database}")]
+    TransactionsOpen {
+        /// Its name.
+        database: String,
+    },
+    /// The state of a database is not changed inside a transaction. Message 226.
+    #[error("ALTER DATABASE is not allowed in a transaction of several statements")]
+    OpenTransaction,
+    /// tempdb has no room for the older version of a row. Message 3959.
+    #[error("the version store is full")]
+    VersionStoreFull {
+        /// Error of tempdb.
+        source: Box<Error>,
+    },
+    /// The version of a row that a snapshot needs is not in the version store. Message 3958.
+    #[error("the version store has no version at {at:?}")]
+    VersionGone {
+        /// Where it was.
+        at: VersionPointer,
+    },
+    /// A record that is longer than a row can be was to be kept in the version store.
+    #[error("a version of {bytes} bytes is longer than a row can be")]
+    VersionTooLong {
+        /// Bytes of the record.
+        bytes: usize,
+    },
     /// A table that cannot be made, or a thing that tables here do not have.
     #[error("not supported: {0}")]
     NotSupported(#[from] Unsupported),
@@ -445,8 +515,9 @@ pub enum Error {
     /// A change was requested outside of a transaction.
     #[error("there is no open transaction")]
     NoTransaction,
-    /// The transaction is a deadlock victim: it can only be rolled back. Message 3930.
-    #[error("the transaction was a deadlock victim and can only be rolled back")]
+    /// The transaction is a deadlock victim, or has met an update conflict: it can only be rolled
+    /// back. Message 3930.
+    #[error("the transaction has failed and can only be rolled back")]
     Doomed,
     /// A lock was not granted.
     #[error(transparent)]
@@ -485,6 +556,12 @@ impl From<extentdb_rowset::Error> for Error {
     fn from(error: extentdb_rowset::Error) -> Error {
         match error {
             extentdb_rowset::Error::Lock(error) => Error::Lock(error),
+            extentdb_rowset::Error::VersionGone { at } => Error::VersionGone { at },
+            // Those of the store are the engine's own.
+            extentdb_rowset::Error::VersionStore(source) => match source.downcast() {
+                Ok(own) => *own,
+                Err(source) => Error::Rowset(extentdb_rowset::Error::VersionStore(source)),
+            },
             error => Error::Rowset(error),
         }
     }
@@ -526,6 +603,12 @@ pub enum Cause {
 }
 
 impl Error {
+    /// Can the transaction only be rolled back after this? A deadlock victim, or an update conflict
+    /// under SNAPSHOT.
+    pub fn dooms_transaction(&self) -> bool {
+        self.is_deadlock() || matches!(self, Error::UpdateConflict { .. })
+    }
+
     /// Was the transaction chosen as deadlock victim? Message 1205.
     pub fn is_deadlock(&self) -> bool {
         matches!(self, Error::Lock(LockError::Deadlock { .. }))
@@ -547,6 +630,7 @@ impl Error {
             Error::Change(error) => of_change(error),
             Error::Space(error) => of_space(error),
             Error::Rowset(error) => of_rowset(error),
+            Error::VersionStoreFull { .. } => Cause::FilegroupFull,
             _ => Cause::Other,
         }
     }

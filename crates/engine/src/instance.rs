@@ -59,6 +59,18 @@ pub struct InstanceOptions {
     pub tempdb_file_bytes: u64,
     /// Seed of the random parts of ids.
     pub seed: u64,
+    /// Who does what is done beside the statements.
+    pub background: BackgroundWork,
+}
+
+/// Who makes checkpoints, removes versions that nobody needs, and so on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BackgroundWork {
+    /// Threads of the server.
+    #[default]
+    Threads,
+    /// Sessions, and the caller by [`Instance::clean`]: every run is the same, for simulations.
+    Sessions,
 }
 
 /// A server's databases, open. All methods may be called from all threads.
@@ -102,6 +114,7 @@ impl InstanceOptions {
             tempdb_files: cores.map_or(1, usize::from).clamp(1, 8),
             tempdb_file_bytes: 8 << 20,
             seed: 0,
+            background: BackgroundWork::default(),
         }
     }
 }
@@ -169,6 +182,24 @@ impl Instance {
         Ok(())
     }
 
+    /// What its databases share.
+    #[cfg(test)]
+    pub(crate) fn services(&self) -> &Arc<Services> {
+        &self.services
+    }
+
+    /// Removes versions and ghosts that nobody needs, in all databases: one turn of the cleanup.
+    ///
+    /// # Errors
+    /// A database is offline, or a page cannot be read.
+    pub fn clean(&self) -> Result<(), Error> {
+        let entries = lock(&self.entries);
+        let online: Vec<Arc<Database>> =
+            entries.values().filter_map(|entry| entry.online().ok()).collect();
+        drop(entries);
+        online.iter().try_for_each(|db| db.clean_some_ghosts())
+    }
+
     /// The system's own database of all others.
     fn master(&self) -> Result<Arc<Database>, Error> {
         self.database_by_id(DatabaseId::MASTER)
@@ -176,6 +207,7 @@ impl Instance {
 
     fn set_service(&self, id: DatabaseId, service: Service) {
         if let Service::Online(db) = &service {
+            self.restore_row_versions(id, db);
             self.workers.add(id, db);
         }
         if let Some(entry) = lock(&self.entries).get_mut(&id) {

@@ -15,6 +15,8 @@ mod branch;
 pub(crate) mod context;
 pub(crate) mod isolation;
 pub(crate) mod reference_checks;
+mod seen;
+mod snapshot;
 mod transaction;
 mod two_phase;
 pub(crate) mod values;
@@ -31,6 +33,7 @@ use crate::error::Error;
 
 pub(crate) use context::StatementContext;
 pub use isolation::Isolation;
+pub(crate) use seen::{RowWriter, SeenVersions};
 pub use transaction::{StatementEnd, StatementScope};
 pub use values::SessionNames;
 
@@ -141,6 +144,11 @@ impl Session {
     /// Isolation level of the next statements.
     pub fn set_isolation(&mut self, isolation: Isolation) {
         self.state.isolation = isolation;
+    }
+
+    /// Isolation level of the next statements.
+    pub fn isolation(&self) -> Isolation {
+        self.state.isolation
     }
 
     /// Begins a transaction. An open transaction continues.

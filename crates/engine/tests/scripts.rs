@@ -31,6 +31,9 @@ scripts! {
         nonclustered_ranges nonrepeatable_read other_clustered_key own_inserts phantom
         serializable_heap uncommitted_key upgraded_reads write_skew;
     locks: escalation intent_locks one_key queue timeout update_locks values_off_the_row;
+    versions: constraints crash ddl dirty_read heaps levels lost_update nonrepeatable_read other_keys
+        own_changes phantom read_only_anomaly readers_and_writers reused_keys values_off_row
+        write_skew;
     transactions: crash forwarded_rows ghost_records rollback savepoints scans statement_rollback;
 }
 

@@ -227,7 +227,11 @@ impl<'d> RowsetScan<'d> {
             (self.row, self.record) = (rid, rid);
             match role {
                 RecordRole::Row => return Some(Ok(())),
-                RecordRole::Stub => return Some(self.follow(rid)),
+                RecordRole::Stub => match self.follow(rid) {
+                    Ok(true) => return Some(Ok(())),
+                    Ok(false) => {}
+                    Err(fault) => return Some(Err(fault)),
+                },
                 RecordRole::NoRow => {}
                 RecordRole::Misplaced => {
                     let what = "a record that is no row";
@@ -237,8 +241,8 @@ impl<'d> RowsetScan<'d> {
         }
     }
 
-    /// Loads the page that a stub points to.
-    fn follow(&mut self, home: Rid) -> Result<(), Fault> {
+    /// Loads the page that a stub points to. False when the row there is deleted.
+    fn follow(&mut self, home: Rid) -> Result<bool, Fault> {
         let stub = self.home.as_ref().and_then(|loaded| loaded.record(home)).unwrap_or_default();
         let Some(target) = RowBytes::parse(stub).stub_target() else {
             return Err(Fault::Lob {
@@ -257,12 +261,16 @@ impl<'d> RowsetScan<'d> {
             self.away = Some(CurrentPage { id: target.page, page });
         }
         let bytes = self.away.as_ref().and_then(|away| away.record(target)).unwrap_or_default();
-        if !RowBytes::parse(bytes).points_back_to(home) {
+        let record = RowBytes::parse(bytes);
+        if record.is_ghost_of(home) {
+            return Ok(false);
+        }
+        if !record.points_back_to(home) {
             let what = format!("the stub points to {target}, which does not point back");
             return Err(Fault::Lob { rid: home, what });
         }
         self.record = target;
-        Ok(())
+        Ok(true)
     }
 
     /// The row found last.
@@ -352,9 +360,21 @@ impl<'s> RowBytes<'s> {
         }
     }
 
+    /// Is it a forwarded row that is deleted but still there?
+    fn is_ghost_of(&self, home: Rid) -> bool {
+        match self {
+            RowBytes::Plain(record) => {
+                record.is_ghost_forwarded() && record.back_pointer() == Some(home)
+            }
+            RowBytes::Compressed(record) => record.kind() == CdKind::GhostForwarded,
+        }
+    }
+
     fn points_back_to(&self, home: Rid) -> bool {
         match self {
-            RowBytes::Plain(record) => record.back_pointer() == Some(home),
+            RowBytes::Plain(record) => {
+                record.kind() == RecordKind::Forwarded && record.back_pointer() == Some(home)
+            }
             RowBytes::Compressed(record) => {
                 record.kind() == CdKind::Forwarded
                     && record.extra_long().any(|(bytes, _)| {

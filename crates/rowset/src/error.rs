@@ -1,8 +1,10 @@
 //! What can go wrong with rows.
 
-use extentdb_base::{AllocUnitId, PageId, Rid};
+use extentdb_base::{AllocUnitId, PageId, Rid, XactId};
 use extentdb_format::log::Op;
 use extentdb_txn::lock::LockError;
+
+use crate::version::VersionPointer;
 
 /// Why a row operation was not done.
 #[derive(Debug, thiserror::Error)]
@@ -165,4 +167,24 @@ pub enum Error {
     /// The record at this RID is no row of its heap.
     #[error("the record {0} is damaged")]
     BadRow(Rid),
+    /// A reader's version is not in the version store any more.
+    #[error("the version store has no version at {at:?}")]
+    VersionGone {
+        /// Where it was.
+        at: VersionPointer,
+    },
+    /// The version store failed.
+    #[error("the version store")]
+    VersionStore(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A transaction would change a row whose newest version its snapshot does not see. Message
+    /// 3960.
+    #[error(
+        "a row of allocation unit {unit} was changed by {writer}, which the snapshot does not see"
+    )]
+    UpdateConflict {
+        /// Allocation unit of the row.
+        unit: AllocUnitId,
+        /// Who changed or deleted it.
+        writer: XactId,
+    },
 }

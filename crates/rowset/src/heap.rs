@@ -4,7 +4,7 @@
 //! insert a page known to have room (free_space) → the session's own page (append) → its next page
 //!        → its next extent
 //! delete the record is removed, its slot stays empty; its bytes are reserved until the transaction
-//!        ends
+//!        ends. With row versions it becomes a ghost, which is removed later (versions)
 //! update in place when the page has room, else the row moves and a stub of nine bytes keeps its
 //!        address (forward)
 //! build  many rows at once into a new heap, one log record for each page (build)
@@ -29,6 +29,7 @@ mod pfs;
 mod row_locks;
 mod scan;
 pub(crate) mod update;
+mod versions;
 mod visit;
 
 use extentdb_base::size::ROW_BYTES_MAX;
@@ -45,7 +46,7 @@ pub use free_space::ReservedRoom;
 
 pub use fetch::Fetched;
 pub use forward::{HeapShape, as_forwarded};
-pub use row_locks::RowLocks;
+pub use row_locks::{HeapWriter, RowLocks};
 pub use scan::PageRows;
 pub use visit::LeftOut;
 

@@ -7,12 +7,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use extentdb_base::env::{Clock, SystemClock};
-use extentdb_sim::{Failure, RunConfig, RunKind, RunReport, TextReport, run_and_keep, run_texts};
+use extentdb_sim::{
+    Failure, RunConfig, RunKind, RunReport, SnapshotReport, TextReport, run_and_keep,
+    run_snapshots, run_texts,
+};
 
 const USAGE: &str = "\
 cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--rich]
             [--indexed] [--altered]
             [--kind KIND] [--go-on] [--trace] [--keep DIR] [--texts OPERATIONS]
+            [--snapshots OPERATIONS]
 
   --seed N       runs seed N; with --minutes, N and the following ones
   --seeds A..B   runs seeds A to B, B not included
@@ -35,7 +39,9 @@ cargo x sim [--seed N | --seeds A..B] [--minutes M] [--openings K] [--tight] [--
   --go-on        continues after a failure; lists the failed seeds at the end
   --trace        prints every step
   --keep DIR     writes the files of each run there, and the rows that must be in them
-  --texts N      instead: N statements per seed on text keys of many collations, with crashes";
+  --texts N      instead: N statements per seed on text keys of many collations, with crashes
+  --snapshots N  instead: N statements per seed of readers with snapshots beside writers, with
+                 power cuts";
 
 /// The arguments of the command line.
 #[derive(Clone, Debug)]
@@ -52,6 +58,7 @@ struct Asked {
     goes_on: bool,
     keep: Option<PathBuf>,
     texts: Option<u64>,
+    snapshots: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -62,6 +69,9 @@ fn main() -> ExitCode {
     };
     if let Some(operations) = asked.texts {
         return run_all_texts(&asked, operations);
+    }
+    if let Some(operations) = asked.snapshots {
+        return run_all_snapshots(&asked, operations);
     }
     match run(&asked) {
         Ok(Totals { runs, sum, failed }) if failed.is_empty() => {
@@ -81,6 +91,26 @@ fn main() -> ExitCode {
 }
 
 /// The workload on text keys, once per seed.
+fn run_all_snapshots(asked: &Asked, operations: u64) -> ExitCode {
+    let mut failed = Vec::new();
+    for seed in asked.seeds.clone() {
+        match run_snapshots(seed, operations) {
+            Ok(SnapshotReport { readings, changes, conflicts, power_cuts, versions }) => println!(
+                "seed {seed}: {readings} readings, {changes} changes, {conflicts} update conflicts, \
+                 {power_cuts} power cuts, {versions} versions; the full check is clean"
+            ),
+            Err(what) => {
+                println!("seed {seed}: FAILED: {what}");
+                failed.push(seed);
+                if !asked.goes_on {
+                    break;
+                }
+            }
+        }
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn run_all_texts(asked: &Asked, operations: u64) -> ExitCode {
     let mut failed = Vec::new();
     for seed in asked.seeds.clone() {
@@ -115,6 +145,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         goes_on: false,
         keep: None,
         texts: None,
+        snapshots: None,
     };
     let mut one = None;
     let mut rest = arguments.iter();
@@ -122,6 +153,7 @@ fn parse(arguments: &[String]) -> Option<Asked> {
         match argument.as_str() {
             "--keep" => asked.keep = Some(PathBuf::from(rest.next()?)),
             "--texts" => asked.texts = Some(rest.next()?.parse().ok()?),
+            "--snapshots" => asked.snapshots = Some(rest.next()?.parse().ok()?),
             "--tight" => asked.is_tight = true,
             "--rich" => asked.is_rich = true,
             "--indexed" => asked.is_indexed = true,

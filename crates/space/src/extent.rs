@@ -33,6 +33,24 @@ impl Space {
         Ok(extent)
     }
 
+    /// An extent that memory alone knows: no map says that it is in use. For pages that no restart
+    /// looks for, in a database that does not outlive one.
+    ///
+    /// # Errors
+    /// The filegroup is full.
+    pub fn claim_unmapped(&self, group: i16) -> Result<Extent, Error> {
+        self.claim_extent(group)
+    }
+
+    /// An extent that memory alone knew is free again.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn release_unmapped(&self, extent: Extent) -> Result<(), Error> {
+        self.file(extent.file)?.release(extent.index);
+        Ok(())
+    }
+
     /// Logs that a claimed extent is not free any more, if its map does not say so already. Without
     /// a record the claim is given up; once there is one, undoing it gives the extent back in
     /// memory, too, and nothing else may.

@@ -8,6 +8,7 @@ mod owner;
 mod session_waits;
 mod time;
 mod transaction;
+pub mod versions;
 
 pub use error::Error;
 pub use manager::{Active, Manager, PageChanges};

@@ -370,10 +370,10 @@ impl std::fmt::Debug for Manager {
     }
 }
 
-fn number(id: XactId) -> u64 {
+pub(crate) fn number(id: XactId) -> u64 {
     u64::from(id.high) << 32 | u64::from(id.low)
 }
 
-fn id_of(number: u64) -> XactId {
+pub(crate) fn id_of(number: u64) -> XactId {
     XactId { high: (number >> 32) as u16, low: number as u32 }
 }

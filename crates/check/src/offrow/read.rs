@@ -10,7 +10,7 @@ use extentdb_format::page::PageType;
 use extentdb_format::record::lob::InlineRoot;
 use extentdb_format::record::row::BACK_POINTER_TAG;
 use extentdb_format::record::sparse::SparseVector;
-use extentdb_format::record::status::HAS_NULL_BITMAP;
+use extentdb_format::record::status::GHOST_FORWARDED;
 use extentdb_format::record::{Record, RecordKind, VarColumn};
 
 use super::facts::{Fact, of_forwarded, of_node, of_reference, of_stub};
@@ -20,9 +20,6 @@ use super::pointer::{Complex, PointerClass, resembles_pointer};
 use crate::plan::Plan;
 use crate::sound::SoundPage;
 use crate::unit::{Structure, UnitIndex};
-
-/// Bit 0 of the second status byte: a ghost of a forwarded record (public documentation).
-const IS_GHOST_FORWARDED: u8 = 0x01;
 
 /// Who refers to a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -294,7 +291,8 @@ fn filed_under(plan: &Plan, target: PageId, expected: UnitIndex) -> UnitIndex {
 /// Stubs and forwarded records.
 #[inline]
 fn heap_page(page: &SoundPage<'_>, sink: &mut impl Sink) {
-    if page.traits.has(RecordKind::ForwardingStub) || page.traits.has(RecordKind::Forwarded) {
+    let kinds = [RecordKind::ForwardingStub, RecordKind::Forwarded, RecordKind::GhostData];
+    if kinds.into_iter().any(|kind| page.traits.has(kind)) {
         forwarding(page, sink);
     }
 }
@@ -311,21 +309,17 @@ fn forwarding(page: &SoundPage<'_>, sink: &mut impl Sink) {
             }
             RecordKind::Forwarded => {
                 let back = record.back_pointer().unwrap_or_default();
-                let is_ghost = is_ghost_forwarded(&record);
+                // A mark that only a ghost should have.
+                let is_ghost =
+                    record.status_b().is_some_and(|status| status & GHOST_FORWARDED != 0);
                 sink.forwarded(&Forwarded { rid, back, unit, is_ghost });
             }
-            RecordKind::GhostData if is_ghost_forwarded(&record) => {
+            RecordKind::GhostData if record.is_ghost_forwarded() => {
                 sink.forwarded(&Forwarded { rid, back: Rid::default(), unit, is_ghost: true });
             }
             _ => {}
         }
     }
-}
-
-/// A ghost without null bitmap was a stub: it has no second status byte.
-fn is_ghost_forwarded(record: &Record<'_>) -> bool {
-    let is_marked = record.status_b().is_some_and(|status| status & IS_GHOST_FORWARDED != 0);
-    is_marked && record.status_a() & HAS_NULL_BITMAP != 0
 }
 
 fn is_back_pointer(bytes: &[u8]) -> bool {
@@ -419,7 +413,7 @@ impl Row<'_> {
     ) {
         let own = self.page.index;
         let is_entry = self.page.unit.structure == Structure::Nonclustered;
-        let is_ghost = self.record.kind().is_ghost() || is_ghost_forwarded(&self.record);
+        let is_ghost = self.record.kind().is_ghost() || self.record.is_ghost_forwarded();
         sink.reference(&Reference {
             target,
             from: self.rid,

@@ -12,6 +12,7 @@ use extentdb_base::sync::Arc;
 use extentdb_catalog::model::{AllocUnitKind, Rowset};
 use extentdb_rowset::LobUnit;
 use extentdb_rowset::lob::{LobCursor, LobForm, LobRoot};
+use extentdb_rowset::version::Versions;
 use extentdb_space::{Space, Unit};
 use extentdb_types::SqlType;
 
@@ -70,12 +71,35 @@ impl OffRowUnits {
         Ok(self.of_form(root.form())?.read(root)?)
     }
 
+    /// The same; with versions, of a row that was read by its snapshot.
+    pub(crate) fn cursor_seen<'u>(
+        &'u self,
+        root: &LobRoot,
+        versions: Option<Versions<'u>>,
+    ) -> Result<LobCursor<'u>, Error> {
+        match versions {
+            Some(versions) => Ok(self.of_form(root.form())?.read_seen(root, versions)?),
+            None => self.cursor(root),
+        }
+    }
+
     /// The whole value that a pointer of a column of this type leads to.
     ///
     /// # Errors
     /// [`Error::ValueTooLong`]: it has more than `most` bytes. The tree is damaged.
     pub(crate) fn value(&self, ty: &SqlType, pointer: &[u8], most: u64) -> Result<Vec<u8>, Error> {
-        let mut cursor = self.cursor(&root_of(ty, pointer)?)?;
+        self.value_seen(ty, pointer, most, None)
+    }
+
+    /// The same; with versions, of a row that was read by its snapshot.
+    pub(crate) fn value_seen(
+        &self,
+        ty: &SqlType,
+        pointer: &[u8],
+        most: u64,
+        versions: Option<Versions<'_>>,
+    ) -> Result<Vec<u8>, Error> {
+        let mut cursor = self.cursor_seen(&root_of(ty, pointer)?, versions)?;
         let bytes = cursor.len();
         if bytes > most {
             return Err(Error::ValueTooLong { bytes, most });

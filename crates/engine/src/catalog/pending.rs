@@ -31,6 +31,16 @@ pub(crate) enum DeferredChange {
 }
 
 impl DeferredChange {
+    /// The table that is another one now.
+    pub(crate) fn table(&self) -> Option<&Arc<Table>> {
+        match self {
+            DeferredChange::Created(table)
+            | DeferredChange::Dropped(table)
+            | DeferredChange::Stored { table, .. } => Some(table),
+            DeferredChange::Schema(_) => None,
+        }
+    }
+
     pub(crate) fn created(&self) -> Option<&Arc<Table>> {
         if let DeferredChange::Created(table) = self { Some(table) } else { None }
     }

@@ -12,6 +12,7 @@ use extentdb_catalog::model::ObjectType;
 use extentdb_catalog::table::values::RowValues;
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_rowset::heap::{Heap, HeapShape};
+use extentdb_rowset::version::Versions;
 use extentdb_rowset::{LobUnit, RowShape, Tree};
 use extentdb_space::Unit;
 use extentdb_types::{Datum, SqlType};
@@ -131,8 +132,17 @@ impl Storage {
     /// The cells of the row that a record is. Values off it are among them where their type has
     /// a length, or an expression of the table needs them; others are pointers.
     pub(crate) fn cells<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
+        self.cells_seen(record, None)
+    }
+
+    /// The same; with versions, of a record that was read by its snapshot.
+    pub(crate) fn cells_seen<'r>(
+        &self,
+        record: &'r [u8],
+        versions: Option<Versions<'_>>,
+    ) -> Result<Vec<Cell<'r>>, Error> {
         let mut cells = self.shape.decode(record)?;
-        self.resolve(&mut cells, |column| self.is_evaluated(column))?;
+        self.resolve(&mut cells, |column| self.is_evaluated(column), versions)?;
         self.compute_unstored(&mut cells);
         Ok(cells)
     }
@@ -140,7 +150,7 @@ impl Storage {
     /// The same with pointers for all values of the LOB unit, as they stand in the record.
     pub(crate) fn cells_to_move<'r>(&self, record: &'r [u8]) -> Result<Vec<Cell<'r>>, Error> {
         let mut cells = self.shape.decode(record)?;
-        self.resolve(&mut cells, |_| false)?;
+        self.resolve(&mut cells, |_| false, None)?;
         self.compute_unstored(&mut cells);
         Ok(cells)
     }
@@ -151,12 +161,14 @@ impl Storage {
         &self,
         cells: &mut [Cell<'_>],
         is_needed: impl Fn(i32) -> bool,
+        versions: Option<Versions<'_>>,
     ) -> Result<(), Error> {
         for (cell, column) in cells.iter_mut().zip(&self.shape.layout().columns) {
             let Cell::Complex(pointer) = cell else { continue };
             let Some(ty) = column.ty.filter(|_| !column.is_dropped()) else { continue };
             if ty.max_bytes().is_some() || is_needed(column.column_id) {
-                let value = self.off_row.value(&ty, pointer, VALUE_IN_MEMORY_MAX)?;
+                let most = VALUE_IN_MEMORY_MAX;
+                let value = self.off_row.value_seen(&ty, pointer, most, versions)?;
                 *cell = Cell::Bytes(Cow::Owned(value));
             }
         }
@@ -308,9 +320,13 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::ValueTooLong`]: one is not held in memory.
-    pub(crate) fn values(&self, record: &[u8]) -> Result<Vec<Datum<'static>>, Error> {
+    pub(crate) fn values(
+        &self,
+        record: &[u8],
+        versions: Option<Versions<'_>>,
+    ) -> Result<Vec<Datum<'static>>, Error> {
         let mut cells = self.shape.decode(record)?;
-        self.resolve(&mut cells, |_| true)?;
+        self.resolve(&mut cells, |_| true, versions)?;
         self.compute_unstored(&mut cells);
         self.values_of(&cells)
     }
@@ -320,8 +336,10 @@ impl Storage {
         &self,
         column: &TableColumn,
         pointer: &[u8],
+        versions: Option<Versions<'_>>,
     ) -> Result<Datum<'static>, Error> {
-        let bytes = self.off_row.value(&column.ty, pointer, VALUE_IN_MEMORY_MAX)?;
+        let most = VALUE_IN_MEMORY_MAX;
+        let bytes = self.off_row.value_seen(&column.ty, pointer, most, versions)?;
         column.value(Some(&Cell::Bytes(Cow::Owned(bytes))))
     }
 
@@ -352,6 +370,32 @@ impl Storage {
             (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.settled(*rid, oldest_open)?),
             (Base::Clustered(index), Address::Key(key)) => {
                 Ok(index.tree().find_settled(key, oldest_open)?.map(|row| row.bytes))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The record of the row at an address, as a snapshot sees it.
+    pub(crate) fn row_seen(
+        &self,
+        at: &Address,
+        versions: Versions<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        match (&self.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.row_seen(*rid, versions)?),
+            (Base::Clustered(index), Address::Key(key)) => {
+                Ok(index.tree().find_seen(key, versions)?.map(|row| row.bytes))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The newest record at an address, be it a ghost.
+    pub(crate) fn newest(&self, at: &Address) -> Result<Option<Vec<u8>>, Error> {
+        match (&self.base, at) {
+            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.newest(*rid)?),
+            (Base::Clustered(index), Address::Key(key)) => {
+                Ok(index.tree().newest(key)?.map(|row| row.bytes))
             }
             _ => Ok(None),
         }

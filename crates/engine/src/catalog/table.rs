@@ -63,6 +63,11 @@ impl Table {
         TableRef { table: self, storage }
     }
 
+    /// Is it a system base table? These keep no versions of their rows.
+    pub(crate) fn is_system(&self) -> bool {
+        self.unit().id().is_system()
+    }
+
     /// Object id, unique in the database and never used again.
     pub fn id(&self) -> ObjectId {
         self.id

@@ -1,5 +1,5 @@
-//! Ghosts in trees: rows of system tables and entries of indexes that were deleted, kept until
-//! nobody can want them back.
+//! Ghosts in trees, and with row versions in heaps: rows and entries of indexes that were deleted,
+//! kept until nobody can want them back, or read them.
 //!
 //! While the database runs with threads of its own, every 100 ms, they are removed from some leaves
 //! of each tree: leaves that got ghosts since the opening, and that were last changed before the
@@ -8,14 +8,14 @@
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
-use extentdb_rowset::Tree;
+use extentdb_rowset::{Heap, Tree};
 
 use crate::database::Database;
 use crate::database::suspect::skip_suspect;
 use crate::error::{Cause, Error};
 
-/// Leaves of one tree that are cleaned in one turn: DDL waits for no more than that.
-const LEAVES_PER_TURN: usize = 64;
+/// Pages of one tree or heap that are cleaned in one turn: DDL waits for no more than that.
+const PAGES_PER_TURN: usize = 64;
 
 impl Database {
     /// Removes ghosts that no rollback can need any more: one turn of the ghost cleanup. Nothing
@@ -25,6 +25,7 @@ impl Database {
     /// The database is offline, or a page cannot be read.
     pub fn clean_some_ghosts(&self) -> Result<(), Error> {
         self.verify_online()?;
+        self.clean_versions()?;
         if !self.options.ghost_cleanup {
             return Ok(());
         }
@@ -34,8 +35,29 @@ impl Database {
             let _ddl = lock(&self.ddl);
             let unit = tree.unit().id();
             if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
-                match tree.clean(&self.transactions, LEAVES_PER_TURN).map_err(Error::from) {
+                let seen = &|writer| self.is_seen_by_all(writer);
+                match tree.clean(&self.transactions, PAGES_PER_TURN, seen).map_err(Error::from) {
                     // There will be room in the log when other transactions have ended.
+                    Err(error) if error.cause() == Cause::LogFull => return Ok(()),
+                    done => skip_suspect(done.map(drop))?,
+                };
+            }
+        }
+        self.clean_some_heaps()
+    }
+
+    fn clean_some_heaps(&self) -> Result<(), Error> {
+        let tables = self.catalog.all_tables().into_iter();
+        for heap in tables.filter_map(|table| table.heap()) {
+            if heap.ghost_page_count() == 0 {
+                continue;
+            }
+            // Nobody drops it meanwhile.
+            let _ddl = lock(&self.ddl);
+            let unit = heap.unit().id();
+            if self.catalog.units.get(unit).is_some() && !self.catalog.is_dropped(unit) {
+                let seen = &|writer| self.is_seen_by_all(writer);
+                match heap.clean(&self.transactions, PAGES_PER_TURN, seen).map_err(Error::from) {
                     Err(error) if error.cause() == Cause::LogFull => return Ok(()),
                     done => skip_suspect(done.map(drop))?,
                 };
@@ -44,13 +66,45 @@ impl Database {
         Ok(())
     }
 
-    /// Takes the ghosts of all trees away.
+    /// Removes versions that no snapshot can need: those of all databases are in tempdb.
+    fn clean_versions(&self) -> Result<(), Error> {
+        let versions = &self.services.versions;
+        if self.is_ephemeral() {
+            versions.clean()?;
+        }
+        self.row_versions.clean(versions.commits.horizon());
+        Ok(())
+    }
+
+    /// Takes the ghosts of all trees and heaps away.
     pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());
         }
-        self.catalog.trees().iter().try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))
+        self.catalog
+            .trees()
+            .iter()
+            .try_for_each(|tree| skip_suspect(self.clean_ghosts_of(tree)))?;
+        let tables = self.catalog.all_tables().into_iter();
+        let mut heaps = tables.filter_map(|table| table.heap());
+        heaps.try_for_each(|heap| skip_suspect(self.clean_ghosts_of_heap(&heap)))
+    }
+
+    /// Only pages that may have some by their byte in PFS are read: heaps without row versions have
+    /// none.
+    fn clean_ghosts_of_heap(&self, heap: &Heap) -> Result<(), Error> {
+        if heap.unit().first_iam().is_none() {
+            return Ok(());
+        }
+        for id in heap.formatted_pages()? {
+            let state = self.space.pfs_bytes(id.file, id.page..id.page + 1)?;
+            if state.first().is_some_and(|state| state.has_ghosts()) {
+                let seen = &|writer| self.is_seen_by_all(writer);
+                heap.expunge_ghosts(&self.transactions, id, seen)?;
+            }
+        }
+        Ok(())
     }
 
     fn clean_ghosts_of(&self, tree: &Tree) -> Result<(), Error> {
@@ -60,7 +114,8 @@ impl Database {
             let has_ghosts = header.level == 0 && header.ghost_count.get() > 0;
             drop(page);
             if has_ghosts {
-                tree.expunge_ghosts(&self.transactions, id)?;
+                let seen = &|writer| self.is_seen_by_all(writer);
+                tree.expunge_ghosts(&self.transactions, id, seen)?;
             }
         }
         Ok(())

@@ -174,6 +174,7 @@ impl Redone {
             is_closing: AtomicBool::new(false),
             is_read_only: AtomicBool::new(false),
             serializers: Default::default(),
+            row_versions: Arc::default(),
             timestamps: Default::default(),
             new_ids: Default::default(),
             wake_ups,

@@ -5,6 +5,7 @@
 //!           ├─ LockManager    one wait-for graph through all databases
 //!           ├─ Owners         of locks: transactions
 //!           ├─ Sessions       by id, with what each of them waits for
+//!           ├─ Versions       commits and snapshots; the version store, in tempdb
 //!           ├─ Deadlocks      names of what is locked, for reports
 //!           └─ WakeUps        of the background threads, which serve all databases
 //! ```
@@ -20,6 +21,7 @@ use crate::database::options::Options;
 use crate::database::sessions::Sessions;
 use crate::database::wake_up::WakeUps;
 use crate::error::invalid::InvalidOption;
+use crate::versions::Versions;
 
 /// See the module.
 pub(crate) struct Services {
@@ -29,6 +31,7 @@ pub(crate) struct Services {
     pub(crate) deadlocks: Arc<Deadlocks>,
     pub(crate) wake_ups: Arc<WakeUps>,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) versions: Versions,
 }
 
 /// A database among those that share services.
@@ -57,6 +60,7 @@ impl Services {
             deadlocks,
             wake_ups: Arc::default(),
             sessions: Arc::default(),
+            versions: Versions::default(),
         })
     }
 }

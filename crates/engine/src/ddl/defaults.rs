@@ -38,6 +38,7 @@ impl Session {
     ) -> Result<Address, Error> {
         self.statement("INSERT", |context| {
             context.lock_table(table, LockMode::Ix)?;
+            context.begin_change(table)?;
             let row = context.complete(table, values)?;
             context.insert_data(table, &row)
         })

@@ -241,6 +241,12 @@ impl StatementContext<'_> {
 impl StatementContext<'_> {
     /// Nobody else uses the table from here on; says what it is.
     pub(crate) fn lock_for_ddl(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
+        self.verify_alterable_now()?;
+        self.lock_to_drop(table)
+    }
+
+    /// The same of a table that is dropped or truncated, also in a transaction under SNAPSHOT.
+    pub(crate) fn lock_to_drop(&mut self, table: &Table) -> Result<Arc<Storage>, Error> {
         let storage = self.lock_definition(table)?;
         table.verify_alterable(&storage)?;
         Ok(storage)

@@ -76,7 +76,7 @@ impl Session {
     /// Drops a table: its rows in the system tables are deleted at once, its pages freed at commit.
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |context| {
-            let storage = context.lock_for_ddl(table)?;
+            let storage = context.lock_to_drop(table)?;
             table.verify_unreferenced(&storage, "drop")?;
             context.lock_parents(&storage)?;
             let _ddl = lock(&context.db().ddl);
@@ -100,7 +100,7 @@ impl Session {
     /// Truncates a table: it gets a new, empty allocation unit.
     pub fn truncate_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("TRUNCATE TABLE", |context| {
-            context.lock_for_ddl(table)?;
+            context.lock_to_drop(table)?;
             let _ddl = lock(&context.db().ddl);
             let old = table.storage();
             table.verify_unreferenced(&old, "truncate")?;

@@ -24,7 +24,7 @@ use crate::catalog::{Address, Constraint, Index, Storage, Table, TableRef};
 use crate::dml::read::{EachRow, Reading};
 use crate::dml::row_ref::RowRef;
 use crate::error::Error;
-use crate::session::StatementContext;
+use crate::session::{RowWriter, StatementContext};
 
 impl StatementContext<'_> {
     /// Inserts the entries of a new row.
@@ -116,7 +116,10 @@ impl StatementContext<'_> {
         if !index.key_cells(old).eq(index.key_cells(new)) {
             self.verify_new_key(table, index, new)?;
         }
-        Ok(index.tree().replace(self.tx()?, new)?)
+        let writer = self.row_writer(table)?;
+        let versions = writer.as_ref().map(RowWriter::versioning);
+        let done = index.tree().replace_versioned(self.tx()?, new, versions);
+        done.map_err(|error| self.write_error(table, error))
     }
 
     /// Refuses a key that an attached database does not take.
@@ -147,7 +150,10 @@ impl StatementContext<'_> {
         }
         self.keep_own_range(of.table, index, &key)?;
         let tested = self.test_range(of.table, index, &key)?;
-        match index.tree().insert_at(self.tx()?, &key, entry).map_err(Error::from) {
+        let writer = self.row_writer(of.table)?;
+        let versions = writer.as_ref().map(RowWriter::versioning);
+        let done = index.tree().insert_versioned(self.tx()?, &key, entry, versions);
+        match done.map_err(|error| self.write_error(of.table, error)) {
             Ok(()) => self.test_again(of.table, index, &key, tested),
             Err(error) => {
                 self.release_test(tested);
@@ -173,7 +179,10 @@ impl StatementContext<'_> {
         if is_locked {
             self.lock_key(of.table, index, &key)?;
         }
-        let taken = index.tree().delete_key(self.tx()?, &key)?;
+        let writer = self.row_writer(of.table)?;
+        let versions = writer.as_ref().map(RowWriter::versioning);
+        let taken = index.tree().delete_versioned(self.tx()?, &key, versions);
+        let taken = taken.map_err(|error| self.write_error(of.table, error))?;
         // A range lock of another session may be held by this key: it must not vanish.
         if !is_locked && self.db().serializers.any() {
             self.lock_key(of.table, index, &key)?;
@@ -204,6 +213,15 @@ impl StatementContext<'_> {
         loop {
             let at = index.address(&entry, &storage.shape)?;
             let found = self.read_row(of, &at)?;
+            if of.versions.is_some() {
+                // The snapshot sees entry and row of the same moment.
+                return match found {
+                    Some(found) => {
+                        each(&RowRef::at(storage, &found.record, &at)?.seen_by(of.versions))
+                    }
+                    None => Ok(ControlFlow::Continue(())),
+                };
+            }
             if let Some(found) = found {
                 let row = RowRef::at(storage, &found.record, &at)?;
                 let is_here =

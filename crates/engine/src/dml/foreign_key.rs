@@ -327,7 +327,7 @@ impl StatementContext<'_> {
         match gone {
             [] => {}
             [(_, values)] => {
-                self.each_referencing(key, parent, values, ReadHints::default(), found)?;
+                self.each_referencing(key, parent, values, ReadHints::current(), found)?;
             }
             many => self.each_referencing_of(key, parent, many, found)?,
         }
@@ -361,7 +361,7 @@ impl StatementContext<'_> {
         gone: &[GoneKey],
         each: EachRow<'_>,
     ) -> Result<(), Error> {
-        self.in_child(key, of, ReadHints::default(), |context, child| {
+        self.in_child(key, of, ReadHints::current(), |context, child| {
             for (_, values) in gone {
                 let Some(IndexRange { index, keys }) = key.through_index(child.storage, values)?
                 else {
@@ -396,7 +396,7 @@ impl StatementContext<'_> {
         } else {
             self.isolation()
         };
-        let reading = Reading { table: &child, storage: &of_child, hints };
+        let reading = Reading { table: &child, storage: &of_child, hints, versions: None };
         self.with_isolation(isolation, |context| read(context, reading))
     }
 
@@ -431,8 +431,8 @@ impl StatementContext<'_> {
     ) -> Result<bool, Error> {
         self.lock_table(of.table, LockMode::Is)?;
         let mut is_there = false;
-        let hints = ReadHints::default();
-        let reading = Reading { table: of.table, storage: of.storage, hints };
+        let hints = ReadHints::current();
+        let reading = Reading { table: of.table, storage: of.storage, hints, versions: None };
         self.read_committed_range(reading, index, keys, &mut |_| {
             is_there = true;
             Ok(ControlFlow::Break(()))
@@ -456,7 +456,7 @@ impl StatementContext<'_> {
         read: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let isolation = match self.isolation() {
-            Isolation::ReadUncommitted => Isolation::ReadCommitted,
+            Isolation::ReadUncommitted | Isolation::Snapshot => Isolation::ReadCommitted,
             isolation => isolation,
         };
         self.with_isolation(isolation, read)

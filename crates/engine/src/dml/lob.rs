@@ -11,6 +11,7 @@ use std::io::Read;
 
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::lob::{LobCursor, LobRoot, LobSplice};
+use extentdb_rowset::version::Versions;
 use extentdb_types::SqlType;
 
 use crate::catalog::off_row::root_of;
@@ -22,7 +23,7 @@ use crate::dml::row_ref::RowRef;
 use crate::error::{Error, Unsupported};
 use crate::scan::hints::ReadHints;
 use crate::scan::reading::{Extent, Reading};
-use crate::session::{Session, StatementContext};
+use crate::session::{SeenVersions, Session, StatementContext};
 
 /// A value as a stream of its stored bytes: of its code page, or two for a UTF-16 unit.
 #[derive(Debug)]
@@ -41,13 +42,15 @@ impl<'r> LobReader<'r> {
         storage: &'r Storage,
         column: &TableColumn,
         cell: Cell<'r>,
+        versions: Option<Versions<'r>>,
     ) -> Result<Option<LobReader<'r>>, Error> {
         let body = match cell {
             Cell::Null | Cell::Missing => return Ok(None),
             Cell::Bit(_) => return Err(column.refused("a bit has no bytes of its own")),
             Cell::Bytes(bytes) => Body::InRow { bytes, offset: 0 },
             Cell::Complex(pointer) => {
-                Body::Tree(storage.off_row.cursor(&root_of(&column.ty, &pointer)?)?)
+                let root = root_of(&column.ty, &pointer)?;
+                Body::Tree(storage.off_row.cursor_seen(&root, versions)?)
             }
         };
         Ok(Some(LobReader { body }))
@@ -117,9 +120,11 @@ impl Session {
             context.lock_to_read(table, hints, Extent::Part)?;
             let storage = table.storage();
             let number = column_number(&storage, column)?;
-            let reading = Reading { table, storage: &storage, hints };
+            let seen = context.seen(hints);
+            let versions = seen.as_ref().map(SeenVersions::versions);
+            let reading = Reading { table, storage: &storage, hints, versions };
             let found = context.read_row(reading, at)?.ok_or_else(|| Error::NoRow(at.clone()))?;
-            read(RowRef::at(&storage, &found.record, at)?.lob(number)?)
+            read(RowRef::at(&storage, &found.record, at)?.seen_by(versions).lob(number)?)
         })
     }
 
@@ -197,6 +202,7 @@ impl StatementContext<'_> {
         data: &mut dyn Read,
     ) -> Result<LobRoot, Error> {
         let units = &storage.off_row;
+        self.keep_value(units, root)?;
         let end = units.value_len(root)?;
         let offset = verify_offset(column, part, end)?;
         let length = part.length.unwrap_or(end - offset);

@@ -15,7 +15,7 @@ use std::io::Read;
 
 use extentdb_base::cancel::Cancellation;
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::lob::{LobForm, LobWriter};
+use extentdb_rowset::lob::{LobForm, LobRoot, LobWriter};
 use extentdb_types::SqlType;
 
 use crate::catalog::off_row::root_of;
@@ -53,8 +53,32 @@ impl StatementContext<'_> {
         })
     }
 
+    /// A value is about to be freed, or changed in place. In a database with row versions the
+    /// record that leads to it has been kept before it is freed; before it is changed in place, it
+    /// will be kept by the update that follows. Here the value is kept for readers of that record.
+    pub(crate) fn keep_value(&mut self, units: &OffRowUnits, root: &LobRoot) -> Result<(), Error> {
+        // From here on the transaction is one that writes.
+        self.tx()?;
+        match self.versioning() {
+            Some(versions) => Ok(units.of_form(root.form())?.keep(root, versions)?),
+            None => Ok(()),
+        }
+    }
+
     /// Frees the trees that these pointers of a column lead to.
     pub(crate) fn free_values(
+        &mut self,
+        units: &OffRowUnits,
+        pointers: &[OldPointer],
+    ) -> Result<(), Error> {
+        for OldPointer { ty, bytes } in pointers {
+            self.keep_value(units, &root_of(ty, bytes)?)?;
+        }
+        self.free_unkept_values(units, pointers)
+    }
+
+    /// The same of a table that DDL changes: no older snapshot reads it any more.
+    fn free_unkept_values(
         &mut self,
         units: &OffRowUnits,
         pointers: &[OldPointer],
@@ -78,7 +102,7 @@ impl StatementContext<'_> {
         left.retain(|pointer| {
             root_of(&pointer.ty, &pointer.bytes).is_ok_and(|root| root.form() != LobForm::Overflow)
         });
-        self.free_values(&storage.off_row, &left)
+        self.free_unkept_values(&storage.off_row, &left)
     }
 }
 

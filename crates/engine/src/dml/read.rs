@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::scan::hints::{ReadHints, RowLock};
 use crate::scan::reading::Extent;
 use crate::scan::source::{HeapSource, RangeSource, SortedSource, drain};
-use crate::session::{Row, Session, StatementContext};
+use crate::session::{Row, SeenVersions, Session, StatementContext};
 
 pub(crate) use crate::scan::reading::{EachRow, Reading};
 
@@ -119,8 +119,11 @@ impl Session {
             // One row, not the range around it.
             context.lock_to_read(table, hints, Extent::Part)?;
             let storage = table.storage();
-            let found = context.read_row(Reading { table, storage: &storage, hints }, at)?;
-            found.map(|found| storage.values(&found.record)).transpose()
+            let seen = context.seen(hints);
+            let versions = seen.as_ref().map(SeenVersions::versions);
+            let found =
+                context.read_row(Reading { table, storage: &storage, hints, versions }, at)?;
+            found.map(|found| storage.values(&found.record, versions)).transpose()
         })
     }
 
@@ -141,7 +144,9 @@ impl Session {
     ) -> Result<(), Error> {
         self.statement("SELECT", |context| {
             let storage = context.lock_whole(table, hints)?;
-            let reading = Reading { table, storage: &storage, hints };
+            let seen = context.seen(hints);
+            let versions = seen.as_ref().map(SeenVersions::versions);
+            let reading = Reading { table, storage: &storage, hints, versions };
             context.scan_rows(reading, &mut |row| Ok(each(row.address()?, row.values()?)))
         })
     }
@@ -184,7 +189,9 @@ impl Session {
             let storage = table.storage();
             let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?;
             let keys = range.keys(index, &storage)?;
-            let reading = Reading { table, storage: &storage, hints: range.hints };
+            let seen = context.seen(range.hints);
+            let versions = seen.as_ref().map(SeenVersions::versions);
+            let reading = Reading { table, storage: &storage, hints: range.hints, versions };
             context.read_range(reading, index, keys, range.backward, each)
         })
     }

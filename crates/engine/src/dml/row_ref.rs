@@ -3,6 +3,7 @@
 use extentdb_base::Rid;
 use extentdb_catalog::layout::{Cell, Level};
 use extentdb_format::record::Record;
+use extentdb_rowset::version::Versions;
 use extentdb_types::Datum;
 
 use crate::catalog::{Address, Storage, TableColumn};
@@ -18,6 +19,8 @@ pub struct RowRef<'r> {
     record: Record<'r>,
     /// Where it is in a heap.
     rid: Option<Rid>,
+    /// The snapshot that the record was read by: its values off it are seen the same way.
+    versions: Option<Versions<'r>>,
 }
 
 impl<'r> RowRef<'r> {
@@ -28,12 +31,22 @@ impl<'r> RowRef<'r> {
         record: &'r [u8],
         rid: Option<Rid>,
     ) -> Result<Self, Error> {
-        Ok(RowRef { storage, record: storage.shape.sound_leaf(record)?, rid })
+        Ok(RowRef {
+            storage,
+            record: storage.shape.sound_leaf(record)?,
+            rid,
+            versions: None,
+        })
     }
 
     /// A row at an address.
     pub(crate) fn at(storage: &'r Storage, record: &'r [u8], at: &Address) -> Result<Self, Error> {
         RowRef::new(storage, record, at.rid())
+    }
+
+    /// The same row, read by a snapshot when there are versions.
+    pub(crate) fn seen_by(self, versions: Option<Versions<'r>>) -> Self {
+        RowRef { versions, ..self }
     }
 
     /// The value of a column, by its number in the table, from 0.
@@ -46,7 +59,9 @@ impl<'r> RowRef<'r> {
         let column = columns.get(column).ok_or_else(missing)?;
         if column.is_stored() {
             match self.storage.shape.cell(&self.record, column.at)? {
-                Cell::Complex(pointer) => self.storage.value_off_row(column, &pointer),
+                Cell::Complex(pointer) => {
+                    self.storage.value_off_row(column, &pointer, self.versions)
+                }
                 cell => column.borrowed(cell),
             }
         } else {
@@ -67,7 +82,7 @@ impl<'r> RowRef<'r> {
             return Err(column.refused("it is computed, and has no bytes in its row"));
         }
         let cell = self.storage.shape.cell(&self.record, column.at)?;
-        LobReader::open(self.storage, column, cell)
+        LobReader::open(self.storage, column, cell, self.versions)
     }
 
     /// Does the record have pointers to values off it?
@@ -83,7 +98,7 @@ impl<'r> RowRef<'r> {
     pub fn values(&self) -> Result<Row, Error> {
         let columns = &self.storage.columns;
         if !columns.iter().all(TableColumn::is_stored) {
-            return self.storage.values(self.record.bytes());
+            return self.storage.values(self.record.bytes(), self.versions);
         }
         (0..columns.len()).map(|column| Ok(self.value(column)?.into_owned())).collect()
     }
@@ -106,7 +121,7 @@ impl<'r> RowRef<'r> {
 
     /// The cells of the row.
     pub(crate) fn cells(&self) -> Result<Vec<Cell<'r>>, Error> {
-        self.storage.cells(self.record.bytes())
+        self.storage.cells_seen(self.record.bytes(), self.versions)
     }
 
     /// The record as it was read, verified.

@@ -14,7 +14,7 @@ use extentdb_base::sync::Arc;
 use extentdb_base::{Lsn, PageId};
 use extentdb_catalog::layout::Cell;
 use extentdb_rowset::btree::{Ghosts, KeyRange};
-use extentdb_rowset::heap::{Heap, PageRows};
+use extentdb_rowset::heap::{Heap, HeapWriter, PageRows};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::{Datum, SqlType};
 
@@ -24,7 +24,7 @@ use crate::dml::entries::{EntryChange, duplicate};
 use crate::dml::off_row::pointers_of;
 use crate::dml::placing::{OldRow, Placing};
 use crate::error::Error;
-use crate::session::{Session, StatementContext};
+use crate::session::{RowWriter, Session, StatementContext};
 
 /// Who takes addresses and records.
 type EachRecord<'e> = &'e mut dyn FnMut(Address, &[u8]) -> Result<(), Error>;
@@ -75,6 +75,7 @@ impl StatementContext<'_> {
         values: &[Datum<'_>],
     ) -> Result<Address, Error> {
         self.lock_table(table, LockMode::Ix)?;
+        self.begin_change(table)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;
         let mut row = self.cells_of(&storage, values)?;
@@ -154,9 +155,11 @@ impl StatementContext<'_> {
     /// Locks a row X; returns the storage of its table.
     pub(crate) fn lock_row(&mut self, table: &Table, at: &Address) -> Result<Arc<Storage>, Error> {
         self.lock_table(table, LockMode::Ix)?;
+        self.begin_change(table)?;
         let storage = table.storage();
         table.verify_writable(&storage)?;
         self.lock(at.resource(storage.base.hobt()), LockMode::X, Some(table))?;
+        self.verify_unchanged(table, &storage, at)?;
         Ok(storage)
     }
 
@@ -171,7 +174,18 @@ impl StatementContext<'_> {
                 let id = self.session_id();
                 let record = self.record_of(of.storage, cells)?;
                 let mut locks = self.row_locks(of.table);
-                Address::Rid(heap.insert(self.tx()?, id, &record, &mut locks)?)
+                Address::Rid(match self.row_writer(of.table)? {
+                    None => heap.insert(self.tx()?, id, &record, &mut locks)?,
+                    Some(writer) => {
+                        let mut writer = HeapWriter {
+                            session: id,
+                            locks: &mut locks,
+                            reserved: &mut Vec::new(),
+                            versions: writer.versioning(),
+                        };
+                        heap.insert_versioned(self.tx()?, &record, &mut writer)?
+                    }
+                })
             }
             Base::Clustered(index) => self.insert_by_key(of, index, cells)?,
         };
@@ -230,7 +244,10 @@ impl StatementContext<'_> {
             self.lock(at.resource(index.hobt()), LockMode::X, Some(of.table))?;
             self.keep_own_range(of.table, index, key)?;
             let tested = self.test_range(of.table, index, key)?;
-            match index.tree().insert_at(self.tx()?, key, of.storage.stored(cells)) {
+            let writer = self.row_writer(of.table)?;
+            let versions = writer.as_ref().map(RowWriter::versioning);
+            let row = of.storage.stored(cells);
+            match index.tree().insert_versioned(self.tx()?, key, row, versions) {
                 Ok(()) => {
                     self.test_again(of.table, index, key, tested)?;
                     return Ok(at);
@@ -238,7 +255,7 @@ impl StatementContext<'_> {
                 Err(extentdb_rowset::Error::Duplicate { .. }) => self.release_test(tested),
                 Err(error) => {
                     self.release_test(tested);
-                    return Err(error.into());
+                    return Err(self.write_error(of.table, error));
                 }
             }
             // Another session drew the same uniquifier, and was faster.
@@ -263,9 +280,20 @@ impl StatementContext<'_> {
                 let mut locks = self.row_locks(of.table);
                 let id = self.session_id();
                 let mut kept = Vec::new();
-                let done = heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept);
+                let done = match self.row_writer(of.table)? {
+                    None => heap.update(self.tx()?, id, *rid, &record, &mut locks, &mut kept),
+                    Some(writer) => {
+                        let mut writer = HeapWriter {
+                            session: id,
+                            locks: &mut locks,
+                            reserved: &mut kept,
+                            versions: writer.versioning(),
+                        };
+                        heap.update_versioned(self.tx()?, *rid, &record, &mut writer)
+                    }
+                };
                 self.reserve(heap, kept);
-                done.map_err(|error| no_row(error, at))?;
+                done.map_err(|error| no_row(self.write_error(of.table, error), at))?;
                 self.change_entries(of, at, &old.cells, cells)?;
                 self.free_values(&of.storage.off_row, &placed.left)?;
                 Ok(at.clone())
@@ -322,14 +350,28 @@ impl StatementContext<'_> {
                 let before = self.old_record(of.storage, at)?;
                 let mut kept = Vec::new();
                 let mut locks = self.row_locks(of.table);
-                let done = heap.delete(self.tx()?, *rid, &mut locks, &mut kept);
+                let done = match self.row_writer(of.table)? {
+                    None => heap.delete(self.tx()?, *rid, &mut locks, &mut kept),
+                    Some(writer) => {
+                        let mut writer = HeapWriter {
+                            session: self.session_id(),
+                            locks: &mut locks,
+                            reserved: &mut kept,
+                            versions: writer.versioning(),
+                        };
+                        heap.delete_versioned(self.tx()?, *rid, &mut writer)
+                    }
+                };
                 self.reserve(heap, kept);
-                done.map_err(|error| no_row(error, at))?;
+                done.map_err(|error| no_row(self.write_error(of.table, error), at))?;
                 before
             }
             (Base::Clustered(index), Address::Key(key)) => {
                 index.verify_writable(of.table.name())?;
-                let gone = index.tree().delete_key(self.tx()?, key)?;
+                let writer = self.row_writer(of.table)?;
+                let versions = writer.as_ref().map(RowWriter::versioning);
+                let gone = index.tree().delete_versioned(self.tx()?, key, versions);
+                let gone = gone.map_err(|error| self.write_error(of.table, error))?;
                 gone.ok_or_else(|| Error::NoRow(at.clone()))?.bytes
             }
             _ => return Err(Error::NoRow(at.clone())),
@@ -447,9 +489,9 @@ fn next_uniquifier(
 }
 
 /// An address without a row is the caller's mistake, not the heap's.
-fn no_row(error: extentdb_rowset::Error, at: &Address) -> Error {
+fn no_row(error: Error, at: &Address) -> Error {
     match error {
-        extentdb_rowset::Error::NoRow(_) => Error::NoRow(at.clone()),
-        other => other.into(),
+        Error::Rowset(extentdb_rowset::Error::NoRow(_)) => Error::NoRow(at.clone()),
+        other => other,
     }
 }

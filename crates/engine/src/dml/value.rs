@@ -59,6 +59,7 @@ impl Session {
     ) -> Result<Address, Error> {
         self.statement("INSERT", |context| {
             context.lock_table(table, LockMode::Ix)?;
+            context.begin_change(table)?;
             let storage = table.storage();
             table.verify_writable(&storage)?;
             let of = table.with(&storage);

@@ -9,6 +9,8 @@ use extentdb_expr::EvalError;
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each variant names its fields")]
 pub enum Unsupported {
+    #[error("row versions in a database that is opened by itself, without a tempdb")]
+    RowVersionsAlone,
     #[error("more than {most} files")]
     TooManyFiles { most: u16 },
     #[error("a file of {bytes} bytes")]

@@ -15,6 +15,7 @@ use extentdb_base::sync::thread::{self, JoinHandle};
 use extentdb_base::sync::{Arc, Mutex, Weak, lock};
 use extentdb_telemetry::Waits;
 
+use super::BackgroundWork;
 use crate::database::Database;
 use crate::database::background::{BackgroundTask, POLL, TASKS};
 use crate::database::options::Options;
@@ -36,8 +37,18 @@ struct Shared {
 }
 
 impl Workers {
-    pub(super) fn start(wake_ups: Arc<WakeUps>, options: &Options) -> Workers {
-        wake_ups.begin();
+    pub(super) fn start(
+        wake_ups: Arc<WakeUps>,
+        options: &Options,
+        background: BackgroundWork,
+    ) -> Workers {
+        let threads = match background {
+            BackgroundWork::Threads => TASKS.len(),
+            BackgroundWork::Sessions => 0,
+        };
+        if threads > 0 {
+            wake_ups.begin();
+        }
         let shared = Arc::new(Shared {
             databases: Mutex::default(),
             turns: Default::default(),
@@ -50,7 +61,7 @@ impl Workers {
             #[expect(clippy::disallowed_methods, reason = "they are joined by `stop`, or the drop")]
             thread::spawn(move || shared.run(&TASKS[number], number))
         };
-        let handles = (0..TASKS.len()).map(run).collect();
+        let handles = (0..threads).map(run).collect();
         Workers { shared, handles: Mutex::new(handles) }
     }
 

@@ -5,7 +5,9 @@ use extentdb_base::sync::lock;
 
 use super::registry::{RegisteredFile, UserAccess};
 use super::{Instance, Service};
+use crate::database::row_versions::SnapshotIsolationState;
 use crate::error::DatabaseState;
+use crate::versions::info::VersionsInfo;
 
 /// A database of a server.
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ pub struct DatabaseInfo {
     pub is_read_only: bool,
     /// Who may use it.
     pub access: UserAccess,
+    /// Is the SNAPSHOT isolation level allowed? Of a database out of service: when it comes back.
+    pub snapshot_isolation: SnapshotIsolationState,
+    /// Does READ COMMITTED read versions?
+    pub is_read_committed_snapshot: bool,
     /// When it was created or attached: days since 1900-01-01, and 1/300 s since midnight, UTC.
     pub created: (i32, u32),
     /// Its files, by id.
@@ -41,7 +47,22 @@ impl Service {
     }
 }
 
+impl super::Entry {
+    fn snapshot_isolation(&self) -> SnapshotIsolationState {
+        match &self.service {
+            Service::Online(db) => db.snapshot_isolation(),
+            _ if self.registered.allows_snapshots() => SnapshotIsolationState::On,
+            _ => SnapshotIsolationState::Off,
+        }
+    }
+}
+
 impl Instance {
+    /// Row versions now: the version store, snapshots in use, counters.
+    pub fn versions(&self) -> VersionsInfo {
+        self.services.versions.info(self.options.database.clock.monotonic())
+    }
+
     /// All databases, by id.
     pub fn databases(&self) -> Vec<DatabaseInfo> {
         let entries = lock(&self.entries);
@@ -53,6 +74,8 @@ impl Instance {
                 state: entry.service.state(),
                 is_read_only: registered.is_read_only(),
                 access: registered.access(),
+                snapshot_isolation: entry.snapshot_isolation(),
+                is_read_committed_snapshot: registered.is_read_committed_snapshot(),
                 created: registered.created,
                 files: registered.files.clone(),
             }

@@ -17,6 +17,10 @@ const OFFLINE: i32 = 512;
 const READ_ONLY: i32 = 1024;
 const RESTRICTED: i32 = 2048;
 const SINGLE_USER: i32 = 4096;
+/// Of ours: where the product keeps these two is not known. `sys.sysdatabases` documents neither
+/// bit.
+const SNAPSHOT_ISOLATION: i32 = 1 << 24;
+const READ_COMMITTED_SNAPSHOT: i32 = 1 << 25;
 /// `sysdbreg.cmptlevel` of 2008 R2.
 const COMPATIBILITY_LEVEL: u8 = 100;
 /// Columns of `sysdbreg`.
@@ -90,6 +94,14 @@ impl Registered {
         self.status & READ_ONLY != 0
     }
 
+    pub(super) fn allows_snapshots(&self) -> bool {
+        self.status & SNAPSHOT_ISOLATION != 0
+    }
+
+    pub(super) fn is_read_committed_snapshot(&self) -> bool {
+        self.status & READ_COMMITTED_SNAPSHOT != 0
+    }
+
     pub(super) fn access(&self) -> UserAccess {
         if self.status & SINGLE_USER != 0 {
             UserAccess::Single
@@ -110,6 +122,14 @@ impl Registered {
 
     pub(super) fn set_read_only(&mut self, is_read_only: bool) {
         self.set_bit(READ_ONLY, is_read_only);
+    }
+
+    pub(super) fn set_allows_snapshots(&mut self, is_on: bool) {
+        self.set_bit(SNAPSHOT_ISOLATION, is_on);
+    }
+
+    pub(super) fn set_read_committed_snapshot(&mut self, is_on: bool) {
+        self.set_bit(READ_COMMITTED_SNAPSHOT, is_on);
     }
 
     pub(super) fn set_access(&mut self, access: UserAccess) {

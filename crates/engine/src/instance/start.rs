@@ -23,6 +23,7 @@ use crate::database::services::{Membership, Services};
 use crate::database::spec::{DataFileSpec, DatabaseSpec, LogFileSpec, Paths};
 use crate::error::{Cause, Error};
 use crate::recovery::in_doubt::NobodyToAsk;
+use crate::versions::VersionPages;
 
 const MASTER_BYTES: u64 = 4 << 20;
 const MODEL_BYTES: u64 = 2 << 20;
@@ -86,7 +87,8 @@ impl Instance {
         let master = master.online(&NobodyToAsk)?;
         master.store_paths()?;
         let registered = registry::read(&master)?;
-        let workers = Workers::start(services.wake_ups.clone(), &options.database);
+        let wake_ups = services.wake_ups.clone();
+        let workers = Workers::start(wake_ups, &options.database, options.background);
         let instance = Arc::new(Instance {
             options,
             services,
@@ -186,12 +188,28 @@ impl Instance {
             durability: Durability::Ephemeral,
         };
         let tempdb = Database::create_in(&spec, options, member)?;
+        let clock = tempdb.options.clock.clone();
+        let store = VersionPages::new(&tempdb.pool, &tempdb.space, clock);
+        self.services.versions.set_store(store);
         let files = files_of(&spec);
         let registered = Registered::new(DatabaseId::TEMPDB, "tempdb", files);
         lock(&self.entries)
             .insert(DatabaseId::TEMPDB, Entry { registered, service: Service::Transition });
         self.set_service(DatabaseId::TEMPDB, Service::Online(tempdb));
+        // Those that were opened before have had no store until now.
+        let entries = lock(&self.entries);
+        for (entry, db) in entries.values().filter_map(|entry| Some((entry, entry.online().ok()?)))
+        {
+            entry.restore_row_versions(&db);
+        }
         Ok(())
+    }
+
+    /// A database is about to come into service: row versions are as they were.
+    pub(super) fn restore_row_versions(&self, id: DatabaseId, db: &Database) {
+        if let Some(entry) = lock(&self.entries).get(&id) {
+            entry.restore_row_versions(db);
+        }
     }
 
     fn tempdb_spec(&self) -> DatabaseSpec {
@@ -218,6 +236,22 @@ impl Instance {
             filegroups: Vec::new(),
             log,
             seed: self.options.seed,
+        }
+    }
+}
+
+impl Entry {
+    /// No transaction of a user is open, or has been.
+    fn restore_row_versions(&self, db: &Database) {
+        if db.services.versions.store().is_none() {
+            return;
+        }
+        if self.registered.is_read_committed_snapshot() {
+            // The store is there: it cannot fail.
+            let _ = db.set_read_committed_snapshot(true);
+        }
+        if self.registered.allows_snapshots() {
+            let _ = db.allow_snapshots(|_| Ok(()));
         }
     }
 }

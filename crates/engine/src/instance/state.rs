@@ -10,6 +10,7 @@ use super::registry::{self, UserAccess};
 use super::start::out_of_service;
 use super::{Instance, Service};
 use crate::database::Database;
+use crate::database::row_versions::Transition;
 use crate::database::spec::Paths;
 use crate::error::Error;
 
@@ -40,6 +41,11 @@ pub enum DatabaseChange {
     ReadOnly(bool),
     /// MULTI_USER, SINGLE_USER or RESTRICTED_USER.
     Access(UserAccess),
+    /// ALLOW_SNAPSHOT_ISOLATION ON or OFF: waits for transactions that are open, and is at once
+    /// visible as a transition. `Termination::NoWait` fails instead; others wait.
+    AllowSnapshotIsolation(bool),
+    /// READ_COMMITTED_SNAPSHOT ON or OFF: needs the database for itself.
+    ReadCommittedSnapshot(bool),
 }
 
 /// A change and who asks for it.
@@ -74,6 +80,21 @@ impl Instance {
                 db.set_read_only(is_read_only)?;
                 self.store(id, |own| own.set_read_only(is_read_only))
             }
+            DatabaseChange::AllowSnapshotIsolation(is_on) => {
+                self.change_snapshot_isolation(id, is_on, Request { termination, by })
+            }
+            DatabaseChange::ReadCommittedSnapshot(is_on) => {
+                let db = self.database_by_id(id)?;
+                if by.is_some_and(|session| session.is_in_transaction()) {
+                    return Err(Error::OpenTransaction);
+                }
+                if db.is_read_committed_snapshot() == is_on {
+                    return Ok(());
+                }
+                self.wait_until_alone(&db, Request { termination, by })?;
+                db.set_read_committed_snapshot(is_on)?;
+                self.store(id, |own| own.set_read_committed_snapshot(is_on))
+            }
             DatabaseChange::Access(access) => {
                 let db = self.database_by_id(id)?;
                 // First: no further session enters.
@@ -84,6 +105,44 @@ impl Instance {
                 Ok(())
             }
         }
+    }
+
+    fn change_snapshot_isolation(
+        &self,
+        id: DatabaseId,
+        is_on: bool,
+        request: Request<'_>,
+    ) -> Result<(), Error> {
+        let db = self.database_by_id(id)?;
+        if request.by.is_some_and(|session| session.is_in_transaction()) {
+            return Err(Error::OpenTransaction);
+        }
+        let wait = |what| self.wait_for_transition(&db, what, request);
+        if is_on {
+            db.allow_snapshots(wait)?;
+            return self.store(id, |own| own.set_allows_snapshots(true));
+        }
+        // First what is stored: a crash in the transition leaves the database without snapshots.
+        self.store(id, |own| own.set_allows_snapshots(false))?;
+        db.forbid_snapshots(wait)
+            .or_else(|error| self.store(id, |own| own.set_allows_snapshots(true)).and(Err(error)))
+    }
+
+    fn wait_for_transition(
+        &self,
+        db: &Database,
+        what: Transition,
+        request: Request<'_>,
+    ) -> Result<(), Error> {
+        let nobody = Arc::new(Cancellation::new());
+        let cancellation = request.by.map_or(&nobody, |session| session.handle().cancellation());
+        while !db.row_versions.has_ended(what) {
+            if request.termination == Termination::NoWait {
+                return Err(Error::TransactionsOpen { database: db.name.clone() });
+            }
+            cancellation.sleep(POLL).map_err(|_| Error::Cancelled)?;
+        }
+        Ok(())
     }
 
     fn take_offline(

@@ -96,10 +96,10 @@ impl Database {
     }
 }
 
-/// Rows that are there: stubs count, what they lead to does not.
+/// Rows that are there: a forwarded row counts, and its stub, which may lead to a ghost, does not.
 fn rows_on(page: PageRef<'_>) -> i64 {
     let is_row = |bytes: &[u8]| match bytes.first().map(|status| RecordKind::of(*status)) {
-        Some(RecordKind::Primary | RecordKind::ForwardingStub | RecordKind::Index) => 1,
+        Some(RecordKind::Primary | RecordKind::Forwarded | RecordKind::Index) => 1,
         _ => 0,
     };
     page.records().map(|(_, bytes)| is_row(bytes)).sum()

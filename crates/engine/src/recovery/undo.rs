@@ -258,6 +258,12 @@ fn undone_rows(record: &RecordRef<'_>) -> Option<i64> {
         Payload::DeleteRows(delete) if record.header().context == Context::HEAP => {
             delete.rows.first().filter(counts).map(|_| 1)
         }
+        // The row has become a ghost.
+        Payload::ModifyRow(modify) if modify.fixed.offset_in_row == 0 => {
+            let is_ghost =
+                |run: &[u8]| run.first().is_some_and(|status| RecordKind::of(*status).is_ghost());
+            (is_ghost(modify.after) && !is_ghost(modify.before)).then_some(1)
+        }
         _ => None,
     }
 }

@@ -30,7 +30,6 @@ use crate::dml::row_ref::RowRef;
 use crate::error::{Error, Unsupported};
 use crate::scan::batch::{BatchBuilder, ColumnBatch};
 use crate::scan::cursor::{Opened, Source};
-use crate::scan::hints::ReadHints;
 use crate::scan::pipeline::{LoneRow, Pipeline, Records};
 use crate::scan::reading::Reading;
 use crate::scan::source::Step;
@@ -156,11 +155,6 @@ impl StatementContext<'_> {
         Ok(Scan { opened, work, source, left })
     }
 
-    /// Does a reading lock rows that stay locked?
-    pub(crate) fn keeps_locks(&self, hints: ReadHints) -> bool {
-        self.row_locking(hints).is_some_and(|locking| locking.stays)
-    }
-
     fn scan_source(
         &self,
         opened: &Opened,
@@ -168,7 +162,7 @@ impl StatementContext<'_> {
         work: &ScanWork,
     ) -> Result<ScanSource, Error> {
         let storage = &opened.storage;
-        if self.keeps_locks(opened.hints) {
+        if opened.reading().keeps_locks(self) {
             return work.one_by_one(source);
         }
         match source {
@@ -221,10 +215,11 @@ impl StatementContext<'_> {
     }
 
     /// Which pages are decoded without locks.
-    pub(crate) fn visited<T>(&self, hints: ReadHints, read: impl FnOnce(Visibility<'_>) -> T) -> T {
-        match self.row_locking(hints) {
-            None => read(Visibility::All),
-            Some(_) => read(Visibility::Settled(&|| self.oldest_open(hints))),
+    pub(crate) fn visited<T>(&self, of: Reading<'_>, read: impl FnOnce(Visibility<'_>) -> T) -> T {
+        match (of.versions, self.row_locking(of.hints)) {
+            (Some(versions), _) => read(Visibility::Snapshot(versions)),
+            (None, None) => read(Visibility::All),
+            (None, Some(_)) => read(Visibility::Settled(&|| self.oldest_open(of.hints))),
         }
     }
 
@@ -238,9 +233,13 @@ impl StatementContext<'_> {
         let Scratch { rows, batch } = &mut *step.scratch;
         let pipeline = &step.work.rows;
         let mut taken = Ok(());
-        let visit = &mut |run: PageRun<'_>| taken = pipeline.take_page(run, batch, step.to);
+        let visit = &mut |run: PageRun<'_>| {
+            if taken.is_ok() {
+                taken = pipeline.take_page(run, batch, step.to);
+            }
+        };
         let left_out =
-            self.visited(of.hints, |visibility| heap.visit_page(page, visibility, rows, visit))?;
+            self.visited(of, |visibility| heap.visit_page(page, visibility, rows, visit))?;
         taken?;
         self.scan_rids(of, left_out.rids, step)
     }
@@ -255,7 +254,7 @@ impl StatementContext<'_> {
         for rid in rids {
             let at = Address::Rid(rid);
             if let Some(found) = self.read_row(of, &at)? {
-                step.take_row(&RowRef::at(of.storage, &found.record, &at)?)?;
+                step.take_row(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions))?;
             }
         }
         Ok(())
@@ -271,13 +270,16 @@ impl StatementContext<'_> {
         let Scratch { rows, batch } = &mut *step.scratch;
         let pipeline = step.work.of(of, index);
         let mut taken = Ok(());
-        let visit = &mut |run: PageRun<'_>| taken = pipeline.take_page(run, batch, step.to);
+        let visit = &mut |run: PageRun<'_>| {
+            if taken.is_ok() {
+                taken = pipeline.take_page(run, batch, step.to);
+            }
+        };
         let mut leaves = index.tree().leaves_from(std::mem::take(at));
         let takes = |page: PageId| step.work.sample.is_none_or(|sample| sample.takes(page));
         let filter = step.work.sample.is_some().then_some(&takes as &dyn Fn(PageId) -> bool);
-        let found = self.visited(of.hints, |visibility| {
-            leaves.visit_next(run, visibility, filter, rows, visit)
-        });
+        let found =
+            self.visited(of, |visibility| leaves.visit_next(run, visibility, filter, rows, visit));
         *at = leaves.into_position();
         let found = found?;
         taken?;

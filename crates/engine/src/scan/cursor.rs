@@ -6,12 +6,13 @@
 //!                   next_batch(session) ──▶ statement: lock the table, same as then? step by step ──▶ RowBatch
 //! ```
 //!
-//! What a cursor sees is what its isolation level gives each batch for itself: rows that are
-//! inserted, deleted or moved while it is paused may be seen or not, and none is seen twice unless
-//! its key changed. An update or delete of what was read goes by [`Address`], which stays right
-//! when pages split and rows of heaps move, so a statement may change the table that its own cursor
-//! reads. A row that gets a greater key is met again: a statement that updates the key of the index
-//! it reads by collects addresses first.
+//! A cursor with a snapshot sees what its snapshot sees, to its end. What any other one sees is
+//! what its isolation level gives each batch for itself: rows that are inserted, deleted or moved
+//! while it is paused may be seen or not, and none is seen twice unless its key changed. An update
+//! or delete of what was read goes by [`Address`], which stays right when pages split and rows of
+//! heaps move, so a statement may change the table that its own cursor reads. A row that gets a
+//! greater key is met again: a statement that updates the key of the index it reads by collects
+//! addresses first.
 //!
 //! Invariants
 //! - A paused cursor holds no latch, no page and no lock of its own. Locks that its reading left
@@ -31,7 +32,7 @@ use crate::error::Error;
 use crate::scan::hints::ReadHints;
 use crate::scan::reading::{EachRow, Extent, Reading};
 use crate::scan::source::{HeapSource, RangeSource, SortedSource, Step};
-use crate::session::{Session, StatementContext};
+use crate::session::{SeenVersions, Session, StatementContext};
 
 /// Which rows are read, and how.
 #[derive(Clone, Debug)]
@@ -57,6 +58,9 @@ pub(crate) struct Opened {
     pub(crate) storage: Arc<Storage>,
     pub(crate) hints: ReadHints,
     pub(crate) extent: Extent,
+    /// What the reading sees, all of its batches the same; `None`: what is there when they are
+    /// read.
+    pub(crate) seen: Option<SeenVersions>,
 }
 
 /// What is left.
@@ -71,6 +75,7 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub struct RowBatch {
     storage: Arc<Storage>,
+    seen: Option<SeenVersions>,
     /// Their records, concatenated.
     bytes: Vec<u8>,
     rows: Vec<BatchRow>,
@@ -112,7 +117,7 @@ impl Cursor {
         rows: usize,
     ) -> Result<Option<RowBatch>, Error> {
         let mut source = self.source.clone();
-        let mut batch = RowBatch::new(self.opened.storage.clone());
+        let mut batch = RowBatch::new(&self.opened);
         let opened = &self.opened;
         session.statement("FETCH", |context| {
             context.resume(opened)?;
@@ -136,6 +141,7 @@ impl Opened {
             table: &self.table,
             storage: &self.storage,
             hints: self.hints,
+            versions: self.seen.as_ref().map(SeenVersions::versions),
         }
     }
 }
@@ -158,7 +164,8 @@ impl StatementContext<'_> {
         let index = storage.index(range.index).ok_or_else(|| table.no_index(range.index))?.clone();
         let keys = range.keys(&index, &storage)?;
         let source = self.open_range(index, keys, range.backward)?;
-        Ok((Opened { table, storage, hints, extent: Extent::Part }, source))
+        let seen = self.seen(hints);
+        Ok((Opened { table, storage, hints, extent: Extent::Part, seen }, source))
     }
 
     fn open_whole(
@@ -175,7 +182,8 @@ impl StatementContext<'_> {
             Source::Heap(_) => Extent::WholeHeap,
             Source::Range(..) | Source::Sorted(..) => Extent::Part,
         };
-        Ok((Opened { table, storage, hints, extent }, source))
+        let seen = self.seen(hints);
+        Ok((Opened { table, storage, hints, extent, seen }, source))
     }
 
     fn open_range(
@@ -218,8 +226,13 @@ impl StatementContext<'_> {
 }
 
 impl RowBatch {
-    fn new(storage: Arc<Storage>) -> RowBatch {
-        RowBatch { storage, bytes: Vec::new(), rows: Vec::new() }
+    fn new(opened: &Opened) -> RowBatch {
+        RowBatch {
+            storage: opened.storage.clone(),
+            seen: opened.seen.clone(),
+            bytes: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row; breaks when there are `most`.
@@ -245,7 +258,8 @@ impl RowBatch {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<RowRef<'_>, Error>> {
         let row = |row: &BatchRow| {
             let record = self.bytes.get(row.record.clone()).unwrap_or_default();
-            RowRef::new(&self.storage, record, row.rid)
+            let versions = self.seen.as_ref().map(SeenVersions::versions);
+            Ok(RowRef::new(&self.storage, record, row.rid)?.seen_by(versions))
         };
         self.rows.iter().map(row)
     }

@@ -1,7 +1,8 @@
 //! Table hints: how one reading locks, whatever the session's level.
 //!
 //! ```text
-//! level        NOLOCK = READUNCOMMITTED, READCOMMITTED, REPEATABLEREAD, HOLDLOCK = SERIALIZABLE
+//! level        NOLOCK = READUNCOMMITTED, READCOMMITTED, READCOMMITTEDLOCK, REPEATABLEREAD,
+//!              HOLDLOCK = SERIALIZABLE
 //! row locks    UPDLOCK: U, XLOCK: X, both to the end of the transaction
 //! granularity  ROWLOCK, PAGLOCK, TABLOCK; TABLOCKX is TABLOCK and XLOCK
 //! conflicts    READPAST: locked rows are left out; NOWAIT: the first one is an error
@@ -53,6 +54,16 @@ pub enum OnConflict {
     Fail,
 }
 
+/// May a reading see versions of rows instead of waiting for locks?
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum UseVersions {
+    /// As the isolation level and the database say.
+    #[default]
+    ByIsolation,
+    /// READCOMMITTEDLOCK; checks of constraints.
+    Never,
+}
+
 /// How one reading locks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReadHints {
@@ -64,6 +75,8 @@ pub struct ReadHints {
     pub granularity: Granularity,
     /// What happens at a row that another transaction has locked.
     pub on_conflict: OnConflict,
+    /// Are versions read?
+    pub versions: UseVersions,
 }
 
 /// A table hint of T-SQL.
@@ -73,6 +86,7 @@ pub enum TableHint {
     NoLock,
     ReadUncommitted,
     ReadCommitted,
+    ReadCommittedLock,
     RepeatableRead,
     HoldLock,
     Serializable,
@@ -87,10 +101,11 @@ pub enum TableHint {
 }
 
 /// Hints by their names.
-const NAMES: [(&str, TableHint); 14] = [
+const NAMES: [(&str, TableHint); 15] = [
     ("NOLOCK", TableHint::NoLock),
     ("READUNCOMMITTED", TableHint::ReadUncommitted),
     ("READCOMMITTED", TableHint::ReadCommitted),
+    ("READCOMMITTEDLOCK", TableHint::ReadCommittedLock),
     ("REPEATABLEREAD", TableHint::RepeatableRead),
     ("HOLDLOCK", TableHint::HoldLock),
     ("SERIALIZABLE", TableHint::Serializable),
@@ -121,6 +136,11 @@ impl ReadHints {
         hints.iter().try_fold(ReadHints::default(), |all, hint| all.with(*hint))
     }
 
+    /// Rows as they are now, whatever versions there are: what a constraint is checked with.
+    pub(crate) fn current() -> ReadHints {
+        ReadHints { versions: UseVersions::Never, ..ReadHints::default() }
+    }
+
     /// Rows are to be changed: UPDLOCK.
     pub fn for_update() -> ReadHints {
         ReadHints { row_lock: RowLock::Update, ..ReadHints::default() }
@@ -136,6 +156,10 @@ impl ReadHints {
                 self.set_isolation(Isolation::ReadUncommitted)?;
             }
             TableHint::ReadCommitted => self.set_isolation(Isolation::ReadCommitted)?,
+            TableHint::ReadCommittedLock => {
+                self.set_isolation(Isolation::ReadCommitted)?;
+                self.versions = UseVersions::Never;
+            }
             TableHint::RepeatableRead => self.set_isolation(Isolation::RepeatableRead)?,
             TableHint::HoldLock | TableHint::Serializable => {
                 self.set_isolation(Isolation::Serializable)?;

@@ -262,12 +262,13 @@ impl ScanWorker {
         to: &mut BatchBuilder,
     ) -> Result<bool, Error> {
         let oldest_begin = || shared.transactions.oldest_begin();
-        let visibility = match shared.opened.hints.isolation {
+        let reading = shared.opened.reading();
+        let visibility = match (reading.versions, shared.opened.hints.isolation) {
+            (Some(versions), _) => Visibility::Snapshot(versions),
             _ if shared.reads_all() => Visibility::All,
-            Some(Isolation::ReadUncommitted) => Visibility::All,
+            (None, Some(Isolation::ReadUncommitted)) => Visibility::All,
             _ => Visibility::Settled(&oldest_begin),
         };
-        let reading = shared.opened.reading();
         let Scratch { rows, batch } = &mut self.scratch;
         let mut taken = Ok(());
         match (morsel, &shared.morsels, &reading.storage.base) {
@@ -276,7 +277,11 @@ impl ScanWorker {
                     return Ok(false);
                 };
                 let pipeline = &shared.work.rows;
-                let visit = &mut |run: PageRun<'_>| taken = pipeline.take_page(run, batch, to);
+                let visit = &mut |run: PageRun<'_>| {
+                    if taken.is_ok() {
+                        taken = pipeline.take_page(run, batch, to);
+                    }
+                };
                 let left = heap.visit_page(*page, visibility, rows, visit)?;
                 if !left.rids.is_empty() {
                     lock(&shared.left).push(LeftPage::Heap(left.rids));
@@ -286,7 +291,11 @@ impl ScanWorker {
             }
             (Morsel::Leaves { at, run }, Morsels::Ranges { index, .. }, _) => {
                 let pipeline = shared.work.of(reading, index);
-                let visit = &mut |run: PageRun<'_>| taken = pipeline.take_page(run, batch, to);
+                let visit = &mut |run: PageRun<'_>| {
+                    if taken.is_ok() {
+                        taken = pipeline.take_page(run, batch, to);
+                    }
+                };
                 let sample = shared.work.sample;
                 let takes = |page: PageId| sample.is_none_or(|sample| sample.takes(page));
                 let filter = sample.is_some().then_some(&takes as &dyn Fn(PageId) -> bool);

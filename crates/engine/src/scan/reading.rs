@@ -10,6 +10,7 @@
 //! UPDLOCK              U            IU              UIX                       RangeS-U
 //! XLOCK                X            IX              X                         RangeX-X
 //! TABLOCK              –            S; with UPDLOCK or XLOCK X, and no ranges
+//! row versions         –            Sch-S            for SNAPSHOT, or READ COMMITTED by the database
 //! ```
 //!
 //! UPDLOCK and XLOCK count at every level of the session; beside NOLOCK they are refused. Keys of a
@@ -20,6 +21,7 @@
 use std::ops::ControlFlow;
 
 use extentdb_base::{Lsn, Resource};
+use extentdb_rowset::version::Versions;
 use extentdb_txn::lock::{LockError, LockMode, Timeout};
 
 use crate::catalog::{Address, Storage, Table};
@@ -37,6 +39,8 @@ pub(crate) struct Reading<'r> {
     pub(crate) table: &'r Table,
     pub(crate) storage: &'r Storage,
     pub(crate) hints: ReadHints,
+    /// What it sees; `None`: what is there, under its locks.
+    pub(crate) versions: Option<Versions<'r>>,
 }
 
 /// The lock of a row that is read.
@@ -97,6 +101,9 @@ impl StatementContext<'_> {
         if hints.granularity == Granularity::Table {
             return if hints.row_lock == RowLock::ByIsolation { LockMode::S } else { LockMode::X };
         }
+        if self.reads_versions(hints) {
+            return LockMode::SchS;
+        }
         let level = self.level(hints);
         let is_whole = extent == Extent::WholeHeap && level == Isolation::Serializable;
         match hints.row_lock {
@@ -123,9 +130,10 @@ impl StatementContext<'_> {
         hints.verify_level(self.level(hints))?;
         let mode = self.table_mode(hints, extent);
         match hints.on_conflict {
-            OnConflict::Fail => self.lock_table_within(table, mode, Timeout::NoWait),
-            OnConflict::Wait | OnConflict::Skip => self.lock_table(table, mode),
+            OnConflict::Fail => self.lock_table_within(table, mode, Timeout::NoWait)?,
+            OnConflict::Wait | OnConflict::Skip => self.lock_table(table, mode)?,
         }
+        self.begin_reading(table, hints)
     }
 
     /// Where the oldest transaction began whose changes must be waited for: with those of locks
@@ -167,12 +175,12 @@ impl StatementContext<'_> {
         row: &RowRef<'_>,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        if !row.is_off_row() || self.row_locking(of.hints).is_none() {
+        if !row.is_off_row() || of.locking(self).is_none() {
             return each(row);
         }
         let at = row.address()?;
         match self.read_row(of, &at)? {
-            Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?),
+            Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions)),
             None => Ok(ControlFlow::Continue(())),
         }
     }
@@ -184,6 +192,9 @@ impl StatementContext<'_> {
         at: &Address,
     ) -> Result<Option<ReadRow<'_>>, Error> {
         let unlocked = |record| ReadRow { record, lock: None };
+        if let Some(versions) = of.versions {
+            return Ok(of.storage.row_seen(at, versions)?.map(unlocked));
+        }
         let Some(RowLocking { mode, stays }) = self.row_locking(of.hints) else {
             return Ok(of.storage.row_at(at)?.map(unlocked));
         };
@@ -213,6 +224,18 @@ impl StatementContext<'_> {
             let lock = lock.filter(|_| of.storage.is_off_row(&record));
             ReadRow { record, lock }
         }))
+    }
+}
+
+impl Reading<'_> {
+    /// How its rows are locked; `None`: not at all.
+    pub(crate) fn locking(&self, context: &StatementContext<'_>) -> Option<RowLocking> {
+        if self.versions.is_some() { None } else { context.row_locking(self.hints) }
+    }
+
+    /// Do its rows stay locked?
+    pub(crate) fn keeps_locks(&self, context: &StatementContext<'_>) -> bool {
+        self.locking(context).is_some_and(|locking| locking.stays)
     }
 }
 

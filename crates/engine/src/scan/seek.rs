@@ -123,7 +123,7 @@ impl StatementContext<'_> {
         step: &mut ScanStep<'_>,
     ) -> Result<(), Error> {
         let is_in_entries = of.storage.is_base(index) || step.work.entries.is_some();
-        if self.keeps_locks(of.hints) || !is_in_entries || index.disorder()?.is_some() {
+        if of.keeps_locks(self) || !is_in_entries || index.disorder()?.is_some() {
             return keys.iter().try_for_each(|key| self.seek_key(of, index, key, step));
         }
         let ranges: Vec<KeyRange> = keys.iter().map(|key| key.range.clone()).collect();
@@ -141,6 +141,9 @@ impl StatementContext<'_> {
                 let before = to.rows();
                 let page = run.page;
                 let bytes = run.bytes;
+                if taken.is_err() {
+                    return;
+                }
                 taken = pipeline.take_page(PageRun { page, bytes, rows: run.rows }, batch, to);
                 if to.rows() - before == all.len() {
                     note_keys(to, ranges, &numbers);
@@ -152,7 +155,7 @@ impl StatementContext<'_> {
                     note_keys(to, ranges, &numbers);
                 }
             };
-            let visited = self.visited(of.hints, |visibility| {
+            let visited = self.visited(of, |visibility| {
                 index.tree().seek_next(&ranges, &mut at, visibility, &mut found, visit)
             })?;
             taken?;

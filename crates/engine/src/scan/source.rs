@@ -140,10 +140,14 @@ impl StatementContext<'_> {
         if source.next.is_multiple_of(read_ahead::PAGES_MAX) && source.slot == 0 {
             read_ahead::bring(&self.db().pool, &source.pages[source.next..]);
         }
-        let places = match heap.page_rows(page, || self.oldest_open(of.hints))? {
+        let found = match of.versions {
+            Some(versions) => PageRows::Committed(heap.page_rows_seen(page, versions)?),
+            None => heap.page_rows(page, || self.oldest_open(of.hints))?,
+        };
+        let places = match found {
             PageRows::Committed(rows) => {
                 for (at, record) in rows.iter().filter(|(at, _)| at.slot.0 >= source.slot) {
-                    let row = RowRef::new(of.storage, record, Some(*at))?;
+                    let row = RowRef::new(of.storage, record, Some(*at))?.seen_by(of.versions);
                     if self.emit_settled(of, &row, each)?.is_break() {
                         source.slot = at.slot.0.saturating_add(1);
                         return Ok(Step::Stopped);
@@ -156,7 +160,8 @@ impl StatementContext<'_> {
         for rid in places.into_iter().filter(|rid| rid.slot.0 >= source.slot) {
             let at = Address::Rid(rid);
             if let Some(found) = self.read_row(of, &at)?
-                && each(&RowRef::at(of.storage, &found.record, &at)?)?.is_break()
+                && each(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions))?
+                    .is_break()
             {
                 source.slot = rid.slot.0.saturating_add(1);
                 return Ok(Step::Stopped);
@@ -175,7 +180,7 @@ impl StatementContext<'_> {
         source: &mut RangeSource,
         each: EachRow<'_>,
     ) -> Result<Step, Error> {
-        let locking = self.range_locking(of.hints);
+        let locking = if of.versions.is_some() { None } else { self.range_locking(of.hints) };
         if let (Some(mode), false) = (locking, source.is_begun) {
             self.begin_serializable();
             // Against the order of the index the end comes first: a range is locked from the key
@@ -187,7 +192,7 @@ impl StatementContext<'_> {
         let mut leaves = index.tree().leaves_from(std::mem::take(&mut source.at));
         let leaf = match locking {
             Some(mode) => self.locked_leaf(of, index, &mut leaves, mode),
-            None => Ok(leaves.next(&|| self.oldest_open(of.hints))?),
+            None => Ok(self.visited(of, |visibility| leaves.next_of(visibility))?),
         };
         source.at = leaves.into_position();
         let Some(leaf) = leaf? else { return Ok(Step::End) };
@@ -213,7 +218,7 @@ impl StatementContext<'_> {
         self.verify_not_cancelled()?;
         source.next += 1;
         let flow = if of.storage.is_base(index) {
-            each(&RowRef::new(of.storage, entry, None)?)?
+            each(&RowRef::new(of.storage, entry, None)?.seen_by(of.versions))?
         } else {
             self.read_entry(of, index, entry, each)?
         };
@@ -229,7 +234,7 @@ impl StatementContext<'_> {
         each: EachRow<'_>,
     ) -> Result<Option<usize>, Error> {
         let is_base = of.storage.is_base(index);
-        let keeps_locks = self.row_locking(of.hints).is_some_and(|locking| locking.stays);
+        let keeps_locks = of.keeps_locks(self);
         if let Some(heap) =
             of.storage.base.heap().filter(|_| !keeps_locks && index.filter().is_none())
         {
@@ -237,7 +242,10 @@ impl StatementContext<'_> {
         }
         for (number, row) in leaf.iter().enumerate() {
             let flow = if is_base && leaf.is_settled() {
-                self.emit_settled(of, &RowRef::new(of.storage, row.bytes, None)?, each)?
+                {
+                    let row = RowRef::new(of.storage, row.bytes, None)?.seen_by(of.versions);
+                    self.emit_settled(of, &row, each)?
+                }
             } else {
                 self.read_entry(of, index, row.bytes, each)?
             };
@@ -268,10 +276,19 @@ impl StatementContext<'_> {
             let records = records.collect::<Result<Vec<_>, Error>>()?;
             let places =
                 records.iter().map(|entry| index.rid(entry)).collect::<Result<Vec<_>, Error>>()?;
-            let fetched = heap.settled_rows(&places, &|| self.oldest_open(of.hints))?;
+            let fetched = match of.versions {
+                Some(versions) => heap.rows_seen(&places, versions)?,
+                None => heap.settled_rows(&places, &|| self.oldest_open(of.hints))?,
+            };
             for (number, (entry, at)) in records.iter().zip(places).enumerate() {
-                let row = fetched.record(number).map(|row| RowRef::new(of.storage, row, Some(at)));
+                let row = fetched.record(number).map(|row| {
+                    let row = RowRef::new(of.storage, row, Some(at));
+                    row.map(|row| row.seen_by(of.versions))
+                });
                 let flow = match row.transpose()? {
+                    // The snapshot sees entry and row of the same moment.
+                    Some(row) if of.versions.is_some() => each(&row)?,
+                    None if of.versions.is_some() => continue,
                     Some(row)
                         if !row.is_off_row()
                             && index.has_bytes_of(entry, row.record(), of.storage)? =>

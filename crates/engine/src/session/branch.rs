@@ -23,8 +23,10 @@ use extentdb_txn::lock::LockMode;
 
 use crate::catalog::DeferredChange;
 use crate::database::Database;
+use crate::database::row_versions::Writing;
 use crate::error::{Cause, Error};
 use crate::session::reference_checks::ReferenceChecks;
+use crate::session::seen::BranchSnapshots;
 use crate::session::transaction::StatementStart;
 
 /// What a transaction has changed in a unit of values off rows.
@@ -65,6 +67,10 @@ pub(super) struct Branch {
     /// Checks that wait for the end of the statement; `None` outside of one of several rows.
     pub(super) checks: Option<ReferenceChecks>,
     pub(super) savepoints: BTreeMap<Lsn, StatementStart>,
+    /// How the transaction changes rows; `None` before its first change.
+    pub(super) writing: Option<Writing>,
+    /// What it sees in this database under SNAPSHOT, and its statement under READ COMMITTED.
+    pub(super) snapshots: BranchSnapshots,
 }
 
 impl Branch {
@@ -75,6 +81,8 @@ impl Branch {
         self.savepoints.clear();
         self.own_identities.clear();
         self.checks = None;
+        self.writing = None;
+        self.snapshots = BranchSnapshots::default();
     }
 
     /// The transaction may still be open in the log: its space stays reserved until the next

@@ -22,6 +22,7 @@ use crate::database::sessions::SessionEntry;
 use crate::error::Error;
 use crate::session::branch::{Branch, ChangedLob, DatabaseInUse, StalePage};
 use crate::session::reference_checks::ReferenceChecks;
+use crate::session::seen::SessionSnapshots;
 use crate::session::{Isolation, SessionNames};
 
 /// State of a session between statements: its settings, its open transaction, and what waits for
@@ -45,6 +46,8 @@ pub(super) struct SessionState {
     pub(super) branch: Branch,
     /// The transaction in databases that were current before.
     pub(super) others: Vec<(DatabaseInUse, Branch)>,
+    /// What the transaction sees under SNAPSHOT, and its statement under READ COMMITTED.
+    pub(super) snapshots: SessionSnapshots,
 }
 
 impl SessionState {
@@ -61,6 +64,7 @@ impl SessionState {
             scopes: 0,
             branch: Branch::default(),
             others: Vec::new(),
+            snapshots: SessionSnapshots::default(),
         }
     }
 
@@ -119,7 +123,12 @@ impl<'s> StatementContext<'s> {
         if self.db.is_read_only() {
             return Err(Error::ReadOnly { database: self.db.name.clone() });
         }
-        self.state.branch.tx.as_mut().ok_or(Error::NoTransaction)
+        let branch = &mut self.state.branch;
+        let tx = branch.tx.as_mut().ok_or(Error::NoTransaction)?;
+        if branch.writing.is_none() {
+            branch.writing = Some(self.db.row_versions.begin_writing(tx.id()));
+        }
+        Ok(tx)
     }
 
     pub(crate) fn names(&self) -> &SessionNames {

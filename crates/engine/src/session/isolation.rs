@@ -5,6 +5,8 @@
 //! READ COMMITTED     S on each row while it is read; no locks on a page that no open transaction
 //!                    has changed
 //! REPEATABLE READ    S on each row to the end of the transaction; others may insert (phantoms)
+//! SNAPSHOT           Sch-S on the table only: versions of rows as of one moment of the
+//!                    transaction; READ COMMITTED with READ_COMMITTED_SNAPSHOT: of the statement
 //! SERIALIZABLE       RangeS-S on each key of the range and on the next key, or the end of the
 //!                    index, to the end of the transaction; a heap has no keys: S on the table
 //! ```
@@ -31,6 +33,9 @@ pub enum Isolation {
     RepeatableRead,
     /// What was read stays, and no row is added to it.
     Serializable,
+    /// What was committed when the transaction first read or changed something, and its own
+    /// changes. A change of a row that another has changed since is refused.
+    Snapshot,
 }
 
 /// Sessions that read SERIALIZABLE.

@@ -11,6 +11,7 @@ use extentdb_space::{Freed, FreedMark};
 use extentdb_txn::{Transaction, TransactionKind};
 
 use crate::database::Database;
+use crate::database::row_versions::Writing;
 use crate::error::{Cause, Error};
 use crate::session::branch::{Branch, DatabaseInUse};
 use crate::session::context::{SessionState, StatementContext};
@@ -68,6 +69,9 @@ impl StatementContext<'_> {
             Some(owner) => transactions.begin_as(owner, kind, name),
             None => transactions.begin(kind, name),
         };
+        if self.state.owner.is_none() {
+            self.state.snapshots.begin_transaction(self.state.isolation);
+        }
         self.state.owner = Some(tx.owner());
         self.state.entry.task.set_owner(self.state.owner);
         self.state.branch.tx = Some(tx);
@@ -93,6 +97,9 @@ impl StatementContext<'_> {
         start: StatementStart,
         done: Result<T, Error>,
     ) -> Result<T, Error> {
+        if self.state.scopes == 0 {
+            self.state.end_statement_snapshot();
+        }
         let is_alone = !self.state.is_explicit && self.state.scopes == 0;
         match done {
             Ok(done) if !is_alone => Ok(done),
@@ -105,7 +112,7 @@ impl StatementContext<'_> {
                 Err(error)
             }
             Err(error) => {
-                self.state.is_doomed |= error.is_deadlock();
+                self.state.is_doomed |= error.dooms_transaction();
                 self.state.branch.return_to(self.db, start)?;
                 Err(error)
             }
@@ -125,6 +132,8 @@ impl StatementContext<'_> {
             let _ = self.roll_back_branches(owner);
             return Err(error);
         }
+        // Before the first of its locks is released.
+        self.state.publish_commit(self.db);
         let finished =
             self.state.each_branch(self.db, |db, branch| branch.finish_commit(db, owner));
         self.state.forget_transaction();
@@ -178,6 +187,9 @@ impl StatementContext<'_> {
         end: StatementEnd,
     ) -> Result<(), Error> {
         self.state.scopes = self.state.scopes.saturating_sub(1);
+        if self.state.scopes == 0 {
+            self.state.end_statement_snapshot();
+        }
         let is_alone = !self.state.is_explicit && self.state.scopes == 0;
         if self.state.scopes == 0
             && let Err(error) = self.end_checks(end)
@@ -261,6 +273,7 @@ impl SessionState {
         self.is_explicit = false;
         self.is_doomed = false;
         self.others.clear();
+        self.snapshots.end_transaction();
     }
 }
 
@@ -364,6 +377,9 @@ impl Branch {
     /// The transaction stays open in this database, its locks are held, the log keeps its records:
     /// the next opening ends it. The session begins another transaction.
     pub(super) fn forget_deferred(&mut self) {
+        if let Some(Writing::Versioned(writer)) = self.writing.take() {
+            writer.leave_open();
+        }
         *self = Branch::default();
     }
 
@@ -374,6 +390,8 @@ impl Branch {
         }
         db.catalog.changes.forget(owner);
         self.end_lobs(db);
+        // Of a rollback: no record has its tag any more.
+        self.writing = None;
         db.locks.release_all(owner);
         if std::mem::take(&mut self.is_serializable) {
             db.serializers.leave();

@@ -3,4 +3,7 @@
 mod names;
 mod pointers;
 mod row_locks;
+mod row_versions;
 mod template;
+mod version_store;
+mod versioned_rows;

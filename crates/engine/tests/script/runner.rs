@@ -1,4 +1,5 @@
-//! Runs the commands of a script on a database in memory. A prefix names the session.
+//! Runs the commands of a script on a database in memory. A prefix names the session. A script that
+//! sets row versions runs on a database of a server.
 //!
 //! After a command the runner waits until every session is idle or waits for a lock, so that the
 //! output does not depend on time. Sessions whose wait ends by a timeout are waited for.
@@ -11,7 +12,10 @@ use std::time::Duration;
 use extentdb_base::OwnerId;
 use extentdb_base::env::{Clock, SplitMix64, SystemClock};
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Database, DatabaseSpec, Error, Row, Timeout};
+use extentdb_engine::{
+    Database, DatabaseChange, DatabaseSpec, Error, Instance, InstanceOptions, Row, Termination,
+    Timeout,
+};
 use extentdb_io::MemDisk;
 use extentdb_txn::lock::{LockError, LockRow, LockStatus, Resource};
 use goldenscript::{Command, Context};
@@ -33,11 +37,20 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 /// A session that runs for longer than this hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
 
+/// What the database is open in.
+enum Home {
+    /// It is opened by itself.
+    Alone,
+    /// A server, which has a tempdb for row versions; `None` while it is down.
+    Server(Option<Arc<Instance>>),
+}
+
 pub(super) struct Runner {
     disk: MemDisk,
     spec: DatabaseSpec,
     /// `None` while it is closed.
     db: Option<Arc<Database>>,
+    home: Home,
     sessions: BTreeMap<String, Worker>,
     /// Which session has which transaction.
     owners: HashMap<OwnerId, String>,
@@ -71,6 +84,14 @@ impl goldenscript::Runner for Runner {
             }
             "check" => self.check(),
             "offline" => self.offline(&words.word()?),
+            "set" if words.take("read_committed_snapshot") => {
+                let is_on = words.switch()?;
+                self.change(DatabaseChange::ReadCommittedSnapshot(is_on))
+            }
+            "set" if words.take("allow_snapshot_isolation") => {
+                let is_on = words.switch()?;
+                self.change(DatabaseChange::AllowSnapshotIsolation(is_on))
+            }
             "set" => self.set(session, &mut words)?,
             name => self.statement(session, name, &mut words)?,
         };
@@ -94,6 +115,7 @@ impl Runner {
             disk,
             spec,
             db: Some(db),
+            home: Home::Alone,
             sessions: BTreeMap::new(),
             owners: HashMap::new(),
             indexes: Vec::new(),
@@ -105,6 +127,32 @@ impl Runner {
 
     fn db(&self) -> &Arc<Database> {
         self.db.as_ref().unwrap()
+    }
+
+    /// The server; the first call puts an empty database in place of the one that is open.
+    fn server(&mut self) -> Arc<Instance> {
+        if let Home::Alone = self.home {
+            assert!(self.db().tables().is_empty(), "row versions are set before the first table");
+            self.close();
+            self.disk = MemDisk::new();
+            let server = start(&self.disk);
+            self.db = Some(server.create_database(&self.spec).unwrap());
+            self.home = Home::Server(Some(server));
+        }
+        match &self.home {
+            Home::Server(Some(server)) => server.clone(),
+            _ => panic!("the server is down"),
+        }
+    }
+
+    /// Changes the state of the database, and waits for nobody.
+    fn change(&mut self, change: DatabaseChange) -> Vec<String> {
+        let server = self.server();
+        let name = self.spec.name.clone();
+        match server.change_database(&name, change, Termination::NoWait, None) {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![format!("error: {error}")],
+        }
     }
 
     fn session(&mut self, name: &str) -> &mut Worker {
@@ -377,11 +425,26 @@ impl Runner {
     fn close(&mut self) {
         self.end_sessions();
         let db = self.db.take().unwrap();
-        db.close().unwrap();
+        match &mut self.home {
+            Home::Alone => db.close().unwrap(),
+            Home::Server(server) => {
+                drop(db);
+                server.take().unwrap().shutdown(Termination::NoWait).unwrap();
+            }
+        }
     }
 
     fn open(&mut self) {
-        self.db = Some(reopen(&self.disk, &self.spec.paths()));
+        let db = match &mut self.home {
+            Home::Alone => reopen(&self.disk, &self.spec.paths()),
+            Home::Server(server) => {
+                let started = start(&self.disk);
+                let db = started.database(&self.spec.name).unwrap();
+                *server = Some(started);
+                db
+            }
+        };
+        self.db = Some(db);
     }
 
     /// The power fails: what was not durable is lost, or not, sector by sector.
@@ -390,6 +453,9 @@ impl Runner {
         let after = self.disk.crash(&mut SplitMix64::new(self.crashes));
         self.end_sessions();
         self.db = None;
+        if let Home::Server(server) = &mut self.home {
+            *server = None;
+        }
         self.disk = after;
         self.open();
     }
@@ -420,6 +486,16 @@ impl Runner {
         }
         report.findings.iter().map(|finding| format!("{finding:?}")).collect()
     }
+}
+
+/// A server on a disk.
+fn start(disk: &MemDisk) -> Arc<Instance> {
+    let options = InstanceOptions {
+        tempdb_files: 1,
+        tempdb_file_bytes: 2 << 20,
+        ..InstanceOptions::new("", on(disk))
+    };
+    Instance::start(options).unwrap()
 }
 
 /// How many locks there are of each kind and mode, instead of each of them.

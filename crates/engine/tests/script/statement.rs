@@ -408,8 +408,12 @@ impl Search {
         Ok(Search { table, terms, index, is_backward, hints, scene })
     }
 
-    /// The same with rows that are locked U at least.
-    fn for_update(self) -> Search {
+    /// The same for rows that are to be changed: they are locked U at least, but under SNAPSHOT,
+    /// where the snapshot says which they are, and the change finds the conflict.
+    fn for_change(self, session: &Session) -> Search {
+        if session.isolation() == Isolation::Snapshot {
+            return self;
+        }
         let row_lock = self.hints.row_lock;
         let row_lock = if row_lock == RowLock::ByIsolation { RowLock::Update } else { row_lock };
         let hints = ReadHints { row_lock, ..self.hints };
@@ -568,11 +572,13 @@ fn bound(end: &End) -> Bound<&[Datum<'_>]> {
 
 /// Another hint; levels are written as `set isolation` has them, too.
 fn with_hint(hints: ReadHints, name: &str) -> Result<ReadHints, Syntax> {
-    let level = isolation(name).map(|level| match level {
-        Isolation::ReadUncommitted => TableHint::ReadUncommitted,
-        Isolation::ReadCommitted => TableHint::ReadCommitted,
-        Isolation::RepeatableRead => TableHint::RepeatableRead,
-        Isolation::Serializable => TableHint::Serializable,
+    let level = isolation(name).and_then(|level| match level {
+        Isolation::ReadUncommitted => Some(TableHint::ReadUncommitted),
+        Isolation::ReadCommitted => Some(TableHint::ReadCommitted),
+        Isolation::RepeatableRead => Some(TableHint::RepeatableRead),
+        Isolation::Serializable => Some(TableHint::Serializable),
+        // No hint asks for it.
+        Isolation::Snapshot => None,
     });
     let Some(hint) = level.or_else(|| TableHint::by_name(name)) else {
         return syntax(format!("a table hint, and not {name}"));
@@ -641,8 +647,9 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     let table = words.word()?;
     words.expect("set")?;
     let values = words.pairs();
-    let search = Search::parse(table, words, scene)?.for_update();
+    let search = Search::parse(table, words, scene)?;
     Ok(Statement::plain(move |session| {
+        let search = search.for_change(session);
         atomically(session, |session| {
             let table = session.table(&search.table)?;
             let columns = table.columns();
@@ -673,8 +680,9 @@ fn update(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
 fn delete(words: &mut Words, scene: Scene) -> Result<Statement, Syntax> {
     words.expect("from")?;
     let table = words.word()?;
-    let search = Search::parse(table, words, scene)?.for_update();
+    let search = Search::parse(table, words, scene)?;
     Ok(Statement::plain(move |session| {
+        let search = search.for_change(session);
         atomically(session, |session| {
             let table = session.table(&search.table)?;
             let found = search.find(session, &table)?;

@@ -213,6 +213,7 @@ pub(super) fn isolation(name: &str) -> Option<Isolation> {
         "read_committed" => Isolation::ReadCommitted,
         "repeatable_read" => Isolation::RepeatableRead,
         "holdlock" | "serializable" => Isolation::Serializable,
+        "snapshot" => Isolation::Snapshot,
         _ => return None,
     })
 }

@@ -47,6 +47,15 @@ impl Words {
         is_it
     }
 
+    /// `on` or `off`.
+    pub(super) fn switch(&mut self) -> Result<bool, Syntax> {
+        match self.word()?.as_str() {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            found => syntax(format!("on or off, and not {found}")),
+        }
+    }
+
     pub(super) fn expect(&mut self, expected: &str) -> Result<(), Syntax> {
         if self.take(expected) { Ok(()) } else { syntax(format!("{expected} is missing")) }
     }

@@ -6,7 +6,8 @@
 //!      1    1 page_type      m_type          see [`PageType`]
 //!      2    1 type_flag_bits m_typeFlagBits  0 or 4; on a PFS page 1 = some page has ghosts
 //!      3    1 level          m_level         index level, 0 = leaf
-//!      4    2 flag_bits      m_flagBits      0x200 checksum, 0x100 torn-page signature
+//!      4    2 flag_bits      m_flagBits      0x200 checksum, 0x100 torn-page signature, 0x2000
+//!                                            versioning tags
 //!      6    2 index_id       m_indexId       bits 48..64 of the allocation unit id
 //!      8    6 prev           m_prevPage      page u32, file u16; (0:0) = none
 //!     14    2 fixed_len      pminlen         end of the fixed part of a record
@@ -90,8 +91,17 @@ pub const HEADER_VERSION: u8 = 1;
 pub const FLAG_TORN_BITS: u16 = 0x0100;
 /// `flag_bits`: the checksum field holds a checksum.
 pub const FLAG_CHECKSUM: u16 = 0x0200;
+/// `flag_bits`: records of the page may have versioning tags, VERSION_INFO. Which bit it is in real
+/// files is not known; this one is set on many of their pages without tags, and then says nothing.
+pub const FLAG_VERSION_INFO: u16 = 0x2000;
 
 impl PageHeader {
+    /// May records of the page have versioning tags? Certain of pages whose tags were written here.
+    #[inline]
+    pub fn has_version_info(&self) -> bool {
+        self.flag_bits.get() & FLAG_VERSION_INFO != 0
+    }
+
     /// The header of a page.
     #[inline]
     pub fn of(page: &PageBytes) -> &PageHeader {

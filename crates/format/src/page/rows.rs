@@ -22,9 +22,10 @@ use extentdb_base::size::PAGE_HEADER_BYTES;
 
 use super::PageBytes;
 use super::edit::PageMut;
-use super::header::PageType;
+use super::header::{FLAG_VERSION_INFO, PageType};
 use super::view::PageRef;
 use crate::record::lob::LobRecord;
+use crate::record::status::HAS_VERSION_TAG;
 use crate::record::{Record, RecordKind};
 
 /// Rows of the table sysfiles1 are rounded up to four bytes; nothing else is.
@@ -197,6 +198,7 @@ impl PageMut<'_> {
         }
         self.account(0, needed);
         self.count_ghosts(is_ghost(row), false);
+        self.note_version_tag(row);
         Ok(())
     }
 
@@ -253,7 +255,18 @@ impl PageMut<'_> {
         }
         self.account(before, after);
         self.count_ghosts(is_ghost(row), was_ghost);
+        self.note_version_tag(row);
         Ok(())
+    }
+
+    /// A page that has once had a record with a versioning tag says so from then on.
+    fn note_version_tag(&mut self, row: &[u8]) {
+        let kind = self.view().header().kind();
+        let is_tagged = row.first().is_some_and(|status| status & HAS_VERSION_TAG != 0);
+        if is_tagged && matches!(kind, PageType::Data | PageType::Index) {
+            let header = self.header_mut();
+            header.flag_bits.set(header.flag_bits.get() | FLAG_VERSION_INFO);
+        }
     }
 
     fn is_only_row(&self) -> bool {

@@ -22,7 +22,9 @@
 use extentdb_base::size::PAGE_BYTES;
 use extentdb_base::{PageId, Rid};
 
-use super::status::{COMPRESSED, HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RecordKind};
+use super::status::{
+    COMPRESSED, GHOST_FORWARDED, HAS_NULL_BITMAP, HAS_VARIABLE, HAS_VERSION_TAG, RecordKind,
+};
 
 /// Bytes before the fixed columns of a data record.
 pub const DATA_HEADER_BYTES: usize = 4;
@@ -437,10 +439,17 @@ impl<'a> Record<'a> {
         self.bytes.get(1..)?.first_chunk().map(|b| Rid::from_bytes(*b))
     }
 
-    /// The home slot of a forwarded record: its last variable column, complex, `00 04` and a slot
-    /// pointer.
+    /// Is it the ghost of a forwarded record? One without null bitmap was a stub, which has no
+    /// second status byte.
+    pub fn is_ghost_forwarded(&self) -> bool {
+        let is_marked = self.status_b().is_some_and(|status| status & GHOST_FORWARDED != 0);
+        is_marked && self.has_null_bitmap() && self.kind() == RecordKind::GhostData
+    }
+
+    /// The home slot of a forwarded record or its ghost: its last variable column, complex, `00 04`
+    /// and a slot pointer.
     pub fn back_pointer(&self) -> Option<Rid> {
-        if self.kind() != RecordKind::Forwarded {
+        if self.kind() != RecordKind::Forwarded && !self.is_ghost_forwarded() {
             return None;
         }
         let column = self.var(self.var_count.checked_sub(1)?)?;

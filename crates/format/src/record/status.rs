@@ -23,6 +23,10 @@ pub const COMPRESSED: u8 = 0x01;
 /// Status bits that are 0 in records of pages that are not compressed.
 pub const RESERVED_BITS: u8 = 0x81;
 
+/// Bit 0 of the second status byte of a ghost: it was a forwarded row (public documentation). Its
+/// stub may still be there.
+pub const GHOST_FORWARDED: u8 = 0x01;
+
 /// Status bits that name the kind.
 pub const KIND_BITS: u8 = 0x0e;
 

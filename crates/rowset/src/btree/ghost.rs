@@ -9,6 +9,9 @@
 //! transaction: marking or moving a record changes the page. The undo of a delete relies on that:
 //! it does not insert a removed ghost again. A leaf never loses its last record, so that no page
 //! leaves the tree. Cleanup needs the latch of the leaf only, and holds it until PFS is updated.
+//!
+//! A ghost with a versioning tag leads readers to the row that it was, so that it stays until every
+//! snapshot sees the transaction that deleted it.
 
 use extentdb_base::PageId;
 use extentdb_base::sync::lock;
@@ -21,27 +24,40 @@ use extentdb_format::page::PageHeader;
 use extentdb_txn::{Manager, RecordOwner};
 
 use super::Tree;
+use super::page::is_ghost;
 use crate::error::Error;
+use crate::version::{SeenByAll, VersionTag};
 
 impl Tree {
-    /// Takes the ghosts of a leaf away, all but the last record of the page, and says how many. It
-    /// is the caller's business that no transaction is open that deleted one of them.
+    /// Takes the ghosts of a leaf away that all snapshots see as such, but for the last record of
+    /// the page, and says how many. It is the caller's business that no transaction is open that
+    /// deleted one of them.
     ///
     /// # Errors
     /// The page is no leaf of this tree, or cannot be read.
-    pub fn expunge_ghosts(&self, manager: &Manager, page: PageId) -> Result<usize, Error> {
+    pub fn expunge_ghosts(
+        &self,
+        manager: &Manager,
+        page: PageId,
+        seen: SeenByAll<'_>,
+    ) -> Result<usize, Error> {
         let mut guard = self.space.pool().write(page)?;
         self.verify_whole()?;
-        self.expunge(manager, &mut guard)
+        self.expunge(manager, &mut guard, seen)
     }
 
-    /// Removes ghosts of ended transactions from at most `leaves` leaves, and returns the number
-    /// removed. Leaves that an open transaction has changed are skipped.
+    /// Removes ghosts of ended transactions that all snapshots see from at most `leaves` leaves,
+    /// and returns the number removed. Leaves that an open transaction has changed are skipped.
     ///
     /// # Errors
     /// A page of the tree cannot be read.
-    pub fn clean(&self, manager: &Manager, leaves: usize) -> Result<usize, Error> {
-        let pages: Vec<PageId> = lock(&self.ghost_leaves).iter().take(leaves).copied().collect();
+    pub fn clean(
+        &self,
+        manager: &Manager,
+        leaves: usize,
+        seen: SeenByAll<'_>,
+    ) -> Result<usize, Error> {
+        let pages = lock(&self.ghost_leaves).next(leaves);
         let mut count = 0;
         for id in pages {
             let mut page = self.space.pool().write(id)?;
@@ -56,7 +72,7 @@ impl Tree {
             lock(&self.ghost_leaves).remove(&id);
             // The page may have been freed, and allocated for another unit.
             if is_leaf && header.page_id() == id {
-                count += self.expunge(manager, &mut page)?;
+                count += self.expunge(manager, &mut page, seen)?;
             }
         }
         Ok(count)
@@ -67,7 +83,12 @@ impl Tree {
         lock(&self.ghost_leaves).len()
     }
 
-    fn expunge(&self, manager: &Manager, guard: &mut PageWriteGuard) -> Result<usize, Error> {
+    fn expunge(
+        &self,
+        manager: &Manager,
+        guard: &mut PageWriteGuard,
+        seen: SeenByAll<'_>,
+    ) -> Result<usize, Error> {
         let page = guard.id();
         let node = self.node(page, guard)?;
         if !node.is_leaf() {
@@ -75,8 +96,14 @@ impl Tree {
         }
         let mut ghosts = Vec::new();
         for slot in (0..node.slot_count()).rev() {
-            if node.is_ghost(slot)? {
+            let row = node.row(slot)?;
+            if !is_ghost(row) {
+                continue;
+            }
+            if VersionTag::of(row).is_none_or(|tag| seen(tag.writer)) {
                 ghosts.push(slot);
+            } else {
+                self.note_ghosts(page);
             }
         }
         let most = usize::from(node.slot_count()).saturating_sub(1);

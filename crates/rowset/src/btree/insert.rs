@@ -5,6 +5,10 @@
 //! a ghost has it           MODIFY_ROW turns the ghost into the row, its status byte first of all
 //! a row has it             refused: duplicate key
 //! ```
+//!
+//! With row versions the new record gets a tag: it leads to the ghost, which is kept, or nowhere.
+
+use std::borrow::Cow;
 
 use extentdb_base::sync::lock;
 use extentdb_base::{PageId, Rid};
@@ -25,6 +29,7 @@ use super::split::Attempt;
 use super::system::ChangeOutcome;
 use super::undo_room::RoomChange;
 use crate::error::Error;
+use crate::version::Versioning;
 
 /// Type flag bits of leaf pages, as real logs format them.
 pub(super) const LEAF_FLAG_BITS: u8 = 4;
@@ -49,9 +54,29 @@ impl Tree {
         key: &[u8],
         cells: &[Cell<'_>],
     ) -> Result<(), Error> {
+        self.insert_versioned(tx, key, cells, None)
+    }
+
+    /// The same in a database with row versions.
+    ///
+    /// # Errors
+    /// As for [`insert`](Self::insert); the ghost with this key is one that the snapshot of the
+    /// transaction does not see; the version store fails.
+    pub fn insert_versioned(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        cells: &[Cell<'_>],
+        versions: Option<Versioning<'_>>,
+    ) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
+        let row = match versions {
+            // A ghost's tag takes the place of this one.
+            Some(versions) => versions.tag_of_new().replaced_in(&row),
+            None => row,
+        };
         self.ensure_root(tx)?;
-        self.until_done(tx, key, |tx| self.try_insert(tx, key, &row))
+        self.until_done(tx, key, |tx| self.try_insert(tx, key, &row, versions))
     }
 
     /// Inserts the row into its leaf, or returns the record that does not fit.
@@ -60,6 +85,7 @@ impl Tree {
         tx: &mut Transaction,
         key: &[u8],
         row: &'r [u8],
+        versions: Option<Versioning<'_>>,
     ) -> Result<Attempt<'r>, Error> {
         let mut page = self.leaf_to_change(key)?;
         let node = self.node(page.id(), &page)?;
@@ -72,7 +98,14 @@ impl Tree {
                 });
             }
             Position::Ghost(slot) if node.fits_instead(slot, row.len(), reserved)? => {
-                self.counted(1, || self.modify(RecordOwner::Change(tx), &mut page, slot, row))?;
+                let row = match versions {
+                    Some(versions) => {
+                        let tag = versions.tag_over(self.unit.id(), node.row(slot)?)?;
+                        Cow::Owned(tag.replaced_in(row))
+                    }
+                    None => Cow::Borrowed(row),
+                };
+                self.counted(1, || self.modify(RecordOwner::Change(tx), &mut page, slot, &row))?;
             }
             Position::Free(slot) if node.fits_new(row.len(), reserved)? => {
                 let xact = tx.id();

@@ -35,6 +35,30 @@ pub struct RowRef<'l> {
     pub at: Rid,
 }
 
+/// The furthest that a record begins from the first one of its piece.
+const PIECE_MAX: u32 = u16::MAX as u32;
+
+/// Some of the rows of a leaf, and the bytes that they are in.
+pub(super) struct Piece<'l> {
+    bytes: &'l [u8],
+    rows: &'l [Lies],
+    base: u32,
+}
+
+impl Piece<'_> {
+    /// Their records.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
+
+    /// Where each record is among the bytes.
+    pub(super) fn located(&self) -> impl Iterator<Item = Located> {
+        let located =
+            |lies: &Lies| Located { start: (lies.start - self.base) as u16, slot: lies.slot };
+        self.rows.iter().map(located)
+    }
+}
+
 impl RowRef<'_> {
     /// Is it a ghost, the record of a deleted row?
     pub fn is_ghost(&self) -> bool {
@@ -77,14 +101,19 @@ impl LeafRows {
         self.page
     }
 
-    /// Their records, concatenated in slot order.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Where each record is among the bytes.
-    pub(super) fn located(&self) -> impl Iterator<Item = Located> {
-        self.rows.iter().map(|lies| Located { start: lies.start as u16, slot: lies.slot })
+    /// The rows in pieces of records that 16 bits lead to: one piece, but where older versions of
+    /// rows are longer than a page is.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let mut rest = self.rows.as_slice();
+        std::iter::from_fn(move || {
+            // Offsets grow, or fall in a scan against the order.
+            let first = rest.first()?.start;
+            let is_near = |lies: &&Lies| lies.start.abs_diff(first) <= PIECE_MAX;
+            let (rows, after) = rest.split_at(rest.iter().take_while(is_near).count());
+            let base = first.min(rows.last()?.start);
+            rest = after;
+            Some(Piece { bytes: self.bytes.get(base as usize..)?, rows, base })
+        })
     }
 
     /// No rows yet, with room for `rows` of them.

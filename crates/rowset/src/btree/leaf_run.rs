@@ -15,7 +15,7 @@
 
 use std::ops::{Bound, Range};
 
-use extentdb_base::{Lsn, PageId};
+use extentdb_base::PageId;
 
 use super::leaf_rows::LeafRows;
 use super::page::{Node, is_ghost};
@@ -24,6 +24,7 @@ use super::{Tree, seek};
 use crate::columnar::{Located, PageRun, Visibility, Visit};
 use crate::error::Error;
 use crate::read_ahead;
+use crate::version::{Overlay, Seen, Versions};
 
 /// Leaves that a run has at first, and the most.
 const FIRST_LEAVES: usize = 4;
@@ -116,20 +117,18 @@ impl Leaves<'_> {
         rows: &mut Vec<Located>,
         visit: Visit<'_>,
     ) -> Result<LeafVisit, Error> {
-        let oldest_open = || match visibility {
-            Visibility::All => None,
-            Visibility::Settled(oldest_open) => oldest_open(),
-        };
-        let Some(leaf) = self.next(&oldest_open)? else { return Ok(LeafVisit::End) };
+        let Some(leaf) = self.next_of(visibility)? else { return Ok(LeafVisit::End) };
         if filter.is_some_and(|takes| !takes(leaf.page())) {
             return Ok(LeafVisit::Visited);
         }
         if !leaf.is_settled() {
             return Ok(LeafVisit::Unsettled(leaf));
         }
-        rows.clear();
-        rows.extend(leaf.located());
-        visit(PageRun { page: leaf.page(), bytes: leaf.bytes(), rows });
+        for piece in leaf.pieces() {
+            rows.clear();
+            rows.extend(piece.located());
+            visit(PageRun { page: leaf.page(), bytes: piece.bytes(), rows });
+        }
         Ok(LeafVisit::Visited)
     }
 }
@@ -150,7 +149,7 @@ fn visit_leaf(
     if node.next().is_none() != leaf.high.is_none() || node.next() == leaf.page {
         return corrupt("is linked otherwise than its parent says");
     }
-    let lsn: Lsn = node.view.header().lsn();
+    let lsn = node.view.header().lsn();
     let Range { start: first, end } = slots_of(node, at, leaf)?;
     verify_fences(node, at, leaf, first..end)?;
     if !visibility.takes(lsn) {
@@ -162,6 +161,10 @@ fn visit_leaf(
     }
     let bytes = &node.view.bytes()[..node.view.slot_array_start()];
     rows.clear();
+    if let Some(versions) = visibility.versions_on(node.view.header()) {
+        visit_versions(node, first..end, versions, rows, visit)?;
+        return Ok(LeafVisit::Visited);
+    }
     let slots = (0..).zip(node.view.slot_offsets()).take(end.into()).skip(first.into());
     for (slot, start) in slots {
         let record = bytes.get(usize::from(start)..).filter(|record| !record.is_empty());
@@ -173,6 +176,36 @@ fn visit_leaf(
     }
     visit(PageRun { page: leaf.page, bytes, rows });
     Ok(LeafVisit::Visited)
+}
+
+/// Visits the versions that a snapshot sees of the rows of a leaf.
+fn visit_versions(
+    node: Node<'_>,
+    slots: Range<u16>,
+    versions: Versions<'_>,
+    rows: &mut Vec<Located>,
+    visit: Visit<'_>,
+) -> Result<(), Error> {
+    let page = node.id();
+    let mut overlay = Overlay::new(&node.view.bytes()[..node.view.slot_array_start()]);
+    for slot in slots {
+        let start = match versions.look(node.row(slot)?)? {
+            Seen::Newest => node.view.slot_offset(slot).unwrap_or_default(),
+            Seen::Nothing => continue,
+            Seen::Older(version) => match overlay.push(&version) {
+                Some(start) => start,
+                None => {
+                    visit(PageRun { page, bytes: overlay.bytes(), rows });
+                    rows.clear();
+                    overlay.clear();
+                    overlay.push(&version).unwrap_or_default()
+                }
+            },
+        };
+        rows.push(Located { start, slot });
+    }
+    visit(PageRun { page, bytes: overlay.bytes(), rows });
+    Ok(())
 }
 
 /// The slots of a leaf that are in the range: nearly always all of them, which is tried first.

@@ -108,8 +108,6 @@ pub(crate) mod tests;
 mod undo;
 mod undo_room;
 
-use std::collections::BTreeSet;
-
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_base::{PageId, Rid};
@@ -118,6 +116,7 @@ use extentdb_format::page::PageType;
 use extentdb_space::{Space, Unit};
 
 use crate::error::Error;
+use crate::ghost_pages::GhostPages;
 use crate::layout::RowShape;
 
 use insert_pattern::InsertPatterns;
@@ -143,7 +142,7 @@ pub struct Tree {
     /// Counts changes of the structure, while their pages are still latched.
     version: AtomicU64,
     /// Leaves with ghosts since their last cleanup.
-    ghost_leaves: Mutex<BTreeSet<PageId>>,
+    ghost_leaves: Mutex<GhostPages>,
     /// Where rows were inserted lately, by leaf.
     insert_patterns: InsertPatterns,
     /// Bytes reserved for the undo of open transactions.

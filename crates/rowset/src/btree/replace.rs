@@ -22,6 +22,7 @@ use super::page::Position;
 use super::split::Attempt;
 use super::undo_room::{self, RoomChange};
 use crate::error::Error;
+use crate::version::Versioning;
 
 impl Tree {
     /// Replaces the values of the row with the same key.
@@ -29,9 +30,53 @@ impl Tree {
     /// # Errors
     /// There is no row with this key, or the values are not those of the columns.
     pub fn replace(&self, tx: &mut Transaction, cells: &[Cell<'_>]) -> Result<(), Error> {
+        self.replace_versioned(tx, cells, None)
+    }
+
+    /// The same in a database with row versions. Equal values are a change, too: what they point to
+    /// may have changed.
+    ///
+    /// # Errors
+    /// As for [`replace`](Self::replace); the snapshot of the transaction does not see the row as
+    /// it is; the version store fails.
+    pub fn replace_versioned(
+        &self,
+        tx: &mut Transaction,
+        cells: &[Cell<'_>],
+        versions: Option<Versioning<'_>>,
+    ) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
         let key = self.shape.key_of_cells(cells)?;
-        self.until_done(tx, &key, |tx| self.try_replace(tx, &key, &row))
+        match versions {
+            Some(versions) => {
+                let row = versions.tag_of_new().replaced_in(&row);
+                self.until_done(tx, &key, |tx| self.try_supersede(tx, &key, &row, versions))
+            }
+            None => self.until_done(tx, &key, |tx| self.try_replace(tx, &key, &row)),
+        }
+    }
+
+    /// Replaces the row where there is room for it, and keeps the old one. `row` has a tag, whose
+    /// place that of the row takes.
+    fn try_supersede<'r>(
+        &self,
+        tx: &mut Transaction,
+        key: &[u8],
+        row: &'r [u8],
+        versions: Versioning<'_>,
+    ) -> Result<Attempt<'r>, Error> {
+        let mut page = self.leaf_to_change(key)?;
+        let node = self.node(page.id(), &page)?;
+        let Position::Live(slot) = node.position(key)? else {
+            return Err(Error::NotFound { unit: self.unit.id() });
+        };
+        let reserved = self.reserved_for_others(node, tx.id());
+        if !node.fits_instead(slot, row.len(), reserved)? {
+            return Ok(Attempt::NoRoomFor(row.into()));
+        }
+        let row = versions.tag_over(self.unit.id(), node.row(slot)?)?.replaced_in(row);
+        self.modify(RecordOwner::Change(tx), &mut page, slot, &row)?;
+        Ok(Attempt::Done)
     }
 
     /// Replaces the row where there is room for it.

@@ -16,6 +16,7 @@ use super::leaf_rows::{LeafRows, RowRef};
 use super::page::{Node, is_ghost};
 use super::seek::{Fence, Towards};
 use super::{Row, Tree};
+use crate::columnar::Visibility;
 use crate::error::Error;
 
 /// A run of keys, as sort keys ([`RowShape::prefix`](crate::RowShape::prefix)). A prefix stands for
@@ -282,13 +283,21 @@ impl<'t> Leaves<'t> {
         &mut self,
         oldest_open: &dyn Fn() -> Option<Lsn>,
     ) -> Result<Option<LeafRows>, Error> {
+        self.next_of(Visibility::Settled(oldest_open))
+    }
+
+    /// The same as `visibility` says: of a snapshot the versions that it sees, as settled rows.
+    ///
+    /// # Errors
+    /// As for [`next`](Self::next); the version store fails.
+    pub fn next_of(&mut self, visibility: Visibility<'_>) -> Result<Option<LeafRows>, Error> {
         self.at.is_done |= self.at.range.ends_before(&self.at.range.from);
-        let found = self.find(oldest_open);
+        let found = self.find(visibility);
         self.at.is_done |= !matches!(found, Ok(Some(_)));
         found
     }
 
-    fn find(&mut self, oldest_open: &dyn Fn() -> Option<Lsn>) -> Result<Option<LeafRows>, Error> {
+    fn find(&mut self, visibility: Visibility<'_>) -> Result<Option<LeafRows>, Error> {
         let tree = self.tree;
         while !self.at.is_done {
             let towards = if self.at.is_backward {
@@ -301,8 +310,7 @@ impl<'t> Leaves<'t> {
             };
             let node = tree.node(leaf.id(), &leaf)?;
             verify_links(node, &fence)?;
-            let is_settled = oldest_open().is_none_or(|open| node.view.header().lsn() < open);
-            let rows = self.take(node, is_settled, &fence)?;
+            let rows = self.take(node, visibility, &fence)?;
             self.advance(fence);
             if !rows.is_empty() {
                 return Ok(Some(rows));
@@ -312,7 +320,15 @@ impl<'t> Leaves<'t> {
     }
 
     /// Takes the rows of a leaf that are in the range.
-    fn take(&self, node: Node<'_>, is_settled: bool, fence: &Fence) -> Result<LeafRows, Error> {
+    fn take(
+        &self,
+        node: Node<'_>,
+        visibility: Visibility<'_>,
+        fence: &Fence,
+    ) -> Result<LeafRows, Error> {
+        let header = node.view.header();
+        let is_settled = visibility.takes(header.lsn());
+        let versions = visibility.versions_on(header);
         let falling = Err(Error::KeysOutOfOrder { page: node.id() });
         let Range { start: first, end } = self.at.slots_of(node)?;
         let has_ghosts = self.at.ghosts == Ghosts::All || !is_settled;
@@ -325,7 +341,11 @@ impl<'t> Leaves<'t> {
                 return falling;
             }
             let row = node.row(slot)?;
-            if has_ghosts || !is_ghost(row) {
+            if let Some(versions) = versions {
+                if let Some(version) = versions.resolve(row)? {
+                    rows.push(slot, &version);
+                }
+            } else if has_ghosts || !is_ghost(row) {
                 rows.push(slot, row);
             }
             std::mem::swap(&mut key, &mut last);

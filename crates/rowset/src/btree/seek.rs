@@ -16,9 +16,10 @@ use extentdb_buffer::{PageReadGuard, PageWriteGuard, Pool};
 use extentdb_catalog::layout::Cell;
 use extentdb_format::PageBytes;
 
-use super::page::{Node, Position};
+use super::page::{Node, Position, is_ghost};
 use super::{Row, Tree};
 use crate::error::Error;
+use crate::version::Versions;
 
 /// Deeper than any tree: a fan-out of two would reach 2^32 pages.
 pub(super) const LEVELS_MAX: usize = 40;
@@ -126,6 +127,41 @@ impl Tree {
             })),
             Position::Ghost(_) | Position::Free(_) => Ok(None),
         }
+    }
+
+    /// The newest record with a sort key, be it a ghost.
+    ///
+    /// # Errors
+    /// A page of the tree cannot be read.
+    pub fn newest(&self, key: &[u8]) -> Result<Option<Row>, Error> {
+        let Some(page) = self.leaf::<PageReadGuard>(key)? else { return Ok(None) };
+        let node = self.node(page.id(), &page)?;
+        match node.position(key)? {
+            Position::Live(slot) | Position::Ghost(slot) => Ok(Some(Row {
+                bytes: node.row(slot)?.to_vec(),
+                at: Rid::new(page.id(), slot),
+            })),
+            Position::Free(_) => Ok(None),
+        }
+    }
+
+    /// The row with a sort key as a snapshot sees it.
+    ///
+    /// # Errors
+    /// A page of the tree cannot be read, or the version store fails.
+    pub fn find_seen(&self, key: &[u8], versions: Versions<'_>) -> Result<Option<Row>, Error> {
+        let Some(page) = self.leaf::<PageReadGuard>(key)? else { return Ok(None) };
+        let node = self.node(page.id(), &page)?;
+        let (Position::Live(slot) | Position::Ghost(slot)) = node.position(key)? else {
+            return Ok(None);
+        };
+        let row = node.row(slot)?;
+        let seen = if node.view.header().has_version_info() {
+            versions.resolve(row)?
+        } else {
+            Some(row.into()).filter(|_| !is_ghost(row))
+        };
+        Ok(seen.map(|row| Row { bytes: row.into_owned(), at: Rid::new(page.id(), slot) }))
     }
 
     /// The first row whose first key columns have these values.

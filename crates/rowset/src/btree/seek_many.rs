@@ -16,6 +16,7 @@ use super::page::{Node, is_ghost};
 use super::scan::KeyRange;
 use crate::columnar::{Located, PageRun, Visibility};
 use crate::error::Error;
+use crate::version::{Overlay, Seen, Versions};
 
 /// Where a seek of many ranges is.
 #[derive(Clone, Default, Debug)]
@@ -79,11 +80,17 @@ impl Tree {
                 return Err(Error::Corrupt { page: leaf.page, what });
             }
             let is_settled = visibility.takes(node.view.header().lsn());
-            let ghosts = if is_settled { Ghosts::Skipped } else { Ghosts::Included };
+            let versions = visibility.versions_on(node.view.header());
+            let has_ghosts = !is_settled || versions.is_some();
+            let ghosts = if has_ghosts { Ghosts::Included } else { Ghosts::Skipped };
             let high = leaf.high.as_deref();
             found.collect(node, ranges, at, LeafPart { from: &from, high, ghosts })?;
             if !is_settled {
                 return Ok(SeekVisit::Unsettled(found.copies(node)?));
+            }
+            if let Some(versions) = versions {
+                found.visit_versions(node, versions, visit)?;
+                return Ok(SeekVisit::Visited);
             }
             let page: PageId = leaf.page;
             let bytes = &node.view.bytes()[..node.view.slot_array_start()];
@@ -149,6 +156,41 @@ impl SeekRows {
             at.next += 1;
             at.from = None;
         }
+        Ok(())
+    }
+
+    /// Visits the versions that a snapshot sees of the rows.
+    fn visit_versions(
+        &mut self,
+        node: Node<'_>,
+        versions: Versions<'_>,
+        visit: VisitSeek<'_>,
+    ) -> Result<(), Error> {
+        let page = node.id();
+        let found = std::mem::take(&mut self.rows);
+        let ranges = std::mem::take(&mut self.ranges);
+        let mut overlay = Overlay::new(&node.view.bytes()[..node.view.slot_array_start()]);
+        for (row, range) in found.iter().zip(ranges) {
+            let start = match versions.look(node.row(row.slot)?)? {
+                Seen::Newest => row.start,
+                Seen::Nothing => continue,
+                Seen::Older(version) => match overlay.push(&version) {
+                    Some(start) => start,
+                    None => {
+                        let rows = &mut self.rows;
+                        visit(PageRun { page, bytes: overlay.bytes(), rows }, &mut self.ranges);
+                        self.rows.clear();
+                        self.ranges.clear();
+                        overlay.clear();
+                        overlay.push(&version).unwrap_or_default()
+                    }
+                },
+            };
+            self.rows.push(Located { start, slot: row.slot });
+            self.ranges.push(range);
+        }
+        let rows = &mut self.rows;
+        visit(PageRun { page, bytes: overlay.bytes(), rows }, &mut self.ranges);
         Ok(())
     }
 

@@ -53,10 +53,6 @@ use super::seek::{PathStep, Towards, write_spinning};
 use super::system::{ChangeOutcome, LatchedPages};
 use crate::error::Error;
 
-/// Object ids of system base tables are small, and their units have their index id as it is; those
-/// of other tables count from 256.
-const USER_INDEX_PART_MIN: u16 = 256;
-
 /// The pages of a split, in latch order: from the top down, then from left to right. The new page,
 /// which no other thread can reach, is the last.
 const PARENT: usize = 0;
@@ -467,10 +463,7 @@ impl Tree {
 
     /// The context of rows that a split moves: its own, but for system base tables.
     fn moving_context(&self, level: Level) -> Context {
-        match self.unit.id().header_index_id() {
-            USER_INDEX_PART_MIN.. => Context::NONSYS_SPLIT,
-            _ => self.context_of(level),
-        }
+        if self.unit.id().is_system() { self.context_of(level) } else { Context::NONSYS_SPLIT }
     }
 }
 

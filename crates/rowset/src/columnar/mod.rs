@@ -35,6 +35,9 @@ pub use plan::{Decoder, Projected};
 pub use vector::{Form, Values, Vector};
 
 use extentdb_base::{Lsn, PageId};
+use extentdb_format::page::PageHeader;
+
+use crate::version::Versions;
 
 /// A record among bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +62,7 @@ pub struct Rows<'b> {
 pub struct PageRun<'p> {
     /// The page.
     pub page: PageId,
-    /// Its bytes, up to the slot array.
+    /// Its bytes, up to the slot array; older versions of rows may follow.
     pub bytes: &'p [u8],
     /// Its rows, in the order of the reading; to be thinned out by the visitor.
     pub rows: &'p mut Vec<Located>,
@@ -72,7 +75,7 @@ impl PageRun<'_> {
     }
 }
 
-/// Which pages a reader takes as they are. A reader of row versions will be a third kind.
+/// Which pages a reader takes as they are.
 #[derive(Clone, Copy)]
 pub enum Visibility<'v> {
     /// All of them: dirty reads, and tables that are locked.
@@ -80,17 +83,28 @@ pub enum Visibility<'v> {
     /// Those without a change of a transaction that is open: the begin of the oldest one, asked for
     /// while the page is latched. `None` when none is open.
     Settled(&'v dyn Fn() -> Option<Lsn>),
+    /// All of them, and of each row the version that a snapshot sees.
+    Snapshot(Versions<'v>),
 }
 
 impl Visibility<'_> {
     /// Is a page with this LSN taken as it is?
     pub(crate) fn takes(&self, page: Lsn) -> bool {
         match self {
-            Visibility::All => true,
+            Visibility::All | Visibility::Snapshot(_) => true,
             Visibility::Settled(oldest_open) => oldest_open().is_none_or(|open| page < open),
+        }
+    }
+
+    /// The versions that a reader of this page has to look for; `None` where the rows of the page
+    /// are all that there is.
+    pub(crate) fn versions_on(&self, page: &PageHeader) -> Option<Versions<'_>> {
+        match self {
+            Visibility::Snapshot(versions) if page.has_version_info() => Some(*versions),
+            _ => None,
         }
     }
 }
 
-/// Receives the rows of a page.
+/// Receives the rows of a page: once, but of a page with row versions as often as it needs.
 pub type Visit<'v> = &'v mut dyn FnMut(PageRun<'_>);

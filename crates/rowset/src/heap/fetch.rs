@@ -26,6 +26,21 @@ pub struct Fetched {
 }
 
 impl Fetched {
+    /// None yet, of so many addresses.
+    pub(super) fn with_room_for(count: usize) -> Fetched {
+        let bytes = Vec::with_capacity(count * USUAL_RECORD_BYTES);
+        Fetched { bytes, rows: vec![None; count] }
+    }
+
+    /// The record of an address.
+    pub(super) fn set(&mut self, number: usize, record: Option<&[u8]>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(record.unwrap_or_default());
+        if let Some(row) = self.rows.get_mut(number) {
+            *row = record.map(|_| start..self.bytes.len());
+        }
+    }
+
     /// The record of the address with this number; `None` where it is not known to be committed, or
     /// there is no row.
     pub fn record(&self, number: usize) -> Option<&[u8]> {
@@ -45,8 +60,7 @@ impl Heap {
         rids: &[Rid],
         oldest_open: &dyn Fn() -> Option<Lsn>,
     ) -> Result<Fetched, Error> {
-        let bytes = Vec::with_capacity(rids.len() * USUAL_RECORD_BYTES);
-        let mut fetched = Fetched { bytes, rows: vec![None; rids.len()] };
+        let mut fetched = Fetched::with_room_for(rids.len());
         let mut order: Vec<(Rid, usize)> = rids.iter().copied().zip(0..).collect();
         if order.len() > 1 {
             order.sort_unstable();
@@ -74,9 +88,7 @@ impl Heap {
         for (at, number) in run {
             let is_used = view.slot_offset(at.slot.0).is_some_and(|offset| offset != 0);
             if is_used && let StoredRow::Row(row) = stored(view, *at)? {
-                let start = fetched.bytes.len();
-                fetched.bytes.extend_from_slice(row);
-                fetched.rows[*number] = Some(start..fetched.bytes.len());
+                fetched.set(*number, Some(row));
             }
         }
         Ok(())

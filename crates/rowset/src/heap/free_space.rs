@@ -22,6 +22,8 @@ use extentdb_base::PageId;
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use extentdb_base::sync::{Mutex, MutexGuard, lock};
 
+use crate::ghost_pages::GhostPages;
+
 /// Room that a transaction made on a page; others may use it when the transaction has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReservedRoom {
@@ -108,6 +110,7 @@ pub(crate) struct FreeSpace {
     /// stay until the transaction ends.
     reserved: HashMap<PageId, u32>,
     touched: BTreeSet<PageId>,
+    pub(crate) ghosts: GhostPages,
     /// What PFS knows of the pages that were there when the heap was opened has been read.
     pub(crate) is_loaded: bool,
 }
@@ -135,6 +138,7 @@ impl FreeSpace {
     /// Forgets a page that is the unit's no more. True when its class in PFS may not be true.
     pub(crate) fn remove(&mut self, page: PageId) -> bool {
         self.filed.remove(&page);
+        self.ghosts.remove(&page);
         self.touched.remove(&page)
     }
 

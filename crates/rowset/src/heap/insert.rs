@@ -15,6 +15,7 @@ use super::append::free_bytes;
 use super::row_locks::RowLocks;
 use super::{Heap, Placement, rid, too_long};
 use crate::Error;
+use crate::version::VersionTag;
 
 /// Pages tried before a row is appended.
 const PROBES_MAX: usize = 8;
@@ -34,9 +35,11 @@ impl Heap {
     ) -> Result<Rid, Error> {
         let is_row =
             record.first().is_some_and(|status| RecordKind::of(*status) != RecordKind::Forwarded);
-        // The longest row can be forwarded, too: a page has room for its back pointer beyond the
-        // longest row.
-        too_long(record.len().saturating_sub(if is_row { 0 } else { BACK_POINTER_BYTES }))?;
+        // The longest row can be forwarded, too: a page has room for its back pointer and a tag
+        // beyond the longest row.
+        let row = record.len().saturating_sub(if is_row { 0 } else { BACK_POINTER_BYTES });
+        let tag = VersionTag::of(record).map_or(0, |_| VersionTag::BYTES);
+        too_long(row - tag)?;
         // Counted before it is logged: a checkpoint in between counts a row too many, which is in
         // the log after it, and never one too few.
         self.unit.count_rows(i64::from(is_row));

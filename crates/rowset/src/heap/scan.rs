@@ -18,8 +18,9 @@ pub(super) enum StoredRow<R> {
     Stub(Rid),
     /// A forwarded row, whose address is that of its stub.
     Forwarded(R),
-    /// A row that is deleted but still there: other programs leave such rows.
-    Ghost,
+    /// A row that is deleted but still there: for readers of its versions, or left by other
+    /// programs.
+    Ghost(R),
 }
 
 /// What a page holds for a reader of committed rows.
@@ -77,7 +78,7 @@ impl Heap {
             }
             match stored(view, *at)? {
                 StoredRow::Row(row) => rows.push((*at, row.to_vec())),
-                StoredRow::Forwarded(_) | StoredRow::Ghost => {}
+                StoredRow::Forwarded(_) | StoredRow::Ghost(_) => {}
                 // The row is on another page, which others may be changing.
                 StoredRow::Stub(_) => return Ok(PageRows::Unsure(rids)),
             }
@@ -89,8 +90,8 @@ impl Heap {
     pub fn get(&self, at: Rid) -> Result<Option<Vec<u8>>, Error> {
         match self.stored_at(at)? {
             Some(StoredRow::Row(row)) => Ok(Some(row)),
-            Some(StoredRow::Stub(target)) => self.forwarded(at, target).map(Some),
-            Some(StoredRow::Forwarded(_) | StoredRow::Ghost) | None => Ok(None),
+            Some(StoredRow::Stub(target)) => self.forwarded(at, target),
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost(_)) | None => Ok(None),
         }
     }
 
@@ -110,7 +111,7 @@ impl Heap {
         }
         match stored(view, at)? {
             StoredRow::Row(row) => Ok(Some(row.to_vec())),
-            StoredRow::Stub(_) | StoredRow::Forwarded(_) | StoredRow::Ghost => Ok(None),
+            StoredRow::Stub(_) | StoredRow::Forwarded(_) | StoredRow::Ghost(_) => Ok(None),
         }
     }
 
@@ -125,18 +126,16 @@ impl Heap {
             StoredRow::Row(row) => StoredRow::Row(row.to_vec()),
             StoredRow::Forwarded(row) => StoredRow::Forwarded(row.to_vec()),
             StoredRow::Stub(target) => StoredRow::Stub(target),
-            StoredRow::Ghost => StoredRow::Ghost,
+            StoredRow::Ghost(row) => StoredRow::Ghost(row.to_vec()),
         }))
     }
 
-    /// The row that a stub points to.
-    pub(super) fn forwarded(&self, home: Rid, target: Rid) -> Result<Vec<u8>, Error> {
+    /// The row that a stub points to; `None` of one that is deleted.
+    pub(super) fn forwarded(&self, home: Rid, target: Rid) -> Result<Option<Vec<u8>>, Error> {
+        let is_of_home = |row: &[u8]| Record::parse_data(row).back_pointer() == Some(home);
         match self.stored_at(target)? {
-            Some(StoredRow::Forwarded(row))
-                if Record::parse_data(&row).back_pointer() == Some(home) =>
-            {
-                Ok(row)
-            }
+            Some(StoredRow::Forwarded(row)) if is_of_home(&row) => Ok(Some(row)),
+            Some(StoredRow::Ghost(row)) if is_of_home(&row) => Ok(None),
             _ => Err(Error::BadRow(home)),
         }
     }
@@ -152,7 +151,12 @@ pub(super) fn stored(view: PageRef<'_>, at: Rid) -> Result<StoredRow<&[u8]>, Err
         RecordKind::ForwardingStub => {
             record.stub_target().map(StoredRow::Stub).ok_or(Error::BadRow(at))
         }
-        RecordKind::GhostData | RecordKind::GhostVersion => Ok(StoredRow::Ghost),
+        RecordKind::GhostData | RecordKind::GhostVersion => Ok(StoredRow::Ghost(bytes)),
         _ => Err(Error::BadRow(at)),
     }
+}
+
+/// Is this ghost that of a forwarded row, whose address is that of its stub?
+pub(super) fn is_ghost_forwarded(ghost: &[u8]) -> bool {
+    Record::parse_data(ghost).is_ghost_forwarded()
 }

@@ -41,6 +41,9 @@ impl Heap {
                 }
             }
             Some(StoredRow::Stub(target)) => {
+                if self.forwarded(at, target)?.is_none() {
+                    return Err(Error::NoRow(at));
+                }
                 let moved = as_forwarded(record, self.shape, at);
                 if !self.replace(tx, target, &moved, reserved)? {
                     // An undo needs the slot that the record leaves: it stays locked until then.
@@ -50,7 +53,7 @@ impl Heap {
                     self.remove(tx, target, reserved)?;
                 }
             }
-            Some(StoredRow::Forwarded(_) | StoredRow::Ghost) | None => {
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost(_)) | None => {
                 return Err(Error::NoRow(at));
             }
         }
@@ -72,10 +75,13 @@ impl Heap {
         let rids = match self.stored_at(at)? {
             Some(StoredRow::Row(_)) => vec![at],
             Some(StoredRow::Stub(target)) => {
+                if self.forwarded(at, target)?.is_none() {
+                    return Err(Error::NoRow(at));
+                }
                 locks.vacate(target)?;
                 vec![target, at]
             }
-            Some(StoredRow::Forwarded(_) | StoredRow::Ghost) | None => {
+            Some(StoredRow::Forwarded(_) | StoredRow::Ghost(_)) | None => {
                 return Err(Error::NoRow(at));
             }
         };
@@ -93,7 +99,7 @@ impl Heap {
     }
 
     /// Replaces a record. False when the page has no room for the new one.
-    fn replace(
+    pub(super) fn replace(
         &self,
         tx: &mut Transaction,
         at: Rid,
@@ -115,7 +121,7 @@ impl Heap {
         Ok(true)
     }
 
-    fn replace_or_fail(
+    pub(super) fn replace_or_fail(
         &self,
         tx: &mut Transaction,
         at: Rid,
@@ -126,7 +132,7 @@ impl Heap {
         if self.replace(tx, at, new, reserved)? { Ok(()) } else { Err(Error::BadRow(at)) }
     }
 
-    fn modify(
+    pub(super) fn modify(
         &self,
         tx: &mut Transaction,
         page: &mut PageWriteGuard,
@@ -164,7 +170,7 @@ impl Heap {
     }
 
     /// Takes a record off its page.
-    fn remove(
+    pub(super) fn remove(
         &self,
         tx: &mut Transaction,
         at: Rid,

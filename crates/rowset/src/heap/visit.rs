@@ -7,6 +7,8 @@ use extentdb_format::record::RecordKind;
 use super::{Heap, rid};
 use crate::Error;
 use crate::columnar::{Located, PageRun, Visibility, Visit};
+use crate::heap::scan::{StoredRow, is_ghost_forwarded, stored};
+use crate::version::{Overlay, Seen, Versions};
 
 /// Where the other rows of a page are: what a visit left out.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -47,6 +49,9 @@ impl Heap {
             return Ok(left_out);
         }
         let bytes = &view.bytes()[..view.slot_array_start()];
+        if let Some(versions) = visibility.versions_on(view.header()) {
+            return visit_versions(view, versions, rows, visit);
+        }
         for (slot, start) in slots.filter(|(_, start)| *start != 0) {
             let status = bytes.get(usize::from(start)).ok_or(Error::BadRow(rid(id, slot)))?;
             match RecordKind::of(*status) {
@@ -59,4 +64,45 @@ impl Heap {
         visit(PageRun { page: id, bytes, rows });
         Ok(left_out)
     }
+}
+
+/// Visits the versions that a snapshot sees of the rows of a page.
+fn visit_versions(
+    view: PageRef<'_>,
+    versions: Versions<'_>,
+    rows: &mut Vec<Located>,
+    visit: Visit<'_>,
+) -> Result<LeftOut, Error> {
+    let page = view.header().page_id();
+    let mut left_out = LeftOut::default();
+    let mut overlay = Overlay::new(&view.bytes()[..view.slot_array_start()]);
+    let slots = (0..view.slot_count()).zip(view.slot_offsets());
+    for (slot, start) in slots.filter(|(_, start)| *start != 0) {
+        let at = rid(page, slot);
+        let row = match stored(view, at)? {
+            StoredRow::Row(row) => row,
+            StoredRow::Ghost(row) if !is_ghost_forwarded(row) => row,
+            StoredRow::Stub(_) => {
+                left_out.rids.push(at);
+                continue;
+            }
+            StoredRow::Forwarded(_) | StoredRow::Ghost(_) => continue,
+        };
+        let start = match versions.look(row)? {
+            Seen::Newest => start,
+            Seen::Nothing => continue,
+            Seen::Older(version) => match overlay.push(&version) {
+                Some(start) => start,
+                None => {
+                    visit(PageRun { page, bytes: overlay.bytes(), rows });
+                    rows.clear();
+                    overlay.clear();
+                    overlay.push(&version).unwrap_or_default()
+                }
+            },
+        };
+        rows.push(Located { start, slot });
+    }
+    visit(PageRun { page, bytes: overlay.bytes(), rows });
+    Ok(left_out)
 }

@@ -1,5 +1,6 @@
 //! Reading a value by offset and length.
 
+use extentdb_base::sync::Arc;
 use extentdb_format::record::lob::{LobContent, LobLink, LobRecord};
 
 use super::build::Part;
@@ -7,6 +8,7 @@ use super::error::damaged;
 use super::path::{Path, sound_links, verify_links};
 use super::{LobRoot, LobUnit};
 use crate::Error;
+use crate::version::{KeptValue, ValueKey, Versioning, Versions};
 
 /// What a root holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,12 +27,29 @@ pub struct LobCursor<'u> {
     blob_id: u64,
     body: Body,
     offset: u64,
+    seen: Option<Seen<'u>>,
+}
+
+/// A reader with a snapshot has no lock of the row: a writer may free the tree or change it, but
+/// keeps the value before. What the tree held is taken when the value is not kept afterwards.
+#[derive(Debug)]
+struct Seen<'u> {
+    key: ValueKey,
+    versions: Versions<'u>,
+}
+
+impl Seen<'_> {
+    fn kept(&self) -> Option<Body> {
+        self.versions.store.kept_value(self.key, self.versions.snapshot).map(Body::Kept)
+    }
 }
 
 #[derive(Debug)]
 enum Body {
     Small(Vec<u8>),
     Tree(Path),
+    /// As it was before a transaction that the reader does not see.
+    Kept(Arc<dyn KeptValue>),
 }
 
 impl LobUnit {
@@ -39,12 +58,54 @@ impl LobUnit {
     /// # Errors
     /// The root is damaged or cannot be read.
     pub fn read(&self, root: &LobRoot) -> Result<LobCursor<'_>, Error> {
-        let blob_id = root.blob_id();
-        let body = match self.open_root(root)? {
+        let body = self.open_body(root)?;
+        Ok(LobCursor {
+            unit: self,
+            blob_id: root.blob_id(),
+            body,
+            offset: 0,
+            seen: None,
+        })
+    }
+
+    /// The same as a snapshot sees it, whose version of the row has this root. Nobody has locked
+    /// the row.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and those of the version store.
+    pub fn read_seen<'u>(
+        &'u self,
+        root: &LobRoot,
+        versions: Versions<'u>,
+    ) -> Result<LobCursor<'u>, Error> {
+        let seen = Seen { key: root.key_in(self.unit.id()), versions };
+        let body = self.open_body(root);
+        let body = seen.kept().map_or(body, Ok)?;
+        Ok(LobCursor {
+            unit: self,
+            blob_id: root.blob_id(),
+            body,
+            offset: 0,
+            seen: Some(seen),
+        })
+    }
+
+    /// Keeps a value before `writer` frees it or changes it in place.
+    ///
+    /// # Errors
+    /// The version store fails, or the value cannot be read.
+    pub fn keep(&self, root: &LobRoot, versions: Versioning<'_>) -> Result<(), Error> {
+        let mut cursor = self.read(root)?;
+        let key = root.key_in(self.unit.id());
+        let mut read = |out: &mut Vec<u8>| cursor.read_chunk(out);
+        versions.store.keep_value(versions.writer, key, &mut read)
+    }
+
+    fn open_body(&self, root: &LobRoot) -> Result<Body, Error> {
+        Ok(match self.open_root(root)? {
             OpenRoot::Small(data) => Body::Small(data),
-            OpenRoot::Tree { level, links } => Body::Tree(Path::new(blob_id, level, links)),
-        };
-        Ok(LobCursor { unit: self, blob_id, body, offset: 0 })
+            OpenRoot::Tree { level, links } => Body::Tree(Path::new(root.blob_id(), level, links)),
+        })
     }
 
     pub(super) fn open_root(&self, root: &LobRoot) -> Result<OpenRoot, Error> {
@@ -102,6 +163,7 @@ impl LobCursor<'_> {
         match &self.body {
             Body::Small(data) => data.len() as u64,
             Body::Tree(path) => path.value_len(),
+            Body::Kept(kept) => kept.value_len(),
         }
     }
 
@@ -122,20 +184,29 @@ impl LobCursor<'_> {
     /// # Errors
     /// A record of the value is damaged or cannot be read.
     pub fn read_with(&mut self, read: impl FnOnce(&[u8]) -> usize) -> Result<usize, Error> {
-        let taken = match &mut self.body {
-            Body::Small(data) => {
-                let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
-                data.get(start..).filter(|rest| !rest.is_empty()).map_or(0, read)
-            }
-            Body::Tree(path) => {
-                let Some(fragment) = path.fragment_at(self.unit, self.offset)? else {
-                    return Ok(0);
-                };
-                let part = Part { len: fragment.end - fragment.start, target: fragment.at };
-                let within = (self.offset - fragment.start) as usize;
-                self.unit.with_data(self.blob_id, part, |data| read(&data[within..]))?
-            }
+        if self.seen.is_some() {
+            return self.read_seen(read);
+        }
+        let taken = self.body.read(self.unit, self.blob_id, self.offset, read)?;
+        self.offset += taken as u64;
+        Ok(taken)
+    }
+
+    fn read_seen(&mut self, read: impl FnOnce(&[u8]) -> usize) -> Result<usize, Error> {
+        let mut copy = Vec::new();
+        let append = |data: &[u8]| {
+            copy.extend_from_slice(data);
+            data.len()
         };
+        let copied = self.body.read(self.unit, self.blob_id, self.offset, append);
+        if let Body::Tree(_) | Body::Small(_) = self.body
+            && let Some(kept) = self.seen.as_ref().and_then(Seen::kept)
+        {
+            self.body = kept;
+            return self.read_seen(read);
+        }
+        copied?;
+        let taken = if copy.is_empty() { 0 } else { read(&copy) };
         self.offset += taken as u64;
         Ok(taken)
     }
@@ -171,5 +242,35 @@ impl LobCursor<'_> {
             data.len()
         })?;
         Ok(taken > 0)
+    }
+}
+
+impl Body {
+    /// Calls `read` with the bytes from an offset to the end of their fragment.
+    fn read(
+        &mut self,
+        unit: &LobUnit,
+        blob_id: u64,
+        offset: u64,
+        read: impl FnOnce(&[u8]) -> usize,
+    ) -> Result<usize, Error> {
+        match self {
+            Body::Small(data) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                Ok(data.get(start..).filter(|rest| !rest.is_empty()).map_or(0, read))
+            }
+            Body::Tree(path) => {
+                let Some(fragment) = path.fragment_at(unit, offset)? else {
+                    return Ok(0);
+                };
+                let part = Part { len: fragment.end - fragment.start, target: fragment.at };
+                let within = (offset - fragment.start) as usize;
+                unit.with_data(blob_id, part, |data| read(&data[within..]))
+            }
+            Body::Kept(kept) => {
+                let data = kept.read_at(offset)?;
+                Ok(if data.is_empty() { 0 } else { read(&data) })
+            }
+        }
     }
 }

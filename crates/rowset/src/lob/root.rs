@@ -1,11 +1,12 @@
 //! What a row keeps of a value off it.
 
-use extentdb_base::Rid;
+use extentdb_base::{AllocUnitId, Rid};
 use extentdb_format::record::lob::{
     LobLink, LobPointer, ROOT_LINKS_MAX, write_inline_root, write_text_pointer,
 };
 
 use crate::Error;
+use crate::version::ValueKey;
 
 /// Bits of a blob id that an in-row root has; the low ones are zero in every id.
 const IN_ROW_BLOB_BITS: u64 = 0x0000_ffff_ffff_0000;
@@ -107,6 +108,15 @@ impl LobRoot {
     /// Has the value no byte? Only an in-row root says so; such a value belongs into the row.
     pub fn is_empty_in_row(&self) -> bool {
         matches!(self, LobRoot::InRow(root) if root.links.is_empty())
+    }
+
+    /// What names the value in its unit: the same as long as it has its tree.
+    pub(super) fn key_in(&self, unit: AllocUnitId) -> ValueKey {
+        let blob_id = match self {
+            LobRoot::InRow(root) => root.blob_id & IN_ROW_BLOB_BITS,
+            LobRoot::Text(text) => text.blob_id,
+        };
+        ValueKey { unit, blob_id }
     }
 
     /// Is this the id of a record of the value?

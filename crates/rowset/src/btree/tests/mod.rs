@@ -12,4 +12,5 @@ mod shuttle;
 mod single;
 mod threads;
 mod undo_room;
+mod versions;
 mod walk;

@@ -97,8 +97,10 @@ fn run(plan: Plan) {
 
 /// Takes the ghosts away; one per page may stay.
 fn expunge(bench: &Bench, leaves: &[PageId], ghosts: usize) {
-    let expunged: usize =
-        leaves.iter().map(|page| bench.tree.expunge_ghosts(&bench.manager, *page).unwrap()).sum();
+    let expunged: usize = leaves
+        .iter()
+        .map(|page| bench.tree.expunge_ghosts(&bench.manager, *page, &|_| true).unwrap())
+        .sum();
     let left = walk(&bench.tree).ghosts;
     assert_eq!(expunged + left, ghosts);
     assert!(left <= leaves.len());

@@ -102,7 +102,7 @@ impl Run {
             14..17 => self.find(),
             17..19 => self.scan(),
             _ => {
-                self.bench.tree.clean(&self.bench.manager, 4).unwrap();
+                self.bench.tree.clean(&self.bench.manager, 4, &|_| true).unwrap();
             }
         }
     }

@@ -154,7 +154,7 @@ fn a_deleted_row_is_a_ghost_until_it_is_expunged_or_comes_again() {
     let has_hint =
         || bench.space.pfs_bytes(leaf.file, leaf.page..leaf.page + 1).unwrap()[0].has_ghosts();
     assert!(has_hint());
-    assert_eq!(bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap(), 1);
+    assert_eq!(bench.tree.expunge_ghosts(&bench.manager, leaf, &|_| true).unwrap(), 1);
     assert!(!has_hint());
     let records = bench.records();
     let header = *records[records.len() - 2].record().header();
@@ -170,7 +170,11 @@ fn a_deleted_row_is_a_ghost_until_it_is_expunged_or_comes_again() {
         bench.delete(&mut tx, &key(number, false));
     }
     tx.commit().unwrap();
-    assert_eq!(bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap(), 2, "one keeps the page");
+    assert_eq!(
+        bench.tree.expunge_ghosts(&bench.manager, leaf, &|_| true).unwrap(),
+        2,
+        "one keeps the page"
+    );
     walk(&bench.tree).matches(&bench, &BTreeMap::new());
 }
 
@@ -231,9 +235,13 @@ fn an_undo_whose_ghost_was_expunged_too_early_is_refused() {
     let leaf = walk(&bench.tree).leaves[0];
     let mut tx = bench.begin();
     bench.delete(&mut tx, &key(2, false));
-    assert_eq!(bench.tree.clean(&bench.manager, 1).unwrap(), 0, "its transaction is open");
     assert_eq!(
-        bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap(),
+        bench.tree.clean(&bench.manager, 1, &|_| true).unwrap(),
+        0,
+        "its transaction is open"
+    );
+    assert_eq!(
+        bench.tree.expunge_ghosts(&bench.manager, leaf, &|_| true).unwrap(),
         1,
         "it does as it is told"
     );

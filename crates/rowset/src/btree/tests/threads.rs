@@ -125,7 +125,7 @@ fn work(bench: &Bench, plan: Plan) -> Model {
     thread::scope(|scope| {
         let cleaner = scope.spawn(|| {
             while !is_over.load(Ordering::Acquire) {
-                bench.tree.clean(&bench.manager, 8).unwrap();
+                bench.tree.clean(&bench.manager, 8, &|_| true).unwrap();
                 thread::yield_now();
             }
         });
@@ -152,7 +152,7 @@ pub(super) fn run(plan: Plan) -> u8 {
     let seen = walk(&bench.tree);
     seen.matches(&bench, &model);
     while bench.tree.ghost_leaf_count() > 0 {
-        bench.tree.clean(&bench.manager, 8).unwrap();
+        bench.tree.clean(&bench.manager, 8, &|_| true).unwrap();
     }
     let seen = walk(&bench.tree);
     seen.matches(&bench, &model);

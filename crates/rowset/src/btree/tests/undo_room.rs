@@ -144,7 +144,7 @@ fn reserved_room_that_another_program_left_is_void() {
     let mut tx = bench.begin();
     bench.delete(&mut tx, &key(10, false));
     tx.commit().unwrap();
-    bench.tree.expunge_ghosts(&bench.manager, leaf).unwrap();
+    bench.tree.expunge_ghosts(&bench.manager, leaf, &|_| true).unwrap();
     let open = bench.manager.last_id();
     for xact in [XactId { high: 0, low: 7 }, open, XactId { high: 0xffff, low: u32::MAX }] {
         let mut page = bench.page(leaf);
@@ -361,7 +361,7 @@ impl<'b> Crowd<'b> {
                     self.roll_back(who, lsn, changes);
                 }
             }
-            10..12 => drop(self.bench.tree.clean(&self.bench.manager, 4).unwrap()),
+            10..12 => drop(self.bench.tree.clean(&self.bench.manager, 4, &|_| true).unwrap()),
             _ => self.change(who),
         }
         None

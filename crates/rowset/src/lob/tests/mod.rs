@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod crash;
+mod heap_versions;
 mod model;
 mod speed;
 mod threads;
