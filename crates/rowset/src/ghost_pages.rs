@@ -5,8 +5,8 @@ use std::ops::Bound;
 
 use extentdb_base::PageId;
 
-/// Pages with ghosts. They are cleaned in turns, so that those whose ghosts must stay for a while do
-/// not keep the others waiting.
+/// Pages with ghosts. They are cleaned in turns, so that those whose ghosts must stay for a while
+/// do not keep the others waiting.
 #[derive(Debug)]
 pub(crate) struct GhostPages {
     pages: BTreeSet<PageId>,

@@ -44,9 +44,8 @@ pub use free_space::ReservedRoom;
 
 pub use fetch::Fetched;
 pub use forward::{HeapShape, as_forwarded};
-pub use row_locks::RowLocks;
+pub use row_locks::{HeapWriter, RowLocks};
 pub use scan::PageRows;
-pub use versions::HeapWriter;
 pub use visit::LeftOut;
 
 /// Sessions that append without sharing a page.

@@ -382,7 +382,7 @@ impl Storage {
         versions: Versions<'_>,
     ) -> Result<Option<Vec<u8>>, Error> {
         match (&self.base, at) {
-            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.get_seen(*rid, versions)?),
+            (Base::Heap(heap), Address::Rid(rid)) => Ok(heap.row_seen(*rid, versions)?),
             (Base::Clustered(index), Address::Key(key)) => {
                 Ok(index.tree().find_seen(key, versions)?.map(|row| row.bytes))
             }

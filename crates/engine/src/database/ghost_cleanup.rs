@@ -90,10 +90,15 @@ impl Database {
         heaps.try_for_each(|heap| skip_suspect(self.clean_ghosts_of_heap(&heap)))
     }
 
+    /// Only pages that may have some by their byte in PFS are read: heaps without row versions have
+    /// none.
     fn clean_ghosts_of_heap(&self, heap: &Heap) -> Result<(), Error> {
+        if heap.unit().first_iam().is_none() {
+            return Ok(());
+        }
         for id in heap.formatted_pages()? {
-            let has_ghosts = PageHeader::of(&*self.pool.read(id)?).ghost_count.get() > 0;
-            if has_ghosts {
+            let state = self.space.pfs_bytes(id.file, id.page..id.page + 1)?;
+            if state.first().is_some_and(|state| state.has_ghosts()) {
                 let seen = &|writer| self.is_seen_by_all(writer);
                 heap.expunge_ghosts(&self.transactions, id, seen)?;
             }

@@ -6,13 +6,13 @@
 //!                   next_batch(session) ──▶ statement: lock the table, same as then? step by step ──▶ RowBatch
 //! ```
 //!
-//! A cursor with a snapshot sees what its snapshot sees, to its end. What any other one sees is what
-//! its isolation level gives each batch for itself: rows that are
-//! inserted, deleted or moved while it is paused may be seen or not, and none is seen twice unless
-//! its key changed. An update or delete of what was read goes by [`Address`], which stays right
-//! when pages split and rows of heaps move, so a statement may change the table that its own cursor
-//! reads. A row that gets a greater key is met again: a statement that updates the key of the index
-//! it reads by collects addresses first.
+//! A cursor with a snapshot sees what its snapshot sees, to its end. What any other one sees is
+//! what its isolation level gives each batch for itself: rows that are inserted, deleted or moved
+//! while it is paused may be seen or not, and none is seen twice unless its key changed. An update
+//! or delete of what was read goes by [`Address`], which stays right when pages split and rows of
+//! heaps move, so a statement may change the table that its own cursor reads. A row that gets a
+//! greater key is met again: a statement that updates the key of the index it reads by collects
+//! addresses first.
 //!
 //! Invariants
 //! - A paused cursor holds no latch, no page and no lock of its own. Locks that its reading left

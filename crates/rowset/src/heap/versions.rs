@@ -5,7 +5,7 @@
 //! update  the old record is kept, the new one leads to it; a row that moves takes its chain along,
 //!         so that the chain hangs at the forwarded record
 //! delete  the row gets a tag that leads to it, then it becomes a ghost: it may have to move for
-//!         that, as by an update. A forwarded row stays where it is, and its stub leads to its ghost
+//!         that, as by an update. A forwarded row stays where it is; its stub leads to its ghost
 //! ```
 //!
 //! A row that this transaction has inserted is removed at once: nobody else has ever seen it.
@@ -27,26 +27,14 @@ use extentdb_txn::{Manager, RecordOwner, Transaction};
 
 use super::append::free_bytes;
 use super::fetch::Fetched;
-use super::row_locks::RowLocks;
+use super::row_locks::HeapWriter;
 use super::scan::{StoredRow, is_ghost_forwarded, stored};
-use super::{Heap, ReservedRoom, as_forwarded, rid, too_long};
+use super::{Heap, as_forwarded, rid, too_long};
 use crate::Error;
-use crate::version::{SeenByAll, VersionTag, Versioning, Versions, untagged};
+use crate::version::{SeenByAll, VersionTag, Versions, untagged};
 
 /// A row is looked for so often while it moves: it takes a transaction to move it.
 const MOVES_MAX: usize = 1000;
-
-/// What changes of rows work with in a database with row versions, beside their transaction.
-pub struct HeapWriter<'w> {
-    /// Session that fills a page.
-    pub session: usize,
-    /// Locks the RIDs of new and moved records.
-    pub locks: &'w mut dyn RowLocks,
-    /// Gets the room that is reserved until the transaction ends, also when a change fails.
-    pub reserved: &'w mut Vec<ReservedRoom>,
-    /// Keeps the old records.
-    pub versions: Versioning<'w>,
-}
 
 /// A row that exists.
 struct FoundRow {
@@ -72,8 +60,8 @@ impl Heap {
         self.insert(tx, writer.session, &record, writer.locks)
     }
 
-    /// Replaces a record as [`update`](Self::update) does, and keeps the old one. An equal record is
-    /// a change, too: what it points to may have changed.
+    /// Replaces a record as [`update`](Self::update) does, and keeps the old one. An equal record
+    /// is a change, too: what it points to may have changed.
     ///
     /// # Errors
     /// As for [`update`](Self::update); the snapshot of the transaction does not see the row as it
@@ -204,7 +192,7 @@ impl Heap {
     ///
     /// # Errors
     /// A page cannot be read, a record does not add up, or the version store fails.
-    pub fn get_seen(&self, at: Rid, versions: Versions<'_>) -> Result<Option<Vec<u8>>, Error> {
+    pub fn row_seen(&self, at: Rid, versions: Versions<'_>) -> Result<Option<Vec<u8>>, Error> {
         for _ in 0..MOVES_MAX {
             let target = match self.stored_at(at)? {
                 Some(StoredRow::Row(row)) => return resolved(&row, versions),
@@ -227,7 +215,7 @@ impl Heap {
     /// The rows whose home is on this page, as a snapshot sees them.
     ///
     /// # Errors
-    /// As for [`get_seen`](Self::get_seen).
+    /// As for [`row_seen`](Self::row_seen).
     pub fn page_rows_seen(
         &self,
         id: PageId,
@@ -263,7 +251,7 @@ impl Heap {
         }
         if has_stubs {
             for (at, row) in rows.iter_mut().filter(|(_, row)| row.is_empty()) {
-                *row = self.get_seen(*at, versions)?.unwrap_or_default();
+                *row = self.row_seen(*at, versions)?.unwrap_or_default();
             }
             rows.retain(|(_, row)| !row.is_empty());
         }
@@ -274,7 +262,7 @@ impl Heap {
     /// latch.
     ///
     /// # Errors
-    /// As for [`get_seen`](Self::get_seen).
+    /// As for [`row_seen`](Self::row_seen).
     pub fn rows_seen(&self, rids: &[Rid], versions: Versions<'_>) -> Result<Fetched, Error> {
         let mut fetched = Fetched::with_room_for(rids.len());
         let mut order: Vec<(Rid, usize)> = rids.iter().copied().zip(0..).collect();
@@ -304,7 +292,7 @@ impl Heap {
             }
         }
         for (at, number) in stubs {
-            fetched.set(number, self.get_seen(at, versions)?.as_deref());
+            fetched.set(number, self.row_seen(at, versions)?.as_deref());
         }
         Ok(fetched)
     }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::env::{Rng, SplitMix64};
-use extentdb_base::sync::Arc;
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_base::sync::{Arc, thread};
 use extentdb_base::{Rid, XactId};
 use extentdb_format::page::{PageHeader, PageRef};
 use extentdb_format::record::{Record, RecordBuilder, RecordKind};
@@ -255,7 +256,7 @@ impl Run {
             let visibility = Visibility::Snapshot(versions);
             let left = heap.visit_page(page, visibility, &mut Vec::new(), visit).unwrap();
             for at in left.rids {
-                if let Some(row) = heap.get_seen(at, versions).unwrap() {
+                if let Some(row) = heap.row_seen(at, versions).unwrap() {
                     assert_eq!(visited.insert(at, value_of(&row)), None);
                 }
             }
@@ -267,7 +268,7 @@ impl Run {
         let fetched = heap.rows_seen(&rids, versions).unwrap();
         for (number, at) in rids.iter().enumerate() {
             assert_eq!(fetched.record(number).map(value_of).as_ref(), model.get(at));
-            let row = heap.get_seen(*at, versions).unwrap();
+            let row = heap.row_seen(*at, versions).unwrap();
             assert_eq!(row.as_deref().map(value_of).as_ref(), model.get(at));
         }
     }
@@ -346,4 +347,102 @@ fn snapshots_read_long_versions_and_moved_rows() {
     for seed in 10..13 {
         run(seed, 4000, 4000);
     }
+}
+
+/// Two writers keep the sum of all values as it is, while rows move and grow; every snapshot has
+/// that sum.
+#[test]
+fn snapshots_are_whole_while_rows_move() {
+    const ROWS: usize = 60;
+    const READERS: usize = 2;
+    let bench = Bench::new();
+    let store = MemoryStore::default();
+    let commits = Arc::new(Commits::default());
+    let record_of = |value: i32, len: usize| {
+        let mut bytes = value.to_le_bytes().to_vec();
+        bytes.resize(4 + len, 7);
+        record(&bytes)
+    };
+    let mut open = bench.begin();
+    let rids: Vec<Rid> = (0..2 * ROWS)
+        .map(|_| bench.heap.insert(&mut open.tx, 0, &record_of(0, 100), &mut ()).unwrap())
+        .collect();
+    bench.commit(open).unwrap();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (bench, store, commits, is_done) = (&bench, &store, &commits, &is_done);
+        let rids = &rids;
+        let readers: Vec<_> = (0..READERS)
+            .map(|_| {
+                scope.spawn(move || {
+                    let mut reads = 0;
+                    while !is_done.load(Ordering::Relaxed) || reads == 0 {
+                        let snapshot = commits.snapshot(None);
+                        let versions = Versions { store, snapshot: &snapshot };
+                        let mut values = BTreeMap::new();
+                        for page in bench.heap.formatted_pages().unwrap() {
+                            for (at, row) in bench.heap.page_rows_seen(page, versions).unwrap() {
+                                let value = value_of(&row);
+                                let value = i32::from_le_bytes(*value.first_chunk().unwrap());
+                                assert_eq!(values.insert(at, value), None);
+                            }
+                        }
+                        assert_eq!(values.values().sum::<i32>(), 0);
+                        assert_eq!(values.len(), 2 * ROWS);
+                        reads += 1;
+                    }
+                })
+            })
+            .collect();
+        let writers: Vec<_> = (0..2usize)
+            .map(|number| {
+                scope.spawn(move || {
+                    let own = &rids[number * ROWS..(number + 1) * ROWS];
+                    let mut values = vec![0; ROWS];
+                    let mut rng = SplitMix64::new(number as u64);
+                    for _ in 0..400 {
+                        let mut open = bench.begin();
+                        let xact = open.tx.id();
+                        let mut reserved = Vec::new();
+                        let mut locked = Vec::new();
+                        let before = values.clone();
+                        for change in [1, -1] {
+                            let row = rng.below(ROWS as u64) as usize;
+                            let len = if rng.below(5) == 0 { 3000 } else { 200 };
+                            values[row] += change;
+                            let mut locks = Locks { others: Vec::new(), own: &mut locked };
+                            let mut writer = HeapWriter {
+                                session: number,
+                                locks: &mut locks,
+                                reserved: &mut reserved,
+                                versions: Versioning { store, writer: xact, snapshot: None },
+                            };
+                            let record = record_of(values[row], rng.below(len) as usize);
+                            let tx = &mut open.tx;
+                            bench
+                                .heap
+                                .update_versioned(tx, own[row], &record, &mut writer)
+                                .unwrap();
+                        }
+                        if rng.below(4) == 0 {
+                            bench.roll_back(open).unwrap();
+                            commits.rolled_back(xact);
+                            values = before;
+                        } else {
+                            bench.commit(open).unwrap();
+                            commits.commit(xact);
+                        }
+                        for reserved in reserved {
+                            bench.heap.give_back(reserved);
+                        }
+                        let seen = |xact: XactId| commits.is_seen_by_all(xact);
+                        bench.heap.clean(&bench.manager, 4, &seen).unwrap();
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        is_done.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
 }
