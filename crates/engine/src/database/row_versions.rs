@@ -212,15 +212,6 @@ impl Drop for Counted {
 }
 
 impl Database {
-    /// Where this database keeps older versions of rows; `None` while it does not.
-    #[cfg(test)]
-    pub(crate) fn versioning(&self) -> Option<Arc<dyn extentdb_rowset::version::VersionStore>> {
-        if !self.row_versions.is_writing() {
-            return None;
-        }
-        self.row_versions.versions().map(|own| own.clone() as _)
-    }
-
     /// Does every snapshot, now and later, see this transaction? True of all while no versions are
     /// written.
     pub(crate) fn is_seen_by_all(&self, writer: XactId) -> bool {

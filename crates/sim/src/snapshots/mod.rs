@@ -306,6 +306,7 @@ impl Run {
         let is_changed_since = is_snapshot && !own && view.differs(&committed, number, id);
         let current = if own { &view } else { &committed };
         let is_there = current.row(number, id).is_some();
+        let is_seen = view.row(number, id).is_some();
         let client = &mut self.clients[at];
         let done = write(
             &mut client.session,
@@ -316,13 +317,14 @@ impl Run {
         );
         let to = (!is_delete).then(|| row.clone());
         match done {
-            Ok(()) if locked => fail((at, "a change of a row that another has locked", id)),
-            Ok(()) if is_changed_since && view.row(number, id).is_some() => {
-                fail((at, "a change that is a conflict", id))
+            // A row that is not seen is not deleted, and not locked.
+            Ok(()) if locked && (is_seen || !is_delete) => {
+                fail((at, "a change of a row that another has locked", id))
             }
+            Ok(()) if is_changed_since && is_seen => fail((at, "a change that is a conflict", id)),
             Ok(()) => {
                 self.report.changes += 1;
-                let changed = view.row(number, id).is_some() || !is_delete;
+                let changed = is_seen || !is_delete;
                 match &mut client.open {
                     Some(open) if changed => open.set(number, id, to),
                     None if changed => {
