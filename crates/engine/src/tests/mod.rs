@@ -4,3 +4,4 @@ mod names;
 mod pointers;
 mod row_locks;
 mod template;
+mod unreadable;
