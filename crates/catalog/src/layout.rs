@@ -11,11 +11,14 @@
 //! ```
 
 mod defined;
+mod sparse;
 
 use std::borrow::Cow;
 
 use extentdb_format::record::Record;
 use extentdb_types::SqlType;
+
+pub use sparse::sparse_cell;
 
 /// Bits of `sysrscols.status`.
 pub mod column_status {

@@ -1,5 +1,7 @@
 //! The catalog as a model: what tables there are, what their columns are, where their pages are.
 
+mod unreadable;
+
 use std::collections::{BTreeMap, HashMap};
 
 use extentdb_base::{AllocUnitId, FileId, HobtId, IndexId, ObjectId, PageId};
@@ -9,6 +11,8 @@ use extentdb_types::{DateTime, SqlType};
 use crate::error::Fault;
 use crate::layout::{Compression, PhysicalColumn, RowLayout};
 use crate::partition::{PartitionFunction, PartitionScheme};
+
+pub use unreadable::Unreadable;
 
 /// What pages an allocation unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

@@ -7,6 +7,7 @@ mod unsupported;
 use std::path::PathBuf;
 
 use extentdb_base::{DatabaseId, FileId, Lsn, ObjectId, OfflineCause, PageId, SessionId, XactId};
+use extentdb_catalog::model::Unreadable;
 use extentdb_format::log::apply::ApplyError;
 use extentdb_rowset::version::VersionPointer;
 use extentdb_txn::Preparation;
@@ -268,6 +269,14 @@ pub enum Error {
         table: String,
         /// The name that the statement gave.
         name: String,
+    },
+    /// The values of a column are not read; those of the other columns of its table are.
+    #[error("column {column} is not read: {why}")]
+    UnreadableColumn {
+        /// Its name.
+        column: String,
+        /// Why.
+        why: Unreadable,
     },
     /// A second row with a key that may be there once only. Message 2601, or 2627 when a
     /// constraint says so.

@@ -10,6 +10,9 @@
 //! them; a statement that takes it through [`Session::stable_model`] holds Sch-S on its tables, so
 //! that nobody is changing them and what it reads of them is committed, or its own.
 //!
+//! A column whose values are not read says why ([`Column::unreadable`]); rows have no value for it
+//! ([`Table::columns`](crate::Table::columns) are those that they have).
+//!
 //! A change costs as much with ten tables as with ten thousand: the rows of the object are read by
 //! their keys, and a new model copies one shard of its maps.
 
@@ -30,7 +33,7 @@ use crate::session::Session;
 
 pub use extentdb_catalog::model::{
     Column, Constraint, ExtendedProperty, ForeignKey, Index, IndexColumn, IndexKind, Object,
-    ObjectType, Parameter, Permission, Principal, ScalarType, Statistics,
+    ObjectType, Parameter, Permission, Principal, ScalarType, Statistics, Unreadable,
 };
 pub use view::{CatalogModel, ModuleModel, ObjectBody, ObjectModel, SchemaModel, TableModel};
 

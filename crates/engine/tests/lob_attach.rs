@@ -125,7 +125,7 @@ fn change_all(paths: &Paths) -> Outcome {
 
 #[test]
 fn made_databases_are_changed() {
-    for shape in ["lob", "demo", "wide", "sales"] {
+    for shape in ["lob", "demo", "wide", "sales", "history"] {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("made.mdf");
         let size = Size::Bytes(8 << 20);

@@ -30,7 +30,8 @@ mod write;
 
 use extentdb_base::PageId;
 use extentdb_base::size::ROW_BYTES_MAX;
-use extentdb_catalog::layout::{ColumnOffset, Compression, Level, PhysicalColumn, RowLayout};
+use extentdb_base::sync::Arc;
+use extentdb_catalog::layout::{Cell, ColumnOffset, Compression, Level, PhysicalColumn, RowLayout};
 use extentdb_catalog::model::Rowset;
 use extentdb_catalog::table::RowsetLayout;
 use extentdb_format::record::row::{DATA_HEADER_BYTES, INDEX_HEADER_BYTES};
@@ -57,6 +58,9 @@ pub struct RowShape {
     key: Vec<usize>,
     /// How many of them count for the limit of a key.
     declared_keys: usize,
+    /// What records from before a column was added have in it, by its `hbcolid`; NULL for all
+    /// others.
+    stored_defaults: Arc<[(i32, Cell<'static>)]>,
 }
 
 /// The records of one level.
@@ -92,6 +96,16 @@ impl RowShape {
         RowShape::new(rowset.layout.clone(), is_base, rowset.min_leaf, rowset.min_interior)
     }
 
+    /// The shape of a rowset that the catalog describes, and why its rows are only read: a column
+    /// is stored in a form that is not written here. Unknown columns have no value in it.
+    ///
+    /// # Errors
+    /// Its rows are not even read.
+    pub fn for_reading(rowset: &Rowset) -> Result<(RowShape, Option<Error>), Error> {
+        let is_base = rowset.index.0 <= 1;
+        RowShape::build(rowset.layout.clone(), is_base, rowset.min_leaf, rowset.min_interior)
+    }
+
     /// `min_leaf` and `min_interior` are 0 where the catalog does not keep them; then they follow
     /// from the columns.
     fn new(
@@ -100,16 +114,26 @@ impl RowShape {
         min_leaf: u16,
         min_interior: u16,
     ) -> Result<RowShape, Error> {
+        let (shape, unwritten) = RowShape::build(layout, is_base, min_leaf, min_interior)?;
+        unwritten.map_or(Ok(shape), Err)
+    }
+
+    /// The same, and why its rows are only read.
+    fn build(
+        layout: RowLayout,
+        is_base: bool,
+        min_leaf: u16,
+        min_interior: u16,
+    ) -> Result<(RowShape, Option<Error>), Error> {
         if layout.compression != Compression::None {
             return Err(Error::Form { column_id: 0, what: "compressed" });
         }
         let key = key_of(&layout);
-        let mut leaf = LevelShape::new(
-            &layout,
-            Level::Leaf,
-            if is_base { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES },
-        )?;
-        let mut interior = LevelShape::new(&layout, Level::Interior, INDEX_HEADER_BYTES)?;
+        let mut unwritten = None;
+        let leaf_header = if is_base { DATA_HEADER_BYTES } else { INDEX_HEADER_BYTES };
+        let mut leaf = LevelShape::new(&layout, Level::Leaf, leaf_header, &mut unwritten);
+        let mut interior =
+            LevelShape::new(&layout, Level::Interior, INDEX_HEADER_BYTES, &mut unwritten);
         leaf.fixed_end = leaf.fixed_end.max(min_leaf);
         // Child page included; the catalog's number is that of the pages, which may have the bytes
         // of a dropped column.
@@ -118,13 +142,16 @@ impl RowShape {
             interior.null_bits = key.len() as u16;
         }
         for column in &layout.columns {
-            verify_form(column)?;
+            verify_key(column)?;
+        }
+        if let Some(column) = layout.columns.iter().find(|column| column.is_sparse()) {
+            unwritten = Some(Error::Form { column_id: column.column_id, what: "sparse" });
         }
         leaf.key = FixedKey::of(&layout, &key, Level::Leaf, &leaf);
         interior.key = FixedKey::of(&layout, &key, Level::Interior, &interior);
         let declared_keys = key.len();
         let leaf_pminlen = leaf.fixed_end;
-        Ok(RowShape {
+        let shape = RowShape {
             layout,
             is_base,
             leaf,
@@ -132,7 +159,9 @@ impl RowShape {
             leaf_pminlen,
             key,
             declared_keys,
-        })
+            stored_defaults: Arc::new([]),
+        };
+        Ok((shape, unwritten))
     }
 
     /// Only the first `columns` key columns count for the limit of a key: those that the index was
@@ -140,6 +169,12 @@ impl RowShape {
     #[must_use]
     pub fn with_declared_keys(self, declared_keys: usize) -> RowShape {
         RowShape { declared_keys: declared_keys.min(self.key.len()), ..self }
+    }
+
+    /// With the values that records from before a column was added have in it, by its `hbcolid`.
+    #[must_use]
+    pub fn with_stored_defaults(self, defaults: Vec<(i32, Cell<'static>)>) -> RowShape {
+        RowShape { stored_defaults: defaults.into(), ..self }
     }
 
     /// The same rowset when its columns have changed; those of the key have not.
@@ -151,6 +186,7 @@ impl RowShape {
             RowShape::new(layout, self.is_base, self.leaf.fixed_end, self.interior.fixed_end)?;
         Ok(RowShape {
             leaf_pminlen: self.leaf_pminlen,
+            stored_defaults: self.stored_defaults.clone(),
             ..shape.with_declared_keys(self.declared_keys)
         })
     }
@@ -197,37 +233,41 @@ impl RowShape {
 }
 
 impl LevelShape {
-    fn new(layout: &RowLayout, level: Level, header_bytes: usize) -> Result<LevelShape, Error> {
+    /// Notes why its records are not written; they are read all the same.
+    fn new(
+        layout: &RowLayout,
+        level: Level,
+        header_bytes: usize,
+        unwritten: &mut Option<Error>,
+    ) -> LevelShape {
         let mut fixed_end = header_bytes as u16;
         let mut null_bits = 0;
         let mut variable = Vec::new();
-        for (at, column) in layout.columns.iter().enumerate() {
+        let stored = layout.columns.iter().enumerate().filter(|(_, column)| !column.is_sparse());
+        for (at, column) in stored {
             let column_offset = column_offset(column, level);
             null_bits = null_bits.max(column_offset.null_bit);
             match column_offset.offset {
                 0 => {}
                 offset if offset < 0 => variable.push((offset.unsigned_abs(), at)),
-                offset => {
-                    let end = fixed_bytes(column)
-                        .and_then(|bytes| (offset as usize).checked_add(bytes))
-                        .filter(|end| *end <= ROW_BYTES_MAX)
-                        .ok_or(Error::Form {
-                            column_id: column.column_id,
-                            what: "no fixed length",
-                        })?;
-                    fixed_end = fixed_end.max(end as u16);
-                }
+                offset => match fixed_column_end(column, offset) {
+                    Some(end) => fixed_end = fixed_end.max(end),
+                    None => {
+                        let column_id = column.column_id;
+                        *unwritten = Some(Error::Form { column_id, what: "no fixed length" });
+                    }
+                },
             }
         }
         variable.sort_unstable();
         // A gap would move every column after it.
         let has_gap = (1u16..).zip(&variable).any(|(number, (own, _))| number != *own);
         if has_gap {
-            return Err(Error::Form { column_id: 0, what: "variable columns with a gap" });
+            *unwritten = Some(Error::Form { column_id: 0, what: "variable columns with a gap" });
         }
         let variable = variable.into_iter().map(|(_, at)| at).collect();
         let is_index = header_bytes == INDEX_HEADER_BYTES;
-        Ok(LevelShape { fixed_end, null_bits, variable, is_index, key: None })
+        LevelShape { fixed_end, null_bits, variable, is_index, key: None }
     }
 }
 
@@ -249,23 +289,27 @@ fn column_offset(column: &PhysicalColumn, level: Level) -> ColumnOffset {
     }
 }
 
+/// Where a column ends in the fixed part.
+fn fixed_column_end(column: &PhysicalColumn, offset: i16) -> Option<u16> {
+    let end = usize::from(offset.unsigned_abs()).checked_add(fixed_bytes(column)?)?;
+    u16::try_from(end).ok().filter(|end| usize::from(*end) <= ROW_BYTES_MAX)
+}
+
 /// Bytes in the fixed part; bit columns share theirs.
 fn fixed_bytes(column: &PhysicalColumn) -> Option<usize> {
     column.ty.and_then(|ty| if ty.is_bit() { Some(1) } else { ty.fixed_bytes() })
 }
 
-/// Refuses columns whose bytes in a record are not simply their values.
-fn verify_form(column: &PhysicalColumn) -> Result<(), Error> {
+/// Refuses keys whose bytes in a record are not simply their values.
+fn verify_key(column: &PhysicalColumn) -> Result<(), Error> {
     let is = |what| Err(Error::Form { column_id: column.column_id, what });
-    if column.is_sparse() {
-        return is("sparse");
-    }
     if column.key_ordinal == 0 {
         return Ok(());
     }
     match column.ty {
         None => is("a key of unknown type"),
         Some(SqlType::SqlVariant) => is("a key of type sql_variant"),
+        Some(_) if column.is_sparse() => is("a sparse key"),
         Some(_) if column.leaf.offset == 0 => is("a key that is not stored"),
         Some(ty) if column.leaf.offset < 0 && ty.fixed_bytes().is_some() && ty != SqlType::Int => {
             is("a fixed type among the variable columns")

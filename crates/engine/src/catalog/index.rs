@@ -172,6 +172,12 @@ impl Index {
                 column.name
             ));
         }
+        if rowset.layout.columns.iter().any(|column| {
+            !column.is_dropped() && column.ty.is_some_and(|ty| ty.is_max() || ty.is_lob())
+        }) {
+            // Entries have trees of their own, which are not kept here.
+            return refused("which includes values of a LOB type");
+        }
         if !is_same_form(&layout.row, &rowset.layout) {
             return refused("whose entries are laid out in a way of their own");
         }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use extentdb_base::sync::Arc;
 use extentdb_base::{HobtId, Lsn, ObjectId};
 use extentdb_catalog::layout::{Cell, Level, RowLayout};
-use extentdb_catalog::model::ObjectType;
+use extentdb_catalog::model::{ObjectType, Unreadable};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_catalog::table::{ColumnDefinition, IndexDefinition, TableDefinition};
 use extentdb_rowset::heap::{Heap, HeapShape};
@@ -22,12 +22,14 @@ use crate::catalog::system_table::{cells_of, owned};
 use crate::catalog::{
     Address, ColumnDefault, Constraints, Identity, Index, OffRowUnits, TableColumn,
 };
-use crate::error::Error;
+use crate::error::{Error, Unsupported};
 
 /// What a table is at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Storage {
     pub(crate) columns: Vec<TableColumn>,
+    /// Those whose values are not read; with any, the table is read only.
+    pub(crate) unreadable: Vec<UnreadableColumn>,
     pub(crate) shape: RowShape,
     pub(crate) base: Base,
     pub(crate) off_row: OffRowUnits,
@@ -42,6 +44,15 @@ pub(crate) struct Storage {
     pub(crate) triggers: Vec<Trigger>,
     /// Why its rows and its definition are only read here.
     pub(crate) read_only: Option<String>,
+}
+
+/// A column of a table whose values are not read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnreadableColumn {
+    /// Its name.
+    pub name: String,
+    /// Why its values are not read.
+    pub why: Unreadable,
 }
 
 /// Where the rows of a table lie.
@@ -93,6 +104,15 @@ impl Storage {
     /// Is it the clustered index?
     pub(crate) fn is_base(&self, index: &Index) -> bool {
         self.base.clustered().is_some_and(|base| base.id() == index.id())
+    }
+
+    /// Why there is no column of this name.
+    pub(crate) fn no_column(&self, name: &str) -> Error {
+        let own = self.unreadable.iter().find(|own| own.name.eq_ignore_ascii_case(name));
+        match own {
+            Some(own) => Error::UnreadableColumn { column: own.name.clone(), why: own.why },
+            None => Unsupported::NoColumn { column: name.to_owned() }.into(),
+        }
     }
 
     /// An index by its name.

@@ -2,19 +2,18 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, RwLock, read, write};
-use extentdb_catalog::model::{self, Catalog, IndexKind, Rowset};
-use extentdb_catalog::table::Computed;
+use extentdb_catalog::model::{self, Catalog, IndexKind};
 use extentdb_rowset::RowShape;
 use extentdb_rowset::heap::Heap;
 use extentdb_space::Unit;
 use extentdb_types::SqlType;
 
+use crate::catalog::columns::{FoundColumns, stored_defaults};
 use crate::catalog::constraint::constraints_of;
-use crate::catalog::definition::{definition_of_index, position_of};
+use crate::catalog::definition::definition_of_index;
 use crate::catalog::storage::{OffRowOptions, definition_of, heap_shape};
 use crate::catalog::{
-    Base, ColumnDefault, Formula, Identity, Index, LoadedCatalog, OffRowUnits, Storage,
-    TableColumn, Trigger,
+    Base, Identity, Index, LoadedCatalog, OffRowUnits, Storage, Trigger, UnreadableColumn,
 };
 use crate::error::{Error, Unsupported};
 
@@ -37,7 +36,7 @@ pub(crate) struct TableRef<'t> {
 impl Table {
     /// The table as the catalog has it. `None` when its rows are not in one plain heap or
     /// clustered index: such a table is read and checked by other means, and not written here. With
-    /// an index that cannot be kept true it is read only.
+    /// an index that cannot be kept true, or a column that is not read, it is read only.
     pub(crate) fn open(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Table> {
         let mut storage = open_base(table, loaded)?;
         let definition = definition_of(table.id, &table.name, &storage);
@@ -83,9 +82,14 @@ impl Table {
         &self.name
     }
 
-    /// Names and types of the columns, in order.
+    /// Names and types of the columns that are read, in order: rows have a value for each.
     pub fn columns(&self) -> Vec<(String, SqlType)> {
         self.storage().columns.iter().map(|column| (column.name.clone(), column.ty)).collect()
+    }
+
+    /// The other columns, and why their values are not read. With any, the table is read only.
+    pub fn unreadable_columns(&self) -> Vec<UnreadableColumn> {
+        self.storage().unreadable.clone()
     }
 
     /// The heap of its rows; `None` of a table with a clustered index.
@@ -159,9 +163,11 @@ fn open_base(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Storage>
     let catalog = loaded.catalog;
     let rowset = catalog.rowsets_of(table.base()?).next()?;
     let first = table.indexes.first().filter(|first| first.rowsets.len() == 1)?;
-    let shape = RowShape::of_rowset(rowset).ok()?;
+    let (shape, unwritten) = RowShape::for_reading(rowset).ok()?;
+    let shape = shape.with_stored_defaults(stored_defaults(rowset, catalog));
     let unit = loaded.unit(rowset)?;
-    let columns = columns_of(table, rowset, catalog)?;
+    let found = FoundColumns::of(table, rowset, catalog);
+    let columns = found.columns;
     let space = loaded.space.clone();
     let (base, shape) = match first.kind {
         IndexKind::Heap => {
@@ -177,8 +183,17 @@ fn open_base(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Storage>
         _ => return None,
     };
     let (constraints, read_only) = constraints_of(table, &columns, catalog);
+    let not_all =
+        || found.unreadable.first().map(|own| format!("column {}: {}", own.name, own.why));
+    let read_only = found
+        .sparse
+        .map(|name| format!("sparse column {name}"))
+        .or_else(not_all)
+        .or(unwritten.map(|why| why.to_string()))
+        .or(read_only);
     Some(Storage {
         columns,
+        unreadable: found.unreadable,
         shape,
         base,
         off_row: OffRowUnits::open(rowset, loaded.space, loaded.units),
@@ -196,61 +211,4 @@ fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
     let objects = catalog.modules.iter().map(|module| &module.object);
     let own = objects.filter(|object| object.kind.code() == "TR" && object.parent == table);
     own.map(|object| Trigger { id: object.id, name: object.name.clone() }).collect()
-}
-
-/// The columns of a table of the catalog; `None` when one of them is of a kind that is not
-/// written.
-fn columns_of(
-    table: &model::Table,
-    rowset: &Rowset,
-    catalog: &Catalog,
-) -> Option<Vec<TableColumn>> {
-    let mut columns = Vec::new();
-    let mut after = rowset.layout.columns.len()..;
-    for column in &table.columns {
-        let at = position_of(&rowset.layout, column.id);
-        let is_virtual = column.computed.is_some() && !column.persisted;
-        columns.push(TableColumn {
-            id: column.id,
-            name: column.name.clone(),
-            ty: column.ty?,
-            nullable: column.nullable,
-            default: default_of(table, column, catalog),
-            formula: None,
-            at: if is_virtual { after.next()? } else { at? },
-        });
-    }
-    let computed = table.columns.iter().map(|column| {
-        Some(Computed { text: column.computed.clone()?, persisted: column.persisted })
-    });
-    with_formulas(&mut columns, &computed.collect::<Vec<_>>());
-    Some(columns)
-}
-
-fn default_of(
-    table: &model::Table,
-    column: &model::Column,
-    catalog: &Catalog,
-) -> Option<ColumnDefault> {
-    let is_it = |default: &&model::Constraint| default.object.id == column.default_object;
-    let default = catalog.defaults.iter().find(is_it).filter(|it| it.object.id.0 != 0)?;
-    Some(ColumnDefault {
-        id: default.object.id,
-        name: default.object.name.clone(),
-        is_own: default.object.parent == table.id,
-        // A default whose text cannot be read is one that cannot be evaluated.
-        text: default.definition.clone().unwrap_or_default(),
-    })
-}
-
-/// Says which columns are computed, and how.
-pub(crate) fn with_formulas(columns: &mut [TableColumn], computed: &[Option<Computed>]) {
-    // Columns are computed of those that are not, whose names alone count.
-    let mut plain = columns.to_vec();
-    let hidden = plain.iter_mut().zip(computed).filter(|(_, computed)| computed.is_some());
-    hidden.for_each(|(column, _)| column.name.clear());
-    for (column, computed) in columns.iter_mut().zip(computed) {
-        let compiled = computed.as_ref().map(|it| Formula::compile(it, column.ty, &plain));
-        column.formula = compiled.map(Arc::new);
-    }
 }

@@ -8,6 +8,11 @@
 //!                                  value; the old column stays, as a dropped one
 //! ```
 //!
+//! Texts and bytes become (max) values and back: `varchar(n)`, `varchar(max)` and `text` of one
+//! collation have the same bytes, as have `nvarchar` and `ntext`, `varbinary` and `image`. A value
+//! is read as a whole; where the new one lies is decided as for any changed row, which frees the
+//! tree of the old one (`dml::placing`).
+//!
 //! Dependent objects refuse the change, except indexes whose texts may get longer: their entries
 //! stay as they are. Between the delete of the old catalog row and the insert of the new one the
 //! catalog has no such column: an interrupted restart reads the table without it.
@@ -19,8 +24,9 @@ use extentdb_catalog::table::describe::column_row;
 use extentdb_types::SqlType;
 
 use crate::catalog::definition::has_column;
+use crate::catalog::off_row::VALUE_IN_MEMORY_MAX;
 use crate::catalog::storage::definition_of;
-use crate::catalog::system_table::{bigint, cells_of, int, number, smallint};
+use crate::catalog::system_table::{bigint, cells_of, int, number, owned, smallint};
 use crate::catalog::{Constraint, Formula, Index, Storage, Table, TableColumn};
 use crate::ddl::alter::{rowset, verify_in_no_rule};
 use crate::ddl::index::column;
@@ -180,7 +186,13 @@ impl StatementContext<'_> {
         let own = column(&storage.columns, &is.name)?;
         for FoundRow { at, record } in self.rows_for_ddl(&storage)? {
             let row = old.cells(&record)?;
-            let value = conversion.convert(row.get(was.at).unwrap_or(&Cell::Missing))?;
+            let value = match row.get(was.at) {
+                Some(Cell::Complex(pointer)) => {
+                    let bytes = old.off_row.value(&was.ty, pointer, VALUE_IN_MEMORY_MAX)?;
+                    conversion.convert(&Cell::Bytes(bytes.into()))?
+                }
+                cell => conversion.convert(cell.unwrap_or(&Cell::Missing))?,
+            };
             let mut cells = storage.adopt(old, row)?;
             cells[own.at] = value;
             let of = table.with(&storage);
@@ -233,8 +245,9 @@ fn verify_free(
         return refused("it is computed");
     }
     let is_lob = |ty: &SqlType| ty.is_max() || ty.is_lob();
-    if was.ty != is.ty && (is_lob(&was.ty) || is_lob(&is.ty)) {
-        return refused("values off the row");
+    let is_other = was.ty != is.ty && !has_same_bytes(&was.ty, &is.ty);
+    if is_other && (is_lob(&was.ty) || is_lob(&is.ty)) {
+        return refused("a value off its row keeps its bytes, and becomes none of another kind");
     }
     let is_identity = storage.identity.as_ref().is_some_and(|identity| identity.column() == was.id);
     if is_identity && (is.nullable || *way == Method::Rewrite) {
@@ -284,8 +297,27 @@ fn described(table: &Table, is: &TableColumn, mut kept: Vec<Cell<'static>>) -> V
     kept
 }
 
+/// Have values of both types the same bytes, but for how long they may be?
+fn has_same_bytes(a: &SqlType, b: &SqlType) -> bool {
+    use SqlType::{Image, NText, NVarChar, Text, VarBinary, VarChar};
+    match (*a, *b) {
+        (
+            VarChar { collation: a, .. } | Text { collation: a },
+            VarChar { collation: b, .. } | Text { collation: b },
+        )
+        | (
+            NVarChar { collation: a, .. } | NText { collation: a },
+            NVarChar { collation: b, .. } | NText { collation: b },
+        ) => a == b,
+        (VarBinary { .. } | Image, VarBinary { .. } | Image) => true,
+        _ => false,
+    }
+}
+
 /// From the values of one column to those of another, as an assignment converts them.
 struct Conversion {
+    /// The bytes stay, if they are not too many.
+    keeps_bytes: bool,
     /// The column that is converted, alone in its row.
     from: [TableColumn; 1],
     to: TableColumn,
@@ -306,10 +338,21 @@ impl Conversion {
             let column = TableColumn { ty, nullable: true, ..is.clone() };
             (column, formula(ty), most)
         });
-        Conversion { formula: formula(is.ty), to: is.clone(), whole, from }
+        let keeps_bytes = has_same_bytes(&was.ty, &is.ty);
+        Conversion {
+            keeps_bytes,
+            formula: formula(is.ty),
+            to: is.clone(),
+            whole,
+            from,
+        }
     }
 
     fn convert(&self, value: &Cell<'_>) -> Result<Cell<'static>, Error> {
+        if self.keeps_bytes {
+            self.to.verify_cell(value)?;
+            return Ok(owned(value.clone()));
+        }
         let row = std::slice::from_ref(value);
         if let Some((column, formula, most)) = &self.whole
             && let Cell::Bytes(bytes) = formula.evaluate(column, &self.from, row)?

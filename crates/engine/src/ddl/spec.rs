@@ -4,9 +4,9 @@ use extentdb_base::ObjectId;
 use extentdb_catalog::table::{ColumnDefinition, Computed, IndexDefinition};
 use extentdb_types::SqlType;
 
+use crate::catalog::columns::with_formulas;
 use crate::catalog::definition::plain_column;
 use crate::catalog::identity::{IdentitySpec, identity_value};
-use crate::catalog::table::with_formulas;
 use crate::catalog::{ColumnDefault, TableColumn};
 use crate::ddl::index::IndexSpec;
 use crate::ddl::table::heap_definition;

@@ -288,6 +288,7 @@ impl StatementContext<'_> {
         let (columns, shape, base) = self.open_base(definition, &defined.columns)?;
         let storage = Storage {
             columns,
+            unreadable: Vec::new(),
             shape,
             base,
             off_row: self.open_off_row(&definition.indexes[0]),

@@ -390,6 +390,11 @@ impl StatementContext<'_> {
         } else {
             child.storage()
         };
+        // A column that is not read must not look like NULL.
+        let is_read = |id: i32| of_child.columns.iter().any(|own| own.id == id);
+        if !key.columns.iter().all(|(from, _)| is_read(*from)) {
+            return Err(key.missing_index());
+        }
         // Rows of a clustered table may move past the scan; rows of a heap keep their RIDs.
         let isolation = if of_child.base.clustered().is_some() {
             Isolation::Serializable

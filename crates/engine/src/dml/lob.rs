@@ -20,7 +20,7 @@ use crate::catalog::{Address, Storage, Table, TableColumn};
 use crate::dml::off_row::{copy_stream, verify_len};
 use crate::dml::placing::OldRow;
 use crate::dml::row_ref::RowRef;
-use crate::error::{Error, Unsupported};
+use crate::error::Error;
 use crate::scan::hints::ReadHints;
 use crate::scan::reading::{Extent, Reading};
 use crate::session::{SeenVersions, Session, StatementContext};
@@ -233,7 +233,7 @@ fn verify_offset(column: &TableColumn, part: LobPart, end: u64) -> Result<u64, E
 
 fn column_number(storage: &Storage, name: &str) -> Result<usize, Error> {
     let found = storage.columns.iter().position(|own| own.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Unsupported::NoColumn { column: name.to_owned() }.into())
+    found.ok_or_else(|| storage.no_column(name))
 }
 
 /// Refuses a column whose values are replaced as a whole only.

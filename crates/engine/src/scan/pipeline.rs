@@ -304,7 +304,7 @@ impl Compiler<'_> {
 }
 
 /// Gives a batch the inputs of a program from records.
-fn push_inputs(inputs: &Decoder, rows: Rows<'_>, batch: &mut Batch) -> Result<(), Error> {
+fn push_inputs<'b>(inputs: &'b Decoder, rows: Rows<'b>, batch: &mut Batch) -> Result<(), Error> {
     let mut values = Vec::with_capacity(rows.rows.len());
     for input in 0..inputs.len() {
         values.clear();

@@ -5,5 +5,6 @@ mod pointers;
 mod row_locks;
 mod row_versions;
 mod template;
+mod unreadable;
 mod version_store;
 mod versioned_rows;

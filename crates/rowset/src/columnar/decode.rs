@@ -132,7 +132,8 @@ impl Decoder {
         for column in &self.columns {
             let Some(vector) = to.vectors.get_mut(column.to) else { continue };
             match column.cell(self.shape(), bytes, row.start.into())? {
-                Cell::Null | Cell::Missing => vector.push_nulls(1),
+                Cell::Null => vector.push_nulls(1),
+                Cell::Missing => vector.push_stored(column.older_value(self.shape())?)?,
                 Cell::Bit(bit) => vector.push_stored(Some(&[u8::from(bit)]))?,
                 Cell::Bytes(value) => vector.push_stored(Some(&value))?,
                 Cell::Complex(pointer) => vector.push_off_row(&pointer)?,
@@ -177,6 +178,8 @@ impl ColumnRun<'_> {
             Place::Fixed { offset, .. } => vector.gather(self.run, offset, 0),
             Place::Bit { offset, mask } => vector.gather(self.run, offset, mask),
             Place::Variable(number) => self.gather_variable(number, vector, first)?,
+            // Its records are read alone.
+            Place::Sparse => {}
         }
         Ok(())
     }

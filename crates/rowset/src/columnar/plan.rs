@@ -1,7 +1,9 @@
 //! Decoders: where the columns of a projection lie in the records of a rowset, compiled once for
 //! each layout.
 
-use extentdb_catalog::layout::{Cell, Level, PhysicalColumn, cell};
+use std::borrow::Cow;
+
+use extentdb_catalog::layout::{Cell, PhysicalColumn};
 use extentdb_format::record::RecordForm;
 use extentdb_types::SqlType;
 
@@ -40,6 +42,8 @@ pub(super) struct Column {
     pub(super) to: usize,
     physical: PhysicalColumn,
     ty: SqlType,
+    /// Records that do not have the column have a value in it all the same.
+    has_older_value: bool,
 }
 
 /// Where a column lies in a record.
@@ -56,6 +60,8 @@ pub(super) enum Place {
     },
     /// A variable column, from 0.
     Variable(u16),
+    /// In the sparse vector: read alone.
+    Sparse,
 }
 
 impl Decoder {
@@ -94,7 +100,7 @@ impl Decoder {
     /// # Errors
     /// A record does not add up, or the value lies off its row.
     pub fn stored<'b>(
-        &self,
+        &'b self,
         column: usize,
         rows: Rows<'b>,
         out: &mut Vec<Option<&'b [u8]>>,
@@ -115,10 +121,8 @@ impl Column {
         let missing = Error::Columns { expected: columns.len(), found: projected.at };
         let physical = columns.get(projected.at).ok_or(missing)?.clone();
         let form = |what| Error::Form { column_id: physical.column_id, what };
-        if physical.is_sparse() {
-            return Err(form("sparse"));
-        }
         let place = match physical.leaf.offset {
+            _ if physical.is_sparse() => Place::Sparse,
             0 => return Err(form("not in its rows")),
             offset if offset < 0 => Place::Variable(offset.unsigned_abs() - 1),
             offset if projected.ty.is_bit() => Place::Bit {
@@ -131,7 +135,7 @@ impl Column {
             },
         };
         let is_same = physical.ty.is_none_or(|ty| ty.fixed_bytes() == projected.ty.fixed_bytes());
-        if !is_same && !matches!(place, Place::Variable(_)) {
+        if !is_same && !matches!(place, Place::Variable(_) | Place::Sparse) {
             return Err(form("of another length than the table says"));
         }
         let null_bit = physical.leaf.null_bit;
@@ -140,6 +144,7 @@ impl Column {
             null_bit,
             to: projected.to,
             ty: projected.ty,
+            has_older_value: shape.older_value(&physical).is_some(),
             physical,
         })
     }
@@ -156,7 +161,11 @@ impl Column {
     /// Is it read in a run of records of a form? Their fixed part reaches to its end, or they do
     /// not have it.
     pub(super) fn is_in_runs(&self, form: &RecordForm) -> bool {
+        if self.has_older_value && !form.has_column(self.null_bit) {
+            return false;
+        }
         let end = match self.place {
+            Place::Sparse => return false,
             Place::Fixed { offset, bytes } => offset + bytes,
             Place::Bit { offset, .. } => offset + 1,
             Place::Variable(_) if self.form() == Form::Variable => 0,
@@ -166,7 +175,8 @@ impl Column {
         end <= form.fixed_end() || !form.has_column(self.null_bit)
     }
 
-    /// The value of a record as the catalog describes it, whatever its form.
+    /// The value of a record as the catalog describes it, whatever its form; missing where the
+    /// record is from before the column.
     pub(super) fn cell<'b>(
         &self,
         shape: &RowShape,
@@ -174,13 +184,22 @@ impl Column {
         start: usize,
     ) -> Result<Cell<'b>, Error> {
         let record = shape.sound_leaf(bytes.get(start..).unwrap_or_default())?;
-        cell(&record, &self.physical, Level::Leaf)
-            .map_err(|_| Error::Record { what: "its fixed part ends within a column" })
+        shape.stored_cell(&record, &self.physical)
+    }
+
+    /// What records have in it that are from before the column; `None` for NULL.
+    pub(super) fn older_value<'s>(&self, shape: &'s RowShape) -> Result<Option<&'s [u8]>, Error> {
+        match shape.older_value(&self.physical) {
+            None | Some(Cell::Null | Cell::Missing) => Ok(None),
+            Some(Cell::Bit(bit)) => Ok(Some(if *bit { &[1] } else { &[0] })),
+            Some(Cell::Bytes(value)) => Ok(Some(value)),
+            Some(Cell::Complex(_)) => Err(Error::OffRow { column_id: self.physical.column_id }),
+        }
     }
 
     fn stored<'b>(
         &self,
-        shape: &RowShape,
+        shape: &'b RowShape,
         bytes: &'b [u8],
         start: usize,
     ) -> Result<Option<&'b [u8]>, Error> {
@@ -194,10 +213,11 @@ impl Column {
             return Ok(value.filter(|_| !is_null));
         }
         match self.cell(shape, bytes, start)? {
-            Cell::Null | Cell::Missing => Ok(None),
+            Cell::Missing => self.older_value(shape),
+            Cell::Null => Ok(None),
             Cell::Bit(true) => Ok(Some(&[1])),
             Cell::Bit(false) => Ok(Some(&[0])),
-            Cell::Bytes(std::borrow::Cow::Borrowed(value)) => Ok(Some(value)),
+            Cell::Bytes(Cow::Borrowed(value)) => Ok(Some(value)),
             Cell::Bytes(_) | Cell::Complex(_) => {
                 Err(Error::OffRow { column_id: self.physical.column_id })
             }

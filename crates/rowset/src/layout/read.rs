@@ -1,6 +1,6 @@
 //! Records to values.
 
-use extentdb_catalog::layout::{Cell, CellFault, Level, cell};
+use extentdb_catalog::layout::{Cell, CellFault, Level, PhysicalColumn, cell, sparse_cell};
 use extentdb_format::record::Record;
 
 use super::RowShape;
@@ -36,7 +36,30 @@ impl RowShape {
         let expected = self.layout.columns.len();
         let columns = &self.layout.columns;
         let column = columns.get(at).ok_or(Error::Columns { expected, found: at })?;
+        match self.stored_cell(record, column)? {
+            Cell::Missing => Ok(self.older_value(column).cloned().unwrap_or(Cell::Missing)),
+            cell => Ok(cell),
+        }
+    }
+
+    /// A column of a sound leaf record; missing where the record is from before the column.
+    pub(crate) fn stored_cell<'a>(
+        &self,
+        record: &Record<'a>,
+        column: &PhysicalColumn,
+    ) -> Result<Cell<'a>, Error> {
+        if column.is_sparse() {
+            let wrong = |_| Error::Record { what: "its sparse vector does not add up" };
+            return sparse_cell(record, column.column_id).map_err(wrong);
+        }
         cell(record, column, Level::Leaf).map_err(within_column)
+    }
+
+    /// What records from before a column was added have in it; `None` for NULL.
+    pub(crate) fn older_value(&self, column: &PhysicalColumn) -> Option<&Cell<'static>> {
+        let is_own = |(ordinal, _): &&(i32, Cell<'static>)| *ordinal == column.ordinal;
+        let own = self.stored_defaults.iter().find(is_own).filter(|_| !column.is_dropped());
+        own.map(|(_, cell)| cell)
     }
 
     /// The values of a leaf record, one per column of the layout, in its order.
@@ -58,12 +81,16 @@ impl RowShape {
         }
         // Collected as a result it would grow step by step.
         let mut cells = Vec::with_capacity(self.layout.columns.len());
-        for column in &self.layout.columns {
-            cells.push(match cell(record, column, level) {
+        for (at, column) in self.layout.columns.iter().enumerate() {
+            let cell = match level {
+                Level::Leaf => self.cell(record, at),
+                Level::Interior => cell(record, column, level).map_err(within_column),
+            };
+            cells.push(match cell {
                 // It may be from a time when the table had columns that were rolled back, and
                 // others have their offsets now. Only its key is read, which precedes them.
                 Err(_) if record.kind().is_ghost() => Cell::Missing,
-                cell => cell.map_err(within_column)?,
+                cell => cell?,
             });
         }
         Ok(cells)
