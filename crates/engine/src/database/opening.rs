@@ -176,6 +176,7 @@ impl Redone {
             serializers: Default::default(),
             timestamps: Default::default(),
             new_ids: Default::default(),
+            statistics: Default::default(),
             wake_ups,
             services,
         };
