@@ -24,7 +24,7 @@
 use super::collector::distinct_in_table;
 
 /// Steps of a histogram, NULL not counted.
-pub const STEPS_MAX: usize = 200;
+pub(crate) const STEPS_MAX: usize = 200;
 /// Steps while values are read: memory is bounded by so many keys.
 const PIECES_MAX: usize = 4 * STEPS_MAX;
 /// What remains of them after a merge.

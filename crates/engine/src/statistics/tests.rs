@@ -151,7 +151,7 @@ fn an_estimate_is_off_by_the_steps_that_its_bounds_cut_at_most() {
 fn frequent_values_stay_steps_of_their_own() {
     let mut model: Model = (0..50_000).map(|value| (Some(value), 2)).collect();
     let frequent = [7, 12_345, 12_346, 30_000, 49_000];
-    frequent.iter().for_each(|value| drop(model.insert(Some(*value), 2_000)));
+    model.extend(frequent.map(|value| (Some(value), 2_000)));
     let statistics = statistics_of(&model, 1.0);
     for value in frequent {
         assert_eq!(statistics.equal(&key_of(Some(value))), 2_000.0);
