@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::time::Duration;
 
-use extentdb_base::env::{Rng, SplitMix64};
+use extentdb_base::env::{Clock, Rng, SplitMix64, SystemClock};
 use extentdb_base::sync::{Arc, thread};
 use extentdb_engine::model::ObjectBody;
 use extentdb_engine::{
-    ColumnSpec, Database, Error, IndexSpec, Options, Paths, Session, Statistics, StatisticsOptions,
-    StatisticsScan, StatisticsSpec, Table, TableSpec, UpdateThreshold,
+    ColumnSpec, Database, DatabaseSpec, Error, IndexSpec, LoadLock, Options, Paths, RowSource,
+    Session, Statistics, StatisticsOptions, StatisticsScan, StatisticsSpec, Table, TableSpec,
+    UpdateThreshold,
 };
 use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Date, Datum, Decimal, SqlType};
@@ -511,4 +512,48 @@ fn a_large_table_is_sampled() {
     assert_eq!(whole.rows_sampled(), rows);
     drop((session, table));
     end(&disk, db);
+}
+
+/// Rows that are made as they are asked for.
+struct Million {
+    next: i32,
+    row: Vec<Datum<'static>>,
+}
+
+impl RowSource for Million {
+    fn next_row(&mut self) -> Result<Option<&[Datum<'_>]>, Error> {
+        if self.next == 1_000_000 {
+            return Ok(None);
+        }
+        let mixed = self.next.wrapping_mul(-1_640_531_527) >> 8;
+        self.row = vec![Datum::Int(self.next), Datum::Int(mixed), text(&format!("name {mixed}"))];
+        self.next += 1;
+        Ok(Some(&self.row))
+    }
+}
+
+/// Figures of `docs/performance.md`.
+#[test]
+#[ignore = "measures: run it in a release build, alone"]
+fn time_to_build_over_a_million_rows() {
+    let disk = MemDisk::new();
+    let options = Options { frames: 32_768, ..on(&disk) };
+    let db = Database::create(&DatabaseSpec::new("statistics", "", 200 << 20), options).unwrap();
+    let mut session = db.session();
+    let primary = IndexSpec::primary_key("pk", &["id"]).clustered();
+    let table = session.create_table(&numbers("t").clustered(primary)).unwrap();
+    let mut rows = Million { next: 0, row: Vec::new() };
+    session.insert_set(&table, &mut rows, LoadLock::Table).unwrap();
+    let clock = SystemClock::new();
+    session.create_statistics(&table, &StatisticsSpec::new("st_n", &["n"])).unwrap();
+    session.create_statistics(&table, &StatisticsSpec::new("st_name", &["name"])).unwrap();
+    for name in ["pk", "st_n", "st_name"] {
+        for scan in [StatisticsScan::Full, StatisticsScan::Automatic] {
+            let start = clock.monotonic();
+            session.update_statistics(&table, Some(name), scan).unwrap();
+            let time = clock.monotonic() - start;
+            let (built, _) = session.statistics_in_memory(&table, name).unwrap();
+            println!("{name} {scan:?}: {} rows, {time:.1?}", built.rows_sampled());
+        }
+    }
 }

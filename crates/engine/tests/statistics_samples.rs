@@ -16,12 +16,15 @@ use extentdb_reader::{Database as Reader, OpenOptions};
 use extentdb_types::key_order::{KeyValue, push_sort_key};
 use extentdb_types::{Datum, SqlType};
 
-const FILES: [&str; 5] = [
+const FILES: [&str; 8] = [
     "bookshop-2008r2.mdf",
     "crud-2012.mdf",
     "northwind-2008.mdf",
     "northwind-from-2000.mdf",
     "pubs-2008.mdf",
+    "northwind-2014.bak",
+    "pubs-2012.bak",
+    "tsql2012-compressed.bak",
 ];
 /// `sysobjvalues`, and its class of histograms.
 const SYSOBJVALUES: ObjectId = ObjectId(60);
@@ -103,6 +106,10 @@ fn contradiction(
     if nulls != blob.null_rows {
         return Some(format!("{nulls} NULLs, and not {}", blob.null_rows));
     }
+    let density = 1.0 / counted.len() as f32;
+    if blob.densities.first().is_none_or(|said| (said / density - 1.0).abs() > 1e-6) {
+        return Some(format!("density {density}, and not {:?}", blob.densities));
+    }
     let mut before = key_of(ty, KeyValue::Null);
     for (number, step) in blob.steps.iter().enumerate() {
         let hi_key = if ty.is_bit() {
@@ -157,9 +164,9 @@ fn histograms_of_real_databases_count_their_rows() {
         assert!(read > 20, "{file}: {read}");
     }
     println!("{agreed} agree; {contradicted:#?}");
-    assert!(agreed > 100, "{agreed}");
-    // Rows that were updated since: their number is the same.
-    assert!(contradicted.len() * 20 < agreed, "{contradicted:#?}");
+    assert!(agreed > 60, "{agreed}");
+    // Of a table whose rows were changed since, and are as many as before.
+    assert!(contradicted.len() < 2, "{contradicted:#?}");
 }
 
 /// `None` where the rows are others by now, or the column is not known.
