@@ -48,6 +48,7 @@ use crate::database::wake_up::WakeUps;
 use crate::error::Error;
 use crate::recovery::redo::Recovered;
 use crate::session::isolation::Serializers;
+use crate::statistics::automatic::StatisticsService;
 
 /// A database that is open. All methods may be called from all threads.
 pub struct Database {
@@ -83,6 +84,7 @@ pub struct Database {
     pub(crate) row_versions: Arc<RowVersions>,
     pub(crate) timestamps: Timestamps,
     pub(crate) new_ids: NewIds,
+    pub(crate) statistics: StatisticsService,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).

@@ -11,6 +11,7 @@ pub mod model;
 mod recovery;
 mod scan;
 mod session;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -22,7 +23,9 @@ pub use catalog::storage::UnreadableColumn;
 pub use catalog::table::Table;
 pub use database::Database;
 pub use database::emergency::{LogDamage, LostLog};
-pub use database::options::{Options, RecoveryModel, TornPages};
+pub use database::options::{
+    Options, RecoveryModel, StatisticsOptions, TornPages, UpdateThreshold,
+};
 pub use database::row_versions::SnapshotIsolationState;
 pub use database::sessions::SessionHandle;
 pub use database::spec::Paths;
@@ -30,6 +33,7 @@ pub use database::spec::{DataFileSpec, DatabaseSpec, LogFileSpec};
 pub use ddl::index::IndexSpec;
 pub use ddl::module::{ModuleKind, ModuleSpec};
 pub use ddl::spec::{ColumnSpec, DefaultSpec, Nullability, TableSpec};
+pub use ddl::statistics::StatisticsSpec;
 pub use dml::load::{LoadLock, RowSource};
 pub use dml::lob::{LobPart, LobReader};
 pub use dml::read::Range;
@@ -59,4 +63,5 @@ pub use scan::parallel::{ParallelScan, ScanWorker};
 pub use scan::seek::{Seek, SeekBatch};
 pub use scan::spec::{ColumnComparison, Locators, Sample, ScanSpec};
 pub use session::{Isolation, Row, Session, SessionNames, StatementEnd, StatementScope};
+pub use statistics::{Histogram, HistogramStep, Statistics, StatisticsScan};
 pub use versions::info::{ActiveSnapshot, CommitNumber, SnapshotKind, StoreSize, VersionsInfo};

@@ -65,6 +65,7 @@ impl Database {
     /// [`Error::TooManySessions`].
     pub fn try_session(self: &Arc<Self>) -> Result<Session, Error> {
         let entry = self.services.sessions.enter(self.locks.database())?;
+        self.statistics.note_database(self);
         Ok(Session {
             db: DatabaseInUse::new(self),
             state: SessionState::new(entry),

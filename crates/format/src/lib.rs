@@ -11,5 +11,6 @@ pub mod log;
 pub mod mtf;
 pub mod page;
 pub mod record;
+pub mod statistics;
 
 pub use page::{PageBuf, PageBytes};

@@ -143,6 +143,38 @@ pub fn decimal<const N: usize>(bytes: [u8; N]) -> i128 {
     if sign == [0] { magnitude.wrapping_neg() } else { magnitude }
 }
 
+/// Appends the stored bytes of a number that is no `real` or `float`: the way back. A decimal that is
+/// 0 gets the positive sign.
+pub fn push_stored(form: NativeForm, value: i128, out: &mut Vec<u8>) {
+    let mut push = |value: i128, bytes: u8| {
+        out.extend_from_slice(&value.to_le_bytes()[..usize::from(bytes).min(16)]);
+    };
+    match form {
+        NativeForm::U8 => push(value, 1),
+        NativeForm::I16 => push(value, 2),
+        NativeForm::I32 | NativeForm::F32 => push(value, 4),
+        NativeForm::I64 | NativeForm::F64 => push(value, 8),
+        NativeForm::Date => push(value, 3),
+        NativeForm::SmallDateTime => {
+            push(value.rem_euclid(DAY_MINUTES.into()), 2);
+            push(value.div_euclid(DAY_MINUTES.into()), 2);
+        }
+        NativeForm::DateTime => {
+            push(value.rem_euclid(DAY_TICKS.into()), 4);
+            push(value.div_euclid(DAY_TICKS.into()), 4);
+        }
+        NativeForm::Time { bytes, unit } => push(value / i128::from(unit.max(1)), bytes),
+        NativeForm::DateTime2 { bytes, unit } => {
+            push(value.rem_euclid(DAY_100NS.into()) / i128::from(unit.max(1)), bytes);
+            push(value.div_euclid(DAY_100NS.into()), 3);
+        }
+        NativeForm::Decimal { bytes } => {
+            push(i128::from(value >= 0), 1);
+            push(value.unsigned_abs() as i128, bytes.saturating_sub(1));
+        }
+    }
+}
+
 /// Little-endian, at most eight bytes.
 #[inline]
 fn integer(bytes: &[u8]) -> i64 {

@@ -166,6 +166,43 @@ pub fn add_index(table: &TableDefinition, index: &IndexDefinition, rows: &mut Sy
     }
 }
 
+/// Statistics that are not those of an index.
+#[derive(Clone, Copy, Debug)]
+pub struct StatisticsDefinition<'d> {
+    /// The table.
+    pub table: ObjectId,
+    /// A number that no index and no other statistics of the table have.
+    pub id: i32,
+    /// Name.
+    pub name: &'d str,
+    /// Ids of the columns, in order.
+    pub columns: &'d [i32],
+    /// Were they created for a query?
+    pub is_automatic: bool,
+}
+
+/// Bits of `sysidxstats.status`: statistics; created automatically. Observed in real files.
+const STATUS_STATISTICS: i32 = 0x2;
+const STATUS_AUTO_CREATED: i32 = 0x2000;
+/// Bit of `sysiscols.status`: a column of statistics that no index has.
+const ISCOL_STATISTICS: i32 = 0x1;
+
+/// Rows that describe statistics, without a histogram.
+pub fn add_statistics(definition: &StatisticsDefinition<'_>, rows: &mut SystemRows) {
+    let StatisticsDefinition { table, id, name, columns, is_automatic } = *definition;
+    let status = STATUS_STATISTICS | if is_automatic { STATUS_AUTO_CREATED } else { 0 };
+    let mut row = RowValues::new();
+    row.int(table.0).int(id).ntext(name).int(status).int(0).tinyint(0).tinyint(0).tinyint(0);
+    row.int(0).int(0).bigint(0);
+    rows_of(rows, "sysidxstats").push(row);
+    for (subid, column) in (1..).zip(columns) {
+        let mut row = RowValues::new();
+        row.int(table.0).int(id).int(subid).int(ISCOL_STATISTICS).int(*column);
+        row.tinyint(0).tinyint(0);
+        rows_of(rows, "sysiscols").push(row);
+    }
+}
+
 #[expect(
     clippy::too_many_arguments,
     reason = "one for each column of the row that is not always the same"

@@ -28,6 +28,10 @@ pub(crate) enum DeferredChange {
     Dropped(Arc<Table>),
     /// The rows of a table were moved, or its indexes changed.
     Stored { table: Arc<Table>, old: Arc<Storage>, new: Arc<Storage> },
+    /// Statistics of a table were created, with this id.
+    StatisticsCreated { table: Arc<Table>, id: i32 },
+    /// They were dropped.
+    StatisticsDropped { table: Arc<Table>, id: i32 },
 }
 
 impl DeferredChange {
@@ -37,7 +41,9 @@ impl DeferredChange {
             DeferredChange::Created(table)
             | DeferredChange::Dropped(table)
             | DeferredChange::Stored { table, .. } => Some(table),
-            DeferredChange::Schema(_) => None,
+            DeferredChange::Schema(_)
+            | DeferredChange::StatisticsCreated { .. }
+            | DeferredChange::StatisticsDropped { .. } => None,
         }
     }
 
@@ -74,7 +80,8 @@ impl CatalogCache {
     /// The transaction that did this has committed.
     pub(crate) fn commit(&self, change: DeferredChange) {
         match change {
-            DeferredChange::Schema(_) => {}
+            DeferredChange::Schema(_) | DeferredChange::StatisticsCreated { .. } => {}
+            DeferredChange::StatisticsDropped { table, id } => table.statistics().forget(id),
             DeferredChange::Created(table) => {
                 write(&self.new_tables).remove(&table.id());
                 self.keep_units(&table.storage());
@@ -146,6 +153,8 @@ impl CatalogCache {
             DeferredChange::Schema(id) => {
                 write(&self.schemas).remove(&id);
             }
+            DeferredChange::StatisticsCreated { table, id } => table.statistics().forget(id),
+            DeferredChange::StatisticsDropped { .. } => {}
             DeferredChange::Dropped(table) => {
                 let mut dropped_units = write(&self.dropped_units);
                 table.storage().units().for_each(|unit| {

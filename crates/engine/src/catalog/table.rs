@@ -16,6 +16,7 @@ use crate::catalog::{
     Base, Identity, Index, LoadedCatalog, OffRowUnits, Storage, Trigger, UnreadableColumn,
 };
 use crate::error::{Error, Unsupported};
+use crate::statistics::kept::TableStatistics;
 
 /// A user table.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Table {
     schema: String,
     name: String,
     storage: RwLock<Arc<Storage>>,
+    statistics: TableStatistics,
 }
 
 /// A table and its storage as a statement sees them.
@@ -55,7 +57,13 @@ impl Table {
 
     /// A table by its name and what it is.
     pub(crate) fn new(id: ObjectId, schema: String, name: String, storage: Storage) -> Table {
-        Table { id, schema, name, storage: RwLock::new(Arc::new(storage)) }
+        Table {
+            id,
+            schema,
+            name,
+            storage: RwLock::new(Arc::new(storage)),
+            statistics: TableStatistics::default(),
+        }
     }
 
     pub(crate) fn with<'t>(&'t self, storage: &'t Storage) -> TableRef<'t> {
@@ -104,6 +112,11 @@ impl Table {
 
     pub(crate) fn storage(&self) -> Arc<Storage> {
         read(&self.storage).clone()
+    }
+
+    /// What is known of the values of its columns, in memory.
+    pub(crate) fn statistics(&self) -> &TableStatistics {
+        &self.statistics
     }
 
     pub(crate) fn set_storage(&self, storage: Arc<Storage>) {

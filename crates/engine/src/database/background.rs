@@ -6,10 +6,13 @@
 //! growth         when few extents are left: grows files ahead of need, and writes
 //!                zeros into space that was never written  SLEEP_TASK
 //! ghost cleanup  every 100 ms: removes ghost records of trees  SLEEP_TASK
+//! statistics     every 100 ms, or when a session asks: builds them, when they are stale, too
+//!                SLEEP_TASK
 //! ```
 //!
 //! A database without them does the same work in its sessions, but for the ghost cleanup, which is
-//! left to the close: deterministic, and enough for tools and simulations. With them a commit only
+//! left to the close, and for statistics, which are built by those who ask: deterministic, and enough
+//! for tools and simulations. With them a commit only
 //! notifies the checkpointer. It makes the checkpoint itself when the log is so full that waiting
 //! would mean error 9002.
 //!
@@ -40,7 +43,7 @@ pub(crate) struct BackgroundTask {
 }
 
 /// The tasks, one thread each.
-pub(crate) const TASKS: [BackgroundTask; 4] = [
+pub(crate) const TASKS: [BackgroundTask; 5] = [
     BackgroundTask {
         wake_up: |all| &all.checkpoint,
         idle: WaitType::CheckpointQueue,
@@ -60,6 +63,11 @@ pub(crate) const TASKS: [BackgroundTask; 4] = [
         wake_up: |all| &all.ghosts,
         idle: WaitType::SleepTask,
         work: Database::clean_some_ghosts,
+    },
+    BackgroundTask {
+        wake_up: |all| &all.statistics,
+        idle: WaitType::SleepTask,
+        work: Database::maintain_statistics,
     },
 ];
 

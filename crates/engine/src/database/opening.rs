@@ -177,6 +177,7 @@ impl Redone {
             row_versions: Arc::default(),
             timestamps: Default::default(),
             new_ids: Default::default(),
+            statistics: Default::default(),
             wake_ups,
             services,
         };

@@ -48,6 +48,8 @@ pub struct Options {
     pub ghost_cleanup: bool,
     /// What becomes of pages whose write a crash cuts short.
     pub torn_pages: TornPages,
+    /// When statistics are created and updated.
+    pub statistics: StatisticsOptions,
     /// Where waits are counted.
     pub waits: Arc<Waits>,
     /// Who hears of events.
@@ -70,6 +72,7 @@ impl Options {
             target_recovery: Some(Duration::from_secs(60)),
             ghost_cleanup: true,
             torn_pages: TornPages::default(),
+            statistics: StatisticsOptions::default(),
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
         }
@@ -92,4 +95,52 @@ pub enum TornPages {
     /// They are lost and reported (824): pages are written once. For databases that may be lost
     /// with their machine.
     Lost,
+}
+
+/// When statistics are created and updated without a statement that says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StatisticsOptions {
+    /// AUTO_CREATE_STATISTICS.
+    pub auto_create: bool,
+    /// AUTO_UPDATE_STATISTICS.
+    pub auto_update: bool,
+    /// After how many changes they are updated.
+    pub threshold: UpdateThreshold,
+}
+
+impl Default for StatisticsOptions {
+    fn default() -> StatisticsOptions {
+        StatisticsOptions {
+            auto_create: true,
+            auto_update: true,
+            threshold: UpdateThreshold::default(),
+        }
+    }
+}
+
+/// After how many changes of `n` rows statistics are stale, by public documentation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UpdateThreshold {
+    /// Up to compatibility level 120: 500 + 20 % of `n`.
+    #[default]
+    Fixed,
+    /// From level 130 on, or trace flag 2371: the less of that and √(1000 `n`).
+    Dynamic,
+}
+
+impl UpdateThreshold {
+    /// Changes that make statistics of so many rows stale. Those of an empty table are with the
+    /// first row, those of up to 500 rows after 500 changes.
+    pub fn of_rows(self, rows: f64) -> u64 {
+        if rows < 1.0 {
+            return 1;
+        }
+        let fixed = if rows <= 500.0 { 500.0 } else { 500.0 + 0.2 * rows };
+        let changes = match self {
+            UpdateThreshold::Fixed => fixed,
+            UpdateThreshold::Dynamic if rows <= 500.0 => fixed,
+            UpdateThreshold::Dynamic => fixed.min((1000.0 * rows).sqrt()),
+        };
+        changes.ceil() as u64
+    }
 }

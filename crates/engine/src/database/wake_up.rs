@@ -50,6 +50,7 @@ pub(crate) struct WakeUps {
     pub(crate) lazy: WakeUp,
     pub(crate) growth: WakeUp,
     pub(crate) ghosts: WakeUp,
+    pub(crate) statistics: WakeUp,
     pub(crate) is_running: AtomicBool,
 }
 
@@ -64,8 +65,8 @@ impl WakeUps {
         self.all().into_iter().for_each(WakeUp::end);
     }
 
-    fn all(&self) -> [&WakeUp; 4] {
-        [&self.checkpoint, &self.lazy, &self.growth, &self.ghosts]
+    fn all(&self) -> [&WakeUp; 5] {
+        [&self.checkpoint, &self.lazy, &self.growth, &self.ghosts, &self.statistics]
     }
 
     /// False when there are threads already.

@@ -104,6 +104,7 @@ impl Session {
             let _ddl = lock(&context.db().ddl);
             let old = table.storage();
             table.verify_unreferenced(&old, "truncate")?;
+            table.statistics().note_rows(u64::try_from(table.row_count()).unwrap_or(0));
             context.empty_table(table, &old).map(drop)
         })
     }

@@ -122,6 +122,7 @@ impl StatementContext<'_> {
         for index in &of.storage.indexes {
             self.fill(of, index, index.fill())?;
         }
+        of.table.statistics().note_rows(count);
         Ok(count)
     }
 

@@ -134,6 +134,7 @@ impl StatementContext<'_> {
     ) -> Result<Address, Error> {
         self.verify_checks(of, row)?;
         let at = self.update_row(of, at, &old, row)?;
+        of.table.statistics().note_update(&of.storage.columns, &old.cells, row);
         if of.storage.constraints.needs_old_rows() {
             self.verify_references(of, Some(&old.cells), row)?;
             self.verify_unreferenced_row(of, &old.cells, Some(row))?;
@@ -190,6 +191,7 @@ impl StatementContext<'_> {
             Base::Clustered(index) => self.insert_by_key(of, index, cells)?,
         };
         self.add_entries(of, &at, cells)?;
+        of.table.statistics().note_rows(1);
         Ok(at)
     }
 
@@ -335,6 +337,7 @@ impl StatementContext<'_> {
     /// Deletes a row that is locked X, and frees its values off it.
     fn delete_row(&mut self, of: TableRef<'_>, at: &Address) -> Result<(), Error> {
         let before = self.remove_row(of, at)?;
+        of.table.statistics().note_rows(1);
         if of.storage.is_off_row(&before) {
             let row = of.storage.shape.decode(&before)?;
             let left = pointers_of(of.storage, &row, |_| true)?;

@@ -115,6 +115,14 @@ pub enum Unsupported {
     DisableClustered { index: String },
     #[error("to drop {name}, which is not there")]
     NoModule { name: String },
+    #[error("statistics {name}, which table {table} has not got")]
+    NoStatistics { table: String, name: String },
+    #[error("to drop statistics {name}, which are those of an index")]
+    StatisticsOfIndex { name: String },
+    #[error("statistics on {columns} columns")]
+    StatisticsColumnCount { columns: usize },
+    #[error("statistics on column {column} of its type")]
+    TypeInStatistics { column: String },
     #[error("to drop {name}, which has an index")]
     IndexedModule { name: String },
 }

@@ -25,7 +25,7 @@ use extentdb_rowset::btree::{LeafRun, LeafVisit, RangePosition};
 use extentdb_rowset::columnar::{Located, PageRun, Visibility};
 use extentdb_rowset::read_ahead;
 
-use crate::catalog::{Address, Base, Index, Table};
+use crate::catalog::{Address, Base, Index, Storage, Table};
 use crate::dml::row_ref::RowRef;
 use crate::error::{Error, Unsupported};
 use crate::scan::batch::{BatchBuilder, ColumnBatch};
@@ -121,6 +121,11 @@ impl Scan {
         (self.opened, self.work, self.source)
     }
 
+    /// Was the table this when the scan was opened?
+    pub(crate) fn is_of(&self, storage: &Arc<Storage>) -> bool {
+        Arc::ptr_eq(&self.opened.storage, storage)
+    }
+
     /// The table that it reads.
     pub fn table(&self) -> &Arc<Table> {
         &self.opened.table
@@ -153,6 +158,31 @@ impl StatementContext<'_> {
         let source = self.scan_source(&opened, source, &work)?;
         let left = spec.limit.map_or(usize::MAX, |limit| limit.min(usize::MAX as u64) as usize);
         Ok(Scan { opened, work, source, left })
+    }
+
+    /// Reads a scan to its end, in batches of about `rows` rows.
+    pub(crate) fn drain_scan(
+        &mut self,
+        mut scan: Scan,
+        rows: usize,
+        each: &mut dyn FnMut(&mut Self, &ColumnBatch) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut scratch = Scratch::default();
+        let mut is_over = false;
+        while !is_over {
+            let mut batch = scan.work.rows.builder(scan.left);
+            let mut step = ScanStep { work: &scan.work, scratch: &mut scratch, to: &mut batch };
+            while !step.to.is_full(rows) && !is_over {
+                let reading = scan.opened.reading();
+                is_over = self.step_scan(reading, &mut scan.source, &mut step, rows)? == Step::End;
+            }
+            is_over |= batch.left == 0;
+            scan.left = batch.left;
+            if batch.rows() > 0 {
+                each(self, &batch.finish())?;
+            }
+        }
+        Ok(())
     }
 
     fn scan_source(

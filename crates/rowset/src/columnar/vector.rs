@@ -169,6 +169,35 @@ impl Vector {
         found.unwrap_or_default()
     }
 
+    /// Appends the stored bytes of a value that is not NULL: the way back from
+    /// [`push_stored`](Self::push_stored). A bit is 0 or 1.
+    pub fn stored_bytes(&self, row: usize, out: &mut Vec<u8>) {
+        match (&self.values, self.form) {
+            (Values::Bits(bits), _) => out.push(u8::from(bits.get(row))),
+            (Values::F32(values), _) => {
+                out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes());
+            }
+            (Values::F64(values), _) => {
+                out.extend(values.get(row).copied().unwrap_or_default().to_le_bytes());
+            }
+            (_, Form::Native(form)) => native::push_stored(form, self.integer(row), out),
+            _ => out.extend_from_slice(self.bytes(row)),
+        }
+    }
+
+    /// A value that is held as an integer; 0 for others.
+    fn integer(&self, row: usize) -> i128 {
+        let found = match &self.values {
+            Values::U8(values) => values.get(row).map(|value| i128::from(*value)),
+            Values::I16(values) => values.get(row).map(|value| i128::from(*value)),
+            Values::I32(values) => values.get(row).map(|value| i128::from(*value)),
+            Values::I64(values) => values.get(row).map(|value| i128::from(*value)),
+            Values::I128(values) => values.get(row).copied(),
+            _ => None,
+        };
+        found.unwrap_or_default()
+    }
+
     /// Bytes of all values of variable length.
     pub(super) fn variable_bytes(&self) -> usize {
         if let Values::Variable { bytes, .. } = &self.values { bytes.len() } else { 0 }
