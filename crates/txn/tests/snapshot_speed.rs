@@ -31,9 +31,8 @@ fn measure(what: &str, mut work: impl FnMut(u32)) {
 fn a_snapshot_is_taken_and_asked() {
     let commits = Commits::new();
     let db = commits.enter_database();
-    let take = || {
-        Arc::new(commits.snapshot(SessionId(51), SnapshotKind::Statement, Duration::ZERO))
-    };
+    let take =
+        || Arc::new(commits.snapshot(SessionId(51), SnapshotKind::Statement, Duration::ZERO));
     let _others: Vec<_> = (0..2_000).map(|_| take()).collect();
     let writers: Vec<_> = (1_000..3_000).map(|number| db.begin(id(number))).collect();
     measure("taken and given up beside 2,000 others", |_| drop(black_box(take())));
