@@ -227,7 +227,10 @@ impl Run {
         let client = &mut self.clients[at];
         let Some(open) = client.open.take() else { return Ok(()) };
         if client.session.is_doomed() || self.rng.below(4) == 0 {
-            return client.session.rollback().map_err(|error| format!("rollback: {error:?}"));
+            return match client.session.rollback() {
+                Err(_) if self.disk.is_dark() => self.recover(None),
+                done => done.map_err(|error| format!("rollback: {error:?}")),
+            };
         }
         match client.session.commit() {
             Ok(()) => {
