@@ -15,6 +15,9 @@ mod store;
 mod unit;
 mod values;
 
+use std::time::Duration;
+
+use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, OnceLock};
 use extentdb_base::{DatabaseId, XactId};
 use extentdb_rowset::version::{KeptValue, Snapshot, ValueKey, VersionPointer, VersionStore};
@@ -45,6 +48,22 @@ impl Versions {
     /// Where records are kept; none without a tempdb.
     pub(crate) fn store(&self) -> Option<&Arc<VersionPages>> {
         self.store.get()
+    }
+
+    /// At this moment of the monotonic clock.
+    pub(crate) fn info(&self, now: Duration) -> info::VersionsInfo {
+        let snapshots = self.commits.active_snapshots();
+        let oldest = snapshots.iter().map(|snapshot| snapshot.began).min();
+        info::VersionsInfo {
+            store: self.store().map(|store| store.size()).unwrap_or_default(),
+            oldest_snapshot_age: oldest.map_or(Duration::ZERO, |began| now.saturating_sub(began)),
+            snapshots,
+            last_commit: self.commits.last(),
+            horizon: self.commits.horizon(),
+            open_writers: self.commits.open_writers(),
+            update_conflicts: self.counters.update_conflicts.load(Ordering::Relaxed),
+            snapshot_updates: self.counters.snapshot_updates.load(Ordering::Relaxed),
+        }
     }
 
     /// Removes what no snapshot can need any more: one turn of the cleanup.

@@ -31,14 +31,15 @@ fn measure(what: &str, mut work: impl FnMut(u32)) {
 fn a_snapshot_is_taken_and_asked() {
     let commits = Commits::new();
     let db = commits.enter_database();
-    let take = || {
-        Arc::new(commits.snapshot(SessionId(51), SnapshotKind::Statement, Duration::ZERO))
-    };
+    let take =
+        || Arc::new(commits.snapshot(SessionId(51), SnapshotKind::Statement, Duration::ZERO));
     let _others: Vec<_> = (0..2_000).map(|_| take()).collect();
     let writers: Vec<_> = (1_000..3_000).map(|number| db.begin(id(number))).collect();
     measure("taken and given up beside 2,000 others", |_| drop(black_box(take())));
     let snapshot = take().within(&db, id(1));
-    let sees = |number| drop(black_box(snapshot.sees(id(number))));
+    let sees = |number| {
+        black_box(snapshot.sees(id(number)));
+    };
     measure("a writer from before the floor", |n| sees(n % 2 + 10));
     measure("rows of one recent writer", |_| sees(1_500));
     measure("rows of 2,000 recent writers in turn", |n| sees(1_000 + n % 2_000));

@@ -220,8 +220,8 @@ impl StatementContext<'_> {
         }))
     }
 
-    /// What the transaction needs to keep what it changes; `None` when it writes no versions. It has
-    /// changed something, or is about to.
+    /// What the transaction needs to keep what it changes; `None` when it writes no versions. It
+    /// has changed something, or is about to.
     pub(crate) fn versioning(&self) -> Option<Versioning<'_>> {
         let Some(Writing::Versioned(writer)) = &self.state.branch.writing else { return None };
         let store = &**self.db.row_versions.versions()?;

@@ -7,8 +7,6 @@ use extentdb_base::DatabaseId;
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 pub use extentdb_txn::versions::{ActiveSnapshot, CommitNumber, SnapshotKind};
 
-use super::Versions;
-
 /// Size of the version store.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StoreSize {
@@ -50,35 +48,16 @@ pub struct VersionsInfo {
 /// Sums since the start.
 #[derive(Debug, Default)]
 pub(crate) struct VersionCounters {
-    update_conflicts: AtomicU64,
-    snapshot_updates: AtomicU64,
+    pub(super) update_conflicts: AtomicU64,
+    pub(super) snapshot_updates: AtomicU64,
 }
 
 impl VersionCounters {
-    #[allow(dead_code, reason = "the rows of a versioned table are the next step")]
     pub(crate) fn count_conflict(&self) {
         self.update_conflicts.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_snapshot_update(&self) {
         self.snapshot_updates.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Versions {
-    /// At this moment of the monotonic clock.
-    pub(crate) fn info(&self, now: Duration) -> VersionsInfo {
-        let snapshots = self.commits.active_snapshots();
-        let oldest = snapshots.iter().map(|snapshot| snapshot.began).min();
-        VersionsInfo {
-            store: self.store().map(|store| store.size()).unwrap_or_default(),
-            oldest_snapshot_age: oldest.map_or(Duration::ZERO, |began| now.saturating_sub(began)),
-            snapshots,
-            last_commit: self.commits.last(),
-            horizon: self.commits.horizon(),
-            open_writers: self.commits.open_writers(),
-            update_conflicts: self.counters.update_conflicts.load(Ordering::Relaxed),
-            snapshot_updates: self.counters.snapshot_updates.load(Ordering::Relaxed),
-        }
     }
 }

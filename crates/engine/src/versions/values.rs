@@ -21,7 +21,7 @@ use extentdb_base::sync::atomic::{AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_rowset::version::{KeptValue, Snapshot, ValueKey, VersionPointer};
 
-use super::VersionPages;
+use super::store::VersionPages;
 use super::unit::RECORD_BYTES_MAX;
 
 /// The values of a database that snapshots may see otherwise than they are.

@@ -227,7 +227,10 @@ impl Run {
         let client = &mut self.clients[at];
         let Some(open) = client.open.take() else { return Ok(()) };
         if client.session.is_doomed() || self.rng.below(4) == 0 {
-            return client.session.rollback().map_err(|error| format!("rollback: {error:?}"));
+            return match client.session.rollback() {
+                Err(_) if self.disk.is_dark() => self.recover(None),
+                done => done.map_err(|error| format!("rollback: {error:?}")),
+            };
         }
         match client.session.commit() {
             Ok(()) => {
@@ -261,7 +264,7 @@ impl Run {
         let number = self.rng.below(TABLES.len() as u64) as usize;
         let group = self.rng.below(GROUPS) as i32;
         let way = self.rng.below(3);
-        let locked = self.is_locked_by_others(at, number, None);
+        let may_wait = self.others(at).any(|open| open.may_lock(number, None));
         let view = self.view(at);
         let client = &mut self.clients[at];
         let found = find(&mut client.session, client.level, TABLES[number], way, group);
@@ -274,18 +277,16 @@ impl Run {
             Ok(found) => {
                 fail((at, client.level, TABLES[number], way, short(&found), short(&expected)))
             }
-            Err(Error::Lock(_)) if client.level == Level::Locks && locked => Ok(()),
+            Err(Error::Lock(_)) if client.level == Level::Locks && may_wait => Ok(()),
             Err(_) if self.disk.is_dark() => self.recover(None),
             Err(error) => fail((at, client.level, error)),
         }
     }
 
-    /// Has another open transaction changed this key, or any?
-    fn is_locked_by_others(&self, at: usize, table: usize, id: Option<i32>) -> bool {
-        let others = self.clients.iter().enumerate().filter(|(other, _)| *other != at);
-        others
-            .filter_map(|(_, client)| client.open.as_ref())
-            .any(|open| open.has_changed(table, id))
+    /// The open transactions of other sessions.
+    fn others(&self, at: usize) -> impl Iterator<Item = &TransactionModel> {
+        let others = self.clients.iter().enumerate().filter(move |(other, _)| *other != at);
+        others.filter_map(|(_, client)| client.open.as_ref())
     }
 
     fn change(&mut self, at: usize) -> Result<(), String> {
@@ -296,7 +297,11 @@ impl Run {
         let id = self.rng.below(KEYS) as i32;
         let row = (id, self.rng.below(GROUPS) as i32, text(&mut self.rng));
         let is_delete = self.rng.below(3) == 0;
-        let locked = self.is_locked_by_others(at, number, Some(id));
+        let locked = self.others(at).any(|open| open.has_changed(number, Some(id)));
+        let may_wait = self.others(at).any(|open| open.may_lock(number, Some(id)));
+        if let Some(open) = &mut self.clients[at].open {
+            open.tried.insert((number, id));
+        }
         // The snapshot is taken at the first change, too.
         let view = self.view(at);
         let own =
@@ -342,7 +347,7 @@ impl Run {
                 let is_alone = client.open.is_none();
                 self.recover(is_alone.then_some(alone))
             }
-            Err(Error::Lock(_)) if locked => Ok(()),
+            Err(Error::Lock(_)) if may_wait => Ok(()),
             Err(Error::DuplicateKey { .. }) if is_changed_since && is_there => Ok(()),
             Err(Error::UpdateConflict { .. }) if is_changed_since => {
                 self.report.conflicts += 1;

@@ -1,6 +1,6 @@
 //! What is committed, and what transactions see and have changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Values;
 
@@ -25,6 +25,8 @@ pub(super) struct TransactionModel {
     /// What it sees under SNAPSHOT, from its first access on.
     pub(super) snapshot: Option<View>,
     pub(super) changes: Changes,
+    /// Rows that it has tried to change: a statement that fails keeps its locks.
+    pub(super) tried: BTreeSet<(usize, i32)>,
 }
 
 /// What is committed.
@@ -77,6 +79,14 @@ impl TransactionModel {
     pub(super) fn has_changed(&self, table: usize, id: Option<i32>) -> bool {
         let mut own = self.changes.keys().filter(|(of, _)| *of == table);
         own.any(|(_, changed)| id.is_none_or(|id| id == *changed))
+    }
+}
+
+impl TransactionModel {
+    /// May it have locked this row, or any of the table?
+    pub(super) fn may_lock(&self, table: usize, id: Option<i32>) -> bool {
+        let mut own = self.tried.iter().filter(|(of, _)| *of == table);
+        own.any(|(_, tried)| id.is_none_or(|id| id == *tried))
     }
 }
 
