@@ -80,6 +80,10 @@ impl Drop for Pending {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        lock(&self.connections.open).sessions.remove(&self.id);
+        // The id may be another session's by now.
+        let mut open = lock(&self.connections.open);
+        if open.sessions.get(&self.id).is_some_and(|close| Arc::ptr_eq(close, &self.close)) {
+            open.sessions.remove(&self.id);
+        }
     }
 }

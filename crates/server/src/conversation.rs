@@ -189,7 +189,8 @@ impl Conversation {
         };
         self.output.flush().await?;
         let finished = finished.map_err(io::Error::other)?;
-        if watch.is_ended || finished.outcome == Outcome::Close {
+        let is_killed = finished.work.connection.is_killed();
+        if watch.is_ended || is_killed || finished.outcome == Outcome::Close {
             return Ok(None);
         }
         // The response was complete before the attention came.

@@ -1,5 +1,5 @@
-//! The files of a server that are no databases: configuration, certificate, logins, scripts. The one
-//! module of this crate that opens files.
+//! The files of a server that are no databases: configuration, certificate, logins, scripts. The
+//! one module of this crate that opens files.
 
 use std::fs;
 use std::io::{self, Write};

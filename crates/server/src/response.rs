@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Invariants
-//! - A DONE waits until it is known whether something follows: exactly one DONE of a response has no
-//!   MORE, and it is the last token.
+//! - A DONE waits until it is known whether something follows: exactly one DONE of a response has
+//!   no MORE, and it is the last token.
 //! - The worker waits while the channel is full, so memory does not grow with a result; when the
 //!   connection is gone it is told [`Gone`].
 

@@ -30,8 +30,13 @@ const THREADS_MAX: usize = 32_768;
 /// Parsing takes a megabyte of stack at most.
 const STACK_BYTES: usize = 4 << 20;
 const TASK_THREADS: usize = 2;
-/// Bytes of a page.
+/// Pages of a megabyte.
 const PAGES_PER_MB: u64 = 128;
+/// Lines that tools wait for.
+const RECOVERED: &str = "Recovery is complete. This is an informational message only. No user \
+                         action is required.";
+const READY: &str = "SQL Server is now ready for client connections. This is an informational \
+                     message; no user action is required.";
 /// Least pages that a memory limit leaves.
 const FRAMES_MIN: u64 = 1_024;
 
@@ -123,10 +128,8 @@ fn listen(
     runtime.spawn(accept(listener, shared.clone()));
     let log = &shared.log;
     log.server(&format!("Server is listening on [ {} {} ].", address.ip(), address.port()));
-    log.server(
-        "Recovery is complete. This is an informational message only. No user action is required.",
-    );
-    log.server("SQL Server is now ready for client connections. This is an informational message; no user action is required.");
+    log.server(RECOVERED);
+    log.server(READY);
     Ok(RunningServer { shared, address, runtime: Some(runtime), generated_password })
 }
 

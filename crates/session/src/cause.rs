@@ -48,7 +48,8 @@ pub enum Cause {
     NotSupported { what: String },
     /// 108
     #[error(
-        "The ORDER BY position number {position} is out of range of the number of items in the select list."
+        "The ORDER BY position number {position} is out of range of the number of items in the \
+         select list."
     )]
     OrderPosition { position: i64 },
     /// 127
@@ -56,7 +57,8 @@ pub enum Cause {
     NegativeTop,
     /// 134
     #[error(
-        "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or stored procedure."
+        "The variable name '{name}' has already been declared. Variable names must be unique \
+         within a query batch or stored procedure."
     )]
     DuplicateVariable { name: String },
     /// 137
@@ -64,7 +66,8 @@ pub enum Cause {
     UnknownVariable { name: String },
     /// 141
     #[error(
-        "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations."
+        "A SELECT statement that assigns a value to a variable must not be combined with \
+         data-retrieval operations."
     )]
     AssignsAndReturns,
     /// 148
@@ -81,7 +84,8 @@ pub enum Cause {
     UnknownFunction { name: String },
     /// 201
     #[error(
-        "Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied."
+        "Procedure or function '{procedure}' expects parameter '{parameter}', which was not \
+         supplied."
     )]
     MissingParameter { procedure: String, parameter: String },
     /// 206
@@ -112,7 +116,8 @@ pub enum Cause {
     ValueConversion { from: &'static str, value: String, to: &'static str },
     /// 257
     #[error(
-        "Implicit conversion from data type {from} to {to} is not allowed. Use the CONVERT function to run this query."
+        "Implicit conversion from data type {from} to {to} is not allowed. Use the CONVERT \
+         function to run this query."
     )]
     ImplicitConversion { from: &'static str, to: &'static str },
     /// 263
@@ -120,7 +125,8 @@ pub enum Cause {
     NoTable,
     /// 266
     #[error(
-        "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = {before}, current count = {after}."
+        "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT \
+         statements. Previous count = {before}, current count = {after}."
     )]
     TransactionCount { before: u32, after: u32 },
     /// 535
@@ -143,12 +149,14 @@ pub enum Cause {
     DatabaseOffline { name: String },
     /// 1060
     #[error(
-        "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer."
+        "The number of rows provided for a TOP or FETCH clauses row count parameter must be an \
+         integer."
     )]
     TopNotInteger,
     /// 1205
     #[error(
-        "Transaction (Process ID {spid}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction."
+        "Transaction (Process ID {spid}) was deadlocked on lock resources with another process \
+         and has been chosen as the deadlock victim. Rerun the transaction."
     )]
     Deadlock { spid: u16 },
     /// 1222
@@ -165,7 +173,8 @@ pub enum Cause {
     UnknownType { position: usize, name: String },
     /// 2732
     #[error(
-        "Error number {number} is invalid. The number must be from 13000 through 2147483647 and it cannot be 50000."
+        "Error number {number} is invalid. The number must be from 13000 through 2147483647 and \
+         it cannot be 50000."
     )]
     RaisedNumber { number: i64 },
     /// 2739
@@ -187,7 +196,8 @@ pub enum Cause {
     SubstitutionType { ty: &'static str, position: usize },
     /// 2754
     #[error(
-        "Error severity levels greater than 18 can only be specified by members of the sysadmin role, using the WITH LOG option."
+        "Error severity levels greater than 18 can only be specified by members of the sysadmin \
+         role, using the WITH LOG option."
     )]
     SeverityNeedsLog,
     /// 2758
@@ -195,7 +205,8 @@ pub enum Cause {
     NoSuchMessage { number: i64 },
     /// 2786
     #[error(
-        "The data type of substitution parameter {position} does not match the expected type of the format specification."
+        "The data type of substitution parameter {position} does not match the expected type of \
+         the format specification."
     )]
     SubstitutionMismatch { position: usize },
     /// 2787
@@ -209,7 +220,8 @@ pub enum Cause {
     Terminated,
     /// 3701
     #[error(
-        "Cannot drop the database '{name}', because it does not exist or you do not have permission."
+        "Cannot drop the database '{name}', because it does not exist or you do not have \
+         permission."
     )]
     NoDatabaseToDrop { name: String },
     /// 3702
@@ -226,22 +238,26 @@ pub enum Cause {
     RollbackOutside,
     /// 3930
     #[error(
-        "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction."
+        "The current transaction cannot be committed and cannot support operations that write to \
+         the log file. Roll back the transaction."
     )]
     Doomed,
     /// 3931
     #[error(
-        "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction."
+        "The current transaction cannot be committed and cannot be rolled back to a savepoint. \
+         Roll back the entire transaction."
     )]
     DoomedSavepoint,
     /// 3989
     #[error(
-        "New request is not allowed to start because it should come with valid transaction descriptor."
+        "New request is not allowed to start because it should come with valid transaction \
+         descriptor."
     )]
     Descriptor,
     /// 3998
     #[error(
-        "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back."
+        "Uncommittable transaction is detected at the end of the batch. The transaction is \
+         rolled back."
     )]
     DoomedAtEnd,
     /// 4104
@@ -276,12 +292,14 @@ pub enum Cause {
     UnknownParameter { parameter: String, procedure: String },
     /// 8162
     #[error(
-        "The formal parameter \"{parameter}\" was not declared as an OUTPUT parameter, but the actual parameter passed in requested output."
+        "The formal parameter \"{parameter}\" was not declared as an OUTPUT parameter, but the \
+         actual parameter passed in requested output."
     )]
     NotOutput { parameter: String },
     /// 8178
     #[error(
-        "The parameterized query '{query}' expects the parameter '{parameter}', which was not supplied."
+        "The parameterized query '{query}' expects the parameter '{parameter}', which was not \
+         supplied."
     )]
     QueryParameter { query: String, parameter: String },
     /// 8179
@@ -289,12 +307,15 @@ pub enum Cause {
     UnknownHandle { handle: i64 },
     /// 18054
     #[error(
-        "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage."
+        "Error {number}, severity {severity}, state {state} was raised, but no message with that \
+         error number was found in sys.messages. If error is larger than 50000, make sure the \
+         user-defined message is added using sp_addmessage."
     )]
     NoMessageText { number: i64, severity: i64, state: i64 },
     /// 35100
     #[error(
-        "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647."
+        "Error number {number} in the THROW statement is outside the valid range. Specify an \
+         error number in the valid range of 50000 to 2147483647."
     )]
     ThrownNumber { number: i64 },
     /// 15007 and others of logins

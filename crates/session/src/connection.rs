@@ -229,7 +229,9 @@ impl Connection {
         });
     }
 
-    pub(crate) fn is_killed(&self) -> bool {
+    /// Was the session killed? The connection is to be closed.
+    #[must_use]
+    pub fn is_killed(&self) -> bool {
         self.session.handle().is_killed()
     }
 

@@ -1,8 +1,8 @@
 //! Functions of the session: `@@` functions, and those that ask for names, properties, errors and
 //! the time. What looks at its arguments alone is `expr`'s.
 //!
-//! Invariant: the type that a client is told is that of the table; what a definition evaluates to is
-//! NULL or of that type.
+//! Invariant: the type that a client is told is that of the table; what a definition evaluates to
+//! is NULL or of that type.
 
 pub(crate) mod clock;
 mod error;

@@ -1,7 +1,8 @@
 //! Logins: who may connect, and what a connection knows of its client.
 //!
 //! ```text
-//! text, one login a line:  name TAB password as hexadecimal TAB database TAB enabled | disabled [ TAB local ]
+//! one login a line:  name TAB password as hexadecimal TAB database TAB enabled | disabled
+//!                    [ TAB local ]
 //! ```
 //!
 //! Every login is a member of sysadmin: permissions are not there yet, and a server without them

@@ -7,8 +7,8 @@
 //!
 //! Invariants
 //! - Rows follow their columns; a result ends with a `done`, also after an error.
-//! - The edge may slow the caller down; when the client is gone it answers [`Gone`], and the request
-//!   ends.
+//! - The edge may slow the caller down; when the client is gone it answers [`Gone`], and the
+//!   request ends.
 
 use extentdb_types::{Datum, SqlType};
 

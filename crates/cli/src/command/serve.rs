@@ -1,8 +1,7 @@
 //! `serve`: databases over the protocol of SQL Server.
 //!
 //! Settings come from the configuration file, over them the environment, over both the command
-//! line. stdout carries what was asked for (`--print-connection-strings`, a password that was made),
-//! stderr the error log.
+//! line. stdout carries connection strings and a password that was made, stderr the error log.
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};

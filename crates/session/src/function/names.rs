@@ -29,8 +29,8 @@ smalldatetimefromparts soundex space sql_variant_property sqrt square stats_date
 string_agg string_escape string_split stuff substring sum suser_id suser_name suser_sid suser_sname
 switchoffset sysdatetime sysdatetimeoffset system_user sysutcdatetime tan textptr textvalid
 timefromparts todatetimeoffset translate trigger_nestlevel trim try_cast try_convert try_parse
-type_id type_name typeproperty unicode update upper user user_id user_name var varp version xact_state
-year
+type_id type_name typeproperty unicode update upper user user_id user_name var varp version
+xact_state year
 ";
 
 /// Is it a function of the product?

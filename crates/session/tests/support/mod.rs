@@ -44,7 +44,7 @@ pub fn ask(connection: &mut Connection, request: &Request) -> String {
     lines.0.trim_end().to_owned()
 }
 
-/// Output as text, one token a line; the end of a statement in a batch is told when it has an error.
+/// Output as text, one token a line; ends of statements are not told.
 #[derive(Default)]
 pub struct Lines(pub String);
 
