@@ -15,6 +15,10 @@ import (
 
 func open(encrypt string) *sql.DB {
 	query := url.Values{"encrypt": {encrypt}, "TrustServerCertificate": {"true"}, "database": {"master"}}
+	if encrypt == "strict" {
+		query.Set("certificate", os.Getenv("EXTENTDB_CERTIFICATE"))
+		query.Del("TrustServerCertificate")
+	}
 	address := url.URL{
 		Scheme:   "sqlserver",
 		User:     url.UserPassword("sa", os.Getenv("EXTENTDB_PASSWORD")),

@@ -1,4 +1,5 @@
 // tedious: the driver of Node.
+const fs = require("fs");
 const { Connection, Request, TYPES } = require("tedious");
 
 function connect(encrypt) {
@@ -10,7 +11,9 @@ function connect(encrypt) {
         options: { userName: "sa", password: process.env.EXTENTDB_PASSWORD },
       },
       options: {
-        port: Number(process.env.EXTENTDB_PORT), encrypt, trustServerCertificate: true,
+        port: Number(process.env.EXTENTDB_PORT), encrypt, trustServerCertificate: encrypt !== "strict",
+        serverName: "localhost",
+        cryptoCredentialsDetails: { ca: fs.readFileSync(process.env.EXTENTDB_CERTIFICATE) },
         database: "master", connectTimeout: 8000,
       },
     });

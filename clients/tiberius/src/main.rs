@@ -31,7 +31,10 @@ async fn parameter() -> Fallible<String> {
     let rows = client.query("SELECT @P1 + 1, @P2", &[&41i32, &"Grüße"]).await?;
     let row = rows.into_row().await?.ok_or("no row")?;
     let (number, text): (Option<i32>, Option<&str>) = (row.get(0), row.get(1));
-    if (number, text) == (Some(42), Some("Grüße")) { Ok("42".to_owned()) } else { Err(format!("{number:?} {text:?}").into()) }
+    if (number, text) == (Some(42), Some("Grüße")) {
+        return Ok("42".to_owned());
+    }
+    Err(format!("{number:?} {text:?}").into())
 }
 
 async fn error() -> Fallible<String> {
@@ -41,7 +44,9 @@ async fn error() -> Fallible<String> {
         Err(error) => Err(error),
     };
     match done {
-        Err(tiberius::error::Error::Server(token)) if token.code() == 50_000 && token.line() == 3 => {
+        Err(tiberius::error::Error::Server(token))
+            if token.code() == 50_000 && token.line() == 3 =>
+        {
             Ok(token.code().to_string())
         }
         other => Err(format!("{other:?}").into()),
@@ -59,7 +64,10 @@ async fn transaction() -> Fallible<String> {
     let inside = count(&mut client).await?;
     client.simple_query("ROLLBACK").await?.into_results().await?;
     let outside = count(&mut client).await?;
-    if (inside, outside) == (1, 0) { Ok("1".to_owned()) } else { Err(format!("{inside} {outside}").into()) }
+    if (inside, outside) == (1, 0) {
+        return Ok("1".to_owned());
+    }
+    Err(format!("{inside} {outside}").into())
 }
 
 fn check(name: &str, done: Fallible<String>) {

@@ -18,7 +18,7 @@ use crate::files;
 use crate::settings::Settings;
 
 const ALPN: &[u8] = b"tds/8.0";
-const CERTIFICATE_FILE: &str = "server.crt";
+const CERTIFICATE_FILE: &str = "server.pem";
 const KEY_FILE: &str = "server.key";
 
 /// Both ways of accepting TLS.

@@ -4,7 +4,8 @@
 //! ```text
 //! Raw      socket as it is
 //! Wrapped  read:  header 8 (type 18), then its body; or a bare TLS record, which some clients send
-//!          write: collected until a flush, then one PRELOGIN packet for each 4,088 bytes
+//!          write: collected until a flush, then one message of PRELOGIN packets: some clients
+//!                 read one message for each that they have written
 //! ```
 //!
 //! Invariants
@@ -42,6 +43,9 @@ pub(crate) struct Wire {
     /// Bytes of a header that the reader has still to get: a bare record keeps its own.
     handed: usize,
     body_left: usize,
+    /// Written since the last flush, not wrapped yet.
+    flight: Vec<u8>,
+    /// To be sent.
     out: Vec<u8>,
     sent: usize,
     packet_id: u8,
@@ -55,6 +59,7 @@ impl Wire {
             header: Vec::new(),
             handed: 0,
             body_left: 0,
+            flight: Vec::new(),
             out: Vec::new(),
             sent: 0,
             packet_id: 0,
@@ -136,12 +141,15 @@ impl Wire {
         Ok(())
     }
 
-    fn wrap_collected(&mut self, bytes: &[u8]) {
-        for body in bytes.chunks(BODY_BYTES) {
+    /// The flight as one message.
+    fn wrap_flight(&mut self) {
+        let flight = std::mem::take(&mut self.flight);
+        let mut bodies = flight.chunks(BODY_BYTES).peekable();
+        while let Some(body) = bodies.next() {
             self.packet_id = self.packet_id.wrapping_add(1);
             let header = PacketHeader {
                 kind: PacketKind::Prelogin,
-                status: status::END_OF_MESSAGE,
+                status: if bodies.peek().is_none() { status::END_OF_MESSAGE } else { 0 },
                 length: (body.len() + HEADER_BYTES) as u16,
                 spid: 0,
                 packet_id: self.packet_id,
@@ -152,6 +160,7 @@ impl Wire {
     }
 
     fn send_collected(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.wrap_flight();
         while self.sent < self.out.len() {
             let rest = &self.out[self.sent..];
             let count = ready!(Pin::new(&mut self.socket).poll_write(context, rest))?;
@@ -193,7 +202,7 @@ impl AsyncWrite for Wire {
             ready!(self.send_collected(context))?;
             return Pin::new(&mut self.socket).poll_write(context, bytes);
         }
-        self.wrap_collected(bytes);
+        self.flight.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 

@@ -18,8 +18,6 @@ use crate::message::Message;
 use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
 use crate::prepared::Prepared;
-use crate::request::Request;
-use crate::run::{self, Run};
 use crate::server::Server;
 use crate::transaction::TransactionState;
 
@@ -162,25 +160,6 @@ impl Connection {
         }
     }
 
-    /// Runs a request. `descriptor` is the transaction that the client takes it for; `None` when
-    /// it does not say.
-    pub fn run(
-        &mut self,
-        request: &Request,
-        descriptor: Option<u64>,
-        output: &mut dyn Output,
-    ) -> Outcome {
-        let ended = run::request(&mut Run::new(self, output), request, descriptor);
-        match ended {
-            Ok(()) => Outcome::Ready,
-            Err(run::Stop::Interrupted) => {
-                self.after_interrupt(output);
-                Outcome::Interrupted
-            }
-            Err(_) => Outcome::Close,
-        }
-    }
-
     /// Puts the session back to what it was at the login.
     ///
     /// # Errors
@@ -242,15 +221,6 @@ impl Connection {
     /// The message of an error of the engine.
     pub(crate) fn engine_cause(&self, error: &extentdb_engine::Error) -> Cause {
         engine_error::cause_of(error, self.session.handle().id())
-    }
-
-    /// An attention ends the batch; the transaction stays, but under XACT_ABORT.
-    fn after_interrupt(&mut self, output: &mut dyn Output) {
-        self.nesting = 0;
-        if self.options.xact_abort || self.transaction.is_doomed {
-            // The client may be gone, and what cannot be rolled back is at the next opening.
-            let _ = self.roll_back_all(output);
-        }
     }
 }
 

@@ -44,29 +44,34 @@ fn named(
     found.ok_or_else(unknown)
 }
 
+/// Types without length, precision or scale.
+const PLAIN: [(&str, SqlType); 16] = [
+    ("bit", SqlType::Bit),
+    ("tinyint", SqlType::TinyInt),
+    ("smallint", SqlType::SmallInt),
+    ("int", SqlType::Int),
+    ("integer", SqlType::Int),
+    ("bigint", SqlType::BigInt),
+    ("money", SqlType::Money),
+    ("smallmoney", SqlType::SmallMoney),
+    ("real", SqlType::Real),
+    ("datetime", SqlType::DateTime),
+    ("smalldatetime", SqlType::SmallDateTime),
+    ("date", SqlType::Date),
+    ("uniqueidentifier", SqlType::UniqueIdentifier),
+    ("sql_variant", SqlType::SqlVariant),
+    ("xml", SqlType::Xml),
+    ("image", SqlType::Image),
+];
+
 fn plain(name: &str, collation: Collation) -> Option<SqlType> {
-    Some(match name {
-        "bit" => SqlType::Bit,
-        "tinyint" => SqlType::TinyInt,
-        "smallint" => SqlType::SmallInt,
-        "int" | "integer" => SqlType::Int,
-        "bigint" => SqlType::BigInt,
-        "money" => SqlType::Money,
-        "smallmoney" => SqlType::SmallMoney,
-        "real" => SqlType::Real,
-        "datetime" => SqlType::DateTime,
-        "smalldatetime" => SqlType::SmallDateTime,
-        "date" => SqlType::Date,
-        "uniqueidentifier" => SqlType::UniqueIdentifier,
-        "sql_variant" => SqlType::SqlVariant,
-        "xml" => SqlType::Xml,
-        "text" => SqlType::Text { collation },
-        "ntext" => SqlType::NText { collation },
-        "image" => SqlType::Image,
-        "timestamp" | "rowversion" => SqlType::RowVersion,
-        "sysname" => SqlType::NVarChar { len: Some(256), collation },
-        _ => return None,
-    })
+    match name {
+        "text" => Some(SqlType::Text { collation }),
+        "ntext" => Some(SqlType::NText { collation }),
+        "timestamp" | "rowversion" => Some(SqlType::RowVersion),
+        "sysname" => Some(SqlType::NVarChar { len: Some(256), collation }),
+        _ => PLAIN.iter().find(|(known, _)| *known == name).map(|(_, ty)| *ty),
+    }
 }
 
 fn sized(

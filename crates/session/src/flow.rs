@@ -20,28 +20,10 @@ use extentdb_tsql::syntax::{If, Script, Statement, StatementKind, TryCatch, Whil
 use extentdb_types::Collation;
 
 use crate::cause::Cause;
-use crate::frame::{Frame, Variable};
-use crate::options::SetOptions;
-use crate::run::{Run, Stop};
+use crate::frame::Variable;
 use crate::scalar::{Compiler, Condition, Scalar};
 use crate::statement;
-
-/// What a statement leaves in @@ROWCOUNT.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RowCount {
-    Unchanged,
-    Rows(i64),
-}
-
-/// A statement, ready to run any number of times.
-pub(crate) trait Step {
-    /// Does it run with these options? FMTONLY, NOEXEC and PARSEONLY keep most from it.
-    fn is_run(&self, options: &SetOptions) -> bool {
-        !options.fmtonly && !options.noexec && !options.parseonly
-    }
-
-    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop>;
-}
+use crate::step::Step;
 
 pub(crate) enum Instruction {
     Step(Box<dyn Step>),

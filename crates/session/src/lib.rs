@@ -27,6 +27,8 @@ mod run;
 mod scalar;
 mod server;
 mod statement;
+mod step;
+mod stop;
 mod transaction;
 mod variant;
 

@@ -6,7 +6,8 @@
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_reset_connection | here |
 //!
-//! A name that is not there is message 2812, as for any procedure that does not exist.
+//! Procedures of server cursors are refused by name; any other name is message 2812, as for any
+//! procedure that does not exist.
 
 mod execute_sql;
 mod parameters;
@@ -19,8 +20,8 @@ use crate::cause::{Cause, Effect};
 use crate::message::Message;
 use crate::output::{OutputValue, Scope, StatementCode};
 use crate::request::{Argument, ProcedureCall};
-use crate::run::{Raised, Run, Stop};
-use crate::statement::database::change_database;
+use crate::step::Run;
+use crate::stop::{Raised, Stop};
 
 /// Deepest nesting of procedures and texts.
 const MAX_NESTING: u32 = 32;
@@ -102,6 +103,9 @@ pub(crate) fn run(
             run.connection.reset(false, run.output)?;
             Ok(Finished::default())
         }
+        Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
+            Err(Cause::not_supported(format!("the procedure {known}")).into())
+        }
         _ => {
             let name = name.replace(['[', ']'], "");
             Err(Cause::UnknownProcedure { name }.into())
@@ -135,7 +139,7 @@ pub(crate) fn nested<T>(
     run.connection.options = options;
     run.connection.apply_options();
     if run.connection.database != database {
-        change_database(run, &database)?;
+        run.change_database(&database)?;
     }
     let done = done.map_err(as_statement)?;
     let after = run.connection.transaction.count;

@@ -15,66 +15,15 @@ use extentdb_base::sync::Arc;
 use extentdb_tsql::{Options, parse};
 
 use crate::cause::{Cause, Effect};
-use crate::connection::Connection;
-use crate::flow::{self, Flow, Instruction, Placed, RowCount};
-use crate::frame::{Frame, Values, Variable};
-use crate::message::{FATAL_SEVERITY, MAX_INFO_SEVERITY, Message};
-use crate::output::{Done, Gone, Output, Scope, StatementCode};
+use crate::connection::{Connection, Outcome};
+use crate::flow::{self, Flow, Instruction, Placed};
+use crate::frame::{Frame, Variable};
+use crate::message::{FATAL_SEVERITY, MAX_INFO_SEVERITY};
+use crate::output::{Output, Scope, StatementCode};
 use crate::procedure;
 use crate::request::{Request, TransactionRequest};
-
-/// An error that was not told yet.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Raised {
-    pub(crate) message: Message,
-    pub(crate) effect: Effect,
-    /// XACT_ABORT does not look at RAISERROR.
-    pub(crate) is_raiserror: bool,
-}
-
-/// Why a statement does not end as it should.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Stop {
-    Raised(Box<Raised>),
-    /// All batches end; the client was told why.
-    Batch,
-    /// The client does not want it any more.
-    Interrupted,
-    /// Nobody reads.
-    Gone,
-    /// The connection is to be closed.
-    Close,
-}
-
-impl From<Gone> for Stop {
-    fn from(_: Gone) -> Stop {
-        Stop::Gone
-    }
-}
-
-impl From<Cause> for Stop {
-    fn from(cause: Cause) -> Stop {
-        let message = Message::of(&cause, 0);
-        Stop::Raised(Box::new(Raised { message, effect: cause.effect(), is_raiserror: false }))
-    }
-}
-
-/// A request that runs.
-pub(crate) struct Run<'r> {
-    pub(crate) connection: &'r mut Connection,
-    pub(crate) output: &'r mut dyn Output,
-}
-
-/// A text to be run, and what it is run in.
-pub(crate) struct Text<'t> {
-    pub(crate) text: &'t str,
-    pub(crate) scope: Scope,
-    pub(crate) parameters: Vec<Variable>,
-    pub(crate) values: Vec<extentdb_types::Datum<'static>>,
-    /// What the caller has caught.
-    pub(crate) inherited: Option<Arc<Message>>,
-    pub(crate) has_outer_handler: bool,
-}
+use crate::step::{RowCount, Run, Text};
+use crate::stop::{Raised, Stop, located};
 
 /// Where to go on.
 enum Next {
@@ -82,12 +31,38 @@ enum Next {
     End,
 }
 
+impl Connection {
+    /// Runs a request. `descriptor` is the transaction that the client takes it for; `None` when
+    /// it does not say.
+    pub fn run(
+        &mut self,
+        request: &Request,
+        descriptor: Option<u64>,
+        output: &mut dyn Output,
+    ) -> Outcome {
+        let ended = self::request(&mut Run::new(self, output, run_text), request, descriptor);
+        match ended {
+            Ok(()) => Outcome::Ready,
+            Err(Stop::Interrupted) => {
+                self.after_interrupt(output);
+                Outcome::Interrupted
+            }
+            Err(_) => Outcome::Close,
+        }
+    }
+
+    /// An attention ends the batch; the transaction stays, but under XACT_ABORT.
+    fn after_interrupt(&mut self, output: &mut dyn Output) {
+        self.nesting = 0;
+        if self.options.xact_abort || self.transaction.is_doomed {
+            // The client may be gone, and what cannot be rolled back is at the next opening.
+            let _ = self.roll_back_all(output);
+        }
+    }
+}
+
 /// Runs a request of the client.
-pub(crate) fn request(
-    run: &mut Run<'_>,
-    request: &Request,
-    descriptor: Option<u64>,
-) -> Result<(), Stop> {
+fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Result<(), Stop> {
     let own = run.connection.descriptor();
     let is_other = descriptor.is_some_and(|claimed| claimed != own && claimed != 0);
     let ended = match request {
@@ -106,11 +81,20 @@ pub(crate) fn request(
     run.end_doomed()
 }
 
-impl<'r> Run<'r> {
-    pub(crate) fn new(connection: &'r mut Connection, output: &'r mut dyn Output) -> Run<'r> {
-        Run { connection, output }
+/// Compiles and runs a text; its frame afterwards, for output parameters.
+fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
+    let flow = run.compiled(text.text, text.parameters)?;
+    let mut frame = Frame::new(text.scope, flow.variables.clone());
+    for (slot, value) in frame.values.iter_mut().zip(text.values) {
+        *slot = value;
     }
+    frame.inherited = text.inherited;
+    frame.has_outer_handler = text.has_outer_handler;
+    run.flow(&flow, &mut frame)?;
+    Ok(frame)
+}
 
+impl Run<'_> {
     fn batch(&mut self, text: &str) -> Result<(), Stop> {
         let text = Text {
             text,
@@ -121,19 +105,6 @@ impl<'r> Run<'r> {
             has_outer_handler: false,
         };
         self.text(text).map(|_| ())
-    }
-
-    /// Runs a text; its frame afterwards, for output parameters.
-    pub(crate) fn text(&mut self, text: Text<'_>) -> Result<Frame, Stop> {
-        let flow = self.compiled(text.text, text.parameters)?;
-        let mut frame = Frame::new(text.scope, flow.variables.clone());
-        for (slot, value) in frame.values.iter_mut().zip(text.values) {
-            *slot = value;
-        }
-        frame.inherited = text.inherited;
-        frame.has_outer_handler = text.has_outer_handler;
-        self.flow(&flow, &mut frame)?;
-        Ok(frame)
     }
 
     fn compiled(&self, text: &str, parameters: Vec<Variable>) -> Result<Flow, Stop> {
@@ -265,34 +236,6 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Tells the client of an error.
-    pub(crate) fn report(&mut self, raised: &Raised, scope: Scope) -> Result<(), Stop> {
-        self.connection.error = raised.message.number;
-        self.output.message(&raised.message, false)?;
-        if raised.message.is_error() {
-            self.done(scope, StatementCode::Other, None, true)?;
-        }
-        Ok(())
-    }
-
-    /// The end of a statement or procedure.
-    pub(crate) fn done(
-        &mut self,
-        scope: Scope,
-        code: StatementCode,
-        count: Option<u64>,
-        is_error: bool,
-    ) -> Result<(), Stop> {
-        let in_transaction = self.connection.is_in_transaction();
-        let count = count.filter(|_| !self.connection.options.nocount);
-        Ok(self.output.done(Done { scope, code, count, is_error, in_transaction })?)
-    }
-
-    /// What expressions of a frame see.
-    pub(crate) fn values<'v>(&'v self, frame: &'v Frame) -> Values<'v> {
-        Values { connection: self.connection, frame }
-    }
-
     fn verify_goes_on(&self) -> Result<(), Stop> {
         if self.connection.is_killed() {
             return Err(Stop::Close);
@@ -344,10 +287,4 @@ impl<'r> Run<'r> {
         self.connection.set_isolation(*isolation)?;
         self.connection.begin(name, self.output)
     }
-}
-
-/// A cause at a line.
-pub(crate) fn located(cause: Cause, line: u32) -> Stop {
-    let message = Message::of(&cause, line);
-    Stop::Raised(Box::new(Raised { message, effect: cause.effect(), is_raiserror: false }))
 }

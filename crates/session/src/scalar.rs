@@ -287,7 +287,7 @@ impl Input {
                 (definition.evaluate)(at, &values?)
             }
             Source::Unwrapped { operand, to, is_try } => {
-                let value = variant::unwrapped(operand.value(at)?, *to, at);
+                let value = unwrapped(operand.value(at)?, *to, at);
                 if *is_try { Ok(value.unwrap_or(Datum::Null)) } else { value }
             }
             Source::Query { value, filter } => match filter {
@@ -295,6 +295,14 @@ impl Input {
                 _ => value.value(at),
             },
         }
+    }
+}
+
+/// The value inside a sql_variant, converted.
+fn unwrapped(value: Datum<'static>, to: SqlType, at: Values<'_>) -> Result<Datum<'static>, Cause> {
+    match value {
+        Datum::Variant(inner) => converted(inner.value, inner.ty, to, at),
+        _ => Ok(Datum::Null),
     }
 }
 

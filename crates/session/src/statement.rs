@@ -2,7 +2,7 @@
 //!
 //! A statement that is not here is refused by its name when it is reached.
 
-pub(crate) mod database;
+mod database;
 mod execute;
 mod login;
 mod message;
@@ -18,8 +18,8 @@ mod wait;
 use extentdb_tsql::syntax::{Script, Statement, StatementKind};
 
 use crate::cause::Cause;
-use crate::flow::Step;
 use crate::scalar::Compiler;
+use crate::step::Step;
 
 /// What a statement is compiled with.
 pub(crate) struct Context<'c> {

@@ -11,7 +11,7 @@ use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::output::{Environment, Output};
 use crate::request::Isolation;
-use crate::run::Stop;
+use crate::stop::Stop;
 
 /// The transaction of a connection.
 #[derive(Debug, Default)]

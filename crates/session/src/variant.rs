@@ -2,27 +2,11 @@
 
 use extentdb_types::{Datum, NText, SqlType, Variant, plain};
 
-use crate::cause::Cause;
-use crate::frame::Values;
-use crate::scalar::converted;
-
 /// A value as a sql_variant; NULL stays NULL.
 pub(crate) fn wrap(value: Datum<'static>, ty: SqlType) -> Datum<'static> {
     match value {
         Datum::Null => Datum::Null,
         value => Datum::Variant(Box::new(Variant { ty, value })),
-    }
-}
-
-/// The value inside a sql_variant, converted.
-pub(crate) fn unwrapped(
-    value: Datum<'static>,
-    to: SqlType,
-    at: Values<'_>,
-) -> Result<Datum<'static>, Cause> {
-    match value {
-        Datum::Variant(inner) => converted(inner.value, inner.ty, to, at),
-        _ => Ok(Datum::Null),
     }
 }
 

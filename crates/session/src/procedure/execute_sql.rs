@@ -5,7 +5,8 @@ use super::{Caller, Finished, Returned, nested};
 use crate::cause::Cause;
 use crate::output::Scope;
 use crate::request::Argument;
-use crate::run::{Run, Stop, Text};
+use crate::step::{Run, Text};
+use crate::stop::Stop;
 use crate::variant;
 
 /// A text, its declarations, and where its values begin among the arguments.

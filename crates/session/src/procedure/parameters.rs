@@ -9,8 +9,9 @@ use crate::data_type;
 use crate::frame::{Frame, Values, Variable};
 use crate::output::Scope;
 use crate::request::Argument;
-use crate::run::{Run, Stop, located};
 use crate::scalar::{Compiler, converted};
+use crate::step::Run;
+use crate::stop::{Stop, located};
 
 /// Characters of a query in message 8178.
 const SHOWN: usize = 2_000;

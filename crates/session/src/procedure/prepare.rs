@@ -7,7 +7,8 @@ use super::{Caller, Finished, Returned};
 use crate::cause::Cause;
 use crate::prepared::Statement;
 use crate::request::Argument;
-use crate::run::{Run, Stop};
+use crate::step::Run;
+use crate::stop::Stop;
 use crate::variant;
 
 /// Places of the arguments of sp_prepare and sp_prepexec.
@@ -98,7 +99,7 @@ fn describe(run: &mut Run<'_>, statement: &Statement) -> Result<(), Stop> {
     let collation = run.connection.collation();
     let parameters = super::parameters::declared(&statement.declarations, collation)?;
     let before = std::mem::replace(&mut run.connection.options.fmtonly, true);
-    let text = crate::run::Text {
+    let text = crate::step::Text {
         text: &statement.text,
         scope: crate::output::Scope::Procedure,
         parameters: parameters.into_iter().map(|parameter| parameter.variable).collect(),

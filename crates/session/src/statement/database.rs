@@ -5,11 +5,11 @@ use extentdb_tsql::syntax::{AdminStatement, DropClass, DropObjects, Use};
 
 use super::{Compiled, Context, login};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::message::Message;
-use crate::output::{Environment, StatementCode};
-use crate::run::{Run, Stop};
+use crate::output::StatementCode;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 
 /// Bytes of the data file of a new database.
 const DATA_BYTES: u64 = 8 << 20;
@@ -51,23 +51,11 @@ pub(super) fn drop_objects(context: &Context<'_>, drop: &DropObjects) -> Compile
 
 impl Step for UseStep {
     fn run(&self, run: &mut Run<'_>, _: &mut Frame) -> Result<RowCount, Stop> {
-        change_database(run, &self.0)?;
+        run.change_database(&self.0)?;
         let text = format!("Changed database context to '{}'.", run.connection.database);
         run.output.message(&Message::info(5701, 1, 1, text), false)?;
         Ok(RowCount::Rows(0))
     }
-}
-
-/// Makes another database the current one, and tells the client.
-pub(crate) fn change_database(run: &mut Run<'_>, name: &str) -> Result<(), Stop> {
-    let connection = &mut *run.connection;
-    let server = connection.server.clone();
-    let used = server.instance.use_database(&mut connection.session, name);
-    used.map_err(|error| connection.engine_cause(&error))?;
-    let new = connection.session.database().name().to_owned();
-    let old = std::mem::replace(&mut connection.database, new.clone());
-    run.output.environment(&Environment::Database { new, old })?;
-    Ok(())
 }
 
 fn verify_outside(run: &Run<'_>, statement: &'static str) -> Result<(), Stop> {

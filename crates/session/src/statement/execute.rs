@@ -5,13 +5,13 @@ use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::{Frame, variable_named};
 use crate::output::{Scope, StatementCode};
 use crate::procedure::{self, Caller};
 use crate::request;
-use crate::run::{Run, Stop, Text};
 use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step, Text};
+use crate::stop::Stop;
 use crate::variant;
 
 struct ExecuteText(Scalar);

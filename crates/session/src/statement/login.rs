@@ -4,11 +4,11 @@ use extentdb_tsql::syntax::{AdminStatement, Clause, Literal, Part};
 
 use super::Compiled;
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::login::{DEFAULT_DATABASE, Login, SA};
 use crate::password::{PasswordHash, SALT_BYTES, verify_strength};
-use crate::run::{Run, Stop};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {

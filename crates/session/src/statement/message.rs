@@ -5,12 +5,12 @@ use extentdb_types::{Datum, SqlType};
 
 use super::{Compiled, Context};
 use crate::cause::{Cause, Effect};
-use crate::flow::{RowCount, Step};
 use crate::format_message::{self, Substitution};
 use crate::frame::Frame;
 use crate::message::{MAX_INFO_SEVERITY, Message};
-use crate::run::{Raised, Run, Stop};
 use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::{Raised, Stop};
 use crate::variant;
 
 /// Characters that PRINT sends of an nvarchar, and of a varchar.

@@ -8,12 +8,12 @@ use extentdb_types::{Datum, SqlType};
 use super::variable::Assign;
 use super::{Compiled, Context};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::options::SetOptions;
 use crate::output::{ColumnInfo, StatementCode};
-use crate::run::{Run, Stop};
 use crate::scalar::{Condition, Scalar};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 
 /// TOP of a hundred percent is everything.
 const ALL_PERCENT: i64 = 100;

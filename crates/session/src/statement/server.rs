@@ -6,11 +6,11 @@ use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::hooks::ShutdownMode;
-use crate::run::{Run, Stop};
 use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 
 /// Sessions up to this one are the system's own.
 const LAST_OF_SYSTEM: i64 = 50;

@@ -15,15 +15,15 @@ use extentdb_types::SqlType;
 use super::variable::Assign;
 use super::{Compiled, Context};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::function::language;
 use crate::message::Message;
 use crate::options::SetOptions;
 use crate::output::Environment;
 use crate::request::Isolation;
-use crate::run::{Run, Stop};
 use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 use crate::variant;
 
 struct Switch {

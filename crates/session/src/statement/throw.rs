@@ -5,11 +5,11 @@ use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
 use crate::cause::{Cause, Effect};
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::message::Message;
-use crate::run::{Raised, Run, Stop};
 use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::{Raised, Stop};
 
 const FIRST: i64 = 50_000;
 const LAST: i64 = i32::MAX as i64;

@@ -4,9 +4,9 @@ use extentdb_tsql::syntax::{BeginTransaction, Commit, NameOrVariable, Rollback, 
 
 use super::{Compiled, Context};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::{Frame, variable_named};
-use crate::run::{Run, Stop};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 use crate::variant;
 
 /// Characters of a name in a variable that count.

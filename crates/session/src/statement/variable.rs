@@ -8,10 +8,10 @@ use extentdb_types::Collation;
 use super::Compiled;
 use crate::cause::Cause;
 use crate::data_type;
-use crate::flow::{RowCount, Step};
 use crate::frame::{Frame, Variable, variable_named};
-use crate::run::{Run, Stop};
 use crate::scalar::{Compiler, Scalar};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 
 /// `@v = value`
 pub(crate) struct Assign {

@@ -7,11 +7,11 @@ use extentdb_types::{Datum, SqlType};
 
 use super::{Compiled, Context};
 use crate::cause::Cause;
-use crate::flow::{RowCount, Step};
 use crate::frame::Frame;
 use crate::function::clock;
-use crate::run::{Run, Stop};
 use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
 use crate::variant;
 
 const DAY: Duration = Duration::from_secs(86_400);
