@@ -196,9 +196,9 @@ impl Builder<'_> {
 
     /// Sets where the jump at an address leads to.
     fn lead(&mut self, at: usize, to: usize) {
-        match self.flow.get_mut(at).map(|placed| &mut placed.instruction) {
-            Some(Instruction::Jump(target) | Instruction::Unless { target, .. }) => *target = to,
-            _ => {}
+        let placed = self.flow.get_mut(at).map(|placed| &mut placed.instruction);
+        if let Some(Instruction::Jump(target) | Instruction::Unless { target, .. }) = placed {
+            *target = to;
         }
     }
 

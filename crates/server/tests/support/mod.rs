@@ -20,16 +20,16 @@ use extentdb_types::{Collation, Datum, plain};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-pub const PASSWORD: &str = "yourStrong(!)Password";
+pub(crate) const PASSWORD: &str = "yourStrong(!)Password";
 const LATIN1: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
 const LIMITS: Limits = Limits { packet_bytes_max: 32_767, message_bytes_max: 1 << 24 };
 
 /// A server in memory on a free port.
-pub fn server() -> RunningServer {
+pub(crate) fn server() -> RunningServer {
     server_with(|_| {})
 }
 
-pub fn server_with(change: impl FnOnce(&mut Settings)) -> RunningServer {
+pub(crate) fn server_with(change: impl FnOnce(&mut Settings)) -> RunningServer {
     let mut settings = Settings::new("/data");
     settings.is_ephemeral = true;
     settings.port = 0;
@@ -41,7 +41,7 @@ pub fn server_with(change: impl FnOnce(&mut Settings)) -> RunningServer {
 
 /// How a client wants to be connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tls {
+pub(crate) enum Tls {
     /// No PRELOGIN at all.
     Bare,
     None,
@@ -54,12 +54,12 @@ trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
 
 /// A client.
-pub struct Client {
+pub(crate) struct Client {
     stream: Box<dyn Stream>,
     socket: TcpStream,
     protocol: Protocol,
     messages: MessageDecoder,
-    pub descriptor: u64,
+    pub(crate) descriptor: u64,
 }
 
 /// TLS inside PRELOGIN packets, as a client does it.
@@ -159,14 +159,14 @@ fn tls_client(alpn: Option<&[u8]>) -> ClientConnection {
 
 impl Client {
     /// A client that is logged in as sa.
-    pub fn connect(address: SocketAddr, version: TdsVersion, tls: Tls) -> Client {
+    pub(crate) fn connect(address: SocketAddr, version: TdsVersion, tls: Tls) -> Client {
         let (client, tokens) = Client::login(address, version, tls, "sa", PASSWORD);
         assert!(tokens.iter().any(|token| token.starts_with("LOGINACK")), "{tokens:?}");
         client
     }
 
     /// A client and what its login was answered.
-    pub fn login(
+    pub(crate) fn login(
         address: SocketAddr,
         version: TdsVersion,
         tls: Tls,
@@ -247,7 +247,7 @@ impl Client {
     }
 
     /// Sends a message.
-    pub fn send(&mut self, kind: PacketKind, reset: Reset, body: &[u8]) {
+    pub(crate) fn send(&mut self, kind: PacketKind, reset: Reset, body: &[u8]) {
         let mut packets = PacketWriter::new(PACKET_BYTES_DEFAULT, 0);
         packets.begin(kind, reset.status());
         packets.body().extend_from_slice(body);
@@ -259,7 +259,7 @@ impl Client {
     }
 
     /// Sends a batch.
-    pub fn send_batch(&mut self, text: &str, reset: Reset) {
+    pub(crate) fn send_batch(&mut self, text: &str, reset: Reset) {
         let mut body = Vec::new();
         let headers = Headers::of_transaction(self.descriptor);
         SqlBatch::write(&headers, text, self.protocol.version(), &mut body);
@@ -267,19 +267,19 @@ impl Client {
     }
 
     /// A batch and its answer, one token a line.
-    pub fn batch(&mut self, text: &str) -> Vec<String> {
+    pub(crate) fn batch(&mut self, text: &str) -> Vec<String> {
         self.send_batch(text, Reset::None);
         self.answer()
     }
 
     /// The next answer.
-    pub fn answer(&mut self) -> Vec<String> {
+    pub(crate) fn answer(&mut self) -> Vec<String> {
         let body = self.receive().expect("an answer");
         self.tokens(&body)
     }
 
     /// The body of the next message; `None` at the end.
-    pub fn receive(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
             let mut byte = [0; 4096];
             let count = self.stream.read(&mut byte).ok().filter(|count| *count > 0)?;
@@ -304,7 +304,7 @@ impl Client {
         lines
     }
 
-    pub fn protocol(&self) -> Protocol {
+    pub(crate) fn protocol(&self) -> Protocol {
         self.protocol
     }
 }

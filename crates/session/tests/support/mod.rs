@@ -13,7 +13,7 @@ use extentdb_session::{
 use extentdb_types::{Datum, plain};
 
 /// A server in memory.
-pub fn server() -> Arc<Server> {
+pub(crate) fn server() -> Arc<Server> {
     let options = Options { frames: 512, ..Options::on(Arc::new(MemDisk::new())) };
     let options = InstanceOptions { tempdb_files: 1, ..InstanceOptions::new("/data", options) };
     let instance = Instance::start(options).unwrap();
@@ -21,23 +21,23 @@ pub fn server() -> Arc<Server> {
 }
 
 /// A connection as ODBC makes it.
-pub fn connect(server: &Arc<Server>) -> Connection {
+pub(crate) fn connect(server: &Arc<Server>) -> Connection {
     Connection::open(server, ClientInfo::local("sa")).unwrap()
 }
 
 /// Runs a batch; what it gives.
-pub fn batch(connection: &mut Connection, text: &str) -> String {
+pub(crate) fn batch(connection: &mut Connection, text: &str) -> String {
     ask(connection, &Request::Batch(text.to_owned()))
 }
 
 /// Calls a procedure.
-pub fn call(connection: &mut Connection, name: &str, arguments: Vec<Argument>) -> String {
+pub(crate) fn call(connection: &mut Connection, name: &str, arguments: Vec<Argument>) -> String {
     let call = ProcedureCall { name: name.to_owned(), arguments, has_no_metadata: false };
     ask(connection, &Request::Procedure(call))
 }
 
 /// Runs a request.
-pub fn ask(connection: &mut Connection, request: &Request) -> String {
+pub(crate) fn ask(connection: &mut Connection, request: &Request) -> String {
     let mut lines = Lines::default();
     connection.begin_request();
     connection.run(request, None, &mut lines);
@@ -46,7 +46,7 @@ pub fn ask(connection: &mut Connection, request: &Request) -> String {
 
 /// Output as text, one token a line; ends of statements are not told.
 #[derive(Default)]
-pub struct Lines(pub String);
+pub(crate) struct Lines(pub(crate) String);
 
 fn shown(value: &Datum<'_>) -> String {
     let mut text = String::new();
