@@ -12,9 +12,9 @@ use crate::options::CommonOptions;
 
 /// Reads, proves and exports SQL Server files on any machine.
 ///
-/// Input files are opened read-only, always. No telemetry, no network access. Exit codes: 0 done; 1
-/// the job could not be done; 2 damage or a difference was found; 3 something that was asked for
-/// was not done; 130 or 143 interrupted.
+/// Input files are opened read-only, always. No telemetry; no network access but for `serve`, which
+/// listens. Exit codes: 0 done; 1 the job could not be done; 2 damage or a difference was found; 3
+/// something that was asked for was not done; 130 or 143 interrupted.
 #[derive(Parser, Debug)]
 #[command(name = "extentdb", version = version(), max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -83,6 +83,9 @@ pub(crate) enum Verb {
     Damage(command::damage::DamageArgs),
     /// The first five minutes, on a database of its own
     Demo(command::demo::DemoArgs),
+    /// Serves databases over the protocol of SQL Server
+    #[cfg(feature = "server")]
+    Serve(command::serve::ServeArgs),
     /// Prints the completions of a shell
     Completions(command::manual::CompletionsArgs),
     /// Writes the manual pages into a folder
@@ -124,6 +127,8 @@ impl Verb {
             Verb::Make(args) => &args.common,
             Verb::Damage(args) => &args.common,
             Verb::Demo(args) => &args.common,
+            #[cfg(feature = "server")]
+            Verb::Serve(args) => &args.common,
             Verb::Completions(args) => &args.common,
             Verb::Man(args) => &args.common,
             Verb::Other(_) => return None,

@@ -28,6 +28,8 @@ pub(crate) struct Interrupt {
     flag: Arc<AtomicBool>,
     /// The command looks at the flag several times a second.
     is_graceful: Arc<AtomicBool>,
+    /// Signals are handled elsewhere.
+    is_left: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -42,6 +44,9 @@ impl Interrupt {
     }
 
     fn received(&self, signal: u8) {
+        if self.is_left.load(Ordering::SeqCst) {
+            return;
+        }
         let is_first = self
             .signal
             .compare_exchange(0, signal.into(), Ordering::SeqCst, Ordering::SeqCst)
@@ -63,6 +68,12 @@ impl Interrupt {
     /// [`stopped`](Self::stopped) several times a second.
     pub(crate) fn stop_gracefully(&self) {
         self.is_graceful.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on signals are another's business: a server ends when its connections have.
+    #[cfg(feature = "server")]
+    pub(crate) fn leave_to_server(&self) {
+        self.is_left.store(true, Ordering::SeqCst);
     }
 
     /// Raised by the first signal once [`stop_gracefully`](Self::stop_gracefully) was called: for

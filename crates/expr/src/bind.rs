@@ -21,6 +21,7 @@ use crate::error::CompileError;
 use crate::lane::{LaneKind, Reg};
 use crate::op::{Op, logic};
 use crate::program::{Constant, Environment};
+use crate::resolver::Parameter;
 use crate::syntax::{Id, Node, Syntax};
 use crate::typing;
 
@@ -126,6 +127,7 @@ impl<'a> Binder<'a> {
             Node::Text { text, is_wide } => self.text(text, *is_wide),
             Node::Binary(bytes) => self.binary(bytes),
             Node::Column(name) => self.column(name),
+            Node::Parameter(parameter) => self.parameter(*parameter),
             Node::Plus(a) => of(a),
             Node::Negate(a) => self.negate(of(a)?),
             Node::BitNot(a) => self.bit_not(of(a)?),
@@ -169,9 +171,12 @@ impl<'a> Binder<'a> {
                 let args: BindResult<Vec<Value>> = args.iter().map(of).collect();
                 self.call(name, part.as_deref(), args?)
             }
-            Node::Convert { to, of: a, style } => {
+            Node::Convert { to, of: a, style, is_try } => {
                 let style = style.as_ref().map(of).transpose()?;
-                self.convert(to, of(a)?, style.as_ref())
+                let operand = of(a)?;
+                let reg = operand.reg;
+                let converted = self.convert(to, operand, style.as_ref())?;
+                if *is_try { self.null_if_failed(converted, reg) } else { Ok(converted) }
             }
             Node::Collate(a, name) => self.collate(of(a)?, name),
         }
@@ -344,6 +349,19 @@ impl<'a> Binder<'a> {
             return Err(CompileError::UnknownColumn { name: name.to_owned(), at: self.at });
         };
         let Some(&(_, ty)) = columns.get(at) else { return self.unsupported("a column") };
+        let mut value = self.input(at, ty)?;
+        value.label = Label::Implicit;
+        Ok(value)
+    }
+
+    /// A value from outside of the row: an input after the columns.
+    fn parameter(&mut self, parameter: Parameter) -> BindResult {
+        self.is_deterministic = false;
+        self.input(self.environment.columns.len() + parameter.place, parameter.ty)
+    }
+
+    /// The lane of an input, which all that name it share.
+    fn input(&mut self, at: usize, ty: SqlType) -> BindResult {
         let known = self.inputs.iter().position(|input| *input == at);
         let reg = match known.and_then(|input| self.forms.get(input)) {
             Some((reg, _)) => *reg,
@@ -354,9 +372,19 @@ impl<'a> Binder<'a> {
                 reg
             }
         };
-        let mut value = self.value(reg, Ty::Sql(ty));
-        value.label = Label::Implicit;
-        Ok(value)
+        Ok(self.value(reg, Ty::Sql(ty)))
+    }
+
+    fn null_if_failed(&mut self, converted: Value, operand: Reg) -> BindResult {
+        let ty = self.sql(&converted)?;
+        let kind = typing::kind(&ty);
+        let op = logic::Op::NullIfFailed { a: converted.reg, of: operand, kind };
+        let value = self.emit(Op::Logic(op), ty)?;
+        Ok(Value {
+            label: converted.label,
+            is_settled: converted.is_settled,
+            ..value
+        })
     }
 
     /// Names compare under the collation of the database; only one may be equal.

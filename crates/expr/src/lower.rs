@@ -15,6 +15,7 @@ use extentdb_tsql::syntax::{
 use extentdb_tsql::{Cause, MAX_NESTING, Options, Span, Term, lexer, parse_term};
 
 use crate::error::CompileError;
+use crate::resolver::{Nothing, Resolver};
 use crate::syntax::{Id, Infix, Node, Syntax, Test, TypeName};
 
 const MAX_BYTES: usize = 64 * 1024;
@@ -31,11 +32,25 @@ pub(crate) fn parse(text: &str) -> Lowered<Syntax> {
     }
     verify_no_comments(text)?;
     let term = parse_term(text, Options::default()).map_err(|error| refused(&error))?;
-    let mut lowering = Lowering { syntax: Syntax::default() };
+    let mut lowering = Lowering { syntax: Syntax::default(), resolver: &mut Nothing };
     match &term {
         Term::Value(expr) => lowering.expr(expr)?,
         Term::Condition(condition) => lowering.condition(condition)?,
     };
+    Ok(lowering.syntax)
+}
+
+/// The flat tree of a value of a statement.
+pub(crate) fn value(expr: &Expr, resolver: &mut dyn Resolver) -> Lowered<Syntax> {
+    let mut lowering = Lowering { syntax: Syntax::default(), resolver };
+    lowering.expr(expr)?;
+    Ok(lowering.syntax)
+}
+
+/// The flat tree of a condition of a statement.
+pub(crate) fn condition(condition: &Condition, resolver: &mut dyn Resolver) -> Lowered<Syntax> {
+    let mut lowering = Lowering { syntax: Syntax::default(), resolver };
+    lowering.condition(condition)?;
     Ok(lowering.syntax)
 }
 
@@ -70,16 +85,32 @@ fn unsupported<T>(what: impl Into<String>, span: Span) -> Lowered<T> {
     Err(CompileError::Unsupported { what: what.into(), at: span.start as usize })
 }
 
-struct Lowering {
+struct Lowering<'r> {
     syntax: Syntax,
+    resolver: &'r mut dyn Resolver,
 }
 
-impl Lowering {
+impl Lowering<'_> {
     fn push(&mut self, node: Node, span: Span) -> Lowered {
         self.syntax.push(node, span.start as usize)
     }
 
     fn expr(&mut self, expr: &Expr) -> Lowered {
+        match self.resolver.resolve(expr)? {
+            Some(parameter) => self.push(Node::Parameter(parameter), expr.span),
+            None => self.own_expr(expr),
+        }
+    }
+
+    /// An operand of a comparison.
+    fn compared(&mut self, expr: &Expr) -> Lowered {
+        match self.resolver.resolve_compared(expr)? {
+            Some(parameter) => self.push(Node::Parameter(parameter), expr.span),
+            None => self.own_expr(expr),
+        }
+    }
+
+    fn own_expr(&mut self, expr: &Expr) -> Lowered {
         let node = match &expr.kind {
             ExprKind::Literal(literal) => literal_node(literal, expr.span)?,
             ExprKind::Column(column) => match (&column.qualifier, &column.column) {
@@ -96,6 +127,7 @@ impl Lowering {
             }
             ExprKind::Chain { first, rest } => return self.chain(first, rest),
             ExprKind::Function(call) => self.call(call, expr.span)?,
+            ExprKind::OdbcFunction(inner) => return self.expr(inner),
             ExprKind::Collate { operand, collation } => {
                 Node::Collate(self.expr(operand)?, collation.text.to_string())
             }
@@ -107,10 +139,10 @@ impl Lowering {
     fn choice_or_conversion(&mut self, expr: &Expr) -> Lowered<Node> {
         match &expr.kind {
             ExprKind::SimpleCase(case) => {
-                let operand = Some(self.expr(&case.operand)?);
+                let operand = Some(self.compared(&case.operand)?);
                 let mut arms = Vec::new();
                 for arm in &case.arms {
-                    arms.push((self.expr(&arm.value)?, self.expr(&arm.result)?));
+                    arms.push((self.compared(&arm.value)?, self.expr(&arm.result)?));
                 }
                 let other = self.optional(case.otherwise.as_ref())?;
                 Ok(Node::Case { operand, arms, other })
@@ -128,15 +160,16 @@ impl Lowering {
                 let args = vec![condition, self.expr(&iif.yes)?, self.expr(&iif.no)?];
                 Ok(Node::Call { name: "iif".to_owned(), part: None, args })
             }
-            ExprKind::Cast { is_try: false, operand, data_type } => {
+            ExprKind::Cast { is_try, operand, data_type } => {
                 let to = type_name(data_type)?;
-                Ok(Node::Convert { to, of: self.expr(operand)?, style: None })
+                let of = self.expr(operand)?;
+                Ok(Node::Convert { to, of, style: None, is_try: *is_try })
             }
-            ExprKind::Convert(convert) if !convert.is_try => {
+            ExprKind::Convert(convert) => {
                 let to = type_name(&convert.data_type)?;
                 let of = self.expr(&convert.operand)?;
                 let style = self.optional(convert.style.as_ref())?;
-                Ok(Node::Convert { to, of, style })
+                Ok(Node::Convert { to, of, style, is_try: convert.is_try })
             }
             kind => unsupported(refusal(kind), expr.span),
         }
@@ -184,17 +217,17 @@ impl Lowering {
             ConditionKind::Or(parts) => return self.connected(parts, Node::Or),
             ConditionKind::Not(operand) => Node::Not(self.condition(operand)?),
             ConditionKind::Comparison { left, comparison, right } => {
-                let left = self.expr(left)?;
-                Node::Compare(test(*comparison), left, self.expr(right)?)
+                let left = self.compared(left)?;
+                Node::Compare(test(*comparison), left, self.compared(right)?)
             }
             ConditionKind::IsNull { operand, is_negated } => {
                 let node = Node::IsNull(self.expr(operand)?);
                 return self.negated(node, *is_negated, span);
             }
             ConditionKind::Between(between) => {
-                let of = self.expr(&between.operand)?;
-                let low = self.expr(&between.low)?;
-                let high = self.expr(&between.high)?;
+                let of = self.compared(&between.operand)?;
+                let low = self.compared(&between.low)?;
+                let high = self.compared(&between.high)?;
                 let from = self.push(Node::Compare(Test::GreaterOrEqual, of, low), span)?;
                 let to = self.push(Node::Compare(Test::LessOrEqual, of, high), span)?;
                 return self.negated(Node::And(from, to), between.is_negated, span);
@@ -234,10 +267,10 @@ impl Lowering {
     }
 
     fn in_list(&mut self, operand: &Expr, values: &[Expr], span: Span) -> Lowered {
-        let of = self.expr(operand)?;
+        let of = self.compared(operand)?;
         let mut any: Option<Id> = None;
         for value in values {
-            let value = self.expr(value)?;
+            let value = self.compared(value)?;
             let equal = self.push(Node::Compare(Test::Equal, of, value), span)?;
             any = Some(match any {
                 Some(before) => self.push(Node::Or(before, equal), span)?,
@@ -257,8 +290,6 @@ fn foreign<T>(span: Span) -> Lowered<T> {
 fn refusal(kind: &ExprKind) -> &'static str {
     match kind {
         ExprKind::Variable(_) | ExprKind::GlobalVariable(_) => "a variable",
-        ExprKind::Cast { .. } => "the function try_cast",
-        ExprKind::Convert(_) => "the function try_convert",
         ExprKind::Parse(_) => "the function parse",
         ExprKind::AtTimeZone { .. } => "AT TIME ZONE",
         ExprKind::Method(_) | ExprKind::StaticMember(_) => {

@@ -11,6 +11,7 @@
 //!   ([`Program::compile_as`]): the declared type of a computed column is SQL Server's own
 //!   derivation, so agreement checks ours.
 
+use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::{Collation, SqlType};
 
 use crate::batch::Batch;
@@ -20,6 +21,7 @@ use crate::error::{CompileError, EvalError};
 use crate::lane::{Lane, LaneKind, Reg};
 use crate::lower;
 use crate::op::Op;
+use crate::resolver::Resolver;
 use crate::typing;
 
 /// What an expression may name.
@@ -84,6 +86,31 @@ impl Program {
         Ok(Program::assemble(binder, reg, declared))
     }
 
+    /// Compiles a value of a statement. What the row does not have is asked of `resolver`. With a
+    /// target the value is converted to it as an assignment does, texts cut; the literal NULL is an
+    /// int without one.
+    ///
+    /// # Errors
+    /// As for [`Program::compile`].
+    pub fn of_value(
+        expr: &Expr,
+        environment: &Environment,
+        resolver: &mut dyn Resolver,
+        target: Option<SqlType>,
+    ) -> Result<Program, CompileError> {
+        let syntax = lower::value(expr, resolver)?;
+        let mut binder = Binder::new(environment);
+        let mut value = binder.bind(&syntax)?;
+        if value.ty == Ty::Null {
+            value = binder.typed_null(target.unwrap_or(SqlType::Int))?;
+        }
+        if let Some(target) = target {
+            value = binder.assigned(value, target)?;
+        }
+        let result_type = value_type(&value)?;
+        Ok(Program::assemble(binder, value.reg, result_type))
+    }
+
     fn assemble(binder: Binder<'_>, result: Reg, result_type: SqlType) -> Program {
         let Binder {
             inputs,
@@ -108,8 +135,8 @@ impl Program {
         }
     }
 
-    /// The columns that are read, as places in [`Environment::columns`]. [`Batch::push`] counts
-    /// along this list.
+    /// The columns that are read, as places in [`Environment::columns`]; places from its length on
+    /// are those of [`Parameter`](crate::Parameter)s. [`Batch::push`] counts along this list.
     #[must_use]
     pub fn inputs(&self) -> &[usize] {
         &self.inputs
@@ -225,6 +252,21 @@ impl Predicate {
             let what = "a value where a condition is expected".to_owned();
             return Err(CompileError::Unsupported { what, at: value.at });
         }
+        Ok(Predicate { program: Program::assemble(binder, value.reg, SqlType::Bit) })
+    }
+
+    /// Compiles a condition of a statement, as [`Program::of_value`].
+    ///
+    /// # Errors
+    /// As for [`Predicate::compile`].
+    pub fn of_condition(
+        condition: &Condition,
+        environment: &Environment,
+        resolver: &mut dyn Resolver,
+    ) -> Result<Predicate, CompileError> {
+        let syntax = lower::condition(condition, resolver)?;
+        let mut binder = Binder::new(environment);
+        let value = binder.bind(&syntax)?;
         Ok(Predicate { program: Program::assemble(binder, value.reg, SqlType::Bit) })
     }
 

@@ -6,6 +6,7 @@
 //! - `BETWEEN` and `IN` are already comparisons; their operand is one node used several times.
 
 use crate::error::CompileError;
+use crate::resolver::Parameter;
 
 /// Most nodes of one expression.
 pub(crate) const MAX_NODES: usize = 8_000;
@@ -58,6 +59,8 @@ pub(crate) enum Node {
     },
     Binary(Vec<u8>),
     Column(String),
+    /// A value from outside of the row.
+    Parameter(Parameter),
     Negate(Id),
     /// Unary plus, which changes nothing.
     Plus(Id),
@@ -88,6 +91,8 @@ pub(crate) enum Node {
         to: TypeName,
         of: Id,
         style: Option<Id>,
+        /// TRY_CAST, TRY_CONVERT: NULL where it fails.
+        is_try: bool,
     },
     Collate(Id, String),
 }

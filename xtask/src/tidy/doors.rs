@@ -6,9 +6,9 @@
 
 use crate::house::{Complaint, House};
 
-/// Crates at the edge, where the outside world is handed in: the program, and the simulator, whose
-/// program reads its arguments.
-const EDGE: [&str; 2] = ["cli", "sim"];
+/// Crates at the edge, where the outside world is handed in: the program, the server, and the
+/// simulator, whose program reads its arguments.
+const EDGE: [&str; 3] = ["cli", "server", "sim"];
 /// Module of std, the crate that may use it, what to use instead.
 const DOORS: [(&str, &str, &str); 6] = [
     ("fs", "io", "extentdb_io"),

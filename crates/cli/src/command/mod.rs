@@ -22,11 +22,13 @@ pub(crate) mod make;
 pub(crate) mod manual;
 pub(crate) mod page;
 pub(crate) mod schema;
+#[cfg(feature = "server")]
+pub(crate) mod serve;
 pub(crate) mod tables;
 
 /// Verbs that are planned and not here yet.
 const LATER: &[&str] =
-    &["deleted", "diff", "doctor", "lab", "map", "query", "recover", "repair", "serve", "walk"];
+    &["deleted", "diff", "doctor", "lab", "map", "query", "recover", "repair", "walk"];
 
 /// Runs a verb.
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
@@ -84,6 +86,8 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
         Verb::Make(args) => make::run(&args, context),
         Verb::Damage(args) => damage::run(&args, context),
         Verb::Demo(args) => demo::run(&args, context),
+        #[cfg(feature = "server")]
+        Verb::Serve(args) => serve::run(&args, context),
         Verb::Completions(args) => manual::completions(&args, context),
         Verb::Man(args) => manual::pages(&args),
         Verb::Other(words) => not_a_verb(&words),
@@ -92,6 +96,9 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
 
 fn not_a_verb(words: &[OsString]) -> anyhow::Result<Exit> {
     let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    if word == "serve" {
+        bail!("this program was built without the feature server");
+    }
     if LATER.contains(&&*word) {
         bail!("not supported: {word} is a verb of a later version");
     }

@@ -112,6 +112,16 @@ impl Binder<'_> {
         Ok(converted)
     }
 
+    /// The literal NULL as a value of a type.
+    pub(crate) fn typed_null(&mut self, ty: SqlType) -> BindResult {
+        self.null(Ty::Sql(ty))
+    }
+
+    /// The value as a variable of type `to` takes it.
+    pub(crate) fn assigned(&mut self, value: Value, to: SqlType) -> BindResult {
+        self.cast(value, to)
+    }
+
     pub(super) fn step(&mut self, a: Reg, how: How, ty: SqlType) -> BindResult {
         self.emit(Op::Convert(convert::Op { a, how }), ty)
     }

@@ -30,7 +30,7 @@ fn show(text: &str) -> String {
             Node::Call { name, part, args } => {
                 format!("{name}<{}>({})", part.clone().unwrap_or_default(), list(args))
             }
-            Node::Convert { to, of: a, style } => {
+            Node::Convert { to, of: a, style, .. } => {
                 format!(
                     "convert({},{},{})",
                     to.name,
@@ -39,6 +39,7 @@ fn show(text: &str) -> String {
                 )
             }
             Node::Collate(a, name) => format!("({} collate {name})", of(a)),
+            Node::Parameter(parameter) => format!("?{}", parameter.place),
         };
         shown.push(next);
     }

@@ -12,7 +12,7 @@
 //! operand has been evaluated for every row before, so a choice is only a copy, and an error that
 //! is not chosen is gone.
 
-use crate::error::{NULL, VALUE};
+use crate::error::{EvalError, NULL, VALUE};
 use crate::lane::{Element, Lane, LaneKind, Lanes, Reg, Span, map};
 
 #[derive(Debug, Clone)]
@@ -44,6 +44,12 @@ pub(crate) enum Op {
         b: Reg,
         kind: LaneKind,
     },
+    /// `a`, a conversion of `of`, or NULL where the conversion fails.
+    NullIfFailed {
+        a: Reg,
+        of: Reg,
+        kind: LaneKind,
+    },
 }
 
 impl Op {
@@ -60,6 +66,15 @@ impl Op {
                     LaneKind::Wide => select::<i128>(operands, out),
                     LaneKind::Float => select::<f64>(operands, out),
                     LaneKind::Bytes | LaneKind::Opaque => select::<Span>(operands, out),
+                }
+            }
+            Op::NullIfFailed { a, of, kind } => {
+                let operands = (lanes.at(a), lanes.at(of));
+                match kind {
+                    LaneKind::Int => null_if_failed::<i64>(operands, out),
+                    LaneKind::Wide => null_if_failed::<i128>(operands, out),
+                    LaneKind::Float => null_if_failed::<f64>(operands, out),
+                    LaneKind::Bytes | LaneKind::Opaque => null_if_failed::<Span>(operands, out),
                 }
             }
             Op::IfNull { a, b, kind } => {
@@ -123,6 +138,20 @@ fn if_null<T: Element>((a, b): (&Lane, &Lane), out: &mut Lane) {
     let operands = a.state.iter().zip(T::of(a)).zip(b.state.iter().zip(T::of(b)));
     for ((state, value), (a, b)) in states.iter_mut().zip(values).zip(operands) {
         (*state, *value) = if *a.0 == NULL { (*b.0, *b.1) } else { (*a.0, *a.1) };
+    }
+}
+
+/// Only what the conversion itself adds becomes NULL: an error of its operand stays.
+fn null_if_failed<T: Element>((a, of): (&Lane, &Lane), out: &mut Lane) {
+    let (states, values) = out.slots::<T>(a.state.len().min(of.state.len()));
+    let operands = a.state.iter().zip(T::of(a)).zip(&of.state);
+    for ((state, value), ((&settled, &converted), &operand)) in
+        states.iter_mut().zip(values).zip(operands)
+    {
+        let is_failure =
+            settled == EvalError::Conversion.state() || settled == EvalError::Overflow.state();
+        *state = if is_failure && operand <= NULL { NULL } else { settled };
+        *value = converted;
     }
 }
 

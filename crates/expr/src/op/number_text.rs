@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A text that is read must be blanks, a sign, digits (and a point), blanks. What the product may
-//! accept beyond that is [`EvalError::Form`], except the empty text, which is 0 as an integer.
+//! accept beyond that is [`EvalError::Form`], except the empty text, which is 0 as an integer, and
+//! texts with letters, which are no numbers.
 
 use crate::error::{EvalError, EvalResult};
 use crate::wide::power_of_ten;
@@ -100,7 +101,12 @@ fn plain(text: &[u8]) -> EvalResult<Plain<'_>> {
     let fraction = digits.get(point + 1..).unwrap_or_default();
     let is_plain = whole.iter().chain(fraction).all(u8::is_ascii_digit);
     let is_number = is_plain && !(whole.is_empty() && fraction.is_empty());
-    if is_number { Ok(Plain { is_negative, whole, fraction }) } else { Err(EvalError::Form) }
+    if is_number {
+        return Ok(Plain { is_negative, whole, fraction });
+    }
+    // No number has a letter, but for that of an exponent.
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() && !b"eEdD".contains(byte);
+    Err(if text.iter().any(is_letter) { EvalError::Conversion } else { EvalError::Form })
 }
 
 /// The integer of a text.
@@ -186,9 +192,10 @@ mod tests {
         assert_eq!(read_integer(b"-9223372036854775808"), Ok(i64::MIN));
         assert_eq!(read_integer(b"9223372036854775808"), Err(EvalError::Overflow));
         assert_eq!(read_integer(b"1.0"), Err(EvalError::Conversion));
-        for open in [&b"1e3"[..], b"- 1", b"--1", b"1,000", b"x", b"-"] {
+        for open in [&b"1e3"[..], b"- 1", b"--1", b"1,000", b"-"] {
             assert_eq!(read_integer(open), Err(EvalError::Form), "{open:?}");
         }
+        assert_eq!(read_integer(b"x"), Err(EvalError::Conversion));
         assert_eq!(read_decimal(b" 1.239", 2), Ok(124));
         assert_eq!(read_decimal(b"-1.235", 2), Ok(-124));
         assert_eq!(read_decimal(b".5", 3), Ok(500));

@@ -1,0 +1,134 @@
+//! Messages of clients as requests of sessions.
+
+use extentdb_session as session;
+use extentdb_session::{Argument, ProcedureCall, Request};
+use extentdb_tds::request::{
+    Isolation, Next, Parameter, ParameterFlags, ParameterValue, Procedure, RpcCall, RpcReader,
+    SqlBatch, TransactionMessage, TransactionRequest,
+};
+use extentdb_tds::{DecodeError, Protocol};
+use extentdb_types::{Collation, Datum, SqlType};
+
+/// The requests of a message, and the transaction that they are meant for.
+pub(crate) struct Requests {
+    pub(crate) requests: Vec<Request>,
+    pub(crate) descriptor: Option<u64>,
+}
+
+/// Why a message is no request.
+pub(crate) enum Refused {
+    Malformed(DecodeError),
+    NotSupported(&'static str),
+}
+
+impl From<DecodeError> for Refused {
+    fn from(error: DecodeError) -> Refused {
+        Refused::Malformed(error)
+    }
+}
+
+pub(crate) fn batch(body: &[u8], protocol: &Protocol) -> Result<Requests, Refused> {
+    let batch = SqlBatch::read(body, protocol.version())?;
+    Ok(Requests {
+        requests: vec![Request::Batch(batch.text.to_string())],
+        descriptor: batch.headers.transaction.map(|it| it.descriptor),
+    })
+}
+
+pub(crate) fn calls(body: &[u8], protocol: &Protocol) -> Result<Requests, Refused> {
+    let mut reader = RpcReader::new(body, *protocol)?;
+    let descriptor = reader.headers().transaction.map(|it| it.descriptor);
+    let mut requests = Vec::new();
+    while let Some(call) = reader.next_call()? {
+        if call.is_executed {
+            requests.push(Request::Procedure(procedure(&call, protocol.collation())?));
+        }
+    }
+    Ok(Requests { requests, descriptor })
+}
+
+fn procedure(call: &RpcCall<'_>, collation: Collation) -> Result<ProcedureCall, Refused> {
+    let name = match call.procedure {
+        Procedure::Id(id) => id.name().to_owned(),
+        Procedure::Name(name) => name.to_string(),
+    };
+    let arguments: Result<Vec<_>, _> =
+        call.parameters.iter().map(|parameter| argument(parameter, collation)).collect();
+    Ok(ProcedureCall {
+        name,
+        arguments: arguments?,
+        has_no_metadata: call.flags.has_no_metadata(),
+    })
+}
+
+fn argument(parameter: &Parameter<'_>, collation: Collation) -> Result<Argument, Refused> {
+    let ParameterValue::Scalar { type_info, .. } = &parameter.value else {
+        return Err(Refused::NotSupported("a table-valued parameter"));
+    };
+    let value = parameter.decode().transpose()?.unwrap_or(Datum::Null).into_owned();
+    Ok(Argument {
+        name: parameter.name.to_string(),
+        ty: type_info.to_sql_type(collation).map(of_any_length),
+        value,
+        is_output: parameter.flags.0 & ParameterFlags::OUTPUT.0 != 0,
+        is_default: parameter.flags.is_default(),
+    })
+}
+
+/// The value of a client may be shorter than its fixed type.
+fn of_any_length(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Char { len, collation } => SqlType::VarChar { len: Some(len), collation },
+        SqlType::NChar { len, collation } => SqlType::NVarChar { len: Some(len), collation },
+        SqlType::Binary { len } => SqlType::VarBinary { len: Some(len) },
+        SqlType::Text { collation } => SqlType::VarChar { len: None, collation },
+        SqlType::NText { collation } => SqlType::NVarChar { len: None, collation },
+        SqlType::Image => SqlType::VarBinary { len: None },
+        other => other,
+    }
+}
+
+pub(crate) fn transaction(body: &[u8], protocol: &Protocol) -> Result<Requests, Refused> {
+    let message = TransactionMessage::read(body, protocol.version())?;
+    let request = match message.request {
+        TransactionRequest::Begin { isolation: level, name } => {
+            session::TransactionRequest::Begin {
+                isolation: isolation(level),
+                name: name.to_string(),
+            }
+        }
+        TransactionRequest::Commit { next, .. } => {
+            session::TransactionRequest::Commit { next: following(next) }
+        }
+        TransactionRequest::Rollback { name, next } => {
+            session::TransactionRequest::Rollback { name: name.to_string(), next: following(next) }
+        }
+        TransactionRequest::Save { name } => {
+            session::TransactionRequest::Save { name: name.to_string() }
+        }
+        TransactionRequest::DtcAddress
+        | TransactionRequest::Propagate
+        | TransactionRequest::Promote => {
+            session::TransactionRequest::Distributed("a distributed transaction")
+        }
+    };
+    Ok(Requests {
+        requests: vec![Request::Transaction(request)],
+        descriptor: message.headers.transaction.map(|it| it.descriptor),
+    })
+}
+
+fn following(next: Option<Next<'_>>) -> Option<(session::Isolation, String)> {
+    next.map(|next| (isolation(next.isolation), next.name.to_string()))
+}
+
+fn isolation(level: Isolation) -> session::Isolation {
+    match level {
+        Isolation::Unchanged => session::Isolation::Unchanged,
+        Isolation::ReadUncommitted => session::Isolation::ReadUncommitted,
+        Isolation::ReadCommitted => session::Isolation::ReadCommitted,
+        Isolation::RepeatableRead => session::Isolation::RepeatableRead,
+        Isolation::Serializable => session::Isolation::Serializable,
+        Isolation::Snapshot => session::Isolation::Snapshot,
+    }
+}

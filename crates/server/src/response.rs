@@ -1,0 +1,263 @@
+//! What a session gives, as tokens.
+//!
+//! ```text
+//! session ─▶ Response ─▶ TokenWriter ─▶ channel of a few parts ─▶ connection
+//!            (worker thread)                                      (async)
+//! ```
+//!
+//! Invariants
+//! - A DONE waits until it is known whether something follows: exactly one DONE of a response has
+//!   no MORE, and it is the last token.
+//! - The worker waits while the channel is full, so memory does not grow with a result; when the
+//!   connection is gone it is told [`Gone`].
+
+use extentdb_session::{
+    ColumnInfo, Done, Environment, Gone, Message, Output, OutputValue, Scope, StatementCode,
+};
+use extentdb_tds::token::{
+    self, DoneKind, DoneStatus, EnvChange, MessageKind, ReturnValue, ReturnValueKind,
+    ServerMessage, command,
+};
+use extentdb_tds::type_info::Nullability;
+use extentdb_tds::{Column, ColumnFlags, Protocol, TokenWriter, TypeInfo};
+use extentdb_types::Datum;
+use tokio::sync::mpsc;
+
+/// Bytes that are collected before they are sent.
+const SEND_BYTES: usize = 16 * 1024;
+
+/// Sends a response.
+pub(crate) struct Response {
+    writer: TokenWriter,
+    protocol: Protocol,
+    server_name: String,
+    sender: mpsc::Sender<Vec<u8>>,
+    columns: Vec<Column>,
+    waiting: Option<token::Done>,
+    has_no_metadata: bool,
+}
+
+impl Response {
+    /// Begins a response.
+    pub(crate) fn begin(
+        mut writer: TokenWriter,
+        protocol: Protocol,
+        server_name: &str,
+        sender: mpsc::Sender<Vec<u8>>,
+    ) -> Response {
+        writer.begin();
+        Response {
+            writer,
+            protocol,
+            server_name: server_name.to_owned(),
+            sender,
+            columns: Vec::new(),
+            waiting: None,
+            has_no_metadata: false,
+        }
+    }
+
+    /// Are the columns of the next request to be left out?
+    pub(crate) fn set_no_metadata(&mut self, has_no_metadata: bool) {
+        self.has_no_metadata = has_no_metadata;
+    }
+
+    /// Ends the response; `is_attention` says that the client has asked for its end. The writer
+    /// goes on to the next one.
+    pub(crate) fn end(mut self, is_attention: bool) -> TokenWriter {
+        let last = match self.waiting.take() {
+            Some(waiting) if !is_attention => waiting,
+            waiting => {
+                if let Some(waiting) = waiting {
+                    self.write_done(waiting, DoneStatus::MORE);
+                }
+                let status = if is_attention { DoneStatus::ATTENTION } else { DoneStatus::FINAL };
+                token::Done {
+                    kind: DoneKind::Statement,
+                    status,
+                    command: command::NONE,
+                    rows: 0,
+                }
+            }
+        };
+        self.writer.done(last);
+        self.writer.end();
+        // Nobody is left to be told that nobody reads.
+        let _ = self.send();
+        self.writer
+    }
+
+    fn write_done(&mut self, done: token::Done, more: DoneStatus) {
+        self.writer.done(token::Done { status: done.status.with(more), ..done });
+    }
+
+    /// Something follows what was done.
+    fn go_on(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.write_done(waiting, DoneStatus::MORE);
+        }
+    }
+
+    fn send_if_much(&mut self) -> Result<(), Gone> {
+        if self.writer.ready().len() < SEND_BYTES { Ok(()) } else { self.send() }
+    }
+
+    fn send(&mut self) -> Result<(), Gone> {
+        let mut part = Vec::new();
+        self.writer.packets().take_ready(&mut part);
+        if part.is_empty() {
+            return Ok(());
+        }
+        self.sender.blocking_send(part).map_err(|_| Gone)
+    }
+
+    fn server_message(&self, message: &Message) -> ServerMessage {
+        ServerMessage {
+            kind: if message.is_error() { MessageKind::Error } else { MessageKind::Info },
+            number: message.number,
+            state: message.state,
+            class: message.severity,
+            text: message.text.clone(),
+            server: self.server_name.clone(),
+            procedure: message.procedure.clone(),
+            line: message.line,
+        }
+    }
+
+    /// What cannot be said in the client's version is said in words.
+    fn refuse(&mut self, what: &str) -> Result<(), Gone> {
+        let text = format!("The value cannot be sent: {what}.");
+        let message = Message {
+            number: 40517,
+            severity: 16,
+            state: 1,
+            procedure: String::new(),
+            line: 1,
+            text,
+        };
+        self.message(&message, false)
+    }
+}
+
+impl Output for Response {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone> {
+        self.go_on();
+        self.columns = columns.iter().map(|column| wire_column(column, &self.protocol)).collect();
+        if self.has_no_metadata {
+            self.writer.columns_as_before();
+        } else if let Err(error) = self.writer.columns(&self.columns) {
+            return self.refuse(&error.to_string());
+        }
+        self.send_if_much()
+    }
+
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
+        if let Err(error) = self.writer.row(&self.columns, values) {
+            return self.refuse(&error.to_string());
+        }
+        self.send_if_much()
+    }
+
+    fn done(&mut self, done: Done) -> Result<(), Gone> {
+        self.go_on();
+        let mut status = DoneStatus::FINAL;
+        for (is_set, bit) in [
+            (done.is_error, DoneStatus::ERROR),
+            (done.in_transaction, DoneStatus::IN_TRANSACTION),
+            (done.count.is_some(), DoneStatus::COUNT),
+        ] {
+            if is_set {
+                status = status.with(bit);
+            }
+        }
+        self.waiting = Some(token::Done {
+            kind: match done.scope {
+                Scope::Batch => DoneKind::Statement,
+                Scope::Procedure => DoneKind::InProcedure,
+                Scope::ProcedureEnd => DoneKind::Procedure,
+            },
+            status,
+            command: code(done.code),
+            rows: done.count.unwrap_or(0),
+        });
+        self.send_if_much()
+    }
+
+    fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone> {
+        self.go_on();
+        self.writer.message(&self.server_message(message));
+        if is_urgent {
+            self.writer.flush();
+            return self.send();
+        }
+        self.send_if_much()
+    }
+
+    fn environment(&mut self, change: &Environment) -> Result<(), Gone> {
+        self.go_on();
+        let change = match change {
+            Environment::Database { new, old } => {
+                EnvChange::Database { new: new.clone(), old: old.clone() }
+            }
+            Environment::Language { new, old } => {
+                EnvChange::Language { new: new.clone(), old: old.clone() }
+            }
+            Environment::Begin { descriptor } => EnvChange::Begin { descriptor: *descriptor },
+            Environment::Commit { descriptor } => EnvChange::Commit { descriptor: *descriptor },
+            Environment::Rollback { descriptor } => EnvChange::Rollback { descriptor: *descriptor },
+            Environment::Reset => EnvChange::Reset,
+        };
+        match self.writer.env_change(&change) {
+            Ok(()) => self.send_if_much(),
+            Err(error) => self.refuse(&error.to_string()),
+        }
+    }
+
+    fn return_status(&mut self, status: i32) -> Result<(), Gone> {
+        self.go_on();
+        self.writer.return_status(status);
+        Ok(())
+    }
+
+    fn output_value(&mut self, value: &OutputValue) -> Result<(), Gone> {
+        self.go_on();
+        let token = ReturnValue {
+            ordinal: value.ordinal,
+            name: value.name.clone(),
+            kind: ReturnValueKind::Output,
+            user_type: 0,
+            flags: ColumnFlags(0),
+            type_info: TypeInfo::of(value.ty, Nullability::Nullable, &self.protocol),
+            value: value.value.clone(),
+        };
+        match self.writer.return_value(&token) {
+            Ok(()) => self.send_if_much(),
+            Err(error) => self.refuse(&error.to_string()),
+        }
+    }
+}
+
+fn wire_column(column: &ColumnInfo, protocol: &Protocol) -> Column {
+    let nullability = if column.is_nullable { Nullability::Nullable } else { Nullability::NotNull };
+    let mut wire = Column::of(&column.name, column.ty, nullability, protocol);
+    if column.is_computed {
+        // Of an expression it is known that it cannot be updated.
+        let flags = wire.flags.0 & !ColumnFlags::UPDATEABLE_UNKNOWN.0;
+        wire.flags = ColumnFlags(flags).with(ColumnFlags::COMPUTED);
+    }
+    wire
+}
+
+fn code(statement: StatementCode) -> u16 {
+    match statement {
+        StatementCode::Other => command::NONE,
+        StatementCode::Select => command::SELECT,
+        StatementCode::Execute => command::EXECUTE,
+        StatementCode::Begin => command::BEGIN,
+        StatementCode::Commit => command::COMMIT,
+        StatementCode::Rollback => command::ROLLBACK,
+        StatementCode::Save => command::SAVE,
+        StatementCode::CreateDatabase => command::CREATE_DATABASE,
+        StatementCode::DropDatabase => command::DROP_DATABASE,
+    }
+}

@@ -1,0 +1,257 @@
+//! The server over real sockets: logins of every version, TLS in every way, requests, attention,
+//! reset, garbage.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use extentdb_base::env::{Clock, SystemClock};
+use extentdb_tds::packet::{PacketKind, Reset};
+use extentdb_tds::request::{
+    Headers, Isolation, ParameterFlags, ProcId, RpcFlags, RpcWriter, TransactionMessage,
+    TransactionRequest,
+};
+use extentdb_tds::type_info::Nullability;
+use extentdb_tds::{TdsVersion, TypeInfo, Utf16};
+use extentdb_types::{Collation, Datum, NText, SqlType};
+use support::{Client, PASSWORD, Tls, server, server_with};
+
+const COLLATION: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+
+#[test]
+fn every_version_logs_in_in_every_way_and_asks_for_the_version() {
+    let server = server();
+    for version in TdsVersion::ALL {
+        for tls in [Tls::None, Tls::LoginOnly, Tls::All, Tls::Strict] {
+            let mut client = Client::connect(server.address(), version, tls);
+            let answer = client.batch("SELECT @@VERSION AS v");
+            assert!(answer[0].starts_with("COLUMNS v nvarchar"), "{version:?} {tls:?}: {answer:?}");
+            assert!(answer[1].contains("ExtentDB"), "{answer:?}");
+            assert_eq!(answer[2], "Statement 0x10 0xc1 1", "{version:?} {tls:?}");
+        }
+    }
+    let mut bare = Client::connect(server.address(), TdsVersion::V7_1, Tls::Bare);
+    assert_eq!(bare.batch("SELECT 1 AS a")[1], "ROW 1");
+    server.stop().unwrap();
+}
+
+#[test]
+fn the_login_is_answered_in_the_order_that_all_clients_take() {
+    let server = server();
+    let (_, tokens) = Client::login(server.address(), TdsVersion::V7_4, Tls::None, "sa", PASSWORD);
+    let kinds: Vec<&str> =
+        tokens.iter().map(|token| token.split([' ', '.']).next().unwrap()).collect();
+    assert_eq!(kinds, ["ENV", "Info", "ENV", "ENV", "Info", "LOGINACK", "ENV", "Statement"]);
+    assert_eq!(tokens[5], "LOGINACK 0x74000004 Microsoft SQL Server");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_wrong_password_is_18456_and_takes_its_time() {
+    let server = server();
+    for (user, password) in [("sa", "wrong"), ("nobody", PASSWORD)] {
+        let (mut client, tokens) =
+            Client::login(server.address(), TdsVersion::V7_4, Tls::All, user, password);
+        let expected = format!("Error 18456.14.1 line 1: Login failed for user '{user}'.");
+        assert_eq!(tokens, [expected, "Statement 0x2 0x0 0".to_owned()]);
+        assert_eq!(client.receive(), None, "the server hangs up");
+    }
+    server.stop().unwrap();
+}
+
+#[test]
+fn errors_have_number_and_line_and_the_batch_goes_on() {
+    let server = server();
+    for version in [TdsVersion::V7_1, TdsVersion::V7_4] {
+        let mut client = Client::connect(server.address(), version, Tls::None);
+        assert_eq!(
+            client.batch("SELECT 1 AS a\nRAISERROR('mine', 16, 3)\nPRINT 'on'"),
+            [
+                "COLUMNS a int 0x20",
+                "ROW 1",
+                "Statement 0x11 0xc1 1",
+                "Error 50000.16.3 line 2: mine",
+                "Statement 0x3 0x0 0",
+                "Info 0.0.1 line 1: on",
+                "Statement 0x0 0x0 0",
+            ]
+        );
+        assert_eq!(
+            client.batch("SELECT 'a\n"),
+            [
+                "Error 105.15.1 line 1: Unclosed quotation mark after the character string 'a\n'.",
+                "Statement 0x2 0x0 0",
+            ]
+        );
+        assert_eq!(client.batch(""), ["Statement 0x0 0x0 0"]);
+    }
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_parameterised_query_is_called_by_number_and_by_name() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let protocol = client.protocol();
+    let text = TypeInfo::of(
+        SqlType::NVarChar { len: None, collation: COLLATION },
+        Nullability::Nullable,
+        &protocol,
+    );
+    let int = TypeInfo::of(SqlType::Int, Nullability::Nullable, &protocol);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    for is_by_name in [false, true] {
+        if is_by_name {
+            rpc.call_by_name("sp_executesql", RpcFlags(0)).unwrap();
+        } else {
+            rpc.call(ProcId::ExecuteSql, RpcFlags(0));
+        }
+        let nchar = |text: &str| Datum::NChar(NText::from_text(text));
+        let none = ParameterFlags(0);
+        rpc.parameter("", none, &text, &nchar("SET @b = @a + 1 SELECT @a AS a")).unwrap();
+        rpc.parameter("", none, &text, &nchar("@a int, @b int OUTPUT")).unwrap();
+        rpc.parameter("@a", none, &int, &Datum::Int(41)).unwrap();
+        rpc.parameter("@b", ParameterFlags::OUTPUT, &int, &Datum::Null).unwrap();
+    }
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    let once =
+        ["COLUMNS a int 0x21", "ROW 41", "InProcedure 0x11 0xc1 1", "STATUS 0", "VALUE 3 @b 42"];
+    let answer = client.answer();
+    assert_eq!(answer[..5], once);
+    assert_eq!(answer[5], "Procedure 0x1 0xe0 0");
+    assert_eq!(answer[6..11], once);
+    assert_eq!(answer[11..], ["Procedure 0x0 0xe0 0"]);
+    server.stop().unwrap();
+}
+
+#[test]
+fn transactions_by_requests_and_by_text_share_descriptors() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let request = |client: &mut Client, request: TransactionRequest<'_>| {
+        let headers = Headers::of_transaction(client.descriptor);
+        let mut body = Vec::new();
+        let version = client.protocol().version();
+        TransactionMessage { headers, request }.write(version, &mut body).unwrap();
+        client.send(PacketKind::TransactionManager, Reset::None, &body);
+        client.answer()
+    };
+    let name = Utf16::from_bytes(&[]);
+    let isolation = Isolation::Unchanged;
+    let begun = request(&mut client, TransactionRequest::Begin { isolation, name });
+    assert_eq!(begun, ["ENV Begin", "Statement 0x4 0xd4 0"]);
+    assert!(client.descriptor > 0);
+    assert_eq!(client.batch("SELECT @@TRANCOUNT AS n")[1], "ROW 1");
+    assert_eq!(client.batch("ROLLBACK"), ["ENV Rollback", "Statement 0x0 0x0 0"]);
+    client.descriptor = 99;
+    assert!(client.batch("SELECT 1")[0].starts_with("Error 3989.16.1"));
+    client.descriptor = 0;
+    let refused = request(&mut client, TransactionRequest::Commit { name, next: None });
+    assert!(refused[0].starts_with("Error 3902.16.1"), "{refused:?}");
+    server.stop().unwrap();
+}
+
+#[test]
+fn an_attention_ends_a_wait_and_is_answered_once() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.send_batch("SELECT 1 AS a; WAITFOR DELAY '00:00:30'", Reset::None);
+    std::thread::sleep(Duration::from_millis(200));
+    let start = SystemClock::new();
+    client.send(PacketKind::Attention, Reset::None, &[]);
+    let answer = client.answer();
+    assert_eq!(answer.last().unwrap(), "Statement 0x20 0x0 0", "{answer:?}");
+    assert!(start.monotonic() < Duration::from_secs(5));
+    // After its response an attention has an answer of its own.
+    assert_eq!(client.batch("SELECT 2 AS a")[1], "ROW 2");
+    client.send(PacketKind::Attention, Reset::None, &[]);
+    assert_eq!(client.answer(), ["Statement 0x20 0x0 0"]);
+    assert_eq!(client.batch("SELECT 3 AS a")[1], "ROW 3");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_reset_comes_first_and_puts_everything_back() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.batch("USE tempdb SET NOCOUNT ON BEGIN TRAN");
+    client.descriptor = 0;
+    client.send_batch("SELECT DB_NAME() AS d, @@TRANCOUNT AS t", Reset::Session);
+    let answer = client.answer();
+    assert_eq!(answer[0], "ENV Reset");
+    assert_eq!(answer[2], "ROW master | 0");
+    server.stop().unwrap();
+}
+
+#[test]
+fn clear_text_is_refused_where_encryption_is_forced() {
+    let server = server_with(|settings| settings.forces_encryption = true);
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::All);
+    assert_eq!(client.batch("SELECT 1 AS a")[1], "ROW 1");
+    server.stop().unwrap();
+}
+
+#[test]
+fn kill_closes_an_idle_connection_and_shutdown_ends_the_server() {
+    let server = server();
+    let mut idle = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let spid = idle.batch("SELECT @@SPID AS s")[1].replace("ROW ", "");
+    let mut other = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    other.batch(&format!("KILL {spid}"));
+    assert_eq!(idle.receive(), None);
+    other.batch("SHUTDOWN");
+    server.wait();
+    server.stop().unwrap();
+}
+
+#[test]
+fn garbage_and_half_open_connections_are_in_nobodys_way() {
+    let server = server_with(|settings| {
+        settings.pending_max = 64;
+        settings.login_seconds = 2;
+    });
+    let mut open = Vec::new();
+    for at in 0..300_u32 {
+        let Ok(mut socket) = TcpStream::connect(server.address()) else { continue };
+        let garbage: Vec<u8> = (0..at % 60).map(|it| (it * 37 + at) as u8).collect();
+        let _ = socket.write_all(&garbage);
+        open.push(socket);
+    }
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::All);
+    assert_eq!(client.batch("SELECT 1 AS a")[1], "ROW 1");
+    // What says nothing is closed after the time of a login.
+    let mut last = open.pop().unwrap();
+    last.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    assert!(matches!(last.read(&mut [0]), Ok(0) | Err(_)));
+    assert_eq!(client.batch("SELECT 2 AS a")[1], "ROW 2");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_malformed_request_is_told_and_ends_the_connection() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.send(PacketKind::Rpc, Reset::None, &[1, 2, 3]);
+    let answer = client.answer();
+    assert!(answer[0].starts_with("Error 8009.16.1"), "{answer:?}");
+    assert_eq!(client.receive(), None);
+    server.stop().unwrap();
+}
+
+#[test]
+fn sessions_that_wait_do_not_starve_others() {
+    let server = server();
+    let mut waiting: Vec<Client> =
+        (0..120).map(|_| Client::connect(server.address(), TdsVersion::V7_4, Tls::None)).collect();
+    for client in &mut waiting {
+        client.send_batch("WAITFOR DELAY '00:00:20'", Reset::None);
+    }
+    let start = SystemClock::new();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    assert_eq!(client.batch("SELECT 1 AS a")[1], "ROW 1");
+    assert!(start.monotonic() < Duration::from_secs(3));
+    server.stop().unwrap();
+}

@@ -1,0 +1,244 @@
+//! A connection: its login, options, transaction, and the requests that it runs.
+//!
+//! Invariants
+//! - One request at a time. A connection may move to another thread between requests, and blocks
+//!   its thread while it runs one.
+//! - [`Interrupt`] may be used from any thread: it ends the request at hand and nothing else.
+//! - A dropped connection rolls its transaction back.
+
+use extentdb_base::sync::Arc;
+use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_engine::{Session, SessionNames};
+use extentdb_types::Collation;
+
+use crate::cause::Cause;
+use crate::engine_error;
+use crate::login::{ClientInfo, DEFAULT_DATABASE};
+use crate::message::Message;
+use crate::options::SetOptions;
+use crate::output::{Environment, Gone, Output};
+use crate::prepared::Prepared;
+use crate::server::Server;
+use crate::transaction::TransactionState;
+
+/// A connection of a client.
+pub struct Connection {
+    pub(crate) server: Arc<Server>,
+    pub(crate) session: Session,
+    pub(crate) client: ClientInfo,
+    pub(crate) options: SetOptions,
+    pub(crate) database: String,
+    login_database: String,
+    pub(crate) transaction: TransactionState,
+    pub(crate) prepared: Prepared,
+    /// `@@ROWCOUNT`
+    pub(crate) rowcount: i64,
+    /// `@@ERROR`
+    pub(crate) error: i32,
+    /// Batches, texts and procedures that run within each other.
+    pub(crate) nesting: u32,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+/// Ends the request at hand of a connection.
+#[derive(Debug, Clone)]
+pub struct Interrupt {
+    is_interrupted: Arc<AtomicBool>,
+    cancellation: Arc<extentdb_base::cancel::Cancellation>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The connection takes the next request.
+    Ready,
+    /// It was interrupted: the client asked for it.
+    Interrupted,
+    /// The connection is to be closed.
+    Close,
+}
+
+impl Interrupt {
+    /// Interrupts: waits end, and so does work at its next step.
+    pub fn interrupt(&self) {
+        self.is_interrupted.store(true, Ordering::SeqCst);
+        self.cancellation.cancel();
+    }
+}
+
+impl Connection {
+    /// A connection of a client that was let in.
+    ///
+    /// # Errors
+    /// Its database cannot be used, and it asked for this one only.
+    pub fn open(server: &Arc<Server>, client: ClientInfo) -> Result<Connection, Message> {
+        let own = server
+            .with_logins(|logins| logins.named(&client.login).map(|login| login.database.clone()));
+        let own = own.unwrap_or_else(|| DEFAULT_DATABASE.to_owned());
+        let wanted = if client.database.is_empty() { own.clone() } else { client.database.clone() };
+        let session = match server.instance.session(&wanted) {
+            Ok(session) => Ok(session),
+            Err(_) if !client.requires_database => server.instance.session(&own),
+            Err(error) => Err(error),
+        };
+        let mut session = session.map_err(|_| cannot_open(&wanted))?;
+        session.set_names(SessionNames {
+            login: client.login.clone(),
+            user: "dbo".to_owned(),
+            host: client.host.clone(),
+            application: client.application.clone(),
+        });
+        server.count_connection();
+        let database = session.database().name().to_owned();
+        Ok(Connection {
+            server: server.clone(),
+            session,
+            options: SetOptions::at_login(client.is_odbc),
+            client,
+            login_database: database.clone(),
+            database,
+            transaction: TransactionState::default(),
+            prepared: Prepared::default(),
+            rowcount: 0,
+            error: 0,
+            nesting: 0,
+            is_interrupted: Arc::default(),
+        })
+    }
+
+    /// Session id, `@@SPID`.
+    #[must_use]
+    pub fn spid(&self) -> u16 {
+        self.session.handle().id().0
+    }
+
+    /// Name of the current database.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Options as they are now.
+    #[must_use]
+    pub fn options(&self) -> &SetOptions {
+        &self.options
+    }
+
+    /// Collation of the current database.
+    #[must_use]
+    pub fn collation(&self) -> Collation {
+        self.server.collation
+    }
+
+    /// Is a transaction open?
+    #[must_use]
+    pub fn is_in_transaction(&self) -> bool {
+        self.transaction.count > 0
+    }
+
+    /// Descriptor of the open transaction; 0 when there is none.
+    #[must_use]
+    pub fn descriptor(&self) -> u64 {
+        self.transaction.descriptor
+    }
+
+    /// What ends a request of this connection from another thread.
+    #[must_use]
+    pub fn interrupt(&self) -> Interrupt {
+        Interrupt {
+            is_interrupted: self.is_interrupted.clone(),
+            cancellation: self.session.cancellation(),
+        }
+    }
+
+    /// A new request: what interrupted the one before does not count for it. Called before the
+    /// request can be interrupted.
+    pub fn begin_request(&self) {
+        self.is_interrupted.store(false, Ordering::SeqCst);
+        if !self.is_killed() {
+            self.session.handle().cancellation().clear();
+        }
+    }
+
+    /// Puts the session back to what it was at the login.
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub fn reset(&mut self, keeps_transaction: bool, output: &mut dyn Output) -> Result<(), Gone> {
+        if !keeps_transaction && self.transaction.count > 0 {
+            // What cannot be rolled back is when the database is opened again.
+            let _ = self.session.rollback();
+            self.transaction = TransactionState::default();
+        }
+        let isolation = self.options.isolation;
+        self.options = SetOptions::at_login(self.client.is_odbc);
+        if keeps_transaction {
+            self.options.isolation = isolation;
+        }
+        self.prepared = Prepared::default();
+        self.rowcount = 0;
+        self.error = 0;
+        self.nesting = 0;
+        let database = self.login_database.clone();
+        if self.server.instance.use_database(&mut self.session, &database).is_ok() {
+            self.database = database;
+        }
+        self.apply_options();
+        output.environment(&Environment::Reset)
+    }
+
+    /// Hands the options that the engine knows down to it.
+    pub(crate) fn apply_options(&mut self) {
+        use extentdb_engine::{Isolation as Level, Timeout};
+
+        use crate::request::Isolation;
+        self.session.set_lock_timeout(match self.options.lock_timeout {
+            0 => Timeout::NoWait,
+            time if time > 0 => {
+                Timeout::After(std::time::Duration::from_millis(time.unsigned_abs().into()))
+            }
+            _ => Timeout::Infinite,
+        });
+        self.session.set_deadlock_priority(self.options.deadlock_priority);
+        self.session.set_isolation(match self.options.isolation {
+            Isolation::ReadUncommitted => Level::ReadUncommitted,
+            Isolation::RepeatableRead => Level::RepeatableRead,
+            Isolation::Serializable => Level::Serializable,
+            _ => Level::ReadCommitted,
+        });
+    }
+
+    /// Was the session killed? The connection is to be closed.
+    #[must_use]
+    pub fn is_killed(&self) -> bool {
+        self.session.handle().is_killed()
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.is_interrupted.load(Ordering::SeqCst)
+    }
+
+    /// The message of an error of the engine.
+    pub(crate) fn engine_cause(&self, error: &extentdb_engine::Error) -> Cause {
+        engine_error::cause_of(error, self.session.handle().id())
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Connection({})", self.spid())
+    }
+}
+
+fn cannot_open(database: &str) -> Message {
+    Message {
+        number: 4060,
+        severity: 11,
+        state: 1,
+        procedure: String::new(),
+        line: 1,
+        text: format!(
+            "Cannot open database \"{database}\" requested by the login. The login failed."
+        ),
+    }
+}

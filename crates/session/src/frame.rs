@@ -1,0 +1,81 @@
+//! A running batch, dynamic text or procedure: its variables and the errors that it has caught.
+
+use std::collections::BTreeMap;
+
+use extentdb_base::sync::Arc;
+use extentdb_types::{Datum, SqlType};
+
+use crate::connection::Connection;
+use crate::message::Message;
+use crate::output::Scope;
+
+/// A declared variable.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Variable {
+    /// With its `@`.
+    pub(crate) name: Box<str>,
+    pub(crate) ty: SqlType,
+}
+
+/// Variables by name. Names do not look at the case of ASCII letters.
+pub(crate) fn variable_named(variables: &[Variable], name: &str) -> Option<usize> {
+    variables.iter().position(|variable| variable.name.eq_ignore_ascii_case(name))
+}
+
+/// What runs.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// What was declared.
+    pub(crate) variables: Arc<[Variable]>,
+    /// Values in the order of their declarations.
+    pub(crate) values: Vec<Datum<'static>>,
+    /// What its statements end as.
+    pub(crate) scope: Scope,
+    /// By CATCH block.
+    pub(crate) caught: BTreeMap<usize, Arc<Message>>,
+    /// The CATCH block of the statement at hand.
+    pub(crate) catch: Option<usize>,
+    /// Does the statement at hand stand in a TRY block?
+    pub(crate) is_in_try: bool,
+    /// What the caller's CATCH block has caught.
+    pub(crate) inherited: Option<Arc<Message>>,
+    /// Would a caller catch an error?
+    pub(crate) has_outer_handler: bool,
+    /// What RETURN says.
+    pub(crate) return_status: i32,
+}
+
+impl Frame {
+    /// A frame whose variables are NULL.
+    pub(crate) fn new(scope: Scope, variables: Arc<[Variable]>) -> Frame {
+        Frame {
+            values: vec![Datum::Null; variables.len()],
+            variables,
+            scope,
+            caught: BTreeMap::new(),
+            catch: None,
+            is_in_try: false,
+            inherited: None,
+            has_outer_handler: false,
+            return_status: 0,
+        }
+    }
+
+    /// Would an error of the statement at hand be caught?
+    pub(crate) fn is_handled(&self) -> bool {
+        self.is_in_try || self.has_outer_handler
+    }
+
+    /// The error that ERROR_NUMBER() and the like tell of.
+    pub(crate) fn error_at_hand(&self) -> Option<&Arc<Message>> {
+        let own = self.catch.and_then(|catch| self.caught.get(&catch));
+        own.or(self.inherited.as_ref())
+    }
+}
+
+/// Where expressions find values.
+#[derive(Clone, Copy)]
+pub(crate) struct Values<'v> {
+    pub(crate) connection: &'v Connection,
+    pub(crate) frame: &'v Frame,
+}

@@ -1,0 +1,46 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
+mod cause;
+mod connection;
+mod data_type;
+mod engine_error;
+mod flow;
+mod format_message;
+mod frame;
+mod function;
+mod hooks;
+pub mod login;
+mod message;
+mod options;
+mod output;
+mod password;
+mod prepared;
+mod procedure;
+mod product;
+mod request;
+mod run;
+mod scalar;
+mod server;
+mod statement;
+mod step;
+mod stop;
+mod transaction;
+mod variant;
+
+pub use cause::{Cause, Effect};
+pub use connection::{Connection, Interrupt, Outcome};
+pub use hooks::{Hooks, NoHooks, ShutdownMode};
+pub use message::Message;
+pub use options::SetOptions;
+pub use output::{
+    ColumnInfo, Discard, Done, Environment, Gone, Output, OutputValue, Scope, StatementCode,
+};
+pub use password::{PasswordHash, PasswordWeakness, verify_strength};
+pub use product::Product;
+pub use request::{Argument, Isolation, ProcedureCall, ProcedureName, Request, TransactionRequest};
+pub use server::Server;

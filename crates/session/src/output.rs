@@ -1,0 +1,175 @@
+//! What running a request gives, as it is given: the edge makes tokens of it.
+//!
+//! ```text
+//! batch        (columns row* done | message | environment)*
+//! procedure    (columns row* done | message | environment)*  return_status  output_value*  done
+//! ```
+//!
+//! Invariants
+//! - Rows follow their columns; a result ends with a `done`, also after an error.
+//! - The edge may slow the caller down; when the client is gone it answers [`Gone`], and the
+//!   request ends.
+
+use extentdb_types::{Datum, SqlType};
+
+use crate::message::Message;
+
+/// Nobody reads any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone;
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// Empty for an expression without alias.
+    pub name: String,
+    /// Type of its values, with the collation of texts.
+    pub ty: SqlType,
+    /// Can a value be NULL?
+    pub is_nullable: bool,
+    /// An expression, not a column of a table.
+    pub is_computed: bool,
+}
+
+/// What ended with a [`Done`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// A statement of the client's batch.
+    Batch,
+    /// A statement of dynamic text or of a procedure.
+    Procedure,
+    /// The procedure or dynamic text itself.
+    ProcedureEnd,
+}
+
+/// Which statement ended, as far as clients look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "variants are statements")]
+pub enum StatementCode {
+    Other,
+    Select,
+    Execute,
+    Begin,
+    Commit,
+    Rollback,
+    Save,
+    CreateDatabase,
+    DropDatabase,
+}
+
+/// The end of a statement or procedure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// What ended.
+    pub scope: Scope,
+    /// Which statement.
+    pub code: StatementCode,
+    /// Rows, where the client is to know.
+    pub count: Option<u64>,
+    /// It failed.
+    pub is_error: bool,
+    /// A transaction is open.
+    pub in_transaction: bool,
+}
+
+/// A change of what the client keeps of the session. Descriptors are those that requests name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Environment {
+    /// Another current database.
+    Database {
+        /// Its name.
+        new: String,
+        /// The one before.
+        old: String,
+    },
+    /// Another language.
+    Language {
+        /// Its name.
+        new: String,
+        /// The one before.
+        old: String,
+    },
+    /// A transaction began.
+    Begin {
+        /// Its descriptor.
+        descriptor: u64,
+    },
+    /// The transaction was committed.
+    Commit {
+        /// Its descriptor.
+        descriptor: u64,
+    },
+    /// The transaction was rolled back.
+    Rollback {
+        /// Its descriptor.
+        descriptor: u64,
+    },
+    /// The session was reset.
+    Reset,
+}
+
+/// An output parameter of a procedure that the client called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputValue {
+    /// Position among the parameters, from 0.
+    pub ordinal: u16,
+    /// Name as the client sent it; may be empty.
+    pub name: String,
+    /// Type of the parameter.
+    pub ty: SqlType,
+    /// Its value.
+    pub value: Datum<'static>,
+}
+
+/// Takes what a request gives.
+#[allow(clippy::missing_errors_doc, reason = "the one error is that nobody reads any more")]
+pub trait Output {
+    /// A result begins.
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone>;
+    /// A row of it.
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone>;
+    /// A statement or procedure ended.
+    fn done(&mut self, done: Done) -> Result<(), Gone>;
+    /// A message, sent at once when it `is_urgent`.
+    fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone>;
+    /// The session changed.
+    fn environment(&mut self, change: &Environment) -> Result<(), Gone>;
+    /// What a procedure returns.
+    fn return_status(&mut self, status: i32) -> Result<(), Gone>;
+    /// An output parameter.
+    fn output_value(&mut self, value: &OutputValue) -> Result<(), Gone>;
+}
+
+/// Takes everything and keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Discard;
+
+impl Output for Discard {
+    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[Datum<'_>]) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn done(&mut self, _: Done) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn message(&mut self, _: &Message, _: bool) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn environment(&mut self, _: &Environment) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn return_status(&mut self, _: i32) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn output_value(&mut self, _: &OutputValue) -> Result<(), Gone> {
+        Ok(())
+    }
+}

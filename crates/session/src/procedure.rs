@@ -1,0 +1,166 @@
+//! System procedures that the server has, called by clients and by EXECUTE.
+//!
+//! | procedure | where |
+//! |---|---|
+//! | sp_executesql | `execute_sql.rs` |
+//! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_reset_connection | here |
+//!
+//! Procedures of server cursors are refused by name; any other name is message 2812, as for any
+//! procedure that does not exist.
+
+mod execute_sql;
+mod parameters;
+mod prepare;
+
+use extentdb_base::sync::Arc;
+use extentdb_types::{Datum, SqlType};
+
+use crate::cause::{Cause, Effect};
+use crate::message::Message;
+use crate::output::{OutputValue, Scope, StatementCode};
+use crate::request::{Argument, ProcedureCall};
+use crate::step::Run;
+use crate::stop::{Raised, Stop};
+
+/// Deepest nesting of procedures and texts.
+const MAX_NESTING: u32 = 32;
+
+/// What a procedure finds around it.
+#[derive(Default)]
+pub(crate) struct Caller {
+    /// What the caller has caught.
+    pub(crate) inherited: Option<Arc<Message>>,
+    /// Would an error be caught?
+    pub(crate) has_outer_handler: bool,
+}
+
+/// A value that comes back.
+#[derive(Debug, Clone)]
+pub(crate) struct Returned {
+    pub(crate) ty: SqlType,
+    pub(crate) value: Datum<'static>,
+}
+
+/// What a procedure gives back.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    pub(crate) status: i32,
+    /// By position of the argument.
+    pub(crate) outputs: Vec<(usize, Returned)>,
+}
+
+/// A call by the client, with everything that it is answered.
+pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> {
+    let finished = match self::run(run, &call.name, &call.arguments, &Caller::default()) {
+        Ok(finished) => finished,
+        Err(Stop::Raised(raised)) => {
+            run.report(&raised, Scope::ProcedureEnd)?;
+            return end_by(run, &raised);
+        }
+        Err(Stop::Batch) => {
+            return run.done(Scope::ProcedureEnd, StatementCode::Execute, None, true);
+        }
+        Err(stop) => return Err(stop),
+    };
+    run.output.return_status(finished.status)?;
+    for (position, returned) in &finished.outputs {
+        let Some(argument) = call.arguments.get(*position) else { continue };
+        if argument.is_output {
+            run.output.output_value(&OutputValue {
+                ordinal: u16::try_from(*position).unwrap_or(u16::MAX),
+                name: argument.name.clone(),
+                ty: returned.ty,
+                value: returned.value.clone(),
+            })?;
+        }
+    }
+    run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)
+}
+
+fn end_by(run: &mut Run<'_>, raised: &Raised) -> Result<(), Stop> {
+    match raised.effect {
+        Effect::Connection => Err(Stop::Close),
+        Effect::Rollback => run.connection.roll_back_all(run.output),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a procedure by its name.
+pub(crate) fn run(
+    run: &mut Run<'_>,
+    name: &str,
+    arguments: &[Argument],
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    match system_name(name).as_deref() {
+        Some("sp_executesql") => execute_sql::run(run, arguments, caller),
+        Some("sp_prepare") => prepare::prepare(run, arguments),
+        Some("sp_prepexec") => prepare::prepare_and_execute(run, arguments, caller),
+        Some("sp_execute") => prepare::execute(run, arguments, caller),
+        Some("sp_unprepare") => prepare::unprepare(run, arguments),
+        Some("sp_reset_connection") => {
+            run.connection.reset(false, run.output)?;
+            Ok(Finished::default())
+        }
+        Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
+            Err(Cause::not_supported(format!("the procedure {known}")).into())
+        }
+        _ => {
+            let name = name.replace(['[', ']'], "");
+            Err(Cause::UnknownProcedure { name }.into())
+        }
+    }
+}
+
+/// The last part of a name of a system procedure, in small letters.
+fn system_name(name: &str) -> Option<String> {
+    let name = name.trim().trim_end_matches(";1").replace(['[', ']', '"'], "").to_lowercase();
+    let mut parts: Vec<&str> = name.split('.').collect();
+    let last = parts.pop()?;
+    let is_system = parts.iter().all(|part| matches!(*part, "" | "sys" | "dbo" | "master"));
+    is_system.then(|| last.to_owned())
+}
+
+/// Runs a text within another: options, database and the number of transactions are looked after.
+pub(crate) fn nested<T>(
+    run: &mut Run<'_>,
+    work: impl FnOnce(&mut Run<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    if run.connection.nesting >= MAX_NESTING {
+        return Err(Cause::TooNested.into());
+    }
+    let options = run.connection.options.clone();
+    let database = run.connection.database.clone();
+    let before = run.connection.transaction.count;
+    run.connection.nesting += 1;
+    let done = work(run);
+    run.connection.nesting = run.connection.nesting.saturating_sub(1);
+    run.connection.options = options;
+    run.connection.apply_options();
+    if run.connection.database != database {
+        run.change_database(&database)?;
+    }
+    let done = done.map_err(as_statement)?;
+    let after = run.connection.transaction.count;
+    if before != after && !run.connection.transaction.is_doomed {
+        let Stop::Raised(raised) = Stop::from(Cause::TransactionCount { before, after }) else {
+            return Ok(done);
+        };
+        run.report(&raised, Scope::Procedure)?;
+    }
+    Ok(done)
+}
+
+/// What ends a text is an error of the statement that runs it.
+fn as_statement(stop: Stop) -> Stop {
+    match stop {
+        Stop::Raised(mut raised) if raised.effect == Effect::Scope => {
+            raised.effect = Effect::Statement;
+            // XACT_ABORT does not look at errors of compilation.
+            raised.is_raiserror = true;
+            Stop::Raised(raised)
+        }
+        other => other,
+    }
+}

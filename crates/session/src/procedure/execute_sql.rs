@@ -1,0 +1,85 @@
+//! sp_executesql: a text with parameters.
+
+use super::parameters::{self, Parameter};
+use super::{Caller, Finished, Returned, nested};
+use crate::cause::Cause;
+use crate::output::Scope;
+use crate::request::Argument;
+use crate::step::{Run, Text};
+use crate::stop::Stop;
+use crate::variant;
+
+/// A text, its declarations, and where its values begin among the arguments.
+pub(super) struct Call<'c> {
+    pub(super) text: &'c str,
+    pub(super) declarations: &'c str,
+    pub(super) arguments: &'c [Argument],
+    pub(super) first: usize,
+}
+
+pub(super) fn run(
+    run: &mut Run<'_>,
+    arguments: &[Argument],
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    let text = text_argument(arguments, 0, "@statement")?;
+    let declarations = match arguments.get(1) {
+        Some(argument) => variant::text(&argument.value).unwrap_or_default(),
+        None => String::new(),
+    };
+    let call = Call {
+        text: &text,
+        declarations: &declarations,
+        arguments,
+        first: 2,
+    };
+    execute(run, &call, caller)
+}
+
+/// A text of an argument, in whichever type it comes.
+pub(super) fn text_argument(
+    arguments: &[Argument],
+    place: usize,
+    parameter: &'static str,
+) -> Result<String, Stop> {
+    let value = arguments.get(place).and_then(|argument| variant::text(&argument.value));
+    let missing = || Cause::ParameterType { parameter, ty: "ntext/nchar/nvarchar" };
+    Ok(value.ok_or_else(missing)?)
+}
+
+/// Runs a text with its parameters.
+pub(super) fn execute(
+    run: &mut Run<'_>,
+    call: &Call<'_>,
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    let collation = run.connection.collation();
+    let parameters = parameters::declared(call.declarations, collation)?;
+    let query = format!("({}){}", call.declarations, call.text);
+    let bound = parameters::bind(run, &parameters, call.arguments, call.first, &query)?;
+    let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
+    let text = Text {
+        text: call.text,
+        scope: Scope::Procedure,
+        parameters: parameters.iter().map(|parameter| parameter.variable.clone()).collect(),
+        values: bound.into_iter().map(|bound| bound.value).collect(),
+        inherited: caller.inherited.clone(),
+        has_outer_handler: caller.has_outer_handler,
+    };
+    let frame = nested(run, |run| run.text(text))?;
+    let outputs = outputs(&parameters, &places, &frame.values);
+    Ok(Finished { status: run.connection.error, outputs })
+}
+
+fn outputs(
+    parameters: &[Parameter],
+    places: &[Option<usize>],
+    values: &[extentdb_types::Datum<'static>],
+) -> Vec<(usize, Returned)> {
+    let all = parameters.iter().zip(places).zip(values);
+    let outputs = all.filter_map(|((parameter, place), value)| {
+        let place = place.filter(|_| parameter.is_output)?;
+        Some((place, Returned { ty: parameter.variable.ty, value: value.clone() }))
+    });
+    outputs.collect()
+}

@@ -1,0 +1,191 @@
+//! Declarations of parameters, and arguments for them.
+
+use extentdb_tsql::syntax::{DeclarationKind, Expr, StatementKind};
+use extentdb_tsql::{Options, parse};
+use extentdb_types::{Collation, Datum, SqlType};
+
+use crate::cause::Cause;
+use crate::data_type;
+use crate::frame::{Frame, Values, Variable};
+use crate::output::Scope;
+use crate::request::Argument;
+use crate::scalar::{Compiler, converted};
+use crate::step::Run;
+use crate::stop::{Stop, located};
+
+/// Characters of a query in message 8178.
+const SHOWN: usize = 2_000;
+
+/// A declared parameter.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) variable: Variable,
+    pub(super) is_output: bool,
+    default: Option<Expr>,
+}
+
+/// A parameter's value, and the argument that it came from.
+pub(super) struct Bound {
+    pub(super) value: Datum<'static>,
+    pub(super) argument: Option<usize>,
+}
+
+/// Reads `@a int, @b nvarchar(20) = N'x' OUTPUT`.
+pub(super) fn declared(text: &str, collation: Collation) -> Result<Vec<Parameter>, Stop> {
+    pieces(text).into_iter().enumerate().map(|(at, it)| one(it, at + 1, collation)).collect()
+}
+
+fn one(piece: &str, position: usize, collation: Collation) -> Result<Parameter, Stop> {
+    let (piece, is_output) = without_output(piece.trim());
+    let text = format!("DECLARE {piece}");
+    let failed = |cause: extentdb_tsql::Cause, line| located(Cause::Syntax(cause), line);
+    let script =
+        parse(&text, Options::default()).map_err(|error| failed(error.cause, error.span.line))?;
+    let near = || extentdb_tsql::Cause::Syntax { near: piece.into() };
+    let [statement] = script.statements.as_slice() else { return Err(failed(near(), 1)) };
+    let StatementKind::Declare(declare) = &statement.kind else { return Err(failed(near(), 1)) };
+    let [declaration] = declare.declarations.as_slice() else { return Err(failed(near(), 1)) };
+    match &declaration.kind {
+        DeclarationKind::Scalar { data_type, value, .. } => Ok(Parameter {
+            variable: Variable {
+                name: declaration.name.text.clone(),
+                ty: data_type::declared(data_type, position, collation)?,
+            },
+            is_output,
+            default: value.clone(),
+        }),
+        _ => Err(Cause::not_supported("a parameter that is a table or cursor").into()),
+    }
+}
+
+fn without_output(piece: &str) -> (&str, bool) {
+    for word in ["OUTPUT", "OUT"] {
+        let Some(at) = piece.len().checked_sub(word.len()).filter(|at| piece.is_char_boundary(*at))
+        else {
+            continue;
+        };
+        let (before, last) = piece.split_at(at);
+        if last.eq_ignore_ascii_case(word) && before.ends_with(char::is_whitespace) {
+            return (before.trim_end(), true);
+        }
+    }
+    (piece, false)
+}
+
+/// The parts between commas that stand in no parentheses and no string.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut depth = 0_usize;
+    let mut is_string = false;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '\'' => is_string = !is_string,
+            '(' if !is_string => depth += 1,
+            ')' if !is_string => depth = depth.saturating_sub(1),
+            ',' if !is_string && depth == 0 => {
+                pieces.push(text.get(start..at).unwrap_or_default());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    pieces.push(text.get(start..).unwrap_or_default());
+    pieces.retain(|piece| !piece.trim().is_empty());
+    pieces
+}
+
+/// Values for all parameters. `first` is the position of the first argument that is a value.
+pub(super) fn bind(
+    run: &Run<'_>,
+    parameters: &[Parameter],
+    arguments: &[Argument],
+    first: usize,
+    query: &str,
+) -> Result<Vec<Bound>, Stop> {
+    let mut bound: Vec<Option<Bound>> = parameters.iter().map(|_| None).collect();
+    for (place, argument) in arguments.iter().enumerate().skip(first) {
+        let slot = slot_of(parameters, argument, place - first)?;
+        let (Some(parameter), Some(target)) = (parameters.get(slot), bound.get_mut(slot)) else {
+            continue;
+        };
+        if argument.is_output && !parameter.is_output {
+            let name = parameter.variable.name.to_string();
+            return Err(Cause::NotOutput { parameter: name }.into());
+        }
+        if !argument.is_default {
+            let value = value_of(run, argument, parameter.variable.ty)?;
+            *target = Some(Bound { value, argument: Some(place) });
+        }
+    }
+    let filled = bound.into_iter().zip(parameters);
+    filled
+        .map(|(bound, parameter)| match bound {
+            Some(bound) => Ok(bound),
+            None => default_of(run, parameter, query),
+        })
+        .collect()
+}
+
+fn slot_of(parameters: &[Parameter], argument: &Argument, place: usize) -> Result<usize, Stop> {
+    if argument.name.is_empty() {
+        if place < parameters.len() {
+            return Ok(place);
+        }
+        let procedure = "sp_executesql".to_owned();
+        return Err(Cause::TooManyArguments { procedure }.into());
+    }
+    let is_it = |parameter: &Parameter| {
+        let own = parameter.variable.name.trim_start_matches('@');
+        own.eq_ignore_ascii_case(argument.name.trim_start_matches('@'))
+    };
+    parameters.iter().position(is_it).ok_or_else(|| {
+        let parameter = argument.name.clone();
+        Cause::UnknownParameter { parameter, procedure: String::new() }.into()
+    })
+}
+
+fn value_of(run: &Run<'_>, argument: &Argument, to: SqlType) -> Result<Datum<'static>, Stop> {
+    let Some(from) = argument.ty else { return Ok(Datum::Null) };
+    let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
+    let at = Values { connection: run.connection, frame: &frame };
+    Ok(converted(argument.value.clone(), from, to, at)?)
+}
+
+fn default_of(run: &Run<'_>, parameter: &Parameter, query: &str) -> Result<Bound, Stop> {
+    let Some(default) = &parameter.default else {
+        let query: String = query.chars().take(SHOWN).collect();
+        let parameter = parameter.variable.name.to_string();
+        return Err(Cause::QueryParameter { query, parameter }.into());
+    };
+    let compiler = Compiler { variables: &[], collation: run.connection.collation() };
+    let scalar = compiler.assigned(default, parameter.variable.ty)?;
+    let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
+    let at = Values { connection: run.connection, frame: &frame };
+    Ok(Bound { value: scalar.value(at)?, argument: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_read_with_defaults_and_directions() {
+        let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+        let text = "@a int, @b decimal(10,2) OUTPUT,@c varchar(5) = 'x,y'";
+        let parameters = declared(text, collation).unwrap();
+        let shown: Vec<String> = parameters
+            .iter()
+            .map(|it| {
+                let (has_default, ty) = (it.default.is_some(), it.variable.ty);
+                format!("{} {ty} {} {has_default}", it.variable.name, it.is_output)
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            ["@a int false false", "@b decimal(10,2) true false", "@c varchar(5) false true"]
+        );
+        assert!(declared("  ", collation).unwrap().is_empty());
+        assert!(declared("@a", collation).is_err());
+    }
+}

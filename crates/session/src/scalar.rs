@@ -1,0 +1,358 @@
+//! Expressions of statements: compiled by `expr`, with values from variables and from the session.
+//!
+//! ```text
+//! tsql::Expr ── Collector ──▶ sources: variables, @@ functions, functions of the session
+//!     └───────── expr ──────▶ Program over them        (or one source alone)
+//! ```
+//!
+//! Invariant: a scalar is compiled once for its batch, and knows the type and nullability that the
+//! client is told before it is evaluated.
+
+mod collect;
+mod failure;
+mod nullability;
+
+use extentdb_base::sync::Arc;
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
+use extentdb_tsql::syntax::{Condition as ConditionSyntax, Expr, ExprKind, Literal};
+use extentdb_types::{Collation, Datum, SqlType};
+
+use crate::cause::Cause;
+use crate::frame::{Frame, Values, Variable};
+use crate::function::{Definition, is_function_of_the_product};
+use crate::output::Scope;
+use crate::variant;
+use collect::Collector;
+
+/// What expressions are compiled with.
+#[derive(Clone, Copy)]
+pub(crate) struct Compiler<'c> {
+    /// Variables declared so far.
+    pub(crate) variables: &'c [Variable],
+    /// Collation of the database.
+    pub(crate) collation: Collation,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Variable(usize),
+    Function {
+        definition: &'static Definition,
+        arguments: Vec<Scalar>,
+    },
+    /// A sql_variant as a value of another type.
+    Unwrapped {
+        operand: Box<Scalar>,
+        to: SqlType,
+        is_try: bool,
+    },
+    /// `( SELECT value [ WHERE condition ] )`
+    Query {
+        value: Box<Scalar>,
+        filter: Option<Box<Condition>>,
+    },
+}
+
+/// A source with the type of its values.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    source: Source,
+    ty: SqlType,
+}
+
+/// A compiled value.
+#[derive(Debug, Clone)]
+pub(crate) struct Scalar {
+    form: Form,
+    inputs: Vec<Input>,
+    /// Type that the client is told.
+    pub(crate) ty: SqlType,
+    pub(crate) is_nullable: bool,
+    /// For the message of a conversion that fails.
+    syntax: Expr,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
+    /// The first input, as it is.
+    Input,
+    /// The first input as a sql_variant.
+    Wrapped,
+    Program(Box<Program>),
+}
+
+/// A compiled condition.
+#[derive(Debug, Clone)]
+pub(crate) struct Condition {
+    predicate: Box<Predicate>,
+    inputs: Vec<Input>,
+}
+
+impl<'c> Compiler<'c> {
+    /// A value of its own type.
+    pub(crate) fn value(&self, expr: &Expr) -> Result<Scalar, Cause> {
+        self.compile(expr, None)
+    }
+
+    /// A value as one of type `target`, converted as an assignment does.
+    pub(crate) fn assigned(&self, expr: &Expr, target: SqlType) -> Result<Scalar, Cause> {
+        self.compile(expr, Some(target))
+    }
+
+    fn compile(&self, expr: &Expr, target: Option<SqlType>) -> Result<Scalar, Cause> {
+        let mut collector = Collector::new(*self);
+        let whole = collector.whole(expr)?;
+        if let Some(ty) = whole
+            && let Some(form) = direct_form(ty, target)?
+        {
+            let ty = target.unwrap_or(ty);
+            let is_nullable = nullability::of(expr, self);
+            return Ok(Scalar {
+                form,
+                inputs: collector.into_inputs(),
+                ty,
+                is_nullable,
+                syntax: expr.clone(),
+            });
+        }
+        if target == Some(SqlType::SqlVariant) {
+            return self.wrapped(expr);
+        }
+        let mut collector = Collector::new(*self);
+        let wanted = target.map(target_of_program);
+        let program = Program::of_value(expr, &self.environment(), &mut collector, wanted);
+        let program = program.map_err(|error| collector.cause_of(error))?;
+        let ty = target.unwrap_or_else(|| reported(expr, program.result_type()));
+        Ok(Scalar {
+            form: Form::Program(Box::new(program)),
+            inputs: collector.into_inputs(),
+            ty,
+            is_nullable: nullability::of(expr, self),
+            syntax: expr.clone(),
+        })
+    }
+
+    /// A value of any type as a sql_variant.
+    fn wrapped(&self, expr: &Expr) -> Result<Scalar, Cause> {
+        let value = self.compile(expr, None)?;
+        let (ty, is_nullable) = (value.ty, value.is_nullable);
+        let source = Source::Query { value: Box::new(value), filter: None };
+        Ok(Scalar {
+            form: Form::Wrapped,
+            inputs: vec![Input { source, ty }],
+            ty: SqlType::SqlVariant,
+            is_nullable,
+            syntax: expr.clone(),
+        })
+    }
+
+    /// A condition.
+    pub(crate) fn condition(&self, condition: &ConditionSyntax) -> Result<Condition, Cause> {
+        let mut collector = Collector::new(*self);
+        let environment = self.environment();
+        let predicate = Predicate::of_condition(condition, &environment, &mut collector);
+        let predicate = predicate.map_err(|error| collector.cause_of(error))?;
+        Ok(Condition {
+            predicate: Box::new(predicate),
+            inputs: collector.into_inputs(),
+        })
+    }
+
+    fn environment(&self) -> Environment {
+        Environment { columns: Vec::new(), database_collation: self.collation }
+    }
+}
+
+/// How a source alone gives the target; `None` where `expr` converts it.
+fn direct_form(ty: SqlType, target: Option<SqlType>) -> Result<Option<Form>, Cause> {
+    match target {
+        None => Ok(Some(Form::Input)),
+        Some(target) if target == ty => Ok(Some(Form::Input)),
+        Some(SqlType::SqlVariant) if !ty.is_max() && !ty.is_lob() => Ok(Some(Form::Wrapped)),
+        Some(target) if ty == SqlType::SqlVariant => Err(Cause::ImplicitConversion {
+            from: "sql_variant",
+            to: crate::cause::type_name(&target),
+        }),
+        Some(_) => Ok(None),
+    }
+}
+
+/// A numeric is a decimal to `expr`.
+fn target_of_program(target: SqlType) -> SqlType {
+    match target {
+        SqlType::Numeric { precision, scale } => SqlType::Decimal { precision, scale },
+        other => other,
+    }
+}
+
+/// Exact numbers are numeric unless a type was named.
+fn reported(expr: &Expr, ty: SqlType) -> SqlType {
+    let is_named =
+        matches!(expr.kind, ExprKind::Cast { .. } | ExprKind::Convert(_) | ExprKind::Variable(_));
+    match ty {
+        SqlType::Decimal { precision, scale } if !is_named => SqlType::Numeric { precision, scale },
+        other => other,
+    }
+}
+
+impl Scalar {
+    /// The value now.
+    pub(crate) fn value(&self, at: Values<'_>) -> Result<Datum<'static>, Cause> {
+        match &self.form {
+            Form::Input => first_input(&self.inputs, at),
+            Form::Wrapped => {
+                let ty = self.inputs.first().map_or(SqlType::Int, |input| input.ty);
+                Ok(variant::wrap(first_input(&self.inputs, at)?, ty))
+            }
+            Form::Program(program) => {
+                let mut batch = Batch::new();
+                batch.reset(&**program);
+                push_inputs(program.inputs(), &self.inputs, &mut batch, at)?;
+                program.run(&mut batch);
+                let ty = program.result_type();
+                match batch.value(0) {
+                    Ok(None) => Ok(Datum::Null),
+                    Ok(Some(bytes)) => decoded(&ty, bytes),
+                    Err(error) => Err(failure::explain(error, &self.syntax, &ty, at)),
+                }
+            }
+        }
+    }
+
+    /// The value of an int; NULL is `None`.
+    pub(crate) fn integer(&self, at: Values<'_>) -> Result<Option<i64>, Cause> {
+        Ok(variant::integer(&self.value(at)?))
+    }
+
+    /// The value as text; NULL is `None`.
+    pub(crate) fn text(&self, at: Values<'_>) -> Result<Option<String>, Cause> {
+        Ok(variant::text(&self.value(at)?))
+    }
+}
+
+impl Condition {
+    /// Is it true? Unknown is not.
+    pub(crate) fn is_true(&self, at: Values<'_>) -> Result<bool, Cause> {
+        let mut batch = Batch::new();
+        batch.reset(&*self.predicate);
+        push_inputs(self.predicate.inputs(), &self.inputs, &mut batch, at)?;
+        self.predicate.run(&mut batch);
+        match batch.truth(0) {
+            Ok(truth) => Ok(truth == Some(true)),
+            Err(error) => Err(failure::plain(error, &SqlType::Int)),
+        }
+    }
+}
+
+fn first_input(inputs: &[Input], at: Values<'_>) -> Result<Datum<'static>, Cause> {
+    inputs.first().map_or(Ok(Datum::Null), |input| input.value(at))
+}
+
+fn decoded(ty: &SqlType, bytes: &[u8]) -> Result<Datum<'static>, Cause> {
+    let value = Datum::decode(ty, bytes);
+    value.map(Datum::into_owned).map_err(|error| Cause::not_supported(error.to_string()))
+}
+
+fn push_inputs(
+    places: &[usize],
+    inputs: &[Input],
+    batch: &mut Batch,
+    at: Values<'_>,
+) -> Result<(), Cause> {
+    let mut bytes = Vec::new();
+    for (input, place) in places.iter().enumerate() {
+        let Some(source) = inputs.get(*place) else { continue };
+        let value = source.value(at)?;
+        bytes.clear();
+        let is_value = !value.is_null();
+        if is_value {
+            let encoded = value.encode(&source.ty, &mut bytes);
+            encoded.map_err(|error| Cause::not_supported(error.to_string()))?;
+        }
+        batch.push(input, is_value.then_some(bytes.as_slice()));
+    }
+    batch.end_row();
+    Ok(())
+}
+
+impl Input {
+    fn value(&self, at: Values<'_>) -> Result<Datum<'static>, Cause> {
+        match &self.source {
+            Source::Variable(slot) => {
+                Ok(at.frame.values.get(*slot).cloned().unwrap_or(Datum::Null))
+            }
+            Source::Function { definition, arguments } => {
+                let values: Result<Vec<_>, _> = arguments.iter().map(|it| it.value(at)).collect();
+                (definition.evaluate)(at, &values?)
+            }
+            Source::Unwrapped { operand, to, is_try } => {
+                let value = unwrapped(operand.value(at)?, *to, at);
+                if *is_try { Ok(value.unwrap_or(Datum::Null)) } else { value }
+            }
+            Source::Query { value, filter } => match filter {
+                Some(filter) if !filter.is_true(at)? => Ok(Datum::Null),
+                _ => value.value(at),
+            },
+        }
+    }
+}
+
+/// The value inside a sql_variant, converted.
+fn unwrapped(value: Datum<'static>, to: SqlType, at: Values<'_>) -> Result<Datum<'static>, Cause> {
+    match value {
+        Datum::Variant(inner) => converted(inner.value, inner.ty, to, at),
+        _ => Ok(Datum::Null),
+    }
+}
+
+/// A value of one type as a value of another, as an assignment converts.
+pub(crate) fn converted(
+    value: Datum<'static>,
+    from: SqlType,
+    to: SqlType,
+    at: Values<'_>,
+) -> Result<Datum<'static>, Cause> {
+    if value.is_null() || from == to {
+        return Ok(value);
+    }
+    let name: Box<str> = "@value".into();
+    let variables: Arc<[Variable]> = Arc::from([Variable { name: name.clone(), ty: from }]);
+    let collation = at.connection.collation();
+    let compiler = Compiler { variables: &variables, collation };
+    let expr = Expr { kind: ExprKind::Variable(name), span: Default::default() };
+    let scalar = compiler.assigned(&expr, to)?;
+    let mut frame = Frame::new(Scope::Batch, variables.clone());
+    frame.values = vec![value];
+    scalar.value(Values { frame: &frame, ..at })
+}
+
+/// The cause behind a compiler's error.
+fn cause_of(error: CompileError) -> Cause {
+    match error {
+        CompileError::UnknownColumn { name, .. } => Cause::UnknownColumn { name },
+        CompileError::Unsupported { what, .. } => {
+            let name = what.strip_prefix("the function ").and_then(|rest| rest.split(' ').next());
+            match name {
+                Some(name) if !is_function_of_the_product(name) => {
+                    Cause::UnknownFunction { name: name.to_owned() }
+                }
+                _ => Cause::NotSupported { what },
+            }
+        }
+        other => Cause::not_supported(other.to_string()),
+    }
+}
+
+/// The literal that an expression is.
+pub(crate) fn literal_text(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        ExprKind::Literal(Literal::String(text)) => Some(&text.value),
+        _ => None,
+    }
+}
+
+/// Is it a failure of the expression itself, or a limit of what is evaluated here?
+fn is_conversion(error: EvalError) -> bool {
+    error == EvalError::Conversion
+}

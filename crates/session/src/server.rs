@@ -1,0 +1,100 @@
+//! What all connections of a server share.
+
+use extentdb_base::sync::atomic::{AtomicU64, Ordering};
+use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_engine::Instance;
+use extentdb_types::Collation;
+
+use crate::hooks::Hooks;
+use crate::login::Logins;
+use crate::product::Product;
+
+/// A server as its sessions know it.
+pub struct Server {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) product: Product,
+    pub(crate) collation: Collation,
+    pub(crate) logins: Mutex<Logins>,
+    pub(crate) hooks: Arc<dyn Hooks>,
+    /// Of the last transaction; those of the server's sessions never meet.
+    last_descriptor: AtomicU64,
+    connections: AtomicU64,
+}
+
+impl Server {
+    /// A server over the databases of `instance`.
+    #[must_use]
+    pub fn new(
+        instance: Arc<Instance>,
+        product: Product,
+        logins: Logins,
+        hooks: Arc<dyn Hooks>,
+    ) -> Arc<Server> {
+        Arc::new(Server {
+            instance,
+            product,
+            collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
+            logins: Mutex::new(logins),
+            hooks,
+            last_descriptor: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+        })
+    }
+
+    /// Its databases.
+    #[must_use]
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// What it says it is.
+    #[must_use]
+    pub fn product(&self) -> &Product {
+        &self.product
+    }
+
+    /// Collation of its system databases.
+    #[must_use]
+    pub fn collation(&self) -> Collation {
+        self.collation
+    }
+
+    /// Looks something up among the logins.
+    pub fn with_logins<T>(&self, look: impl FnOnce(&Logins) -> T) -> T {
+        look(&lock(&self.logins))
+    }
+
+    /// Changes the logins, and writes them down.
+    ///
+    /// # Errors
+    /// They could not be written, and are as before.
+    pub(crate) fn change_logins(&self, change: impl FnOnce(&mut Logins)) -> Result<(), String> {
+        let mut logins = lock(&self.logins);
+        let mut changed = logins.clone();
+        change(&mut changed);
+        self.hooks.store_logins(&changed.to_text())?;
+        *logins = changed;
+        Ok(())
+    }
+
+    /// A descriptor for a new transaction; never 0.
+    pub(crate) fn next_descriptor(&self) -> u64 {
+        self.last_descriptor.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Counts a connection.
+    pub(crate) fn count_connection(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Connections so far: `@@CONNECTIONS`.
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Server({})", self.product.server_name)
+    }
+}

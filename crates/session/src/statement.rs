@@ -1,0 +1,64 @@
+//! Statements, one file for each family. A family compiles its syntax to a [`Step`].
+//!
+//! A statement that is not here is refused by its name when it is reached.
+
+mod database;
+mod execute;
+mod login;
+mod message;
+mod name;
+mod select;
+mod server;
+mod set;
+mod throw;
+mod transaction;
+pub(crate) mod variable;
+mod wait;
+
+use extentdb_tsql::syntax::{Script, Statement, StatementKind};
+
+use crate::cause::Cause;
+use crate::scalar::Compiler;
+use crate::step::Step;
+
+/// What a statement is compiled with.
+pub(crate) struct Context<'c> {
+    pub(crate) compiler: Compiler<'c>,
+    pub(crate) script: &'c Script,
+    pub(crate) statement: &'c Statement,
+}
+
+impl Context<'_> {
+    /// The statement is refused.
+    pub(crate) fn refused(&self) -> Cause {
+        let text = self.script.source(self.statement.span);
+        Cause::StatementNotSupported { name: name::of(text) }
+    }
+}
+
+/// A statement that runs.
+type Compiled = Result<Box<dyn Step>, Cause>;
+
+/// Compiles a statement that is no control flow.
+pub(crate) fn compile(context: &Context<'_>) -> Compiled {
+    match &context.statement.kind {
+        StatementKind::Select(select) => select::compile(context, select),
+        StatementKind::Set(set) => set::compile(context, set),
+        StatementKind::Print(print) => message::print(context, print),
+        StatementKind::RaiseError(raise) => message::raise(context, raise),
+        StatementKind::Throw(throw) => throw::compile(context, throw),
+        StatementKind::WaitFor(wait) => wait::compile(context, wait),
+        StatementKind::Execute(execute) => execute::compile(context, execute),
+        StatementKind::BeginTransaction(begin) => transaction::begin(context, begin),
+        StatementKind::Commit(commit) => transaction::commit(context, commit),
+        StatementKind::Rollback(rollback) => transaction::roll_back(context, rollback),
+        StatementKind::SaveTransaction(save) => transaction::save(context, save),
+        StatementKind::Use(target) => database::use_database(target),
+        StatementKind::Admin(admin) => database::admin(context, admin),
+        StatementKind::DropObjects(drop) => database::drop_objects(context, drop),
+        StatementKind::Kill(kill) => server::kill(context, kill),
+        StatementKind::Checkpoint(checkpoint) => server::checkpoint(context, checkpoint),
+        StatementKind::Shutdown(shutdown) => Ok(server::shutdown(shutdown.is_nowait)),
+        _ => Err(context.refused()),
+    }
+}

@@ -1,0 +1,111 @@
+//! USE, CREATE DATABASE, DROP DATABASE, and the other statements of the grammar tables.
+
+use extentdb_engine::{DatabaseSpec, Error};
+use extentdb_tsql::syntax::{AdminStatement, DropClass, DropObjects, Use};
+
+use super::{Compiled, Context, login};
+use crate::cause::Cause;
+use crate::frame::Frame;
+use crate::message::Message;
+use crate::output::StatementCode;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
+
+/// Bytes of the data file of a new database.
+const DATA_BYTES: u64 = 8 << 20;
+
+struct UseStep(String);
+struct Create(String);
+
+struct Drop {
+    names: Vec<String>,
+    if_exists: bool,
+}
+
+pub(super) fn use_database(target: &Use) -> Compiled {
+    Ok(Box::new(UseStep(target.database.text.to_string())))
+}
+
+pub(super) fn admin(context: &Context<'_>, admin: &AdminStatement) -> Compiled {
+    let name = admin.clause.names().next().map(|name| name.text.to_string());
+    match (admin.head, name) {
+        ("CREATE DATABASE", Some(name)) => {
+            // The name alone: files, sizes and options of its own come with the catalog views.
+            if admin.clause.parts.len() > 1 {
+                return Err(Cause::not_supported("CREATE DATABASE with files or options"));
+            }
+            Ok(Box::new(Create(name)))
+        }
+        ("CREATE LOGIN" | "ALTER LOGIN" | "DROP LOGIN", Some(name)) => login::compile(admin, name),
+        _ => Err(context.refused()),
+    }
+}
+
+pub(super) fn drop_objects(context: &Context<'_>, drop: &DropObjects) -> Compiled {
+    if drop.class != DropClass::Database {
+        return Err(context.refused());
+    }
+    let names = drop.names.iter().map(|name| name.name.text.to_string()).collect();
+    Ok(Box::new(Drop { names, if_exists: drop.if_exists }))
+}
+
+impl Step for UseStep {
+    fn run(&self, run: &mut Run<'_>, _: &mut Frame) -> Result<RowCount, Stop> {
+        run.change_database(&self.0)?;
+        let text = format!("Changed database context to '{}'.", run.connection.database);
+        run.output.message(&Message::info(5701, 1, 1, text), false)?;
+        Ok(RowCount::Rows(0))
+    }
+}
+
+fn verify_outside(run: &Run<'_>, statement: &'static str) -> Result<(), Stop> {
+    if run.connection.is_in_transaction() {
+        return Err(Cause::InTransaction { statement }.into());
+    }
+    Ok(())
+}
+
+impl Step for Create {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        verify_outside(run, "CREATE DATABASE")?;
+        let instance = run.connection.server.instance.clone();
+        let mut spec = DatabaseSpec::new(&self.0, &instance.options().data, DATA_BYTES);
+        let mut seed = [0; 8];
+        run.connection.server.hooks.random(&mut seed);
+        spec.seed = u64::from_le_bytes(seed);
+        instance.create_database(&spec).map_err(|error| run.connection.engine_cause(&error))?;
+        run.done(frame.scope, StatementCode::CreateDatabase, None, false)?;
+        Ok(RowCount::Rows(0))
+    }
+}
+
+impl Step for Drop {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        verify_outside(run, "DROP DATABASE")?;
+        for name in &self.names {
+            self.drop_one(run, name)?;
+        }
+        run.done(frame.scope, StatementCode::DropDatabase, None, false)?;
+        Ok(RowCount::Rows(0))
+    }
+}
+
+impl Drop {
+    fn drop_one(&self, run: &Run<'_>, name: &str) -> Result<(), Stop> {
+        let termination = no_wait();
+        match run.connection.server.instance.drop_database(name, termination) {
+            Ok(()) => Ok(()),
+            Err(Error::NoDatabase { .. }) if self.if_exists => Ok(()),
+            Err(Error::NoDatabase { name }) => Err(Cause::NoDatabaseToDrop { name }.into()),
+            Err(Error::SessionsOpen { .. }) => {
+                Err(Cause::DatabaseInUse { name: name.to_owned() }.into())
+            }
+            Err(error) => Err(run.connection.engine_cause(&error).into()),
+        }
+    }
+}
+
+/// Nobody is thrown out.
+fn no_wait() -> extentdb_engine::Termination {
+    extentdb_engine::Termination::NoWait
+}

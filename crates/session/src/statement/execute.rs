@@ -1,0 +1,162 @@
+//! EXECUTE of procedures and of text.
+
+use extentdb_tsql::syntax::{Argument, Column, Execute, Executed, Expr, ExprKind, ProcedureName};
+use extentdb_types::SqlType;
+
+use super::{Compiled, Context};
+use crate::cause::Cause;
+use crate::frame::{Frame, variable_named};
+use crate::output::{Scope, StatementCode};
+use crate::procedure::{self, Caller};
+use crate::request;
+use crate::scalar::Scalar;
+use crate::step::{RowCount, Run, Step, Text};
+use crate::stop::Stop;
+use crate::variant;
+
+struct ExecuteText(Scalar);
+
+struct ExecuteProcedure {
+    name: String,
+    /// Variable that takes the return status.
+    status: Option<usize>,
+    arguments: Vec<CompiledArgument>,
+}
+
+struct CompiledArgument {
+    name: String,
+    value: Option<Scalar>,
+    /// Variable that takes the value back.
+    output: Option<usize>,
+}
+
+pub(super) fn compile(context: &Context<'_>, execute: &Execute) -> Compiled {
+    if execute.result_sets.is_some() {
+        return Err(Cause::not_supported("EXECUTE WITH RESULT SETS"));
+    }
+    match &execute.what {
+        Executed::Text { text, principal: None, at: None } => {
+            let collation = context.compiler.collation;
+            let ty = SqlType::NVarChar { len: None, collation };
+            Ok(Box::new(ExecuteText(context.compiler.assigned(text, ty)?)))
+        }
+        Executed::Text { .. } => Err(Cause::not_supported("EXECUTE AS or AT")),
+        Executed::Procedure { name: ProcedureName::Object(name), number: None } => {
+            let status = execute.status.as_ref().map(|it| slot(context, &it.text)).transpose()?;
+            let arguments: Result<Vec<_>, _> =
+                execute.arguments.iter().map(|it| argument(context, it)).collect();
+            Ok(Box::new(ExecuteProcedure { name: name.to_string(), status, arguments: arguments? }))
+        }
+        Executed::Procedure { .. } => {
+            Err(Cause::not_supported("a procedure by variable or number"))
+        }
+    }
+}
+
+fn slot(context: &Context<'_>, name: &str) -> Result<usize, Cause> {
+    let slot = variable_named(context.compiler.variables, name);
+    slot.ok_or_else(|| Cause::UnknownVariable { name: name.to_owned() })
+}
+
+fn argument(context: &Context<'_>, argument: &Argument) -> Result<CompiledArgument, Cause> {
+    let value = match &argument.value.kind {
+        ExprKind::Default => None,
+        _ => Some(context.compiler.value(&word_as_text(&argument.value))?),
+    };
+    let output = match &argument.value.kind {
+        ExprKind::Variable(name) if argument.is_output => Some(slot(context, name)?),
+        _ => None,
+    };
+    let name = argument.name.as_ref().map(|name| name.text.to_string()).unwrap_or_default();
+    Ok(CompiledArgument { name, value, output })
+}
+
+/// A bare word stands for its name.
+fn word_as_text(expr: &Expr) -> Expr {
+    use extentdb_tsql::syntax::{Literal, StringLiteral};
+    if let ExprKind::Column(column) = &expr.kind
+        && column.qualifier.is_none()
+        && let Column::Named(name) = &column.column
+    {
+        let value = name.text.clone();
+        let literal = Literal::String(StringLiteral { value, is_national: true });
+        return Expr { kind: ExprKind::Literal(literal), span: expr.span };
+    }
+    expr.clone()
+}
+
+impl Step for ExecuteText {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        let value = self.0.value(run.values(frame))?;
+        let text = variant::text(&value).unwrap_or_default();
+        let text = Text {
+            text: &text,
+            scope: Scope::Procedure,
+            parameters: Vec::new(),
+            values: Vec::new(),
+            inherited: frame.error_at_hand().cloned(),
+            has_outer_handler: frame.is_handled(),
+        };
+        procedure::nested(run, |run| run.text(text).map(|_| ()))?;
+        run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
+        Ok(RowCount::Unchanged)
+    }
+}
+
+impl Step for ExecuteProcedure {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        let mut arguments = Vec::new();
+        for argument in &self.arguments {
+            let value = argument.value.as_ref();
+            arguments.push(request::Argument {
+                name: argument.name.clone(),
+                ty: value.map(|value| value.ty),
+                value: match value {
+                    Some(value) => value.value(run.values(frame))?,
+                    None => extentdb_types::Datum::Null,
+                },
+                is_output: argument.output.is_some(),
+                is_default: value.is_none(),
+            });
+        }
+        let caller = Caller {
+            inherited: frame.error_at_hand().cloned(),
+            has_outer_handler: frame.is_handled(),
+        };
+        let done = procedure::run(run, &self.name, &arguments, &caller)?;
+        for (position, value) in &done.outputs {
+            let output = self.arguments.get(*position).and_then(|argument| argument.output);
+            if let Some(slot) = output {
+                self.take_back(run, frame, slot, value)?;
+            }
+        }
+        if let Some(slot) = self.status {
+            let status = procedure::Returned {
+                ty: SqlType::Int,
+                value: extentdb_types::Datum::Int(done.status),
+            };
+            self.take_back(run, frame, slot, &status)?;
+        }
+        run.output.return_status(done.status)?;
+        run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
+        Ok(RowCount::Unchanged)
+    }
+}
+
+impl ExecuteProcedure {
+    fn take_back(
+        &self,
+        run: &Run<'_>,
+        frame: &mut Frame,
+        slot: usize,
+        returned: &procedure::Returned,
+    ) -> Result<(), Stop> {
+        let ty = frame.variables.get(slot).map_or(returned.ty, |variable| variable.ty);
+        let value = returned.value.clone();
+        let value = crate::scalar::converted(value, returned.ty, ty, run.values(frame))?;
+        if let Some(place) = frame.values.get_mut(slot) {
+            *place = value;
+        }
+        Ok(())
+    }
+}

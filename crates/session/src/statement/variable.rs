@@ -1,0 +1,86 @@
+//! DECLARE and SET of variables.
+
+use extentdb_tsql::syntax::{
+    AssignOperator, Assignment, Declaration, DeclarationKind, Expr, ExprKind, Link,
+};
+use extentdb_types::Collation;
+
+use super::Compiled;
+use crate::cause::Cause;
+use crate::data_type;
+use crate::frame::{Frame, Variable, variable_named};
+use crate::scalar::{Compiler, Scalar};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
+
+/// `@v = value`
+pub(crate) struct Assign {
+    pub(crate) slot: usize,
+    pub(crate) value: Scalar,
+}
+
+impl Assign {
+    /// Compiles an assignment, with its operator if it has one.
+    pub(crate) fn of(compiler: &Compiler<'_>, assignment: &Assignment) -> Result<Assign, Cause> {
+        let name = &assignment.variable.text;
+        let value = match assignment.operator {
+            AssignOperator::Set => assignment.value.clone(),
+            AssignOperator::Compound(operator) => {
+                let span = assignment.value.span;
+                let first = Expr { kind: ExprKind::Variable(name.clone()), span };
+                let operand = assignment.value.clone();
+                let rest = vec![Link { operator, operand, span }];
+                Expr { kind: ExprKind::Chain { first: Box::new(first), rest }, span }
+            }
+        };
+        Assign::to(compiler, name, &value)
+    }
+
+    fn to(compiler: &Compiler<'_>, name: &str, value: &Expr) -> Result<Assign, Cause> {
+        let unknown = || Cause::UnknownVariable { name: name.to_owned() };
+        let slot = variable_named(compiler.variables, name).ok_or_else(unknown)?;
+        let variable = compiler.variables.get(slot).ok_or_else(unknown)?;
+        Ok(Assign { slot, value: compiler.assigned(value, variable.ty)? })
+    }
+
+    /// Assigns.
+    pub(crate) fn apply(&self, run: &Run<'_>, frame: &mut Frame) -> Result<(), Stop> {
+        let value = self.value.value(run.values(frame))?;
+        if let Some(slot) = frame.values.get_mut(self.slot) {
+            *slot = value;
+        }
+        Ok(())
+    }
+}
+
+impl Step for Assign {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        self.apply(run, frame)?;
+        Ok(RowCount::Rows(1))
+    }
+}
+
+/// The variable of a declaration, the one at `position` from 1.
+pub(crate) fn declared(
+    declaration: &Declaration,
+    position: usize,
+    collation: Collation,
+) -> Result<Variable, Cause> {
+    match &declaration.kind {
+        DeclarationKind::Scalar { data_type, .. } => Ok(Variable {
+            name: declaration.name.text.clone(),
+            ty: data_type::declared(data_type, position, collation)?,
+        }),
+        DeclarationKind::Table(_) => Err(Cause::not_supported("a table variable")),
+        DeclarationKind::Cursor => Err(Cause::not_supported("a cursor variable")),
+    }
+}
+
+/// The assignment of its first value, if it has one.
+pub(crate) fn initial(compiler: &Compiler<'_>, declaration: &Declaration) -> Option<Compiled> {
+    let DeclarationKind::Scalar { value: Some(value), .. } = &declaration.kind else {
+        return None;
+    };
+    let assign = Assign::to(compiler, &declaration.name.text, value);
+    Some(assign.map(|assign| Box::new(assign) as Box<dyn Step>))
+}

@@ -1,0 +1,153 @@
+//! Batches: values, control flow, errors and transactions, as published for the product.
+//!
+//! `tests/scripts/NAME.batches`: batches of one connection with a blank line between them, beneath
+//! `---` what each gives. `UPDATE_GOLDENFILES=1 cargo test -p extentdb-session --test batches`
+//! writes what they give now; read it: it is what SQL Server would say, or a bug.
+
+mod support;
+
+use extentdb_session::Argument;
+use extentdb_types::{Datum, NText, SqlType};
+use support::{batch, call, connect, server};
+
+fn script(name: &str) {
+    let path = format!("{}/tests/scripts/{name}.batches", env!("CARGO_MANIFEST_DIR"));
+    let golden = std::fs::read_to_string(&path).unwrap();
+    let server = server();
+    let mut connection = connect(&server);
+    let mut found = String::new();
+    for block in golden.split("\n\n") {
+        let (comment, text) = block
+            .strip_prefix('#')
+            .and_then(|rest| rest.split_once('\n'))
+            .map_or(("", block), |(comment, text)| (comment, text));
+        if !comment.is_empty() {
+            found.push_str(&format!("#{comment}\n"));
+        }
+        let text = text.split_once("\n---").map_or(text, |(text, _)| text);
+        let given = batch(&mut connection, text);
+        let given = if given.is_empty() { given } else { format!("{given}\n") };
+        found.push_str(&format!("{text}\n---\n{given}\n"));
+    }
+    let found = format!("{}\n", found.trim_end());
+    if std::env::var_os("UPDATE_GOLDENFILES").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    assert_eq!(found, golden, "{name}");
+}
+
+/// A test for each script.
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            script(stringify!($name));
+        })*
+    };
+}
+
+scripts! {
+    columns
+    variables
+    control_flow
+    errors
+    try_catch
+    transactions
+    not_supported
+    properties
+    databases
+    fmtonly
+    options
+}
+
+fn text(value: &str) -> Argument {
+    let collation = extentdb_types::Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+    Argument {
+        name: String::new(),
+        ty: Some(SqlType::NVarChar { len: None, collation }),
+        value: Datum::NChar(NText::from_text(value)),
+        is_output: false,
+        is_default: false,
+    }
+}
+
+fn int(name: &str, value: i32, is_output: bool) -> Argument {
+    Argument {
+        name: name.to_owned(),
+        ty: Some(SqlType::Int),
+        value: Datum::Int(value),
+        is_output,
+        is_default: false,
+    }
+}
+
+#[test]
+fn sp_executesql_binds_by_name_and_place_and_gives_values_back() {
+    let server = server();
+    let mut connection = connect(&server);
+    let arguments = vec![
+        text("SET @b = @a * 2; SELECT @a AS a"),
+        text("@a int, @b int OUTPUT"),
+        int("@b", 0, true),
+        int("@a", 21, false),
+    ];
+    assert_eq!(
+        call(&mut connection, "sp_executesql", arguments),
+        "[a int null]\n21\nstatus 0\noutput 2 int 42\nend of procedure"
+    );
+    assert_eq!(
+        batch(
+            &mut connection,
+            "DECLARE @r int; EXEC sp_executesql N'SET @x = 7', N'@x int OUTPUT', @r OUTPUT; \
+             SELECT @r"
+        ),
+        "status 0\nend of procedure\n[int null]\n7"
+    );
+    let missing = call(&mut connection, "sp_executesql", vec![text("SELECT @a"), text("@a int")]);
+    assert_eq!(
+        missing,
+        "8178.16.1 line 0: The parameterized query '(@a int)SELECT @a' expects the \
+         parameter '@a', which was not supplied.\nend of procedure"
+    );
+}
+
+#[test]
+fn prepared_statements_live_until_they_are_unprepared() {
+    let server = server();
+    let mut connection = connect(&server);
+    let handle = Argument { ty: None, value: Datum::Null, ..int("", 0, true) };
+    let prepared = call(
+        &mut connection,
+        "sp_prepexec",
+        vec![handle, text("@p int"), text("SELECT @p + 1 AS n"), int("", 4, false)],
+    );
+    assert_eq!(prepared, "[n int null]\n5\nstatus 0\noutput 0 int 1\nend of procedure");
+    let execute = |connection: &mut _| {
+        call(connection, "[sys].sp_execute", vec![int("", 1, false), int("", 6, false)])
+    };
+    assert_eq!(execute(&mut connection), "[n int null]\n7\nstatus 0\nend of procedure");
+    let unprepared = call(&mut connection, "sp_unprepare", vec![int("", 1, false)]);
+    assert_eq!(unprepared, "status 0\nend of procedure");
+    assert_eq!(
+        execute(&mut connection),
+        "8179.16.1 line 0: Could not find prepared statement with handle 1.\nend of procedure"
+    );
+}
+
+#[test]
+fn an_interrupt_ends_a_wait() {
+    let server = server();
+    let mut connection = connect(&server);
+    connection.begin_request();
+    let interrupt = connection.interrupt();
+    let thread = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let request = extentdb_session::Request::Batch("WAITFOR DELAY '00:01'".to_owned());
+            connection.run(&request, None, &mut support::Lines::default())
+        });
+        interrupt.interrupt();
+        waiting.join().unwrap()
+    });
+    assert_eq!(thread, extentdb_session::Outcome::Interrupted);
+    assert_eq!(batch(&mut connection, "SELECT 1"), "[int not null]\n1");
+}
