@@ -116,7 +116,7 @@ fn a_value_that_does_not_fit_refuses_the_change() {
     let table = create(&mut session, chars(None), true);
     for (id, len) in [(1, 10), (2, 20_000)] {
         let value = Datum::decode(&chars(None), &vec![b'x'; len]).unwrap().into_owned();
-        session.insert(&table, &vec![Datum::Int(id), value, Datum::Null]).unwrap();
+        session.insert(&table, &[Datum::Int(id), value, Datum::Null]).unwrap();
     }
     let refused = session.alter_column(&table, "v", chars(Some(8000)), Nullability::Nullable);
     assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");

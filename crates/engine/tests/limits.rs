@@ -34,9 +34,9 @@ fn int_columns(count: usize) -> Vec<ColumnSpec> {
 fn wide_row(id: i32) -> Row {
     let value = |at: usize| match at {
         0 => Datum::Int(id),
-        7 | 900 => Datum::Bit((id as usize + at) % 2 == 0),
+        7 | 900 => Datum::Bit((id as usize + at).is_multiple_of(2)),
         500 => text(&format!("text {id}")),
-        at if (at + id as usize) % 5 == 0 => Datum::Null,
+        at if (at + id as usize).is_multiple_of(5) => Datum::Null,
         at => Datum::Int(id * at as i32),
     };
     (0..COLUMNS_MAX).map(value).collect()

@@ -167,14 +167,40 @@ impl StatementContext<'_> {
         row: &RowRef<'_>,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        if !row.is_off_row() || self.row_locking(of.hints).is_none() {
+        if !row.is_off_row() {
             return each(row);
+        }
+        if self.row_locking(of.hints).is_none() {
+            return self.emit_unlocked(of, row, each);
         }
         let at = row.address()?;
         match self.read_row(of, &at)? {
             Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?),
             None => Ok(ControlFlow::Continue(())),
         }
+    }
+
+    /// Calls `each` with a row that may be without a lock. Values off such a row may be freed while
+    /// they are read: what looks damaged is the fault of the reading when the row has changed.
+    ///
+    /// # Errors
+    /// [`Error::DataMovement`], and those of `each`.
+    pub(crate) fn emit_unlocked(
+        &self,
+        of: Reading<'_>,
+        row: &RowRef<'_>,
+        each: EachRow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let error = match each(row) {
+            Err(error @ Error::Rowset(extentdb_rowset::Error::Corrupt { .. })) => error,
+            read => return read,
+        };
+        let may_change = self.row_locking(of.hints).is_none() && row.is_off_row();
+        let is_same = |record: Vec<u8>| record == row.record().bytes();
+        if may_change && !of.storage.row_at(&row.address()?)?.is_some_and(is_same) {
+            return Err(Error::DataMovement { table: of.table.name().to_owned() });
+        }
+        Err(error)
     }
 
     /// Reads a row under the lock that the reading requires; `None` of one that is left out, too.

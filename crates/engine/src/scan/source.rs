@@ -156,7 +156,9 @@ impl StatementContext<'_> {
         for rid in places.into_iter().filter(|rid| rid.slot.0 >= source.slot) {
             let at = Address::Rid(rid);
             if let Some(found) = self.read_row(of, &at)?
-                && each(&RowRef::at(of.storage, &found.record, &at)?)?.is_break()
+                && self
+                    .emit_unlocked(of, &RowRef::at(of.storage, &found.record, &at)?, each)?
+                    .is_break()
             {
                 source.slot = rid.slot.0.saturating_add(1);
                 return Ok(Step::Stopped);
