@@ -398,6 +398,13 @@ pub enum Error {
         /// The table's name.
         table: String,
     },
+    /// A row was changed or deleted by another session while a reading without locks (NOLOCK, READ
+    /// UNCOMMITTED) followed it to its values. Message 601.
+    #[error("the reading of table {table} without locks met data that was moved")]
+    DataMovement {
+        /// The table's name.
+        table: String,
+    },
     /// The table was changed or dropped since it was looked up.
     #[error("table {id} is not there any more")]
     Gone {

@@ -20,7 +20,7 @@ fn wide(len: Option<u16>) -> SqlType {
     SqlType::NVarChar { len, collation: COLLATION }
 }
 
-/// The value of a row: NULL, empty, short, and one of so many bytes.
+/// The value of a row: NULL, empty, short, or of about `long` bytes.
 fn value(ty: &SqlType, id: i32, long: usize) -> Datum<'static> {
     let len = match id % 4 {
         0 => return Datum::Null,

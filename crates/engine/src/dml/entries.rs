@@ -227,7 +227,7 @@ impl StatementContext<'_> {
                 let is_here =
                     index.has_bytes_of(&shape.sound_leaf(&entry)?, row.record(), storage)?;
                 if is_here || Self::has_entry(index, &key, &row, storage, &at)? {
-                    return each(&row);
+                    return self.emit_unlocked(of, &row, each);
                 }
             }
             match index.find_key(&key)? {

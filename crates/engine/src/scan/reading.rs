@@ -10,7 +10,7 @@
 //! UPDLOCK              U            IU              UIX                       RangeS-U
 //! XLOCK                X            IX              X                         RangeX-X
 //! TABLOCK              –            S; with UPDLOCK or XLOCK X, and no ranges
-//! row versions         –            Sch-S            for SNAPSHOT, or READ COMMITTED by the database
+//! row versions         –            Sch-S            SNAPSHOT, or READ COMMITTED by the database
 //! ```
 //!
 //! UPDLOCK and XLOCK count at every level of the session; beside NOLOCK they are refused. Keys of a
@@ -175,14 +175,41 @@ impl StatementContext<'_> {
         row: &RowRef<'_>,
         each: EachRow<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        if !row.is_off_row() || of.locking(self).is_none() {
+        if !row.is_off_row() || of.versions.is_some() {
             return each(row);
+        }
+        if self.row_locking(of.hints).is_none() {
+            return self.emit_unlocked(of, row, each);
         }
         let at = row.address()?;
         match self.read_row(of, &at)? {
             Some(found) => each(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions)),
             None => Ok(ControlFlow::Continue(())),
         }
+    }
+
+    /// Calls `each` with a row that may be without a lock. Values off such a row may be freed while
+    /// they are read: what looks damaged is the fault of the reading when the row has changed.
+    ///
+    /// # Errors
+    /// [`Error::DataMovement`], and those of `each`.
+    pub(crate) fn emit_unlocked(
+        &self,
+        of: Reading<'_>,
+        row: &RowRef<'_>,
+        each: EachRow<'_>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let error = match each(row) {
+            Err(error @ Error::Rowset(extentdb_rowset::Error::Corrupt { .. })) => error,
+            read => return read,
+        };
+        let may_change =
+            of.versions.is_none() && self.row_locking(of.hints).is_none() && row.is_off_row();
+        let is_same = |record: Vec<u8>| record == row.record().bytes();
+        if may_change && !of.storage.row_at(&row.address()?)?.is_some_and(is_same) {
+            return Err(Error::DataMovement { table: of.table.name().to_owned() });
+        }
+        Err(error)
     }
 
     /// Reads a row under the lock that the reading requires; `None` of one that is left out, too.

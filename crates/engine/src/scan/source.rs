@@ -159,10 +159,9 @@ impl StatementContext<'_> {
         };
         for rid in places.into_iter().filter(|rid| rid.slot.0 >= source.slot) {
             let at = Address::Rid(rid);
-            if let Some(found) = self.read_row(of, &at)?
-                && each(&RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions))?
-                    .is_break()
-            {
+            let Some(found) = self.read_row(of, &at)? else { continue };
+            let row = RowRef::at(of.storage, &found.record, &at)?.seen_by(of.versions);
+            if self.emit_unlocked(of, &row, each)?.is_break() {
                 source.slot = rid.slot.0.saturating_add(1);
                 return Ok(Step::Stopped);
             }

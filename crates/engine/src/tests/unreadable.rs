@@ -128,6 +128,9 @@ fn row_to_insert(id: i32) -> Row {
     vec![Datum::Int(id), Datum::Int(-id), text("long"), name, Datum::Null, Datum::Null]
 }
 
+/// Another description of a column.
+type Change = fn(&mut Described);
+
 /// How the catalog describes a column, of a table and of its rows.
 struct Described {
     xtype: u8,
@@ -257,7 +260,7 @@ fn columns_of_an_unknown_type_leave_the_others_readable() {
 
 #[test]
 fn a_column_says_why_it_is_not_read() {
-    let cases: [(&str, fn(&mut Described), Unreadable); 4] = [
+    let cases: [(&str, Change, Unreadable); 4] = [
         ("files", |own| own.status |= FILESTREAM, Unreadable::FileStream),
         ("set", |own| own.status |= COLUMN_SET, Unreadable::ColumnSet),
         ("sparse", |own| own.status |= SPARSE, Unreadable::NotInRows),
@@ -370,9 +373,9 @@ fn sparse_columns_are_read_and_not_written() {
     let mut scan = session.open_scan(&table, &ScanSpec::new(&[1, 3])).unwrap();
     let batch = scan.next_batch(&mut session, 100).unwrap().unwrap();
     let crate::Values::I32(numbers) = &batch.columns[0].values else { panic!("no numbers") };
-    for id in 0..30 {
+    for (id, number) in numbers.iter().enumerate() {
         assert_eq!(batch.columns[0].is_null(id), id % 2 == 1);
-        assert!(id % 2 == 1 || numbers[id] == 3 * id as i32);
+        assert!(id % 2 == 1 || *number == 3 * id as i32);
     }
     let filter = Some("[number] > 50 AND [flag] = 1");
     let mut scan = session.open_scan(&table, &ScanSpec { filter, ..ScanSpec::new(&[0]) }).unwrap();
