@@ -143,8 +143,8 @@ pub fn decimal<const N: usize>(bytes: [u8; N]) -> i128 {
     if sign == [0] { magnitude.wrapping_neg() } else { magnitude }
 }
 
-/// Appends the stored bytes of a number that is no `real` or `float`: the way back. A decimal that is
-/// 0 gets the positive sign.
+/// Appends the stored bytes of a number that is no `real` or `float`: the way back. A decimal that
+/// is 0 gets the positive sign.
 pub fn push_stored(form: NativeForm, value: i128, out: &mut Vec<u8>) {
     let mut push = |value: i128, bytes: u8| {
         out.extend_from_slice(&value.to_le_bytes()[..usize::from(bytes).min(16)]);

@@ -177,6 +177,7 @@ impl Redone {
             timestamps: Default::default(),
             new_ids: Default::default(),
             statistics: Default::default(),
+            own: Default::default(),
             wake_ups,
             services,
         };
