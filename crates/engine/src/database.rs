@@ -26,7 +26,7 @@ pub(crate) mod wake_up;
 use std::time::Duration;
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use extentdb_base::sync::{Arc, Mutex};
+use extentdb_base::sync::{Arc, Mutex, OnceLock, Weak};
 use extentdb_base::{Lsn, OfflineCause, Outage};
 use extentdb_buffer::{DoubleWrite, Durability, Pool, WriteAhead, WriteAheadError};
 use extentdb_space::{FillEvents, Space};
@@ -48,7 +48,7 @@ use crate::database::wake_up::WakeUps;
 use crate::error::Error;
 use crate::recovery::redo::Recovered;
 use crate::session::isolation::Serializers;
-use crate::statistics::automatic::StatisticsService;
+use crate::statistics::service::StatisticsService;
 
 /// A database that is open. All methods may be called from all threads.
 pub struct Database {
@@ -85,6 +85,8 @@ pub struct Database {
     pub(crate) timestamps: Timestamps,
     pub(crate) new_ids: NewIds,
     pub(crate) statistics: StatisticsService,
+    /// The database itself, for sessions of its background tasks: from its first session on.
+    pub(crate) own: OnceLock<Weak<Database>>,
     /// Shared by log, pool and database.
     pub(crate) outage: Outage,
     /// Those of its threads, when it has some: see [`run`](Self::run).

@@ -65,7 +65,7 @@ impl Database {
     /// [`Error::TooManySessions`].
     pub fn try_session(self: &Arc<Self>) -> Result<Session, Error> {
         let entry = self.services.sessions.enter(self.locks.database())?;
-        self.statistics.note_database(self);
+        self.own.get_or_init(|| Arc::downgrade(self));
         Ok(Session {
             db: DatabaseInUse::new(self),
             state: SessionState::new(entry),

@@ -29,6 +29,7 @@ pub(crate) mod histogram;
 pub(crate) mod kept;
 mod key;
 mod plan;
+pub(crate) mod service;
 mod sorter;
 pub(crate) mod target;
 #[cfg(test)]

@@ -18,7 +18,7 @@ use extentdb_io::MemDisk;
 use extentdb_types::{Collation, Date, Datum, Decimal, SqlType};
 use support::*;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn create(disk: &MemDisk) -> Arc<Database> {
     Database::create(&spec("statistics"), on(disk)).unwrap()
@@ -44,7 +44,7 @@ fn fill(session: &mut Session, table: &Table, rows: impl Iterator<Item = Vec<Dat
 }
 
 fn statistics(session: &mut Session, table: &Arc<Table>, column: usize) -> Arc<Statistics> {
-    session.statistics(table, column, PATIENCE).unwrap().unwrap()
+    session.statistics(table, column, TIMEOUT).unwrap().unwrap()
 }
 
 fn equal(statistics: &Statistics, value: &Datum<'_>) -> f64 {
@@ -430,7 +430,7 @@ fn the_background_task_builds_what_sessions_ask_for_and_what_is_stale() {
 }
 
 #[test]
-fn a_session_without_patience_goes_on_without_statistics() {
+fn a_session_whose_timeout_ends_goes_on_without_statistics() {
     let disk = MemDisk::new();
     let db = create(&disk);
     let mut session = db.session();
@@ -443,7 +443,7 @@ fn a_session_without_patience_goes_on_without_statistics() {
         other.add_column(&table, &ColumnSpec::new("more", SqlType::Int)).unwrap();
         assert!(session.statistics(&table, 1, Duration::from_millis(200)).unwrap().is_none());
         other.rollback().unwrap();
-        let found = (0..100).find_map(|_| session.statistics(&table, 1, PATIENCE).unwrap());
+        let found = (0..100).find_map(|_| session.statistics(&table, 1, TIMEOUT).unwrap());
         assert_eq!(found.unwrap().rows(), 100.0);
     });
     drop((session, other, table));
@@ -475,8 +475,8 @@ fn nothing_is_created_where_that_is_off_or_the_type_has_no_order() {
     let db = Database::create(&spec("statistics"), Options { statistics, ..on(&disk) }).unwrap();
     let mut session = db.session();
     let table = session.create_table(&numbers("t")).unwrap();
-    assert!(session.statistics(&table, 1, PATIENCE).unwrap().is_none());
-    assert!(session.statistics(&table, 9, PATIENCE).is_err());
+    assert!(session.statistics(&table, 1, TIMEOUT).unwrap().is_none());
+    assert!(session.statistics(&table, 9, TIMEOUT).is_err());
     let lob = SqlType::VarBinary { len: None };
     let lobs =
         session.create_table(&TableSpec::heap("l", vec![ColumnSpec::new("v", lob)])).unwrap();

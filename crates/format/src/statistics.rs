@@ -230,3 +230,6 @@ fn read_step(bytes: &[u8], fixed_end: usize) -> Option<StatisticsStep<'_>> {
         hi_key,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,8 +143,8 @@ pub fn decimal<const N: usize>(bytes: [u8; N]) -> i128 {
     if sign == [0] { magnitude.wrapping_neg() } else { magnitude }
 }
 
-/// Appends the stored bytes of a number that is no `real` or `float`: the way back. A decimal that is
-/// 0 gets the positive sign.
+/// Appends the stored bytes of a number that is no `real` or `float`: the way back. A decimal that
+/// is 0 gets the positive sign.
 pub fn push_stored(form: NativeForm, value: i128, out: &mut Vec<u8>) {
     let mut push = |value: i128, bytes: u8| {
         out.extend_from_slice(&value.to_le_bytes()[..usize::from(bytes).min(16)]);
@@ -226,6 +226,44 @@ mod tests {
             let wide = SqlType::Numeric { precision: 38, scale: 2 };
             assert_eq!(decimal(stored::<5>(&value, narrow)), expected);
             assert_eq!(decimal(stored::<17>(&value, wide)), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_become_their_stored_bytes_again() {
+        let types = [
+            SqlType::TinyInt,
+            SqlType::SmallInt,
+            SqlType::Int,
+            SqlType::BigInt,
+            SqlType::Money,
+            SqlType::Date,
+        ];
+        for ty in types {
+            for value in [0i128, 1, 97] {
+                let form = NativeForm::of(&ty).unwrap();
+                let mut bytes = Vec::new();
+                push_stored(form, value, &mut bytes);
+                assert_eq!(bytes.len(), ty.fixed_bytes().unwrap());
+                assert_eq!(i128::from(integer(&bytes)), value, "{ty:?}");
+            }
+        }
+        let again = |ty: &SqlType, value: i128| {
+            let mut bytes = Vec::new();
+            push_stored(NativeForm::of(ty).unwrap(), value, &mut bytes);
+            bytes
+        };
+        let bytes = |ty| <[u8; 8]>::try_from(again(&ty, -12_345_678_901)).unwrap();
+        assert_eq!(datetime(bytes(SqlType::DateTime)), -12_345_678_901);
+        let bytes = <[u8; 4]>::try_from(again(&SqlType::SmallDateTime, 2_000_001)).unwrap();
+        assert_eq!(smalldatetime(bytes), 2_000_001);
+        let ty = SqlType::DateTime2 { scale: 3 };
+        let Some(NativeForm::DateTime2 { unit, .. }) = NativeForm::of(&ty) else { panic!() };
+        let value = 700_000 * DAY_100NS + 47 * unit;
+        assert_eq!(datetime2(<[u8; 7]>::try_from(again(&ty, value.into())).unwrap(), unit), value);
+        let ty = SqlType::Decimal { precision: 38, scale: 0 };
+        for value in [0, -1, i128::from(i64::MIN) * 1_000_003, i128::MAX] {
+            assert_eq!(decimal(<[u8; 17]>::try_from(again(&ty, value)).unwrap()), value);
         }
     }
 }

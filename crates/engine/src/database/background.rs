@@ -11,10 +11,9 @@
 //! ```
 //!
 //! A database without them does the same work in its sessions, but for the ghost cleanup, which is
-//! left to the close, and for statistics, which are built by those who ask: deterministic, and enough
-//! for tools and simulations. With them a commit only
-//! notifies the checkpointer. It makes the checkpoint itself when the log is so full that waiting
-//! would mean error 9002.
+//! left to the close, and for statistics, which are built by those who ask: deterministic, and
+//! enough for tools and simulations. With them a commit only notifies the checkpointer. It makes
+//! the checkpoint itself when the log is so full that waiting would mean error 9002.
 //!
 //! Invariants
 //! - What the threads do, sessions do or can ask for, too: nothing happens here only.

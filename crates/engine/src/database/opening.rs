@@ -178,6 +178,7 @@ impl Redone {
             timestamps: Default::default(),
             new_ids: Default::default(),
             statistics: Default::default(),
+            own: Default::default(),
             wake_ups,
             services,
         };

@@ -4,22 +4,21 @@
 //! Session::statistics ── fresh ──────────────────────────────────────▶ at once
 //!                     ── no threads, or own DDL on the way ──▶ built in the session
 //!                     ── else ──▶ queue ──▶ background task: a session of its own, NOWAIT
-//!                          └ waits, but not for longer than the caller has patience
+//!                          └ waits, but not for longer than the timeout
 //! ```
 //!
 //! The task also builds again what has become stale since, for tables whose statistics somebody
 //! asked for. What it cannot build (a lock is held, a page is damaged) is left: the next request
 //! tries again.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use extentdb_base::ObjectId;
-use extentdb_base::sync::{Arc, Condvar, Mutex, OnceLock, Weak, lock, wait_at_most};
+use extentdb_base::sync::{Arc, Weak};
 use extentdb_txn::lock::{LockMode, Timeout};
 
 use super::Statistics;
 use super::kept::{Kept, TurnGuard};
+use super::service::Request;
 use super::target::{StatisticsScan, Target};
 use crate::catalog::{Storage, Table};
 use crate::database::Database;
@@ -28,78 +27,6 @@ use crate::session::{Session, StatementContext};
 
 /// Between two looks at the cancellation of a waiting session.
 const WAIT_SLICE: Duration = Duration::from_millis(10);
-
-/// Statistics that are asked for: those that are about a column first.
-type Request = (ObjectId, i32);
-
-/// What the databases' background task for statistics has to do.
-#[derive(Default)]
-pub(crate) struct StatisticsService {
-    /// The database itself, for sessions of the task.
-    own: OnceLock<Weak<Database>>,
-    state: Mutex<State>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    queue: VecDeque<Request>,
-    /// The one that is worked at.
-    current: Option<Request>,
-    /// Tables with statistics in memory.
-    tables: BTreeMap<ObjectId, Weak<Table>>,
-}
-
-impl State {
-    fn is_pending(&self, request: Request) -> bool {
-        self.current == Some(request) || self.queue.contains(&request)
-    }
-}
-
-impl StatisticsService {
-    /// A session is opened.
-    pub(crate) fn note_database(&self, db: &Arc<Database>) {
-        self.own.get_or_init(|| Arc::downgrade(db));
-    }
-
-    /// The table has statistics in memory.
-    pub(crate) fn note(&self, table: &Arc<Table>) {
-        lock(&self.state).tables.entry(table.id()).or_insert_with(|| Arc::downgrade(table));
-    }
-
-    fn request(&self, request: Request) {
-        let mut state = lock(&self.state);
-        if !state.is_pending(request) {
-            state.queue.push_back(request);
-        }
-    }
-
-    /// The next request; it is the current one until [`end`](Self::end).
-    fn begin(&self) -> Option<Request> {
-        let mut state = lock(&self.state);
-        state.current = state.queue.pop_front();
-        state.current
-    }
-
-    fn end(&self) {
-        lock(&self.state).current = None;
-        self.ended.notify_all();
-    }
-
-    /// Waits while a request is pending. False when it still is.
-    fn wait(&self, request: Request, most: Duration) -> bool {
-        let state = lock(&self.state);
-        let state = wait_at_most(&self.ended, state, most, |state| state.is_pending(request));
-        !state.is_pending(request)
-    }
-
-    /// The tables with statistics that still exist.
-    fn tables(&self) -> Vec<Arc<Table>> {
-        let mut state = lock(&self.state);
-        state.tables.retain(|_, table| table.strong_count() > 0);
-        state.tables.values().filter_map(Weak::upgrade).collect()
-    }
-}
 
 impl Session {
     /// Statistics about all rows of a table and first of all about a column, by its number. When
@@ -117,7 +44,7 @@ impl Session {
         &mut self,
         table: &Arc<Table>,
         column: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Arc<Statistics>>, Error> {
         let storage = table.storage();
         let columns = storage.columns.len();
@@ -131,7 +58,7 @@ impl Session {
         match kept {
             Some(kept) if is_enough(&kept) => Ok(Some(kept.statistics.clone())),
             _ => self.statement("STATISTICS", |context| {
-                context.renew_statistics(table, column, patience)
+                context.renew_statistics(table, column, timeout)
             }),
         }
     }
@@ -155,25 +82,25 @@ impl StatementContext<'_> {
         &mut self,
         table: &Arc<Table>,
         column: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<Arc<Statistics>>, Error> {
         let storage = table.storage();
         let Some(id) = storage.columns.get(column).map(|column| column.id) else {
             return Ok(None);
         };
         if self.db().wake_ups.has_threads() && self.changes().is_empty() {
-            self.await_request((table.id(), id), patience)?;
+            self.await_request((table.id(), id), timeout)?;
             let kept = table.statistics().leading(&table.storage(), id);
             return Ok(kept.map(|kept| kept.statistics.clone()));
         }
         self.build_leading(table, id)
     }
 
-    fn await_request(&mut self, request: Request, patience: Duration) -> Result<(), Error> {
+    fn await_request(&mut self, request: Request, timeout: Duration) -> Result<(), Error> {
         let service = &self.db().statistics;
         service.request(request);
         self.db().wake_ups.statistics.notify();
-        let mut left = patience;
+        let mut left = timeout;
         while !service.wait(request, left.min(WAIT_SLICE)) && !left.is_zero() {
             self.verify_not_cancelled()?;
             left = left.saturating_sub(WAIT_SLICE);
@@ -246,7 +173,7 @@ impl Database {
     /// The database is offline.
     pub fn maintain_statistics(&self) -> Result<(), Error> {
         self.verify_in_service()?;
-        let own = || self.statistics.own.get().and_then(Weak::upgrade);
+        let own = || self.own.get().and_then(Weak::upgrade);
         while let Some((table, column)) = self.statistics.begin() {
             let table = self.catalog.table_by_id(table);
             if let Some((db, table)) = own().zip(table) {
