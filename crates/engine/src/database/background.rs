@@ -5,7 +5,7 @@
 //! lazy writer    every 100 ms: frees frames when few are free  LAZYWRITER_SLEEP
 //! growth         when few extents are left: grows files ahead of need, and writes
 //!                zeros into space that was never written  SLEEP_TASK
-//! ghost cleanup  every 100 ms: removes ghost records of trees  SLEEP_TASK
+//! ghost cleanup  every 100 ms: removes ghost records that no snapshot needs  SLEEP_TASK
 //! statistics     every 100 ms, or when a session asks: builds them, when they are stale, too
 //!                SLEEP_TASK
 //! ```
