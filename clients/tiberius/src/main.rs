@@ -30,7 +30,8 @@ async fn parameter() -> Fallible<String> {
     let mut client = connect(EncryptionLevel::NotSupported).await?;
     let rows = client.query("SELECT @P1 + 1, @P2", &[&41i32, &"Grüße"]).await?;
     let row = rows.into_row().await?.ok_or("no row")?;
-    let (number, text): (Option<i32>, Option<&str>) = (row.get(0), row.get(1));
+    let number: Option<i32> = row.get(0);
+    let text: Option<&str> = row.get(1);
     if (number, text) == (Some(42), Some("Grüße")) {
         return Ok("42".to_owned());
     }

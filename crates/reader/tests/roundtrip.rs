@@ -17,7 +17,7 @@ use extentdb_format::allocation::pfs::PfsView;
 use extentdb_format::allocation::{PageStamp, bitmap, boot, file_header, iam, pfs};
 use extentdb_format::page::{PageHeader, PageMut, PageRef, PageType};
 use extentdb_format::record::lob::{self, LobContent, LobPointer, LobRecord};
-use extentdb_format::record::{Record, RecordBuilder, RecordKind, build};
+use extentdb_format::record::{Record, RecordBuilder, RecordKind, builder};
 use extentdb_format::{PageBuf, PageBytes};
 use extentdb_reader::{CheckedPages, Database, OpenOptions};
 use extentdb_types::Datum;
@@ -261,7 +261,7 @@ fn rebuild_record(
     location: &str,
 ) -> (Vec<u8>, Vec<u8>) {
     if let Some(target) = record.stub_target() {
-        return (build::forwarding_stub(target).to_vec(), vec![0xff; record.len()]);
+        return (builder::forwarding_stub(target).to_vec(), vec![0xff; record.len()]);
     }
     let layout = &rowset.layout;
     let mut builder = if record.fixed_start() == 4 {

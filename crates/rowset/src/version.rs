@@ -324,19 +324,40 @@ impl<'p> Overlay<'p> {
         if self.copy.is_empty() { self.page } else { &self.copy }
     }
 
+    /// Offset of the version that a snapshot sees of a record, which lies at `start`; `None` when it
+    /// sees no row. When there is no room for a version, `full` takes what there is, and the next
+    /// piece begins.
+    ///
+    /// # Errors
+    /// The version store fails.
+    pub(crate) fn place(
+        &mut self,
+        versions: Versions<'_>,
+        record: &[u8],
+        start: u16,
+        mut full: impl FnMut(&[u8]),
+    ) -> Result<Option<u16>, Error> {
+        let version = match versions.look(record)? {
+            Seen::Newest => return Ok(Some(start)),
+            Seen::Nothing => return Ok(None),
+            Seen::Older(version) => version,
+        };
+        if let Some(start) = self.push(&version) {
+            return Ok(Some(start));
+        }
+        full(self.bytes());
+        self.copy.clear();
+        Ok(self.push(&version))
+    }
+
     /// Appends a version; returns its offset, or `None` when the piece is full.
-    pub(crate) fn push(&mut self, version: &[u8]) -> Option<u16> {
+    fn push(&mut self, version: &[u8]) -> Option<u16> {
         if self.copy.is_empty() {
             self.copy.extend_from_slice(self.page);
         }
         let start = u16::try_from(self.copy.len()).ok()?;
         self.copy.extend_from_slice(version);
         Some(start)
-    }
-
-    /// The next piece begins.
-    pub(crate) fn clear(&mut self) {
-        self.copy.clear();
     }
 }
 

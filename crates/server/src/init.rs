@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 
 use extentdb_base::sync::Arc;
 use extentdb_session::login::{ClientInfo, SA};
-use extentdb_session::{
-    ColumnInfo, Connection, Done, Environment, Gone, Message, Output, OutputValue, Request, Server,
-};
-use extentdb_types::Datum;
+use extentdb_session::{Connection, Gone, Message, Output, Request, Server};
 
 use crate::error::Error;
 use crate::files;
@@ -55,7 +52,10 @@ struct Batch<'t> {
 /// The batches between lines of GO.
 fn batches(text: &str) -> Vec<Batch<'_>> {
     let mut batches = Vec::new();
-    let (mut start, mut end, mut line, mut first_line) = (0, 0, 0, 0);
+    let mut start = 0;
+    let mut end = 0;
+    let mut line = 0;
+    let mut first_line = 0;
     for piece in text.split_inclusive('\n') {
         let words: Vec<&str> = piece.split_whitespace().collect();
         line += 1;
@@ -81,34 +81,10 @@ fn batches(text: &str) -> Vec<Batch<'_>> {
 struct FirstError(Option<Message>);
 
 impl Output for FirstError {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &[Datum<'_>]) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn done(&mut self, _: Done) -> Result<(), Gone> {
-        Ok(())
-    }
-
     fn message(&mut self, message: &Message, _: bool) -> Result<(), Gone> {
         if message.is_error() {
             self.0.get_or_insert_with(|| message.clone());
         }
-        Ok(())
-    }
-
-    fn environment(&mut self, _: &Environment) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn return_status(&mut self, _: i32) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn output_value(&mut self, _: &OutputValue) -> Result<(), Gone> {
         Ok(())
     }
 }

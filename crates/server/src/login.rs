@@ -98,7 +98,9 @@ impl Refused {
 
     fn rejected(self, login: &Login, version: TdsVersion, link: Link, shared: &Shared) -> Rejected {
         let address = link.peer.ip();
-        let (user, state, reason) = (&login.user, self.state, &self.reason);
+        let user = &login.user;
+        let state = self.state;
+        let reason = &self.reason;
         shared
             .log
             .logon(&format!("Error: {LOGIN_FAILED}, Severity: {LOGIN_SEVERITY}, State: {state}."));

@@ -181,7 +181,8 @@ impl Builder<'_> {
     }
 
     fn push(&mut self, instruction: Instruction, line: u32) {
-        let (handler, catch) = (self.handler, self.catch);
+        let handler = self.handler;
+        let catch = self.catch;
         self.flow.push(Placed { instruction, line, handler, catch });
     }
 

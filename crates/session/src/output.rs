@@ -121,55 +121,47 @@ pub struct OutputValue {
     pub value: Datum<'static>,
 }
 
-/// Takes what a request gives.
+/// Takes what a request gives; what an implementation does not name is taken and not kept.
 #[allow(clippy::missing_errors_doc, reason = "the one error is that nobody reads any more")]
 pub trait Output {
     /// A result begins.
-    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone>;
+    fn columns(&mut self, _columns: &[ColumnInfo]) -> Result<(), Gone> {
+        Ok(())
+    }
+
     /// A row of it.
-    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone>;
+    fn row(&mut self, _values: &[Datum<'_>]) -> Result<(), Gone> {
+        Ok(())
+    }
+
     /// A statement or procedure ended.
-    fn done(&mut self, done: Done) -> Result<(), Gone>;
+    fn done(&mut self, _done: Done) -> Result<(), Gone> {
+        Ok(())
+    }
+
     /// A message, sent at once when it `is_urgent`.
-    fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone>;
+    fn message(&mut self, _message: &Message, _is_urgent: bool) -> Result<(), Gone> {
+        Ok(())
+    }
+
     /// The session changed.
-    fn environment(&mut self, change: &Environment) -> Result<(), Gone>;
+    fn environment(&mut self, _change: &Environment) -> Result<(), Gone> {
+        Ok(())
+    }
+
     /// What a procedure returns.
-    fn return_status(&mut self, status: i32) -> Result<(), Gone>;
+    fn return_status(&mut self, _status: i32) -> Result<(), Gone> {
+        Ok(())
+    }
+
     /// An output parameter.
-    fn output_value(&mut self, value: &OutputValue) -> Result<(), Gone>;
+    fn output_value(&mut self, _value: &OutputValue) -> Result<(), Gone> {
+        Ok(())
+    }
 }
 
 /// Takes everything and keeps nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Discard;
 
-impl Output for Discard {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &[Datum<'_>]) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn done(&mut self, _: Done) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn message(&mut self, _: &Message, _: bool) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn environment(&mut self, _: &Environment) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn return_status(&mut self, _: i32) -> Result<(), Gone> {
-        Ok(())
-    }
-
-    fn output_value(&mut self, _: &OutputValue) -> Result<(), Gone> {
-        Ok(())
-    }
-}
+impl Output for Discard {}

@@ -136,7 +136,8 @@ impl<'c> Compiler<'c> {
     /// A value of any type as a sql_variant.
     fn wrapped(&self, expr: &Expr) -> Result<Scalar, Cause> {
         let value = self.compile(expr, None)?;
-        let (ty, is_nullable) = (value.ty, value.is_nullable);
+        let ty = value.ty;
+        let is_nullable = value.is_nullable;
         let source = Source::Query { value: Box::new(value), filter: None };
         Ok(Scalar {
             form: Form::Wrapped,

@@ -264,6 +264,11 @@ impl Manager {
         Transaction::resumed(self.clone(), id, self.owners.draw(), progress)
     }
 
+    /// Transactions that begin from now on have ids of at least this one.
+    pub fn skip_ids_below(&self, id: XactId) {
+        self.next.fetch_max(number(id), Ordering::Relaxed);
+    }
+
     /// The highest id given to a transaction so far.
     pub fn last_id(&self) -> XactId {
         id_of(self.next.load(Ordering::Relaxed) - 1)

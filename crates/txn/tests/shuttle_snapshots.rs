@@ -61,7 +61,8 @@ fn a_reader_that_has_copied_a_record_of_a_rolled_back_writer_does_not_see_it() {
         // The tag of a record: 0 before the writer and after its undo.
         let tag = Arc::new(AtomicU64::new(0));
         let writer = {
-            let (db, tag) = (db.clone(), tag.clone());
+            let db = db.clone();
+            let tag = tag.clone();
             thread::spawn(move || {
                 let writer = db.begin(id(5));
                 tag.store(5, Ordering::SeqCst);

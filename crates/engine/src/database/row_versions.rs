@@ -28,6 +28,10 @@ use crate::database::Database;
 use crate::error::{Error, Unsupported};
 use crate::versions::{DatabaseVersions, Versions};
 
+/// Ids of transactions that write tags: greater than the numbers in tags that another program has
+/// written into an attached file. Those count its transactions, from the start of a server on.
+const FIRST_WRITER: XactId = XactId { high: 0x4000, low: 0 };
+
 /// Is SNAPSHOT allowed? The values of `sys.databases.snapshot_isolation_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
@@ -228,6 +232,12 @@ impl Database {
         self.row_versions.is_read_committed_snapshot()
     }
 
+    /// Writers are about to tag.
+    fn ensure_store(&self) -> Result<(), Error> {
+        self.transactions.skip_ids_below(FIRST_WRITER);
+        self.row_versions.ensure_store(&self.services.versions, self.locks.database())
+    }
+
     /// SNAPSHOT is about to be allowed: writers tag. `wait` returns when what it is asked for has
     /// ended; when it fails, the state is as it was.
     pub(crate) fn allow_snapshots(
@@ -238,7 +248,7 @@ impl Database {
         if own.snapshot_isolation() == SnapshotIsolationState::On {
             return Ok(());
         }
-        own.ensure_store(&self.services.versions, self.locks.database())?;
+        self.ensure_store()?;
         own.set_state(SnapshotIsolationState::InTransitionToOn);
         own.update_writing();
         let waited = wait(Transition::Unversioned);
@@ -276,7 +286,7 @@ impl Database {
     pub(crate) fn set_read_committed_snapshot(&self, is_on: bool) -> Result<(), Error> {
         let own = &self.row_versions;
         if is_on {
-            own.ensure_store(&self.services.versions, self.locks.database())?;
+            self.ensure_store()?;
             self.note_readable();
         }
         own.is_read_committed_snapshot.store(is_on, Ordering::SeqCst);

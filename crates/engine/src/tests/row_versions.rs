@@ -283,3 +283,20 @@ fn system_databases_and_databases_without_a_server_have_no_versions() {
     let refused = alone.set_read_committed_snapshot(true);
     assert!(matches!(refused, Err(Error::NotSupported(Unsupported::RowVersionsAlone))));
 }
+
+#[test]
+fn writers_of_tags_have_ids_that_tags_of_other_programs_do_not_reach() {
+    let disk = MemDisk::new();
+    let instance = shop(&disk);
+    let last_id = |instance: &Instance| instance.database("shop").unwrap().transactions.last_id();
+    assert_eq!(last_id(&instance).high, 0);
+    allow(&instance);
+    let (mut session, table) = snapshot_session(&instance);
+    session.insert(&table, &[Datum::Int(2)]).unwrap();
+    let writer = last_id(&instance);
+    assert_eq!(writer.high, 0x4000);
+    drop((session, table));
+    instance.shutdown(Termination::NoWait).unwrap();
+    drop(instance);
+    assert!(last_id(&start(&disk)) >= writer);
+}

@@ -459,7 +459,7 @@ fn every_reader_sees_the_rows_of_its_snapshot() {
 }
 
 #[test]
-fn a_crash_leaves_the_committed_rows_and_tags_that_nobody_follows() {
+fn after_a_crash_the_committed_rows_are_there_and_pointers_of_old_tags_are_not_read() {
     for seed in 10..12 {
         let disk = MemDisk::new();
         let (instance, model) = shop(&disk);

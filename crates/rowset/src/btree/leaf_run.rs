@@ -24,7 +24,7 @@ use super::{Tree, seek};
 use crate::columnar::{Located, PageRun, Visibility, Visit};
 use crate::error::Error;
 use crate::read_ahead;
-use crate::version::{Overlay, Seen, Versions};
+use crate::version::{Overlay, Versions};
 
 /// Leaves that a run has at first, and the most.
 const FIRST_LEAVES: usize = 4;
@@ -189,20 +189,12 @@ fn visit_versions(
     let page = node.id();
     let mut overlay = Overlay::new(&node.view.bytes()[..node.view.slot_array_start()]);
     for slot in slots {
-        let start = match versions.look(node.row(slot)?)? {
-            Seen::Newest => node.view.slot_offset(slot).unwrap_or_default(),
-            Seen::Nothing => continue,
-            Seen::Older(version) => match overlay.push(&version) {
-                Some(start) => start,
-                None => {
-                    visit(PageRun { page, bytes: overlay.bytes(), rows });
-                    rows.clear();
-                    overlay.clear();
-                    overlay.push(&version).unwrap_or_default()
-                }
-            },
-        };
-        rows.push(Located { start, slot });
+        let newest = node.view.slot_offset(slot).unwrap_or_default();
+        let start = overlay.place(versions, node.row(slot)?, newest, |bytes| {
+            visit(PageRun { page, bytes, rows });
+            rows.clear();
+        })?;
+        rows.extend(start.map(|start| Located { start, slot }));
     }
     visit(PageRun { page, bytes: overlay.bytes(), rows });
     Ok(())

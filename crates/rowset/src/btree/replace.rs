@@ -9,6 +9,8 @@
 //! Both runs have at least one byte, so that a change has an inverse. When bytes are only inserted
 //! or removed, an adjacent byte counts as changed.
 
+use std::borrow::Cow;
+
 use extentdb_buffer::PageWriteGuard;
 use extentdb_catalog::layout::{Cell, Level};
 use extentdb_change::change;
@@ -47,44 +49,21 @@ impl Tree {
     ) -> Result<(), Error> {
         let row = self.shape.leaf_record(cells)?;
         let key = self.shape.key_of_cells(cells)?;
-        match versions {
-            Some(versions) => {
-                let row = versions.tag_of_new().replaced_in(&row);
-                self.until_done(tx, &key, |tx| self.try_supersede(tx, &key, &row, versions))
-            }
-            None => self.until_done(tx, &key, |tx| self.try_replace(tx, &key, &row)),
-        }
-    }
-
-    /// Replaces the row where there is room for it, and keeps the old one. `row` has a tag, whose
-    /// place that of the row takes.
-    fn try_supersede<'r>(
-        &self,
-        tx: &mut Transaction,
-        key: &[u8],
-        row: &'r [u8],
-        versions: Versioning<'_>,
-    ) -> Result<Attempt<'r>, Error> {
-        let mut page = self.leaf_to_change(key)?;
-        let node = self.node(page.id(), &page)?;
-        let Position::Live(slot) = node.position(key)? else {
-            return Err(Error::NotFound { unit: self.unit.id() });
+        let row = match versions {
+            // The tag of the row takes the place of this one.
+            Some(versions) => versions.tag_of_new().replaced_in(&row),
+            None => row,
         };
-        let reserved = self.reserved_for_others(node, tx.id());
-        if !node.fits_instead(slot, row.len(), reserved)? {
-            return Ok(Attempt::NoRoomFor(row.into()));
-        }
-        let row = versions.tag_over(self.unit.id(), node.row(slot)?)?.replaced_in(row);
-        self.modify(RecordOwner::Change(tx), &mut page, slot, &row)?;
-        Ok(Attempt::Done)
+        self.until_done(tx, &key, |tx| self.try_replace(tx, &key, &row, versions))
     }
 
-    /// Replaces the row where there is room for it.
+    /// Replaces the row where there is room for it; with row versions, the old one is kept.
     fn try_replace<'r>(
         &self,
         tx: &mut Transaction,
         key: &[u8],
         row: &'r [u8],
+        versions: Option<Versioning<'_>>,
     ) -> Result<Attempt<'r>, Error> {
         let mut page = self.leaf_to_change(key)?;
         let node = self.node(page.id(), &page)?;
@@ -95,7 +74,14 @@ impl Tree {
         if !node.fits_instead(slot, row.len(), reserved)? {
             return Ok(Attempt::NoRoomFor(row.into()));
         }
-        self.modify(RecordOwner::Change(tx), &mut page, slot, row)?;
+        let row = match versions {
+            Some(versions) => {
+                let tag = versions.tag_over(self.unit.id(), node.row(slot)?)?;
+                Cow::Owned(tag.replaced_in(row))
+            }
+            None => Cow::Borrowed(row),
+        };
+        self.modify(RecordOwner::Change(tx), &mut page, slot, &row)?;
         Ok(Attempt::Done)
     }
 

@@ -16,7 +16,7 @@ use super::page::{Node, is_ghost};
 use super::scan::KeyRange;
 use crate::columnar::{Located, PageRun, Visibility};
 use crate::error::Error;
-use crate::version::{Overlay, Seen, Versions};
+use crate::version::{Overlay, Versions};
 
 /// Where a seek of many ranges is.
 #[derive(Clone, Default, Debug)]
@@ -171,21 +171,12 @@ impl SeekRows {
         let ranges = std::mem::take(&mut self.ranges);
         let mut overlay = Overlay::new(&node.view.bytes()[..node.view.slot_array_start()]);
         for (row, range) in found.iter().zip(ranges) {
-            let start = match versions.look(node.row(row.slot)?)? {
-                Seen::Newest => row.start,
-                Seen::Nothing => continue,
-                Seen::Older(version) => match overlay.push(&version) {
-                    Some(start) => start,
-                    None => {
-                        let rows = &mut self.rows;
-                        visit(PageRun { page, bytes: overlay.bytes(), rows }, &mut self.ranges);
-                        self.rows.clear();
-                        self.ranges.clear();
-                        overlay.clear();
-                        overlay.push(&version).unwrap_or_default()
-                    }
-                },
-            };
+            let place = overlay.place(versions, node.row(row.slot)?, row.start, |bytes| {
+                visit(PageRun { page, bytes, rows: &mut self.rows }, &mut self.ranges);
+                self.rows.clear();
+                self.ranges.clear();
+            });
+            let Some(start) = place? else { continue };
             self.rows.push(Located { start, slot: row.slot });
             self.ranges.push(range);
         }

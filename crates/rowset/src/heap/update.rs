@@ -6,7 +6,7 @@ use extentdb_change::change;
 use extentdb_format::log::payload::row::{DeleteRows, ModifyRow, RowPart};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::PageRef;
-use extentdb_format::record::build::forwarding_stub;
+use extentdb_format::record::builder::forwarding_stub;
 use extentdb_txn::{RecordOwner, Transaction};
 
 use super::insert::footprint;

@@ -20,7 +20,7 @@ use extentdb_change::change;
 use extentdb_format::log::payload::row::{DeleteRows, RowPart, RowTouch};
 use extentdb_format::log::{Context, Op, Payload};
 use extentdb_format::page::{PageHeader, PageRef};
-use extentdb_format::record::build::forwarding_stub;
+use extentdb_format::record::builder::forwarding_stub;
 use extentdb_format::record::status::{GHOST_FORWARDED, KIND_BITS};
 use extentdb_format::record::{Record, RecordKind};
 use extentdb_txn::{Manager, RecordOwner, Transaction};

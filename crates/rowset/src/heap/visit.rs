@@ -8,7 +8,7 @@ use super::{Heap, rid};
 use crate::Error;
 use crate::columnar::{Located, PageRun, Visibility, Visit};
 use crate::heap::scan::{StoredRow, is_ghost_forwarded, stored};
-use crate::version::{Overlay, Seen, Versions};
+use crate::version::{Overlay, Versions};
 
 /// Where the other rows of a page are: what a visit left out.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -88,20 +88,11 @@ fn visit_versions(
             }
             StoredRow::Forwarded(_) | StoredRow::Ghost(_) => continue,
         };
-        let start = match versions.look(row)? {
-            Seen::Newest => start,
-            Seen::Nothing => continue,
-            Seen::Older(version) => match overlay.push(&version) {
-                Some(start) => start,
-                None => {
-                    visit(PageRun { page, bytes: overlay.bytes(), rows });
-                    rows.clear();
-                    overlay.clear();
-                    overlay.push(&version).unwrap_or_default()
-                }
-            },
-        };
-        rows.push(Located { start, slot });
+        let start = overlay.place(versions, row, start, |bytes| {
+            visit(PageRun { page, bytes, rows });
+            rows.clear();
+        })?;
+        rows.extend(start.map(|start| Located { start, slot }));
     }
     visit(PageRun { page, bytes: overlay.bytes(), rows });
     Ok(left_out)

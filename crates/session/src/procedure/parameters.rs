@@ -177,7 +177,8 @@ mod tests {
         let shown: Vec<String> = parameters
             .iter()
             .map(|it| {
-                let (has_default, ty) = (it.default.is_some(), it.variable.ty);
+                let has_default = it.default.is_some();
+                let ty = it.variable.ty;
                 format!("{} {ty} {} {has_default}", it.variable.name, it.is_output)
             })
             .collect();

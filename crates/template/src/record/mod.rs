@@ -6,7 +6,7 @@ pub(crate) mod order;
 use extentdb_base::{PageId, Rid};
 use extentdb_catalog::layout::Compression;
 use extentdb_catalog::table::{RowsetLayout, Source};
-use extentdb_format::record::build::forwarding_stub;
+use extentdb_format::record::builder::forwarding_stub;
 use extentdb_format::record::compressed::{CdKind, CdParts};
 use extentdb_format::record::row::STUB_BYTES;
 use extentdb_format::record::status::KIND_BITS;

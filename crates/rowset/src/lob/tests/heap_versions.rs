@@ -370,7 +370,10 @@ fn snapshots_are_whole_while_rows_move() {
     bench.commit(open).unwrap();
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let (bench, store, commits, is_done) = (&bench, &store, &commits, &is_done);
+        let bench = &bench;
+        let store = &store;
+        let commits = &commits;
+        let is_done = &is_done;
         let rids = &rids;
         let readers: Vec<_> = (0..READERS)
             .map(|_| {
