@@ -324,9 +324,9 @@ impl<'p> Overlay<'p> {
         if self.copy.is_empty() { self.page } else { &self.copy }
     }
 
-    /// Offset of the version that a snapshot sees of a record, which lies at `start`; `None` when it
-    /// sees no row. When there is no room for a version, `full` takes what there is, and the next
-    /// piece begins.
+    /// Offset of the version that a snapshot sees of a record, which lies at `start`; `None` when
+    /// it sees no row. When there is no room for a version, `full` takes what there is, and the
+    /// next piece begins.
     ///
     /// # Errors
     /// The version store fails.

@@ -1,8 +1,8 @@
 //! Records: the rows, index entries and fragments on a page.
 //!
-//! [`status`] is the byte that opens each of them; [`row`] reads and [`builder`] writes those of data
-//! and index pages, [`lob`] those of text pages; [`compressed`], [`sparse`] and [`vardecimal`] are
-//! the forms of the same columns that save space.
+//! [`status`] is the byte that opens each of them; [`row`] reads and [`builder`] writes those of
+//! data and index pages, [`lob`] those of text pages; [`compressed`], [`sparse`] and [`vardecimal`]
+//! are the forms of the same columns that save space.
 
 pub mod builder;
 pub mod compressed;

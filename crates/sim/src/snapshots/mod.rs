@@ -298,7 +298,7 @@ impl Run {
         let row = (id, self.rng.below(GROUPS) as i32, text(&mut self.rng));
         let is_delete = self.rng.below(3) == 0;
         let locked = self.others(at).any(|open| open.has_changed(number, Some(id)));
-        // The ghost of an index entry may lead to the slot of a heap that another row has got since.
+        // The ghost of an index entry may lead to a slot of a heap that another row has got since.
         let locked_id = (TABLES[number] != "heap").then_some(id);
         let may_wait = self.others(at).any(|open| open.may_lock(number, locked_id));
         if let Some(open) = &mut self.clients[at].open {
