@@ -22,7 +22,7 @@ use crate::lane::{LaneKind, Reg};
 use crate::op::{Op, logic};
 use crate::program::{Constant, Environment};
 use crate::resolver::Parameter;
-use crate::syntax::{Id, Node, Syntax};
+use crate::syntax::{Id, Node, Syntax, Test};
 use crate::typing;
 
 mod conversion;
@@ -179,6 +179,14 @@ impl<'a> Binder<'a> {
                 if *is_try { self.null_if_failed(converted, reg) } else { Ok(converted) }
             }
             Node::Collate(a, name) => self.collate(of(a)?, name),
+            Node::Assigned(a, to) => {
+                let value = of(a)?;
+                if value.ty == Ty::Null { self.typed_null(*to) } else { self.assigned(value, *to) }
+            }
+            Node::IsSet(a) => {
+                let one = self.number(1)?;
+                self.compare(Test::Equal, of(a)?, one)
+            }
         }
     }
 

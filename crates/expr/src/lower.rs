@@ -212,6 +212,10 @@ impl Lowering<'_> {
 
     fn condition(&mut self, condition: &Condition) -> Lowered {
         let span = condition.span;
+        if let Some(parameter) = self.resolver.resolve_condition(condition)? {
+            let bit = self.push(Node::Parameter(parameter), span)?;
+            return self.push(Node::IsSet(bit), span);
+        }
         let node = match &condition.kind {
             ConditionKind::And(parts) => return self.connected(parts, Node::And),
             ConditionKind::Or(parts) => return self.connected(parts, Node::Or),

@@ -22,6 +22,7 @@ use crate::lane::{Lane, LaneKind, Reg};
 use crate::lower;
 use crate::op::Op;
 use crate::resolver::Resolver;
+use crate::syntax::Syntax;
 use crate::typing;
 
 /// What an expression may name.
@@ -108,6 +109,23 @@ impl Program {
             value = binder.assigned(value, target)?;
         }
         let result_type = value_type(&value)?;
+        Ok(Program::assemble(binder, value.reg, result_type))
+    }
+
+    /// Compiles a tree over parameters; NULL alone is an int.
+    pub(crate) fn of_syntax(
+        syntax: &Syntax,
+        environment: &Environment,
+    ) -> Result<Program, CompileError> {
+        let mut binder = Binder::new(environment);
+        let mut value = binder.bind(syntax)?;
+        if value.ty == Ty::Null {
+            value = binder.typed_null(SqlType::Int)?;
+        }
+        let result_type = match value.ty {
+            Ty::Truth => SqlType::Bit,
+            _ => value_type(&value)?,
+        };
         Ok(Program::assemble(binder, value.reg, result_type))
     }
 
