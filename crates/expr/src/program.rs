@@ -181,6 +181,16 @@ impl Program {
 
     /// Evaluates all rows of a batch that was [reset](Batch::reset) for this program.
     pub fn run(&self, batch: &mut Batch) {
+        self.evaluate(batch);
+        let form = StorageForm::of(&self.result_type);
+        batch.encoded.clear();
+        if batch.result.is_some() {
+            batch.stride = form.write(batch.lanes.at(self.result), &mut batch.encoded);
+        }
+    }
+
+    /// The same for results that are read as [native](Batch::native) values.
+    pub fn evaluate(&self, batch: &mut Batch) {
         if batch.inputs != self.forms || batch.lanes.0.len() < self.lanes {
             batch.result = None;
             return;
@@ -193,10 +203,8 @@ impl Program {
                 *target = lane;
             }
         }
-        let form = StorageForm::of(&self.result_type);
-        batch.encoded.clear();
-        batch.stride = form.write(batch.lanes.at(self.result), &mut batch.encoded);
-        batch.result = Some((self.result, form));
+        batch.stride = 0;
+        batch.result = Some((self.result, StorageForm::of(&self.result_type)));
     }
 
     fn fill_constants(&self, batch: &mut Batch) {
