@@ -11,8 +11,7 @@
 //! - A scalar names no column by its text.
 //! - Its type and nullability are those that its program has.
 
-use std::sync::Arc;
-
+use extentdb_base::sync::Arc;
 use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::SqlType;
 
@@ -125,12 +124,7 @@ impl Scalar {
             Ty::Null => (SqlType::Int, false),
             Ty::Truth => (SqlType::Bit, true),
         };
-        Ok(Scalar {
-            syntax: Arc::new(syntax),
-            ty,
-            is_condition,
-            is_nullable,
-        })
+        Ok(Scalar { syntax: Arc::new(syntax), ty, is_condition, is_nullable })
     }
 
     /// Type of the value; bit of a condition, int of the literal NULL.
@@ -222,11 +216,7 @@ impl Scalar {
     ///
     /// # Errors
     /// There is no such conversion.
-    pub fn assigned(
-        &self,
-        to: SqlType,
-        environment: &Environment,
-    ) -> Result<Scalar, CompileError> {
+    pub fn assigned(&self, to: SqlType, environment: &Environment) -> Result<Scalar, CompileError> {
         if self.ty == to && !self.is_null_literal() {
             return Ok(self.clone());
         }

@@ -131,10 +131,7 @@ impl Node {
             | Node::Collate(a, _)
             | Node::Assigned(a, _)
             | Node::IsSet(a) => each(a),
-            Node::Infix(_, a, b)
-            | Node::Compare(_, a, b)
-            | Node::And(a, b)
-            | Node::Or(a, b) => {
+            Node::Infix(_, a, b) | Node::Compare(_, a, b) | Node::And(a, b) | Node::Or(a, b) => {
                 each(a);
                 each(b);
             }

@@ -5,8 +5,7 @@
 
 use extentdb_types::SqlType;
 
-use super::bits::Bits;
-use super::vector::{Form, Values, Vector};
+use super::vector::{Values, Vector};
 
 impl Vector {
     /// A vector of `rows` NULLs.
@@ -210,6 +209,7 @@ fn gather<T: Copy + Default>(out: &mut Vec<T>, own: &[T], rows: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columnar::{Bits, Form};
 
     fn ints(values: &[Option<i32>]) -> Vector {
         let mut vector = Vector::computed(SqlType::Int);

@@ -1,0 +1,56 @@
+//! What ends an execution.
+
+use extentdb_bind::logical::ValueId;
+use extentdb_expr::{EvalError, Scalar};
+
+/// Why an execution ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The engine's: locks, pages, cancellation …
+    #[error(transparent)]
+    Engine(#[from] extentdb_engine::Error),
+    /// An expression has no value for a row.
+    #[error("{}", .0.error)]
+    Expression(Box<Failure>),
+    /// A function of the session failed.
+    #[error(transparent)]
+    Function(Box<dyn std::error::Error + Send + Sync>),
+    /// A subquery that stands for a value has a second row (512).
+    #[error("a subquery returned more than 1 value")]
+    SubqueryRows,
+    /// A sum or count does not fit its type (8115).
+    #[error("arithmetic overflow converting expression to data type {ty}")]
+    Overflow {
+        /// The type.
+        ty: extentdb_types::SqlType,
+    },
+    /// TOP, OFFSET or FETCH of less than nothing, with its message number.
+    #[error("a number of rows is not valid")]
+    RowCount {
+        /// Message number.
+        number: i32,
+    },
+    /// A recursion does not end (530).
+    #[error("the maximum recursion {most} has been exhausted")]
+    Recursion {
+        /// MAXRECURSION.
+        most: u32,
+    },
+    /// The result of STRING_AGG is longer than its type (9829).
+    #[error("STRING_AGG aggregation result exceeded the limit of 8000 bytes")]
+    StringAggLength,
+    /// A plan asks for what is not executed here.
+    #[error("not supported: {0}")]
+    NotSupported(String),
+}
+
+/// An expression that has no value for a row.
+#[derive(Debug)]
+pub struct Failure {
+    /// Why.
+    pub error: EvalError,
+    /// The expression.
+    pub scalar: Scalar,
+    /// Stored bytes of its parameters in that row; `None` for NULL.
+    pub values: Vec<(ValueId, Option<Vec<u8>>)>,
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
+mod batch;
+mod build;
+mod context;
+mod error;
+mod evaluate;
+mod key;
+mod operator;
+
+pub use batch::{BATCH_ROWS, Batch};
+pub use build::build;
+pub use context::{Context, Functions, OuterValues};
+pub use error::{Error, Failure};
+pub use evaluate::Evaluator;
+pub use operator::Operator;
