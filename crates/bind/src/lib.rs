@@ -5,6 +5,27 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
+mod binder;
+mod common_table;
+mod error;
+mod from;
 pub mod function;
+mod group;
 pub mod logical;
+mod names;
+mod pivot;
+mod query;
+mod scalar;
+mod scope;
+mod select;
+mod stage;
+mod subquery;
+pub mod surroundings;
 pub mod table;
+mod walk;
+mod window;
+
+pub use binder::{Binder, Prologue};
+pub use error::{Cause, Error, Result};
+pub use query::{BoundQuery, Output};
+pub use select::BoundAssignments;

@@ -247,6 +247,19 @@ impl Lowering<'_> {
                 let node = Node::Like { of, pattern, escape };
                 return self.negated(node, like.is_negated, span);
             }
+            ConditionKind::InQuery { operand, query, is_negated: true } => {
+                let (operand, query) = (operand.clone(), query.clone());
+                let kind = ConditionKind::InQuery { operand, query, is_negated: false };
+                Node::Not(self.condition(&Condition { kind, span })?)
+            }
+            ConditionKind::Quantified(quantified) if quantified.is_all => {
+                // No partner for which the opposite is true.
+                let mut any = quantified.clone();
+                any.is_all = false;
+                any.comparison = opposite(any.comparison);
+                let kind = ConditionKind::Quantified(any);
+                Node::Not(self.condition(&Condition { kind, span })?)
+            }
             _ => return unsupported("a condition with a query or of a session", span),
         };
         self.push(node, span)
@@ -370,6 +383,17 @@ fn infix(operator: BinaryOperator) -> Option<Infix> {
         BinaryOperator::BitXor => Infix::BitXor,
         BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => return None,
     })
+}
+
+fn opposite(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Equal => Comparison::NotEqual,
+        Comparison::NotEqual => Comparison::Equal,
+        Comparison::Less => Comparison::GreaterOrEqual,
+        Comparison::LessOrEqual => Comparison::Greater,
+        Comparison::Greater => Comparison::LessOrEqual,
+        Comparison::GreaterOrEqual => Comparison::Less,
+    }
 }
 
 fn test(comparison: Comparison) -> Test {
