@@ -84,9 +84,9 @@ impl<'a> Binder<'a> {
         self.recursion_limit = most;
     }
 
-    /// Values from outside that the statement needs.
-    pub fn into_prologue(self) -> Vec<Prologue> {
-        self.prologue
+    /// Values from outside that the statement needs, and the last number of a value.
+    pub fn finish(self) -> (Vec<Prologue>, ValueId) {
+        (self.prologue, self.next)
     }
 
     /// A new value.

@@ -183,6 +183,15 @@ impl<'a> Binder<'a> {
                 let value = of(a)?;
                 if value.ty == Ty::Null { self.typed_null(*to) } else { self.assigned(value, *to) }
             }
+            Node::TryAssigned(a, to) => {
+                let value = of(a)?;
+                if value.ty == Ty::Null {
+                    return self.typed_null(*to);
+                }
+                let operand = value.reg;
+                let converted = self.assigned(value, *to)?;
+                self.null_if_failed(converted, operand)
+            }
             Node::IsSet(a) => {
                 let one = self.number(1)?;
                 self.compare(Test::Equal, of(a)?, one)

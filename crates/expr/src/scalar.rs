@@ -228,6 +228,17 @@ impl Scalar {
         Ok(assigned)
     }
 
+    /// The same, NULL where the conversion fails.
+    ///
+    /// # Errors
+    /// There is no such conversion.
+    pub fn tried(&self, to: SqlType, environment: &Environment) -> Result<Scalar, CompileError> {
+        let mut tree = Syntax::default();
+        let of = import(&mut tree, &self.syntax, None)?;
+        tree.push(Node::TryAssigned(of, to), 0)?;
+        Scalar::of_syntax(tree, environment)
+    }
+
     /// The condition that two values compare so.
     ///
     /// # Errors

@@ -99,6 +99,8 @@ pub(crate) enum Node {
     Collate(Id, String),
     /// A value as one of a type, as an assignment converts it.
     Assigned(Id, SqlType),
+    /// The same, NULL where it fails.
+    TryAssigned(Id, SqlType),
     /// A bit as a condition: unknown when it is NULL.
     IsSet(Id),
 }
@@ -130,6 +132,7 @@ impl Node {
             | Node::IsNull(a)
             | Node::Collate(a, _)
             | Node::Assigned(a, _)
+            | Node::TryAssigned(a, _)
             | Node::IsSet(a) => each(a),
             Node::Infix(_, a, b) | Node::Compare(_, a, b) | Node::And(a, b) | Node::Or(a, b) => {
                 each(a);
