@@ -17,5 +17,6 @@ pub use batch::{BATCH_ROWS, Batch};
 pub use build::build;
 pub use context::{Context, Functions, OuterValues};
 pub use error::{Error, Failure};
-pub use evaluate::Evaluator;
+pub use evaluate::{Evaluator, datum};
 pub use operator::Operator;
+pub use operator::scan::address;

@@ -36,3 +36,5 @@ pub(crate) fn drain(
     }
     Ok(all)
 }
+
+pub(crate) mod scan;

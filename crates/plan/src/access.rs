@@ -35,6 +35,8 @@ pub(crate) struct Path {
     pub(crate) equal: Vec<Restriction>,
     pub(crate) from: Option<Restriction>,
     pub(crate) to: Option<Restriction>,
+    /// Is the column of the bounds a descending one of the index?
+    pub(crate) is_descending: bool,
     /// Rows that are read.
     pub(crate) rows: f64,
     /// What reading costs, in rows of a scan.
@@ -221,6 +223,7 @@ pub(crate) fn best(
         equal: Vec::new(),
         from: None,
         to: None,
+        is_descending: false,
         rows: all,
         cost: all,
     };
@@ -261,6 +264,7 @@ fn matched(
     let mut equal = Vec::new();
     let mut from = None;
     let mut to = None;
+    let mut is_descending = false;
     let mut share = 1.0;
     for key in &keys {
         let column = table.columns.iter().find(|it| it.column_id == key.column_id)?;
@@ -278,6 +282,7 @@ fn matched(
         } else {
             (lower.cloned(), upper.cloned())
         };
+        is_descending = key.descending;
         for _ in from.iter().chain(&to) {
             share *= 0.3;
         }
@@ -299,7 +304,15 @@ fn matched(
     let width = if is_clustered { 1.0 } else { 0.5 };
     let per_row = if covers { width } else { LOOK_UP };
     let cost = rows * per_row + if is_restricted { DESCENT } else { 0.0 };
-    Some(Path { index: Some(name), equal, from, to, rows, cost })
+    Some(Path {
+        index: Some(name),
+        equal,
+        from,
+        to,
+        is_descending,
+        rows,
+        cost,
+    })
 }
 
 /// Is it in every index, as part of the locator?

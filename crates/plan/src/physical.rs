@@ -153,6 +153,9 @@ pub struct IndexRange {
     pub to: Option<(Expression, bool)>,
     /// Does a NULL among `equal` stand for IS NULL?
     pub nulls_match: Vec<bool>,
+    /// Is the column of the bounds a descending one of the index? NULLs are at its end then, and at
+    /// its beginning otherwise; they satisfy no bound.
+    pub is_descending: bool,
     /// Against the order of the index.
     pub is_backward: bool,
 }

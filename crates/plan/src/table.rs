@@ -134,6 +134,7 @@ impl Planner<'_> {
             from: bound(self, &path.from)?,
             to: bound(self, &path.to)?,
             nulls_match,
+            is_descending: path.is_descending,
             is_backward,
         })
     }
