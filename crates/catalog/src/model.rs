@@ -164,9 +164,9 @@ pub struct Object {
 
 impl Object {
     /// `sysschobjs.status` of constraints, by public texts of system views.
-    const DISABLED: u32 = 0x100;
+    pub const DISABLED: u32 = 0x100;
     /// The same; seen in real files on constraints that were created unchecked.
-    const NOT_TRUSTED: u32 = 0x400;
+    pub const NOT_TRUSTED: u32 = 0x400;
 
     /// A check or foreign key that is not enforced.
     pub fn is_disabled_constraint(&self) -> bool {

@@ -14,3 +14,4 @@ pub(crate) mod schema;
 pub(crate) mod spec;
 pub(crate) mod statistics;
 pub(crate) mod table;
+pub(crate) mod trust;

@@ -625,6 +625,14 @@ impl Error {
         self.is_deadlock() || matches!(self, Error::UpdateConflict { .. })
     }
 
+    /// Bytes of an index key that is too long. Message 1944 or 1946.
+    pub fn key_bytes(&self) -> Option<usize> {
+        match self {
+            Error::Rowset(extentdb_rowset::Error::KeyTooLong { bytes, .. }) => Some(*bytes),
+            _ => None,
+        }
+    }
+
     /// Was the transaction chosen as deadlock victim? Message 1205.
     pub fn is_deadlock(&self) -> bool {
         matches!(self, Error::Lock(LockError::Deadlock { .. }))

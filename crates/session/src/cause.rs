@@ -14,7 +14,11 @@
 //! Connection  the connection                        rolled back
 //! ```
 
+mod definition;
+
 use extentdb_types::SqlType;
+
+pub use definition::DefinitionCause;
 
 /// What an error ends, outside of TRY and with XACT_ABORT OFF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -318,6 +322,9 @@ pub enum Cause {
          error number in the valid range of 50000 to 2147483647."
     )]
     ThrownNumber { number: i64 },
+    /// Of statements that define objects.
+    #[error(transparent)]
+    Definition(#[from] DefinitionCause),
     /// 15007 and others of logins
     #[error("{text}")]
     Login { number: i32, text: String },
@@ -412,6 +419,7 @@ impl Cause {
             Cause::UnknownHandle { .. } => 8179,
             Cause::NoMessageText { .. } => 18054,
             Cause::ThrownNumber { .. } => 35100,
+            Cause::Definition(cause) => cause.number(),
             Cause::Login { number, .. } => *number,
         }
     }
@@ -431,6 +439,7 @@ impl Cause {
             | Cause::ArgumentRange { .. }
             | Cause::UnknownFunction { .. }
             | Cause::LobVariable => 15,
+            Cause::Definition(cause) => cause.severity(),
             Cause::Killed => 21,
             Cause::Deadlock { .. } => 13,
             Cause::SingleUser { .. } | Cause::DatabaseOffline { .. } => 14,
@@ -471,6 +480,7 @@ impl Cause {
             | Cause::UnknownFunction { .. }
             | Cause::UnknownColumn { .. }
             | Cause::UnknownIdentifier { .. } => Effect::Scope,
+            Cause::Definition(cause) => cause.effect(),
             Cause::Descriptor => Effect::Batch,
             Cause::DateConversion
             | Cause::ValueConversion { .. }

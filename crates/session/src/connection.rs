@@ -15,6 +15,7 @@ use crate::cause::Cause;
 use crate::engine_error;
 use crate::login::{ClientInfo, DEFAULT_DATABASE};
 use crate::message::Message;
+use crate::objects::TemporaryTables;
 use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
 use crate::prepared::Prepared;
@@ -31,6 +32,7 @@ pub struct Connection {
     login_database: String,
     pub(crate) transaction: TransactionState,
     pub(crate) prepared: Prepared,
+    pub(crate) temporary: TemporaryTables,
     /// `@@ROWCOUNT`
     pub(crate) rowcount: i64,
     /// `@@ERROR`
@@ -99,6 +101,7 @@ impl Connection {
             database,
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
+            temporary: TemporaryTables::default(),
             rowcount: 0,
             error: 0,
             nesting: 0,
@@ -170,6 +173,7 @@ impl Connection {
             let _ = self.session.rollback();
             self.transaction = TransactionState::default();
         }
+        self.drop_temporary_from(0);
         let isolation = self.options.isolation;
         self.options = SetOptions::at_login(self.client.is_odbc);
         if keeps_transaction {
@@ -221,6 +225,14 @@ impl Connection {
     /// The message of an error of the engine.
     pub(crate) fn engine_cause(&self, error: &extentdb_engine::Error) -> Cause {
         engine_error::cause_of(error, self.session.handle().id())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // What cannot be rolled back is when the database is opened again; tempdb is made anew.
+        let _ = self.session.rollback();
+        self.drop_temporary_from(0);
     }
 }
 

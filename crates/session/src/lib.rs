@@ -16,6 +16,7 @@ mod function;
 mod hooks;
 pub mod login;
 mod message;
+mod objects;
 mod options;
 mod output;
 mod password;
@@ -32,7 +33,7 @@ mod stop;
 mod transaction;
 mod variant;
 
-pub use cause::{Cause, Effect};
+pub use cause::{Cause, DefinitionCause, Effect};
 pub use connection::{Connection, Interrupt, Outcome};
 pub use hooks::{Hooks, NoHooks, ShutdownMode};
 pub use message::Message;

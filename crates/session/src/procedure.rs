@@ -135,6 +135,7 @@ pub(crate) fn nested<T>(
     let before = run.connection.transaction.count;
     run.connection.nesting += 1;
     let done = work(run);
+    run.connection.drop_temporary_from(run.connection.nesting);
     run.connection.nesting = run.connection.nesting.saturating_sub(1);
     run.connection.options = options;
     run.connection.apply_options();

@@ -3,6 +3,7 @@
 //! A statement that is not here is refused by its name when it is reached.
 
 mod database;
+mod ddl;
 mod execute;
 mod login;
 mod message;
@@ -41,6 +42,9 @@ type Compiled = Result<Box<dyn Step>, Cause>;
 
 /// Compiles a statement that is no control flow.
 pub(crate) fn compile(context: &Context<'_>) -> Compiled {
+    if let Some(compiled) = ddl::compile(context) {
+        return compiled;
+    }
     match &context.statement.kind {
         StatementKind::Select(select) => select::compile(context, select),
         StatementKind::Set(set) => set::compile(context, set),

@@ -29,6 +29,8 @@ mod column {
     pub(super) const ANSI_PADDED: i32 = 0x2;
     pub(super) const IDENTITY: i32 = 0x4;
     /// Public text of `sys.columns`.
+    pub(super) const ROW_GUID: i32 = 0x8;
+    /// Public text of `sys.columns`.
     pub(super) const COMPUTED: i32 = 0x10;
 }
 
@@ -238,6 +240,7 @@ pub fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues 
         (!of.nullable, column::NOT_NULL),
         (is_ansi_padded(&of.ty), column::ANSI_PADDED),
         (of.identity.is_some(), column::IDENTITY),
+        (of.row_guid, column::ROW_GUID),
         (of.computed.is_some(), column::COMPUTED),
     ];
     let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();

@@ -135,6 +135,8 @@ fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog)
 /// A constraint without an index.
 pub(crate) enum Rule {
     Check(Arc<Check>),
+    /// One that is in the catalog alone.
+    DisabledCheck(ObjectId),
     ForeignKey(Arc<ForeignKey>),
     /// The column, by id, and the object.
     Default(i32, ObjectId),

@@ -63,6 +63,10 @@ pub enum Unsupported {
     UndecidedCheck { constraint: String, why: EvalError },
     #[error("foreign key {key}: {why}")]
     ForeignKey { key: String, why: String },
+    #[error("foreign key {key}: its actions would form a cycle or multiple cascade paths")]
+    CascadePaths { key: String },
+    #[error("constraint {name}, which table {table} has not got")]
+    NoConstraint { name: String, table: String },
     #[error("foreign key {key} from column {column} to one of another type")]
     ForeignKeyType { key: String, column: String },
     #[error("foreign key {key} to columns of {parent} that no unique index has")]

@@ -1,0 +1,118 @@
+//! DROP of objects, with IF EXISTS and lists.
+
+use extentdb_engine::{Error, Unsupported};
+use extentdb_tsql::syntax::{DropClass, DropObjects, ObjectName};
+
+use super::problem::{Defined, Problem};
+use super::{Ddl, Define};
+use crate::cause::{Cause, DefinitionCause};
+use crate::objects::ResolvedObject;
+
+/// A class of objects: its word in statements and in messages, and codes of `sys.objects.type`.
+struct Class {
+    statement: &'static str,
+    kind: &'static str,
+    codes: &'static [&'static str],
+}
+
+const TABLE: Class = Class { statement: "TABLE", kind: "table", codes: &["U"] };
+const CLASSES: [Class; 6] = [
+    TABLE,
+    Class { statement: "VIEW", kind: "view", codes: &["V"] },
+    Class { statement: "PROCEDURE", kind: "procedure", codes: &["P"] },
+    Class {
+        statement: "FUNCTION",
+        kind: "function",
+        codes: &["FN", "IF", "TF"],
+    },
+    Class { statement: "TRIGGER", kind: "trigger", codes: &["TR"] },
+    Class { statement: "SYNONYM", kind: "synonym", codes: &["SN"] },
+];
+
+impl Define for DropObjects {
+    fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
+        // One after the other: what cannot be dropped does not keep the others.
+        let mut problem: Option<Problem> = None;
+        for name in &self.names {
+            let dropped = ddl.drop_object(self, name);
+            if let Err(next) = dropped {
+                problem = Some(match problem {
+                    Some(before) => before.followed_by(next),
+                    None => next,
+                });
+            }
+        }
+        problem.map_or(Ok(()), Err)
+    }
+}
+
+impl Ddl<'_, '_> {
+    fn drop_object(&mut self, drop: &DropObjects, name: &ObjectName) -> Defined {
+        match drop.class {
+            DropClass::Table => self.drop_table(name, drop.if_exists),
+            _ => Err(Cause::not_supported("DROP of this class").into()),
+        }
+    }
+
+    /// What is to be dropped; `None` when it is not there and need not be.
+    fn dropped(
+        &mut self,
+        name: &ObjectName,
+        class: &Class,
+        if_exists: bool,
+    ) -> Defined<Option<ResolvedObject>> {
+        let found = self.connection().object(name)?;
+        let written = || name.to_string().replace(['[', ']'], "");
+        let Some(found) = found else {
+            if if_exists {
+                return Ok(None);
+            }
+            let kind = class.kind;
+            return Err(
+                DefinitionCause::NoTableInDrop { action: "drop", kind, name: written() }.into()
+            );
+        };
+        if class.codes.contains(&found.kind()) {
+            return Ok(Some(found));
+        }
+        Err(match CLASSES.iter().find(|other| other.codes.contains(&found.kind())) {
+            Some(other) => DefinitionCause::WrongKindInDrop {
+                statement: class.statement,
+                name: written(),
+                kind: other.kind,
+                other: other.advice(),
+            },
+            None => {
+                DefinitionCause::NoTableInDrop { action: "drop", kind: class.kind, name: written() }
+            }
+        }
+        .into())
+    }
+
+    fn drop_table(&mut self, name: &ObjectName, if_exists: bool) -> Defined {
+        let Some(found) = self.dropped(name, &TABLE, if_exists)? else { return Ok(()) };
+        let Some(found) = found.into_table()? else { return Ok(()) };
+        let shown = name.to_string().replace(['[', ']'], "");
+        self.in_scope(&found.database, |ddl| {
+            ddl.session().drop_table(&found.table).map_err(|error| match error {
+                Error::NotSupported(Unsupported::ReferencedTable { .. }) => {
+                    DefinitionCause::ReferencedTable { name: shown }.into()
+                }
+                error => error.into(),
+            })
+        })
+    }
+}
+
+impl Class {
+    fn advice(&self) -> &'static str {
+        match self.statement {
+            "TABLE" => "DROP TABLE",
+            "VIEW" => "DROP VIEW",
+            "PROCEDURE" => "DROP PROCEDURE",
+            "FUNCTION" => "DROP FUNCTION",
+            "TRIGGER" => "DROP TRIGGER",
+            _ => "DROP SYNONYM",
+        }
+    }
+}
