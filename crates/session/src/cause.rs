@@ -322,6 +322,12 @@ pub enum Cause {
          error number in the valid range of 50000 to 2147483647."
     )]
     ThrownNumber { number: i64 },
+    /// Of a query that has no meaning.
+    #[error("{text}")]
+    Query { number: i32, severity: u8, text: String },
+    /// Of a query that has failed.
+    #[error("{text}")]
+    Failed { number: i32, severity: u8, text: String },
     /// Of statements that define objects.
     #[error(transparent)]
     Definition(#[from] DefinitionCause),
@@ -419,6 +425,7 @@ impl Cause {
             Cause::UnknownHandle { .. } => 8179,
             Cause::NoMessageText { .. } => 18054,
             Cause::ThrownNumber { .. } => 35100,
+            Cause::Query { number, .. } | Cause::Failed { number, .. } => *number,
             Cause::Definition(cause) => cause.number(),
             Cause::Login { number, .. } => *number,
         }
@@ -439,6 +446,7 @@ impl Cause {
             | Cause::ArgumentRange { .. }
             | Cause::UnknownFunction { .. }
             | Cause::LobVariable => 15,
+            Cause::Query { severity, .. } | Cause::Failed { severity, .. } => *severity,
             Cause::Definition(cause) => cause.severity(),
             Cause::Killed => 21,
             Cause::Deadlock { .. } => 13,
@@ -479,6 +487,7 @@ impl Cause {
             | Cause::UnknownVariable { .. }
             | Cause::UnknownFunction { .. }
             | Cause::UnknownColumn { .. }
+            | Cause::Query { .. }
             | Cause::UnknownIdentifier { .. } => Effect::Scope,
             Cause::Definition(cause) => cause.effect(),
             Cause::Descriptor => Effect::Batch,

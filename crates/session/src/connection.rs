@@ -8,11 +8,12 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_engine::{Session, SessionNames};
+use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
 use crate::cause::Cause;
 use crate::engine_error;
+use crate::engine_session::EngineSession;
 use crate::login::{ClientInfo, DEFAULT_DATABASE};
 use crate::message::Message;
 use crate::objects::TemporaryTables;
@@ -25,7 +26,7 @@ use crate::transaction::TransactionState;
 /// A connection of a client.
 pub struct Connection {
     pub(crate) server: Arc<Server>,
-    pub(crate) session: Session,
+    pub(crate) session: EngineSession,
     pub(crate) client: ClientInfo,
     pub(crate) options: SetOptions,
     pub(crate) database: String,
@@ -94,7 +95,7 @@ impl Connection {
         let database = session.database().name().to_owned();
         Ok(Connection {
             server: server.clone(),
-            session,
+            session: EngineSession::new(session),
             options: SetOptions::at_login(client.is_odbc),
             client,
             login_database: database.clone(),

@@ -101,17 +101,15 @@ impl ResolvedTable {
 }
 
 impl Connection {
-    /// The table of a name, through synonyms; `None` when nothing has the name, or no table.
+    /// What a query reads by a name, through synonyms; `None` when nothing has the name.
     ///
     /// # Errors
-    /// The database is not online, a lock is not granted, or rows of the table are not read here.
-    #[allow(dead_code, reason = "statements that read and change rows bind names by it")]
-    pub(crate) fn table(&mut self, name: &ObjectName) -> Result<Option<ResolvedTable>, Cause> {
-        let found = match self.object(name)? {
-            Some(found) => self.behind_synonym(found)?,
-            None => None,
-        };
-        found.map_or(Ok(None), ResolvedObject::into_table)
+    /// The database is not online, or a lock is not granted.
+    pub(crate) fn readable(&mut self, name: &ObjectName) -> Result<Option<ResolvedObject>, Cause> {
+        match self.object(name)? {
+            Some(found) => self.behind_synonym(found),
+            None => Ok(None),
+        }
     }
 
     /// The object of a name, whatever it is.

@@ -329,7 +329,7 @@ pub(crate) fn converted(
 }
 
 /// The cause behind a compiler's error.
-fn cause_of(error: CompileError) -> Cause {
+pub(crate) fn cause_of(error: CompileError) -> Cause {
     match error {
         CompileError::UnknownColumn { name, .. } => Cause::UnknownColumn { name },
         CompileError::Unsupported { what, .. } => {
@@ -351,6 +351,11 @@ pub(crate) fn literal_text(expr: &Expr) -> Option<&str> {
         ExprKind::Literal(Literal::String(text)) => Some(&text.value),
         _ => None,
     }
+}
+
+/// The cause of an evaluation that failed, without its value.
+pub(crate) fn plain_failure(error: EvalError, ty: &SqlType) -> Cause {
+    failure::plain(error, ty)
 }
 
 /// Is it a failure of the expression itself, or a limit of what is evaluated here?

@@ -8,6 +8,7 @@ mod execute;
 mod login;
 mod message;
 mod name;
+mod query;
 mod select;
 mod server;
 mod set;
