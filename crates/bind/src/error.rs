@@ -304,6 +304,6 @@ impl Cause {
 }
 
 /// What is not supported, with its name.
-pub fn not_supported<T>(what: impl Into<String>, span: Span) -> Result<T> {
+pub(crate) fn not_supported<T>(what: impl Into<String>, span: Span) -> Result<T> {
     Err(Cause::NotSupported { what: what.into() }.at(span))
 }

@@ -186,7 +186,10 @@ impl Binder<'_> {
             sample: None,
             locator: None,
         };
-        (Relation::Table(Box::new(table)), Source::derived(name, named))
+        let mut source = Source::derived(name, named);
+        source.table = Some(stored.table.id());
+        source.in_database = Some(stored.database.name().to_owned());
+        (Relation::Table(Box::new(table)), source)
     }
 
     fn made_rows(&mut self, rows: MadeRows, name: &str) -> (Relation, Source) {

@@ -6,6 +6,7 @@
 )]
 
 mod binder;
+mod change;
 mod common_table;
 mod error;
 mod from;
@@ -26,6 +27,10 @@ mod walk;
 mod window;
 
 pub use binder::{Binder, Prologue};
+pub use change::{
+    BoundAction, BoundDelete, BoundInsert, BoundMerge, BoundMergeClause, BoundOutput, BoundUpdate,
+    ColumnSource, OutputInto, SetColumn,
+};
 pub use error::{Cause, Error, Result};
 pub use query::{BoundQuery, Output};
 pub use select::BoundAssignments;

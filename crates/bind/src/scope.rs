@@ -1,5 +1,7 @@
 //! Which names an expression may use: the tables of FROM, those of the queries around it.
 
+use extentdb_base::ObjectId;
+
 use crate::logical::{Column, ValueId};
 
 /// A table source, by the name that it is exposed under.
@@ -11,6 +13,10 @@ pub(crate) struct Source {
     pub(crate) schema: Option<String>,
     /// The database of a table without alias.
     pub(crate) database: Option<String>,
+    /// The table that it is, under any name.
+    pub(crate) table: Option<ObjectId>,
+    /// The database of that.
+    pub(crate) in_database: Option<String>,
     pub(crate) columns: Vec<NamedColumn>,
 }
 
@@ -45,7 +51,14 @@ impl NamedColumn {
 impl Source {
     /// A derived table.
     pub(crate) fn derived(name: impl Into<String>, columns: Vec<NamedColumn>) -> Source {
-        Source { name: name.into(), schema: None, database: None, columns }
+        Source {
+            name: name.into(),
+            schema: None,
+            database: None,
+            table: None,
+            in_database: None,
+            columns,
+        }
     }
 
     /// All values with NULLs, as an outer join gives them.

@@ -86,6 +86,11 @@ pub trait Surroundings {
     /// A table variable by its name, with `@`.
     fn table_variable(&mut self, name: &str) -> Option<StoredTable>;
 
+    /// Is IDENTITY_INSERT on for a table?
+    fn takes_identity(&self, _: &StoredTable) -> bool {
+        false
+    }
+
     /// A scalar variable by its name, with `@`: number and type.
     fn variable(&mut self, name: &str) -> Option<(usize, SqlType)>;
 
