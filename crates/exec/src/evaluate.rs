@@ -245,7 +245,7 @@ fn part<T>(values: &[T], rows: std::ops::Range<usize>) -> std::slice::Iter<'_, T
 ///
 /// # Errors
 /// Its bytes are no value of its type.
-pub fn datum(vector: &Vector, row: usize) -> Result<Datum<'static>, Error> {
+pub(crate) fn datum(vector: &Vector, row: usize) -> Result<Datum<'static>, Error> {
     if vector.is_null(row) {
         return Ok(Datum::Null);
     }
