@@ -9,6 +9,7 @@
 //! - A number has one meaning and one type in its plan.
 //! - Conditions are conjuncts: each of a list must be true.
 
+use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_expr::Scalar;
 use extentdb_types::{Datum, SqlType};
@@ -353,6 +354,32 @@ impl Relation {
                 out.extend(calls.iter().map(|call| call.column.clone()));
             }
             Relation::Recursive(recursive) => out.extend_from_slice(&recursive.columns),
+        }
+    }
+
+    /// Does it read this table?
+    pub fn reads(&self, table: ObjectId) -> bool {
+        match self {
+            Relation::Table(own) => own.table.id() == table,
+            Relation::Row
+            | Relation::Values { .. }
+            | Relation::Function(_)
+            | Relation::Recent { .. } => false,
+            Relation::Filter { input, .. }
+            | Relation::Compute { input, .. }
+            | Relation::Call { input, .. }
+            | Relation::Aggregate { input, .. }
+            | Relation::Window { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Limit { input, .. } => input.reads(table),
+            Relation::Join { left, right, .. } => left.reads(table) || right.reads(table),
+            Relation::Concat { inputs, .. } => inputs.iter().any(|(input, _)| input.reads(table)),
+            Relation::SetOperation { left, right, .. } => {
+                left.0.reads(table) || right.0.reads(table)
+            }
+            Relation::Recursive(recursive) => {
+                recursive.anchor.0.reads(table) || recursive.step.0.reads(table)
+            }
         }
     }
 

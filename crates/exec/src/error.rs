@@ -9,6 +9,24 @@ pub enum Error {
     /// The engine's: locks, pages, cancellation …
     #[error(transparent)]
     Engine(#[from] extentdb_engine::Error),
+    /// The engine's, while rows of a table are changed.
+    #[error("{error}")]
+    Change {
+        /// Why.
+        error: extentdb_engine::Error,
+        /// `database.schema.table`
+        table: String,
+    },
+    /// A value is longer than its column (2628).
+    #[error("column {column} of {table} takes no value so long")]
+    Truncated {
+        /// `database.schema.table`
+        table: String,
+        /// The column.
+        column: String,
+        /// The beginning of the value.
+        value: String,
+    },
     /// An expression has no value for a row.
     #[error("{}", .0.error)]
     Expression(Box<Failure>),

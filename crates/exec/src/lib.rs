@@ -10,8 +10,14 @@ mod build;
 mod context;
 mod error;
 mod evaluate;
+mod group_table;
+mod hash_key;
 mod key;
+mod number;
 mod operator;
+#[cfg(test)]
+mod testing;
+pub mod write;
 
 pub use batch::{BATCH_ROWS, Batch};
 pub use build::build;

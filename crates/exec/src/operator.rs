@@ -1,6 +1,25 @@
 //! Operators: pulled batch by batch, and begun again for each row of an outer loop.
 
-use crate::batch::Batch;
+pub(crate) mod aggregate;
+pub(crate) mod call;
+pub(crate) mod concat;
+pub(crate) mod filter;
+pub(crate) mod hash_join;
+pub(crate) mod join;
+pub(crate) mod loop_join;
+pub(crate) mod project;
+pub(crate) mod recursive;
+pub(crate) mod row;
+pub(crate) mod row_limit;
+pub(crate) mod scan;
+pub(crate) mod set_operation;
+pub(crate) mod sort;
+pub(crate) mod top;
+pub(crate) mod values;
+
+use extentdb_engine::Values;
+
+use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::Context;
 use crate::error::Error;
 
@@ -22,6 +41,12 @@ pub trait Operator: Send {
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error>;
 }
 
+/// Ends the execution when its statement was cancelled. Loops over batches call it for each.
+pub(crate) fn poll(context: &Context<'_>) -> Result<(), Error> {
+    let verified = context.session.cancellation().verify();
+    verified.map_err(|_| Error::Engine(extentdb_engine::Error::Cancelled))
+}
+
 /// Reads an operator to its end into one batch; `None` when it has no rows.
 pub(crate) fn drain(
     operator: &mut dyn Operator,
@@ -29,12 +54,57 @@ pub(crate) fn drain(
 ) -> Result<Option<Batch>, Error> {
     let mut all: Option<Batch> = None;
     while let Some(batch) = operator.next(context)? {
+        poll(context)?;
         match &mut all {
-            Some(all) => all.append(&batch),
+            Some(all) => append(all, &batch)?,
             None => all = Some(batch),
         }
     }
     Ok(all)
 }
 
-pub(crate) mod scan;
+/// Appends the rows of a batch to rows that are kept.
+///
+/// # Errors
+/// They are too many for the numbers that rows and bytes have.
+pub(crate) fn append(all: &mut Batch, batch: &Batch) -> Result<(), Error> {
+    let is_full = |(own, new): (&_, &_)| text_bytes(own) + text_bytes(new) > i32::MAX as usize;
+    if all.rows + batch.rows >= u32::MAX as usize
+        || all.columns.iter().zip(&batch.columns).any(is_full)
+    {
+        return Err(Error::NotSupported("more than 2 GB of a column in memory".to_owned()));
+    }
+    all.append(batch);
+    Ok(())
+}
+
+fn text_bytes(vector: &extentdb_engine::Vector) -> usize {
+    if let Values::Variable { bytes, .. } = &vector.values { bytes.len() } else { 0 }
+}
+
+/// Rows that are there, given batch by batch.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    batch: Batch,
+    at: usize,
+}
+
+impl Rows {
+    pub(crate) fn new(batch: Batch) -> Rows {
+        Rows { batch, at: 0 }
+    }
+
+    /// The next of them.
+    pub(crate) fn next(&mut self) -> Option<Batch> {
+        if self.at >= self.batch.rows {
+            self.batch = Batch::default();
+            return None;
+        }
+        let part = self.batch.slice(self.at, BATCH_ROWS);
+        self.at += part.rows;
+        Some(part)
+    }
+}
+
+#[cfg(test)]
+mod tests;

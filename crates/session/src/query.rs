@@ -19,6 +19,6 @@ mod surroundings;
 
 pub(crate) use failure::{bind_cause, exec_cause, plan_cause};
 pub(crate) use functions::RowFunctions;
-pub(crate) use prepared::{Prepared, each_batch, set};
+pub(crate) use prepared::{Prepared, QueryStop, each_batch, set};
 pub(crate) use rows::{column_infos, send_rows, single_value};
 pub(crate) use surroundings::QuerySurroundings;

@@ -2,6 +2,7 @@
 //!
 //! A statement that is not here is refused by its name when it is reached.
 
+mod change;
 mod database;
 mod ddl;
 mod execute;
@@ -48,6 +49,7 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
     }
     match &context.statement.kind {
         StatementKind::Select(select) => select::compile(context, select),
+        StatementKind::Dml(dml) => change::compile(context, dml),
         StatementKind::Set(set) => set::compile(context, set),
         StatementKind::Print(print) => message::print(context, print),
         StatementKind::RaiseError(raise) => message::raise(context, raise),

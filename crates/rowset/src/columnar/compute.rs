@@ -27,6 +27,23 @@ impl Vector {
         taken
     }
 
+    /// Some of its values, in this order; rows past the end give NULL.
+    pub fn take_or_null(&self, rows: &[u32]) -> Vector {
+        let is_own = |row: &u32| (*row as usize) < self.len();
+        if rows.iter().all(is_own) {
+            return self.take(rows);
+        }
+        let mut taken = Vector::computed(self.ty);
+        for run in rows.chunk_by(|a, b| is_own(a) == is_own(b)) {
+            if run.first().is_some_and(is_own) {
+                taken.append_rows(self, run);
+            } else {
+                taken.push_nulls(run.len());
+            }
+        }
+        taken
+    }
+
     /// Appends some of the values of a vector of the same type, in this order.
     pub fn append_rows(&mut self, from: &Vector, rows: &[u32]) {
         if self.form() != from.form() {
@@ -235,6 +252,15 @@ mod tests {
         let all = texts(&[Some("a"), None, Some("ccc"), Some("")]);
         assert_eq!(all.take(&[3, 2, 1]), texts(&[Some(""), Some("ccc"), None]));
         assert_eq!(ints(&[Some(1), Some(2)]).take(&[1]).validity, None::<Bits>);
+    }
+
+    #[test]
+    fn rows_past_the_end_are_null() {
+        let all = ints(&[Some(1), None]);
+        assert_eq!(all.take_or_null(&[9, 0, u32::MAX, 1]), ints(&[None, Some(1), None, None]));
+        let all = texts(&[Some("a"), Some("bb")]);
+        assert_eq!(all.take_or_null(&[1, 2, 0]), texts(&[Some("bb"), None, Some("a")]));
+        assert_eq!(all.take_or_null(&[1, 0]), texts(&[Some("bb"), Some("a")]));
     }
 
     #[test]

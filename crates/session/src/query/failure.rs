@@ -33,6 +33,15 @@ pub(crate) fn exec_cause(error: ExecError, connection: &Connection) -> Cause {
     let other = |number: i32, severity: u8, text: String| Cause::Failed { number, severity, text };
     match error {
         ExecError::Engine(error) => connection.engine_cause(&error),
+        ExecError::Change { error, table } => change_cause(&error, &table, connection),
+        ExecError::Truncated { table, column, value } => other(
+            2628,
+            16,
+            format!(
+                "String or binary data would be truncated in table '{table}', column '{column}'. \
+                 Truncated value: '{value}'."
+            ),
+        ),
         ExecError::Expression(failure) => expression_cause(&failure),
         ExecError::Function(error) => match error.downcast::<Cause>() {
             Ok(cause) => *cause,
@@ -63,7 +72,31 @@ pub(crate) fn exec_cause(error: ExecError, connection: &Connection) -> Cause {
                 .to_owned(),
         ),
         ExecError::NotSupported(what) => Cause::NotSupported { what },
-        other => Cause::not_supported(other.to_string()),
+    }
+}
+
+/// The cause of a change that the engine refuses.
+fn change_cause(error: &extentdb_engine::Error, table: &str, connection: &Connection) -> Cause {
+    use extentdb_engine::Error;
+    let failed = |number: i32, text: String| Cause::Failed { number, severity: 14, text };
+    let schema_and_table = table.split_once('.').map_or(table, |(_, rest)| rest);
+    match error {
+        Error::DuplicateKey { index, key, is_constraint: true, .. } => failed(
+            2627,
+            format!(
+                "Violation of {} constraint '{index}'. Cannot insert duplicate key in object \
+                 '{schema_and_table}'. The duplicate key value is ({key}).",
+                "UNIQUE KEY"
+            ),
+        ),
+        Error::DuplicateKey { index, key, .. } => failed(
+            2601,
+            format!(
+                "Cannot insert duplicate key row in object '{schema_and_table}' with unique index \
+                 '{index}'. The duplicate key value is ({key})."
+            ),
+        ),
+        other => connection.engine_cause(other),
     }
 }
 

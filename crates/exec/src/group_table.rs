@@ -1,0 +1,230 @@
+//! Numbers of groups: rows whose keys are equal have the same number, 0, 1, 2 … as they appear.
+//!
+//! A hash table in two levels: the [hash keys](crate::hash_key) of rows, and, for types whose equal
+//! values may have different bytes, the sort keys of those that the first level does not know. So
+//! the sort key of a text is made once for each text, not for each row.
+
+use rustc_hash::FxHashMap;
+
+use crate::batch::Batch;
+use crate::hash_key::HashKeys;
+use crate::key::KeyEncoder;
+
+/// The number of a row that has no group.
+pub(crate) const NO_GROUP: u32 = u32::MAX;
+
+/// Whether NULL is equal to NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// In groups and set operations.
+    AreEqual,
+    /// In joins: a row with a NULL has no group.
+    HaveNoGroup,
+}
+
+/// Groups of rows by their keys.
+#[derive(Debug)]
+pub(crate) struct GroupTable {
+    keys: HashKeys,
+    nulls: Nulls,
+    first: FirstLevel,
+    second: SecondLevel,
+    scratch: Vec<u8>,
+    packed: Vec<u128>,
+}
+
+/// Groups by hash keys.
+#[derive(Debug)]
+enum FirstLevel {
+    Packed(FxHashMap<u128, u32>),
+    Bytes(FxHashMap<Box<[u8]>, u32>),
+}
+
+/// Groups by sort keys, where hash keys are not exact; and how many there are.
+#[derive(Debug, Default)]
+struct SecondLevel {
+    is_needed: bool,
+    groups: FxHashMap<Box<[u8]>, u32>,
+    scratch: Vec<u8>,
+    count: u32,
+}
+
+impl GroupTable {
+    /// No groups yet, of rows with these keys.
+    pub(crate) fn new(keys: HashKeys, nulls: Nulls) -> GroupTable {
+        let first = if keys.is_packed() {
+            FirstLevel::Packed(FxHashMap::default())
+        } else {
+            FirstLevel::Bytes(FxHashMap::default())
+        };
+        let second = SecondLevel { is_needed: !keys.is_exact(), ..SecondLevel::default() };
+        GroupTable {
+            keys,
+            nulls,
+            first,
+            second,
+            scratch: Vec::new(),
+            packed: Vec::new(),
+        }
+    }
+
+    /// Number of groups.
+    pub(crate) fn len(&self) -> usize {
+        self.second.count as usize
+    }
+
+    /// The group of each row, made where there is none; the rows that made one are appended to
+    /// `new`.
+    pub(crate) fn assign(&mut self, batch: &Batch, numbers: &mut Vec<u32>, new: &mut Vec<u32>) {
+        let keys = self.keys.clone();
+        self.look_up(&keys, batch, numbers, Some(new));
+    }
+
+    /// The group of each row of another input, by its key columns; [`NO_GROUP`] where there is
+    /// none.
+    pub(crate) fn find(&mut self, keys: &HashKeys, batch: &Batch, numbers: &mut Vec<u32>) {
+        self.look_up(keys, batch, numbers, None);
+    }
+
+    fn look_up(
+        &mut self,
+        keys: &HashKeys,
+        batch: &Batch,
+        numbers: &mut Vec<u32>,
+        mut new: Option<&mut Vec<u32>>,
+    ) {
+        numbers.clear();
+        numbers.reserve(batch.rows);
+        let mut encoder = KeyEncoder::of_columns(&keys.columns());
+        let skips_nulls = self.nulls == Nulls::HaveNoGroup && keys.has_nulls(batch);
+        let second = &mut self.second;
+        let is_skipped = |row: usize| skips_nulls && keys.has_null(batch, row);
+        match &mut self.first {
+            FirstLevel::Packed(groups) => {
+                keys.pack(batch, &mut self.packed);
+                let mut last = None;
+                for (row, key) in self.packed.iter().enumerate() {
+                    let number = match last {
+                        _ if is_skipped(row) => NO_GROUP,
+                        Some((of, number)) if of == *key => number,
+                        _ => groups.get(key).copied().unwrap_or_else(|| {
+                            let found = second.group(&mut encoder, batch, row, new.as_deref_mut());
+                            if found != NO_GROUP {
+                                groups.insert(*key, found);
+                            }
+                            found
+                        }),
+                    };
+                    last = Some((*key, number)).filter(|_| number != NO_GROUP);
+                    numbers.push(number);
+                }
+            }
+            FirstLevel::Bytes(groups) => {
+                let key = &mut self.scratch;
+                for row in 0..batch.rows {
+                    if is_skipped(row) {
+                        numbers.push(NO_GROUP);
+                        continue;
+                    }
+                    key.clear();
+                    keys.push_bytes(batch, row, key);
+                    numbers.push(groups.get(key.as_slice()).copied().unwrap_or_else(|| {
+                        let found = second.group(&mut encoder, batch, row, new.as_deref_mut());
+                        if found != NO_GROUP {
+                            groups.insert(key.as_slice().into(), found);
+                        }
+                        found
+                    }));
+                }
+            }
+        }
+    }
+}
+
+impl SecondLevel {
+    /// The group of a row whose hash key is not known; made, and the row appended to `new`, when
+    /// that is there.
+    fn group(
+        &mut self,
+        encoder: &mut KeyEncoder,
+        batch: &Batch,
+        row: usize,
+        new: Option<&mut Vec<u32>>,
+    ) -> u32 {
+        if self.is_needed {
+            self.scratch.clear();
+            encoder.push_equality(batch, row, &mut self.scratch);
+            if let Some(number) = self.groups.get(self.scratch.as_slice()) {
+                return *number;
+            }
+        }
+        let Some(new) = new else { return NO_GROUP };
+        let number = self.count;
+        if self.is_needed {
+            self.groups.insert(self.scratch.as_slice().into(), number);
+        }
+        self.count += 1;
+        new.push(row as u32);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_types::{Collation, SqlType};
+
+    use super::*;
+    use crate::testing::{Cell, batch};
+
+    fn table(types: &[SqlType], nulls: Nulls) -> GroupTable {
+        let columns: Vec<usize> = (0..types.len()).collect();
+        GroupTable::new(HashKeys::new(&columns, types), nulls)
+    }
+
+    fn assigned(table: &mut GroupTable, batch: &Batch) -> (Vec<u32>, Vec<u32>) {
+        let mut numbers = Vec::new();
+        let mut new = Vec::new();
+        table.assign(batch, &mut numbers, &mut new);
+        (numbers, new)
+    }
+
+    #[test]
+    fn texts_are_grouped_under_their_collation() {
+        let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
+        for ty in [
+            SqlType::VarChar { len: Some(10), collation },
+            SqlType::NVarChar { len: Some(20), collation },
+            SqlType::Char { len: 3, collation },
+        ] {
+            let mut table = table(&[ty], Nulls::AreEqual);
+            let texts = ["abc", "ABC", "xy ", "xy", "aBc"];
+            let rows: Vec<Vec<Cell>> = texts.map(|text| vec![Cell::from(text)]).to_vec();
+            let (numbers, new) = assigned(&mut table, &batch(&[ty], &rows));
+            assert_eq!(numbers, [0, 0, 1, 1, 0], "{ty:?}");
+            assert_eq!(new, [0, 2]);
+            let rows = [vec![Cell::Null], vec![Cell::from("XY")], vec![Cell::Null]];
+            assert_eq!(assigned(&mut table, &batch(&[ty], &rows)).0, [2, 1, 2]);
+        }
+    }
+
+    #[test]
+    fn in_joins_null_has_no_group() {
+        for types in [[SqlType::Int, SqlType::Int], [SqlType::Int, SqlType::UniqueIdentifier]] {
+            let mut table = table(&types, Nulls::HaveNoGroup);
+            let second = if types[1] == SqlType::Int { Cell::Int(7) } else { Cell::Guid(7) };
+            let rows = [
+                vec![Cell::Int(1), second.clone()],
+                vec![Cell::Null, second.clone()],
+                vec![Cell::Int(1), Cell::Null],
+                vec![Cell::Int(1), second],
+            ];
+            let batch = batch(&types, &rows);
+            assert_eq!(assigned(&mut table, &batch).0, [0, NO_GROUP, NO_GROUP, 0]);
+            let mut found = Vec::new();
+            let keys = HashKeys::new(&[0, 1], &types);
+            table.find(&keys, &batch, &mut found);
+            assert_eq!(found, [0, NO_GROUP, NO_GROUP, 0]);
+            assert_eq!(table.len(), 1);
+        }
+    }
+}
