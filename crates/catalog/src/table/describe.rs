@@ -154,6 +154,11 @@ pub fn add_module(module: &ModuleDefinition<'_>, rows: &mut SystemRows) {
     }
 }
 
+/// The text of an object.
+pub fn add_text(object: ObjectId, text: &str, rows: &mut SystemRows) {
+    rows_of(rows, "sysobjvalues").push(text_row(TEXT, object, 0, text));
+}
+
 /// The row of its place in the rows of a rowset.
 pub fn add_physical_column(rowset: HobtId, column: &PhysicalColumn, rows: &mut SystemRows) {
     rows_of(rows, "sysrscols").push(physical_row(rowset, column, 0));
