@@ -11,19 +11,26 @@
 //! - What a definition says and is not kept is refused by its name; what only says how something is
 //!   to be done (FILLFACTOR is kept; ONLINE, MAXDOP, SORT_IN_TEMPDB …) is accepted.
 
+mod alter_table;
 mod column;
 mod constraint;
 mod create_table;
 mod drop;
+mod index;
 mod key;
+mod module;
 mod names;
 mod options;
 mod problem;
 mod reference;
+mod schema;
+mod statistics;
+mod truncate;
+mod user_type;
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Database, Session, StatementEnd};
-use extentdb_tsql::syntax::{DropClass, DropObjects, StatementKind};
+use extentdb_tsql::syntax::{DropClass, DropObjects, ObjectName, StatementKind};
 
 use super::{Compiled, Context};
 use crate::cause::Cause;
@@ -60,6 +67,18 @@ struct Definition<S> {
 pub(super) fn compile(context: &Context<'_>) -> Option<Compiled> {
     Some(match &context.statement.kind {
         StatementKind::CreateTable(create) => step(context, (**create).clone()),
+        StatementKind::AlterTable(alter) => step(context, (**alter).clone()),
+        StatementKind::Truncate(truncate) => step(context, truncate.clone()),
+        StatementKind::CreateIndex(create) => step(context, (**create).clone()),
+        StatementKind::AlterIndex(alter) => step(context, (**alter).clone()),
+        StatementKind::DropIndex(drop) => step(context, drop.clone()),
+        StatementKind::CreateStatistics(create) => step(context, (**create).clone()),
+        StatementKind::UpdateStatistics(update) => step(context, (**update).clone()),
+        StatementKind::DefineModule(define) => step(context, (**define).clone()),
+        StatementKind::SwitchTrigger(switch) => step(context, (**switch).clone()),
+        StatementKind::CreateSchema(create) => step(context, (**create).clone()),
+        StatementKind::CreateType(create) => step(context, (**create).clone()),
+        StatementKind::CreateSynonym(create) => step(context, (**create).clone()),
         StatementKind::DropObjects(drop) => return drop_objects(context, drop),
         _ => return None,
     })
@@ -67,9 +86,29 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Compiled> {
 
 fn drop_objects(context: &Context<'_>, drop: &DropObjects) -> Option<Compiled> {
     match drop.class {
-        DropClass::Table => Some(step(context, drop.clone())),
-        _ => None,
+        DropClass::Table
+        | DropClass::View
+        | DropClass::Procedure
+        | DropClass::Function
+        | DropClass::Trigger
+        | DropClass::Schema
+        | DropClass::Type
+        | DropClass::Synonym
+        | DropClass::Statistics => Some(step(context, drop.clone())),
+        DropClass::Aggregate
+        | DropClass::Database
+        | DropClass::Default
+        | DropClass::Rule
+        | DropClass::Sequence => None,
     }
+}
+
+/// A name as messages show it: without brackets.
+fn written(name: &ObjectName) -> String {
+    let parts = [name.server(), name.database(), name.schema(), Some(&name.name)];
+    let first = parts.iter().position(Option::is_some).unwrap_or_default();
+    let parts = parts.iter().skip(first).map(|part| part.map_or("", |name| &name.text));
+    parts.collect::<Vec<_>>().join(".")
 }
 
 fn step<S: Define + 'static>(context: &Context<'_>, syntax: S) -> Compiled {
