@@ -12,6 +12,7 @@ pub(crate) mod off_row;
 pub(crate) mod rebase;
 pub(crate) mod rename_object;
 pub(crate) mod schema;
+pub(crate) mod sequence;
 pub(crate) mod spec;
 pub(crate) mod statistics;
 pub(crate) mod synonym;

@@ -367,6 +367,12 @@ pub enum Error {
         /// The table's name.
         table: String,
     },
+    /// A sequence has handed out its last value. Message 11728.
+    #[error("sequence {sequence} has no more values")]
+    SequenceEnd {
+        /// Its object id.
+        sequence: ObjectId,
+    },
     /// An index and its table contradict each other.
     #[error(
         "index {index} of table {table} lacks the entry of row {at}: the database must be checked"

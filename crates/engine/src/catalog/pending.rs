@@ -8,9 +8,9 @@
 //!                 rollback
 //! ```
 
-use extentdb_base::AllocUnitId;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, read, write};
+use extentdb_base::{AllocUnitId, ObjectId};
 use extentdb_rowset::Tree;
 
 use crate::catalog::cache::DroppedObject;
@@ -26,6 +26,8 @@ pub(crate) enum DeferredChange {
     Schema(i32),
     /// One was dropped.
     SchemaDropped { id: i32, name: String },
+    /// A sequence was created, altered or dropped.
+    Sequence(ObjectId),
     /// A table has another name.
     Renamed { old: Arc<Table>, new: Arc<Table> },
     /// A table was dropped.
@@ -48,6 +50,7 @@ impl DeferredChange {
             DeferredChange::Renamed { new, .. } => Some(new),
             DeferredChange::Schema(_)
             | DeferredChange::SchemaDropped { .. }
+            | DeferredChange::Sequence(_)
             | DeferredChange::StatisticsCreated { .. }
             | DeferredChange::StatisticsDropped { .. } => None,
         }
@@ -90,6 +93,7 @@ impl CatalogCache {
         match change {
             DeferredChange::Schema(_)
             | DeferredChange::SchemaDropped { .. }
+            | DeferredChange::Sequence(_)
             | DeferredChange::Renamed { .. }
             | DeferredChange::StatisticsCreated { .. } => {}
             DeferredChange::StatisticsDropped { table, id } => table.statistics().forget(id),
@@ -164,6 +168,7 @@ impl CatalogCache {
             DeferredChange::Schema(id) => {
                 write(&self.schemas).remove(&id);
             }
+            DeferredChange::Sequence(id) => self.sequences.forget(id),
             DeferredChange::SchemaDropped { id, name } => {
                 write(&self.schemas).insert(id, name);
             }

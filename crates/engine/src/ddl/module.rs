@@ -12,7 +12,7 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::lock;
-use extentdb_catalog::model::ObjectType;
+use extentdb_catalog::model::{Object, ObjectType};
 use extentdb_catalog::table::describe::{
     ModuleDefinition, SystemRows, add_module, add_text, column_row, rows_of,
 };
@@ -65,6 +65,31 @@ pub struct ModuleSpec {
     pub text: String,
     /// The columns of a view or of the table of a function, if the caller knows them.
     pub columns: Vec<ColumnSpec>,
+    /// The settings of the session that defines it.
+    pub settings: ModuleSettings,
+}
+
+/// The settings that a module keeps from the session that defines it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModuleSettings {
+    /// SET ANSI_NULLS.
+    pub ansi_nulls: bool,
+    /// SET QUOTED_IDENTIFIER: how its text is parsed.
+    pub quoted_identifier: bool,
+}
+
+impl Default for ModuleSettings {
+    fn default() -> ModuleSettings {
+        ModuleSettings { ansi_nulls: true, quoted_identifier: true }
+    }
+}
+
+impl ModuleSettings {
+    /// Bits of `sysschobjs.status`.
+    fn status(self) -> u32 {
+        let ansi_nulls = if self.ansi_nulls { Object::ANSI_NULLS } else { 0 };
+        ansi_nulls | if self.quoted_identifier { Object::QUOTED_IDENTIFIER } else { 0 }
+    }
 }
 
 /// A module that the catalog does not have yet.
@@ -76,6 +101,7 @@ pub(crate) struct NewModule<'m> {
     pub(crate) name: &'m str,
     pub(crate) text: &'m str,
     pub(crate) columns: &'m [ColumnSpec],
+    pub(crate) settings: ModuleSettings,
 }
 
 /// Kinds of modules that are dropped by name alone.
@@ -94,6 +120,7 @@ pub(crate) const RENAMED: &[ObjectType] = &[
     ObjectType(*b"IF"),
     ObjectType(*b"TF"),
     ObjectType(*b"SN"),
+    ObjectType(*b"SO"),
 ];
 
 /// Class of metadata locks of names.
@@ -120,6 +147,7 @@ impl Session {
                 name: &spec.name,
                 text: &spec.text,
                 columns: &spec.columns,
+                settings: spec.settings,
             })?;
             Ok(())
         })
@@ -137,7 +165,7 @@ impl Session {
             context.lock_name(schema, &spec.name)?;
             let _ddl = lock(&context.db().ddl);
             let id = context.object_of(schema, &spec.name, &[spec.kind.code()])?;
-            context.replace_text(id, &spec.text)?;
+            context.replace_text(id, &spec.text, spec.settings)?;
             context.delete_where("syscolpars", &[int(id.0)])?;
             let mut rows = SystemRows::new();
             for (number, column) in (1..).zip(&spec.columns) {
@@ -196,7 +224,13 @@ impl StatementContext<'_> {
     }
 
     /// Another text of a module.
-    pub(crate) fn replace_text(&mut self, id: ObjectId, text: &str) -> Result<(), Error> {
+    pub(crate) fn replace_text(
+        &mut self,
+        id: ObjectId,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.mark_object(id, settings.status(), ModuleSettings::default().status())?;
         self.delete_where("sysobjvalues", &[byte(TEXT), int(id.0)])?;
         let mut rows = SystemRows::new();
         add_text(id, text, &mut rows);
@@ -204,7 +238,7 @@ impl StatementContext<'_> {
     }
 
     pub(crate) fn insert_module(&mut self, module: &NewModule<'_>) -> Result<ObjectId, Error> {
-        let NewModule { kind, schema, parent, name, text, columns } = *module;
+        let NewModule { kind, schema, parent, name, text, columns, settings } = *module;
         if self.db().catalog.object_named(schema, name)?.is_some() {
             return Err(Error::Exists { name: name.to_owned() });
         }
@@ -219,6 +253,7 @@ impl StatementContext<'_> {
             parent,
             name,
             text,
+            status: settings.status(),
             columns: &definitions,
             created: self.now(),
         };

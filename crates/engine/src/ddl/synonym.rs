@@ -5,7 +5,7 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::lock;
 use extentdb_catalog::model::ObjectType;
 
-use crate::ddl::module::NewModule;
+use crate::ddl::module::{ModuleSettings, NewModule};
 use crate::error::Error;
 use crate::error::invalid::verify_name;
 use crate::session::Session;
@@ -30,6 +30,7 @@ impl Session {
                 name,
                 text: base,
                 columns: &[],
+                settings: ModuleSettings::default(),
             };
             context.insert_module(&module).map(drop)
         })

@@ -7,7 +7,7 @@ use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::{Object, ObjectType};
 
 use crate::catalog::{Storage, Table, Trigger};
-use crate::ddl::module::{NewModule, no_module};
+use crate::ddl::module::{ModuleSettings, NewModule, no_module};
 use crate::error::Error;
 use crate::error::invalid::verify_name;
 use crate::session::Session;
@@ -25,6 +25,20 @@ impl Session {
         name: &str,
         text: &str,
     ) -> Result<(), Error> {
+        self.create_trigger_with(table, name, text, ModuleSettings::default())
+    }
+
+    /// The same with the settings of the session that defines it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn create_trigger_with(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
         self.statement("CREATE TRIGGER", |context| {
             verify_name("trigger", name)?;
             let old = context.lock_definition(table)?;
@@ -38,6 +52,7 @@ impl Session {
                 name,
                 text,
                 columns: &[],
+                settings,
             })?;
             let mut new = Storage::clone(&old);
             new.triggers.push(Trigger { id, name: name.to_owned(), is_enabled: true });
@@ -72,12 +87,13 @@ impl Session {
         table: &Arc<Table>,
         name: &str,
         text: &str,
+        settings: ModuleSettings,
     ) -> Result<(), Error> {
         self.statement("ALTER TRIGGER", |context| {
             let old = context.lock_definition(table)?;
             let _ddl = lock(&context.db().ddl);
             let trigger = trigger_named(&old, name)?;
-            context.replace_text(trigger.id, text)
+            context.replace_text(trigger.id, text, settings)
         })
     }
 
@@ -96,8 +112,8 @@ impl Session {
             let _ddl = lock(&context.db().ddl);
             let trigger = trigger_named(&old, name)?;
             match is_enabled {
-                true => context.mark_constraint(trigger.id, 0, Object::DISABLED)?,
-                false => context.mark_constraint(trigger.id, Object::DISABLED, 0)?,
+                true => context.mark_object(trigger.id, 0, Object::DISABLED)?,
+                false => context.mark_object(trigger.id, Object::DISABLED, 0)?,
             }
             let mut new = Storage::clone(&old);
             let own = new.triggers.iter_mut().filter(|own| own.id == trigger.id);

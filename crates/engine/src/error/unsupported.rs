@@ -21,6 +21,10 @@ pub enum Unsupported {
     NoSchema { name: String },
     #[error("to drop schema {name} of the system")]
     SystemSchema { name: String },
+    #[error("a sequence whose next value {value} is beyond its range")]
+    SequenceValue { value: i128 },
+    #[error("a sequence that is defined as {definition}")]
+    Sequence { definition: String },
     #[error("type {name}, which is not there")]
     NoType { name: String },
     #[error("more than {most} schemas")]
