@@ -96,4 +96,5 @@ scripts! {
     triggers
     types_and_synonyms
     statistics
+    sequences
 }

@@ -509,6 +509,11 @@ pub enum DefinitionCause {
          maximum value of the sequence object."
     )]
     SequenceStart { name: String },
+    /// 11704
+    #[error(
+        "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object."
+    )]
+    SequenceValue { value: String, name: String },
     /// 11705
     #[error("The minimum value for sequence object '{name}' must be less than its maximum value.")]
     SequenceLimits { name: String },
@@ -672,6 +677,7 @@ impl DefinitionCause {
             DefinitionCause::SequenceStep { .. } => facts(11701, 16, Statement),
             DefinitionCause::SequenceType { .. } => facts(11702, 16, Statement),
             DefinitionCause::SequenceStart { .. } => facts(11703, 16, Statement),
+            DefinitionCause::SequenceValue { .. } => facts(11704, 16, Statement),
             DefinitionCause::SequenceLimits { .. } => facts(11705, 16, Statement),
             DefinitionCause::SequenceCache { .. } => facts(11706, 16, Statement),
             DefinitionCause::SequenceEnd { .. } => facts(11728, 16, Statement),

@@ -24,6 +24,7 @@ mod options;
 mod problem;
 mod reference;
 mod schema;
+mod sequence;
 mod statistics;
 mod truncate;
 mod user_type;
@@ -53,6 +54,8 @@ struct Ddl<'d, 'r> {
     run: &'d mut Run<'r>,
     /// The batch, which spans refer to.
     text: &'d str,
+    /// Where the statement begins in it.
+    start: usize,
     line: u32,
 }
 
@@ -60,6 +63,7 @@ struct Ddl<'d, 'r> {
 struct Definition<S> {
     syntax: S,
     text: Arc<str>,
+    start: usize,
     line: u32,
 }
 
@@ -78,6 +82,7 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Compiled> {
         StatementKind::SwitchTrigger(switch) => step(context, (**switch).clone()),
         StatementKind::CreateSchema(create) => step(context, (**create).clone()),
         StatementKind::CreateType(create) => step(context, (**create).clone()),
+        StatementKind::Sequence(sequence) => step(context, (**sequence).clone()),
         StatementKind::CreateSynonym(create) => step(context, (**create).clone()),
         StatementKind::DropObjects(drop) => return drop_objects(context, drop),
         _ => return None,
@@ -93,13 +98,10 @@ fn drop_objects(context: &Context<'_>, drop: &DropObjects) -> Option<Compiled> {
         | DropClass::Trigger
         | DropClass::Schema
         | DropClass::Type
+        | DropClass::Sequence
         | DropClass::Synonym
         | DropClass::Statistics => Some(step(context, drop.clone())),
-        DropClass::Aggregate
-        | DropClass::Database
-        | DropClass::Default
-        | DropClass::Rule
-        | DropClass::Sequence => None,
+        DropClass::Aggregate | DropClass::Database | DropClass::Default | DropClass::Rule => None,
     }
 }
 
@@ -115,6 +117,7 @@ fn step<S: Define + 'static>(context: &Context<'_>, syntax: S) -> Compiled {
     Ok(Box::new(Definition {
         syntax,
         text: context.script.text.clone(),
+        start: context.statement.span.start as usize,
         line: context.statement.span.line,
     }))
 }
@@ -125,7 +128,7 @@ impl<S: Define> Step for Definition<S> {
             return Err(Cause::Doomed.into());
         }
         run.connection.begin_implicit(run.output)?;
-        let mut ddl = Ddl { run, text: &self.text, line: self.line };
+        let mut ddl = Ddl { run, text: &self.text, start: self.start, line: self.line };
         if let Err(problem) = self.syntax.define(&mut ddl) {
             return Err(ddl.raised(problem, frame));
         }

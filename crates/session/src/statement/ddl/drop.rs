@@ -16,7 +16,7 @@ struct Class {
 }
 
 const TABLE: Class = Class { statement: "TABLE", kind: "table", codes: &["U"] };
-const CLASSES: [Class; 6] = [
+const CLASSES: [Class; 7] = [
     TABLE,
     Class { statement: "VIEW", kind: "view", codes: &["V"] },
     Class { statement: "PROCEDURE", kind: "procedure", codes: &["P"] },
@@ -27,6 +27,11 @@ const CLASSES: [Class; 6] = [
     },
     Class { statement: "TRIGGER", kind: "trigger", codes: &["TR"] },
     Class { statement: "SYNONYM", kind: "synonym", codes: &["SN"] },
+    Class {
+        statement: "SEQUENCE",
+        kind: "sequence object",
+        codes: &["SO"],
+    },
 ];
 
 impl Define for DropObjects {
@@ -60,12 +65,11 @@ impl Ddl<'_, '_> {
             | DropClass::Procedure
             | DropClass::Function
             | DropClass::Trigger
+            | DropClass::Sequence
             | DropClass::Synonym => self.drop_module(drop, name),
-            DropClass::Aggregate
-            | DropClass::Database
-            | DropClass::Default
-            | DropClass::Rule
-            | DropClass::Sequence => Err(Cause::not_supported("DROP of this class").into()),
+            DropClass::Aggregate | DropClass::Database | DropClass::Default | DropClass::Rule => {
+                Err(Cause::not_supported("DROP of this class").into())
+            }
         }
     }
 
@@ -75,6 +79,7 @@ impl Ddl<'_, '_> {
             DropClass::Procedure => "PROCEDURE",
             DropClass::Function => "FUNCTION",
             DropClass::Trigger => "TRIGGER",
+            DropClass::Sequence => "SEQUENCE",
             _ => "SYNONYM",
         };
         let Some(class) = CLASSES.iter().find(|class| class.statement == statement) else {
@@ -84,14 +89,12 @@ impl Ddl<'_, '_> {
         if drop.class == DropClass::Trigger {
             return self.drop_trigger(&found);
         }
-        let model = &found.model;
-        let id = found.object.object.schema_id;
-        let schema = model.schemas().find(|schema| schema.id == id);
-        let schema = schema.map(|schema| schema.name.clone()).unwrap_or_default();
+        let schema = found.schema_name();
         let own = found.object.object.name.clone();
         self.in_scope(&found.database, |ddl| {
             let session = ddl.session();
             Ok(match drop.class {
+                DropClass::Sequence => session.drop_sequence(&schema, &own)?,
                 DropClass::Synonym => session.drop_synonym(&schema, &own)?,
                 _ => session.drop_module(&schema, &own)?,
             })
@@ -156,6 +159,7 @@ impl Class {
             "PROCEDURE" => "DROP PROCEDURE",
             "FUNCTION" => "DROP FUNCTION",
             "TRIGGER" => "DROP TRIGGER",
+            "SEQUENCE" => "DROP SEQUENCE",
             _ => "DROP SYNONYM",
         }
     }

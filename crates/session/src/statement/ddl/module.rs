@@ -3,7 +3,7 @@
 //! Nothing is bound here: a module is kept with the batch that defines it, and what it names need
 //! not be there. So the catalog has no columns of a view, and WITH SCHEMABINDING binds nothing.
 
-use extentdb_engine::{Error, ModuleKind, ModuleSpec};
+use extentdb_engine::{Error, ModuleKind, ModuleSettings, ModuleSpec};
 use extentdb_tsql::syntax::{
     DefineModule, DefinitionVerb, FunctionBody, Module, ModuleBody, ModuleOptions, ObjectName,
     SwitchTrigger, Trigger, TriggerTarget,
@@ -18,7 +18,7 @@ use crate::objects::{QualifiedName, ResolvedObject};
 impl Define for DefineModule {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         verify_kept(&self.module)?;
-        let text = self.source.of(ddl.text).to_owned();
+        let text = stored_text(self.source.of(ddl.text), self.verb, ddl.start);
         match &self.module {
             Module::Trigger(trigger) => ddl.define_trigger(self.verb, trigger, &text),
             module => {
@@ -48,6 +48,25 @@ impl Define for SwitchTrigger {
             ddl.switch_triggers(&target, &names, self.is_enabled)
         })
     }
+}
+
+/// The text that the catalog keeps: one that creates the module, whatever the statement did. The
+/// statement begins at `start`.
+fn stored_text(text: &str, verb: DefinitionVerb, start: usize) -> String {
+    let Some((before, statement)) = text.split_at_checked(start) else { return text.to_owned() };
+    let after_word = |text: &str, word: &str| {
+        let rest = text.trim_start();
+        let (first, rest) = rest.split_at_checked(word.len())?;
+        first.eq_ignore_ascii_case(word).then(|| rest.to_owned())
+    };
+    let rest = match verb {
+        DefinitionVerb::Create => None,
+        DefinitionVerb::Alter => after_word(statement, "ALTER"),
+        DefinitionVerb::CreateOrAlter => after_word(statement, "CREATE")
+            .and_then(|rest| after_word(&rest, "OR"))
+            .and_then(|rest| after_word(&rest, "ALTER")),
+    };
+    rest.map_or_else(|| text.to_owned(), |rest| format!("{before}CREATE{rest}"))
 }
 
 fn name_of(module: &Module) -> &ObjectName {
@@ -163,9 +182,19 @@ impl Ddl<'_, '_> {
             kind,
             text: text.to_owned(),
             columns: Vec::new(),
+            settings: self.module_settings(),
         };
         let session = self.session();
         Ok(if is_new { session.create_module(&spec)? } else { session.alter_module(&spec)? })
+    }
+
+    /// What a module keeps of the options of the session.
+    fn module_settings(&mut self) -> ModuleSettings {
+        let options = &self.connection().options;
+        ModuleSettings {
+            ansi_nulls: options.ansi_nulls,
+            quoted_identifier: options.quoted_identifier,
+        }
     }
 
     /// Is the object made, or does it get another text?
@@ -213,14 +242,15 @@ impl Ddl<'_, '_> {
             let found = ddl.connection().object_at(&at)?;
             let is_new = ddl.is_new(verb, found.as_ref(), &["TR"], &trigger.name)?;
             let table = &target.table;
+            let settings = ddl.module_settings();
             if is_new {
-                return Ok(ddl.session().create_trigger(table, &name, text)?);
+                return Ok(ddl.session().create_trigger_with(table, &name, text, settings)?);
             }
             let is_own = found.is_some_and(|it| it.object.object.parent == table.id());
             if !is_own {
                 return Err(Cause::not_supported("a trigger that moves to another table").into());
             }
-            Ok(ddl.session().alter_trigger(table, &name, text)?)
+            Ok(ddl.session().alter_trigger(table, &name, text, settings)?)
         })
     }
 
@@ -248,5 +278,31 @@ impl Ddl<'_, '_> {
             let table = ddl.session().table(&table)?;
             Ok(ddl.session().drop_trigger(&table, &name)?)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use extentdb_tsql::syntax::DefinitionVerb;
+
+    use super::stored_text;
+
+    #[test]
+    fn stored_texts_create_their_module() {
+        use DefinitionVerb::{Alter, Create, CreateOrAlter};
+        let cases = [
+            ("create view v as select 1", Create, 0, "create view v as select 1"),
+            ("-- x\nalter VIEW v AS SELECT 1", Alter, 5, "-- x\nCREATE VIEW v AS SELECT 1"),
+            ("Create or\nAlter proc p AS", CreateOrAlter, 0, "CREATE proc p AS"),
+            (
+                "CREATE /* or */ OR ALTER PROC p AS",
+                CreateOrAlter,
+                0,
+                "CREATE /* or */ OR ALTER PROC p AS",
+            ),
+        ];
+        for (text, verb, start, stored) in cases {
+            assert_eq!(stored_text(text, verb, start), stored);
+        }
     }
 }
