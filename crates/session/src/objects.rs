@@ -76,6 +76,13 @@ impl ResolvedObject {
         self.object.object.kind.code()
     }
 
+    /// Name of its schema.
+    pub(crate) fn schema_name(&self) -> String {
+        let id = self.object.object.schema_id;
+        let schema = self.model.schemas().find(|schema| schema.id == id);
+        schema.map(|schema| schema.name.clone()).unwrap_or_default()
+    }
+
     /// The table that it is; `None` when it is something else.
     ///
     /// # Errors

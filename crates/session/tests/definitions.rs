@@ -86,4 +86,15 @@ scripts! {
     foreign_keys
     temporary_tables
     drop_table
+    indexes
+    alter_table
+    alter_table_errors
+    constraints
+    truncate
+    schemas
+    modules
+    triggers
+    types_and_synonyms
+    statistics
+    sequences
 }

@@ -49,6 +49,11 @@ impl Check {
         })
     }
 
+    /// The same under another name.
+    pub(crate) fn renamed(&self, name: String) -> Check {
+        Check { id: self.id, name, condition: self.condition.clone() }
+    }
+
     /// Ids of the columns that it is about.
     pub(crate) fn columns(&self) -> &[i32] {
         self.condition.columns()

@@ -222,6 +222,18 @@ impl SystemTable {
         self.replace(tx, new)
     }
 
+    /// The same of a row about a definition.
+    pub(crate) fn redefine_keys(
+        &self,
+        tx: &mut Transaction,
+        old: &[Cell<'_>],
+        new: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        self.replace_keys(tx, old, new)?;
+        self.note(tx, new);
+        Ok(())
+    }
+
     fn incomplete(&self) -> Error {
         Error::catalog(format!("a row of {} is not in all of its indexes", self.name))
     }
@@ -355,7 +367,7 @@ pub(crate) fn cells_of(row: &RowValues, columns: usize) -> Cells {
 }
 
 /// A name as a cell.
-fn name_cell(name: &str) -> Cell<'static> {
+pub(crate) fn name_cell(name: &str) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(name.encode_utf16().flat_map(u16::to_le_bytes).collect()))
 }
 

@@ -69,6 +69,7 @@ impl Session {
             let storage = context.store(table, new);
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable
+                || (spec.with_values && spec.default.is_some())
                 || spec.identity.is_some()
                 || column.formula.is_some()
                 || column.ty == SqlType::RowVersion;

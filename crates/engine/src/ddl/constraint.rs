@@ -194,7 +194,7 @@ impl StatementContext<'_> {
     fn mark_new(&mut self, constraint: ObjectId, rows: ExistingRows) -> Result<(), Error> {
         match rows {
             ExistingRows::Verified => Ok(()),
-            ExistingRows::Unverified => self.mark_constraint(constraint, Object::NOT_TRUSTED, 0),
+            ExistingRows::Unverified => self.mark_object(constraint, Object::NOT_TRUSTED, 0),
         }
     }
 

@@ -43,6 +43,8 @@ pub struct ColumnSpec {
     pub user_type: Option<i32>,
     /// ROWGUIDCOL.
     pub row_guid: bool,
+    /// WITH VALUES: rows that exist get the default of an added column that takes NULL.
+    pub with_values: bool,
 }
 
 /// A default constraint of a column.
@@ -83,6 +85,7 @@ impl ColumnSpec {
             computed: None,
             user_type: None,
             row_guid: false,
+            with_values: false,
         }
     }
 

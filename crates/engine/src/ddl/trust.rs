@@ -53,7 +53,7 @@ impl Session {
             match context.switched(table, &old, name)? {
                 Switched::Check(id) => {
                     let _ddl = lock(&context.db().ddl);
-                    context.mark_constraint(id, off, 0)?;
+                    context.mark_object(id, off, 0)?;
                     let mut new = Storage::clone(&old);
                     new.constraints.checks.retain(|check| check.id != id);
                     context.store(table, new);
@@ -61,7 +61,7 @@ impl Session {
                 Switched::ForeignKey(key) => {
                     context.lock_parents(&old)?;
                     let _ddl = lock(&context.db().ddl);
-                    context.mark_constraint(key.id, off, 0)?;
+                    context.mark_object(key.id, off, 0)?;
                     let key = ForeignKey { is_enabled: false, ..ForeignKey::clone(&key) };
                     context.replace_foreign_key(table, key);
                 }
@@ -187,19 +187,14 @@ impl StatementContext<'_> {
     fn mark_enabled(&mut self, id: ObjectId, rows: ExistingRows) -> Result<(), Error> {
         match rows {
             ExistingRows::Verified => {
-                self.mark_constraint(id, 0, Object::DISABLED | Object::NOT_TRUSTED)
+                self.mark_object(id, 0, Object::DISABLED | Object::NOT_TRUSTED)
             }
-            ExistingRows::Unverified => self.mark_constraint(id, 0, Object::DISABLED),
+            ExistingRows::Unverified => self.mark_object(id, 0, Object::DISABLED),
         }
     }
 
     /// Sets and clears status bits of a constraint.
-    pub(crate) fn mark_constraint(
-        &mut self,
-        id: ObjectId,
-        set: u32,
-        clear: u32,
-    ) -> Result<(), Error> {
+    pub(crate) fn mark_object(&mut self, id: ObjectId, set: u32, clear: u32) -> Result<(), Error> {
         let rows = self.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
         let status = rows.first().and_then(|row| row.get(object::STATUS)).and_then(number);
         let status = (status.unwrap_or(0) as u32 & !clear) | set;

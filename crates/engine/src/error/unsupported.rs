@@ -19,6 +19,14 @@ pub enum Unsupported {
     NoFilegroup { name: String },
     #[error("schema {name}, which is not there")]
     NoSchema { name: String },
+    #[error("to drop schema {name} of the system")]
+    SystemSchema { name: String },
+    #[error("a sequence whose next value {value} is beyond its range")]
+    SequenceValue { value: i128 },
+    #[error("a sequence that is defined as {definition}")]
+    Sequence { definition: String },
+    #[error("type {name}, which is not there")]
+    NoType { name: String },
     #[error("more than {most} schemas")]
     TooManySchemas { most: i32 },
     #[error("changes of table {table}, which has {why}")]

@@ -14,6 +14,7 @@ use super::shards::Shards;
 use super::view::{
     CatalogModel, ModuleModel, Names, ObjectBody, ObjectModel, SchemaModel, TableModel, folded,
 };
+use crate::catalog::sequence::{self, SequenceDefinition};
 
 /// Class of extended properties and permissions of objects and columns.
 pub(super) const CLASS_OBJECT: u8 = 1;
@@ -127,6 +128,15 @@ fn parts_of(catalog: &mut Catalog, described: Descriptions) -> BTreeMap<ObjectId
     parts
 }
 
+/// What a sequence is, by its extended property.
+fn sequence_of(object: &Object, properties: &[ExtendedProperty]) -> Option<SequenceDefinition> {
+    if object.kind.code() != "SO" {
+        return None;
+    }
+    let own = properties.iter().find(|property| property.name == sequence::DEFINITION)?;
+    SequenceDefinition::of_text(&sequence::property_text(own.value.as_deref()?)?)
+}
+
 fn model_of(
     object: Object,
     parts: Parts,
@@ -158,7 +168,9 @@ fn model_of(
             })
         }
         (None, None, Some(base)) => ObjectBody::Synonym(base),
-        (None, None, None) => ObjectBody::Other,
+        (None, None, None) => {
+            sequence_of(&object, &parts.properties).map_or(ObjectBody::Other, ObjectBody::Sequence)
+        }
     };
     ObjectModel {
         object,

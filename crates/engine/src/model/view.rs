@@ -13,6 +13,7 @@ use extentdb_types::key_order::{KeyValue, push_sort_key};
 use extentdb_types::{Collation, SqlType};
 
 use super::shards::Shards;
+use crate::catalog::sequence::SequenceDefinition;
 
 /// A name as it compares: its sort key under the collation of the database.
 pub(super) type FoldedName = Vec<u8>;
@@ -74,6 +75,8 @@ pub enum ObjectBody {
     Module(ModuleModel),
     /// What a synonym stands for, as stored.
     Synonym(String),
+    /// A sequence.
+    Sequence(SequenceDefinition),
     /// A constraint, which is part of its table, or something else.
     Other,
 }

@@ -41,6 +41,11 @@ pub enum DefinitionCause {
     /// 452
     #[error("COLLATE clause cannot be used on user-defined data types.")]
     CollationOfType,
+    /// 515
+    #[error(
+        "Cannot insert the value NULL into column '{column}', table '{table}'; column does not allow nulls. UPDATE fails."
+    )]
+    NullInRows { column: String, table: String },
     /// 547
     #[error(
         "The {statement} statement conflicted with the {kind} constraint \"{name}\". The \
@@ -231,6 +236,14 @@ pub enum DefinitionCause {
          bytes. The maximum permissible key length is 900 bytes."
     )]
     KeyTooLong { index: String, bytes: usize },
+    /// 2010
+    #[error("Cannot perform {action} on '{name}' because it is an incompatible object type.")]
+    IncompatibleObject { action: &'static str, name: String },
+    /// 2103
+    #[error(
+        "Cannot {action} trigger '{name}' because its schema is different from the schema of the target table or view."
+    )]
+    TriggerSchema { action: &'static str, name: String },
     /// 2705
     #[error(
         "Column names in each table must be unique. Column name '{column}' in table \
@@ -381,6 +394,9 @@ pub enum DefinitionCause {
     /// 4909
     #[error("Cannot alter '{name}' because it is not a table.")]
     NotATable { name: String },
+    /// 4916
+    #[error("Could not enable or disable the constraint. See previous errors.")]
+    ConstraintNotSwitched,
     /// 4917
     #[error("Constraint '{name}' does not exist.")]
     NoConstraint { name: String },
@@ -421,6 +437,9 @@ pub enum DefinitionCause {
          the server to sys.servers."
     )]
     NoServer { name: String },
+    /// 7999
+    #[error("Could not find any index named '{index}' for table '{table}'.")]
+    NoIndexToRecreate { index: String, table: String },
     /// 8110
     #[error("Cannot add multiple PRIMARY KEY constraints to table '{table}'.")]
     SecondPrimaryKey { table: String },
@@ -454,6 +473,9 @@ pub enum DefinitionCause {
          '{table}'."
     )]
     SecondColumnConstraint { kind: &'static str, column: String, table: String },
+    /// 8152
+    #[error("String or binary data would be truncated.")]
+    Truncated,
     /// 8183
     #[error(
         "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while \
@@ -487,6 +509,11 @@ pub enum DefinitionCause {
          maximum value of the sequence object."
     )]
     SequenceStart { name: String },
+    /// 11704
+    #[error(
+        "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object."
+    )]
+    SequenceValue { value: String, name: String },
     /// 11705
     #[error("The minimum value for sequence object '{name}' must be less than its maximum value.")]
     SequenceLimits { name: String },
@@ -499,12 +526,20 @@ pub enum DefinitionCause {
          sequence object to allow new values to be generated."
     )]
     SequenceEnd { name: String },
+    /// 15150
+    #[error("Cannot {action} the {kind} '{name}'.")]
+    CannotDrop { action: &'static str, kind: &'static str, name: String },
     /// 15151
     #[error(
         "Cannot {action} the {kind} '{name}', because it does not exist or you do not have \
          permission."
     )]
     CannotFindToDrop { action: &'static str, kind: &'static str, name: String },
+    /// 15151
+    #[error(
+        "Cannot find the {kind} '{name}', because it does not exist or you do not have permission."
+    )]
+    CannotFindPrincipal { kind: &'static str, name: String },
     /// 15225
     #[error(
         "No item by the name of '{name}' could be found in the current database \
@@ -547,6 +582,7 @@ impl DefinitionCause {
             DefinitionCause::TypeExists { .. } => facts(219, 16, Statement),
             DefinitionCause::UnknownCollation { .. } => facts(448, 16, Scope),
             DefinitionCause::CollationOfType => facts(452, 16, Scope),
+            DefinitionCause::NullInRows { .. } => facts(515, 16, Statement),
             DefinitionCause::DefinitionConflict { .. } => facts(547, 16, Rollback),
             DefinitionCause::NoTableOfIndex { .. } => facts(1088, 16, Statement),
             DefinitionCause::DuplicateInBuild { .. } => facts(1505, 16, Rollback),
@@ -582,6 +618,8 @@ impl DefinitionCause {
             DefinitionCause::NoFilegroup { .. } => facts(1921, 16, Statement),
             DefinitionCause::StatisticsExist { .. } => facts(1927, 16, Statement),
             DefinitionCause::KeyTooLong { .. } => facts(1944, 16, Statement),
+            DefinitionCause::IncompatibleObject { .. } => facts(2010, 16, Statement),
+            DefinitionCause::TriggerSchema { .. } => facts(2103, 15, Statement),
             DefinitionCause::ColumnTwiceInTable { .. } => facts(2705, 16, Statement),
             DefinitionCause::NoTableOfStatistics { .. } => facts(2706, 11, Statement),
             DefinitionCause::ObjectExists { .. } => facts(2714, 16, Rollback),
@@ -612,6 +650,7 @@ impl DefinitionCause {
             DefinitionCause::NotNullWithoutValue { .. } => facts(4901, 16, Statement),
             DefinitionCause::NoTableToAlter { .. } => facts(4902, 16, Statement),
             DefinitionCause::NotATable { .. } => facts(4909, 16, Statement),
+            DefinitionCause::ConstraintNotSwitched => facts(4916, 16, Statement),
             DefinitionCause::NoConstraint { .. } => facts(4917, 16, Statement),
             DefinitionCause::NoTriggerOfTable { .. } => facts(4920, 16, Statement),
             DefinitionCause::Accessed { .. } => facts(4922, 16, Statement),
@@ -622,6 +661,7 @@ impl DefinitionCause {
             DefinitionCause::PersistedNondeterministic { .. } => facts(4936, 16, Statement),
             DefinitionCause::Dependent { .. } => facts(5074, 16, Statement),
             DefinitionCause::NoServer { .. } => facts(7202, 11, Scope),
+            DefinitionCause::NoIndexToRecreate { .. } => facts(7999, 16, Statement),
             DefinitionCause::SecondPrimaryKey { .. } => facts(8110, 16, Statement),
             DefinitionCause::NullablePrimaryKey { .. } => facts(8111, 16, Statement),
             DefinitionCause::SecondClusteredConstraint { .. } => facts(8112, 16, Statement),
@@ -630,16 +670,20 @@ impl DefinitionCause {
             DefinitionCause::OtherColumnInConstraint { .. } => facts(8141, 16, Statement),
             DefinitionCause::NotNullTwice { .. } => facts(8147, 16, Statement),
             DefinitionCause::SecondColumnConstraint { .. } => facts(8148, 16, Statement),
+            DefinitionCause::Truncated => facts(8152, 16, Statement),
             DefinitionCause::ComputedConstraint => facts(8183, 16, Statement),
             DefinitionCause::NoTriggerTarget { .. } => facts(8197, 16, Statement),
             DefinitionCause::SequenceIncrement { .. } => facts(11700, 16, Statement),
             DefinitionCause::SequenceStep { .. } => facts(11701, 16, Statement),
             DefinitionCause::SequenceType { .. } => facts(11702, 16, Statement),
             DefinitionCause::SequenceStart { .. } => facts(11703, 16, Statement),
+            DefinitionCause::SequenceValue { .. } => facts(11704, 16, Statement),
             DefinitionCause::SequenceLimits { .. } => facts(11705, 16, Statement),
             DefinitionCause::SequenceCache { .. } => facts(11706, 16, Statement),
             DefinitionCause::SequenceEnd { .. } => facts(11728, 16, Statement),
+            DefinitionCause::CannotDrop { .. } => facts(15150, 16, Statement),
             DefinitionCause::CannotFindToDrop { .. } => facts(15151, 16, Statement),
+            DefinitionCause::CannotFindPrincipal { .. } => facts(15151, 16, Statement),
             DefinitionCause::NothingToRename { .. } => facts(15225, 11, Statement),
             DefinitionCause::AmbiguousRename { .. } => facts(15248, 11, Statement),
             DefinitionCause::RenameType { .. } => facts(15249, 11, Statement),

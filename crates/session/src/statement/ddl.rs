@@ -11,19 +11,27 @@
 //! - What a definition says and is not kept is refused by its name; what only says how something is
 //!   to be done (FILLFACTOR is kept; ONLINE, MAXDOP, SORT_IN_TEMPDB …) is accepted.
 
+mod alter_table;
 mod column;
 mod constraint;
 mod create_table;
 mod drop;
+mod index;
 mod key;
+mod module;
 mod names;
 mod options;
 mod problem;
 mod reference;
+mod schema;
+mod sequence;
+mod statistics;
+mod truncate;
+mod user_type;
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Database, Session, StatementEnd};
-use extentdb_tsql::syntax::{DropClass, DropObjects, StatementKind};
+use extentdb_tsql::syntax::{DropClass, DropObjects, ObjectName, StatementKind};
 
 use super::{Compiled, Context};
 use crate::cause::Cause;
@@ -46,6 +54,8 @@ struct Ddl<'d, 'r> {
     run: &'d mut Run<'r>,
     /// The batch, which spans refer to.
     text: &'d str,
+    /// Where the statement begins in it.
+    start: usize,
     line: u32,
 }
 
@@ -53,6 +63,7 @@ struct Ddl<'d, 'r> {
 struct Definition<S> {
     syntax: S,
     text: Arc<str>,
+    start: usize,
     line: u32,
 }
 
@@ -60,6 +71,19 @@ struct Definition<S> {
 pub(super) fn compile(context: &Context<'_>) -> Option<Compiled> {
     Some(match &context.statement.kind {
         StatementKind::CreateTable(create) => step(context, (**create).clone()),
+        StatementKind::AlterTable(alter) => step(context, (**alter).clone()),
+        StatementKind::Truncate(truncate) => step(context, truncate.clone()),
+        StatementKind::CreateIndex(create) => step(context, (**create).clone()),
+        StatementKind::AlterIndex(alter) => step(context, (**alter).clone()),
+        StatementKind::DropIndex(drop) => step(context, drop.clone()),
+        StatementKind::CreateStatistics(create) => step(context, (**create).clone()),
+        StatementKind::UpdateStatistics(update) => step(context, (**update).clone()),
+        StatementKind::DefineModule(define) => step(context, (**define).clone()),
+        StatementKind::SwitchTrigger(switch) => step(context, (**switch).clone()),
+        StatementKind::CreateSchema(create) => step(context, (**create).clone()),
+        StatementKind::CreateType(create) => step(context, (**create).clone()),
+        StatementKind::Sequence(sequence) => step(context, (**sequence).clone()),
+        StatementKind::CreateSynonym(create) => step(context, (**create).clone()),
         StatementKind::DropObjects(drop) => return drop_objects(context, drop),
         _ => return None,
     })
@@ -67,15 +91,33 @@ pub(super) fn compile(context: &Context<'_>) -> Option<Compiled> {
 
 fn drop_objects(context: &Context<'_>, drop: &DropObjects) -> Option<Compiled> {
     match drop.class {
-        DropClass::Table => Some(step(context, drop.clone())),
-        _ => None,
+        DropClass::Table
+        | DropClass::View
+        | DropClass::Procedure
+        | DropClass::Function
+        | DropClass::Trigger
+        | DropClass::Schema
+        | DropClass::Type
+        | DropClass::Sequence
+        | DropClass::Synonym
+        | DropClass::Statistics => Some(step(context, drop.clone())),
+        DropClass::Aggregate | DropClass::Database | DropClass::Default | DropClass::Rule => None,
     }
+}
+
+/// A name as messages show it: without brackets.
+fn written(name: &ObjectName) -> String {
+    let parts = [name.server(), name.database(), name.schema(), Some(&name.name)];
+    let first = parts.iter().position(Option::is_some).unwrap_or_default();
+    let parts = parts.iter().skip(first).map(|part| part.map_or("", |name| &name.text));
+    parts.collect::<Vec<_>>().join(".")
 }
 
 fn step<S: Define + 'static>(context: &Context<'_>, syntax: S) -> Compiled {
     Ok(Box::new(Definition {
         syntax,
         text: context.script.text.clone(),
+        start: context.statement.span.start as usize,
         line: context.statement.span.line,
     }))
 }
@@ -86,7 +128,7 @@ impl<S: Define> Step for Definition<S> {
             return Err(Cause::Doomed.into());
         }
         run.connection.begin_implicit(run.output)?;
-        let mut ddl = Ddl { run, text: &self.text, line: self.line };
+        let mut ddl = Ddl { run, text: &self.text, start: self.start, line: self.line };
         if let Err(problem) = self.syntax.define(&mut ddl) {
             return Err(ddl.raised(problem, frame));
         }

@@ -24,7 +24,9 @@ pub(crate) fn describe(server: &Arc<Server>, connection: &Connection, what: &str
     let mut objects: Vec<(String, Arc<ObjectModel>)> = model
         .objects()
         .filter(|it| {
-            it.object.parent.0 == 0 && it.object.id.0 > 100 && it.object.kind.code() != "SQ"
+            (it.object.parent.0 == 0 || name.is_some())
+                && it.object.id.0 > 100
+                && it.object.kind.code() != "SQ"
         })
         .filter_map(|it| Some((schema_of(it).filter(|it| it != "sys")?, it.clone())))
         .map(|(schema, it)| (format!("{schema}.{}", shown(&it.object.name)), it))
@@ -60,6 +62,18 @@ fn one(text: &mut String, model: &CatalogModel, full: &str, it: &ObjectModel, is
             writeln!(text, "{kind} {full}: {body}").unwrap();
         }
         ObjectBody::Synonym(base) => writeln!(text, "synonym {full} for {base}").unwrap(),
+        ObjectBody::Sequence(it) => writeln!(
+            text,
+            "sequence {full} {} start {} increment {} from {} to {}{} cache {}",
+            it.ty,
+            it.start,
+            it.increment,
+            it.minimum,
+            it.maximum,
+            if it.is_cycling { " cycle" } else { "" },
+            it.cache
+        )
+        .unwrap(),
         ObjectBody::Other => writeln!(text, "{kind} {full}").unwrap(),
     }
 }

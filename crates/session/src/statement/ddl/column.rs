@@ -113,6 +113,23 @@ impl Columns<'_> {
             .map(|identity| identity_of(name, &named, identity))
             .transpose()?;
         spec.default = self.default_of(definition, &spec, namer)?;
+        spec.with_values = definition.constraints.iter().any(|constraint| {
+            matches!(constraint.kind, ConstraintKind::Default { with_values: true, .. })
+        });
+        Ok(spec)
+    }
+
+    /// The type of a column that ALTER COLUMN defines anew.
+    pub(super) fn altered(
+        &self,
+        definition: &ColumnDefinition,
+        at: Standing,
+    ) -> Defined<ColumnSpec> {
+        verify_kept(definition)?;
+        let named = self.type_of(definition, at)?;
+        let mut spec = ColumnSpec::new(&definition.name.text, named.ty);
+        spec.user_type = named.user_type;
+        spec.nullable = self.is_nullable(definition, at, &named)?;
         Ok(spec)
     }
 

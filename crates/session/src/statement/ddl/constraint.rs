@@ -3,7 +3,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_engine::model::{CatalogModel, ObjectModel, TableModel};
 use extentdb_engine::{Database, Error, IndexSpec, Table, Unsupported};
-use extentdb_expr::{CompileError, Environment, Predicate};
+use extentdb_expr::{CompileError, Environment, Predicate, Program};
 use extentdb_tsql::stored_condition;
 use extentdb_tsql::syntax::{
     Condition, Constraint, ConstraintKind, Expr, KeyConstraint, Name, ObjectName,
@@ -11,13 +11,13 @@ use extentdb_tsql::syntax::{
 
 pub(super) use extentdb_engine::ExistingRows;
 
-use super::Ddl;
 use super::column::default_spec;
 use super::key::{self, KeyColumn};
 use super::names::Namer;
 use super::problem::{Defined, Problem};
+use super::{Ddl, written};
 use crate::cause::{Cause, DefinitionCause};
-use crate::objects::is_temporary;
+use crate::objects::{ResolvedTable, is_temporary};
 
 /// Info that a foreign key of a temporary table is not made.
 const SKIPPED_FOREIGN_KEY: i32 = 1756;
@@ -252,19 +252,24 @@ impl Ddl<'_, '_> {
         name: &ObjectName,
         missing: impl Fn(String) -> DefinitionCause,
     ) -> Defined<Target> {
-        let written = || name.to_string().replace(['[', ']'], "");
         let Some(found) = self.connection().object(name)? else {
-            return Err(missing(written()).into());
+            return Err(missing(written(name)).into());
         };
         let Some(found) = found.into_table()? else {
-            return Err(DefinitionCause::NotATable { name: written() }.into());
+            return Err(DefinitionCause::NotATable { name: written(name) }.into());
         };
-        Ok(Target {
+        Ok(found.into())
+    }
+}
+
+impl From<ResolvedTable> for Target {
+    fn from(found: ResolvedTable) -> Target {
+        Target {
             shown: found.shown_name().to_owned(),
             schema: found.table.schema().to_owned(),
             database: found.database,
             table: found.table,
-        })
+        }
     }
 }
 
@@ -335,6 +340,24 @@ pub(super) fn columns_of(table: &TableModel) -> Vec<KeyColumn> {
         })
     });
     columns.collect()
+}
+
+/// Names of the columns that a stored text is about; none of one that does not compile.
+pub(super) fn columns_of_text(text: &str, table: &TableModel, model: &CatalogModel) -> Vec<String> {
+    let columns: Vec<_> =
+        table.columns.iter().filter_map(|own| Some((own.name.clone(), own.ty?))).collect();
+    let environment = Environment {
+        columns: columns.clone(),
+        database_collation: model.collation(),
+    }
+    .with_context();
+    let inputs = match Predicate::compile(text, &environment) {
+        Ok(predicate) => predicate.inputs().to_vec(),
+        Err(_) => Program::compile(text, &environment)
+            .map(|program| program.inputs().to_vec())
+            .unwrap_or_default(),
+    };
+    inputs.iter().filter_map(|at| columns.get(*at)).map(|(name, _)| name.clone()).collect()
 }
 
 /// Names of the columns that a condition is about.

@@ -67,6 +67,40 @@ impl IndexOptions {
     }
 }
 
+/// Refuses options of DROP INDEX and DROP CONSTRAINT that move something.
+pub(super) fn verify_drop_options(clauses: &[Clause]) -> Result<(), Cause> {
+    verify_how(clauses)
+}
+
+/// The same of ALTER INDEX … REORGANIZE.
+pub(super) fn verify_reorganize_options(clauses: &[Clause]) -> Result<(), Cause> {
+    match clauses.iter().find(|clause| !matches!(head(clause), "LOB_COMPACTION")) {
+        Some(clause) => Err(refused(clause)),
+        None => Ok(()),
+    }
+}
+
+/// The same of ALTER COLUMN.
+pub(super) fn verify_alter_column_options(clauses: &[Clause]) -> Result<(), Cause> {
+    verify_how(clauses)
+}
+
+/// The same of ALTER TABLE … REBUILD.
+pub(super) fn verify_rebuild_options(clauses: &[Clause]) -> Result<(), Cause> {
+    let options = IndexOptions::of(clauses)?;
+    match options.fill_factor {
+        Some(_) => Err(Cause::not_supported("another FILLFACTOR in REBUILD")),
+        None => Ok(()),
+    }
+}
+
+fn verify_how(clauses: &[Clause]) -> Result<(), Cause> {
+    match clauses.iter().find(|clause| !HOW.contains(&head(clause))) {
+        Some(clause) => Err(refused(clause)),
+        None => Ok(()),
+    }
+}
+
 /// Refuses an option of a table that is not kept here.
 pub(super) fn verify_table_options(clauses: &[Clause]) -> Result<(), Cause> {
     for clause in clauses {

@@ -31,6 +31,14 @@ impl Problem {
         self.followed_by(Problem::from(next.into()))
     }
 
+    /// The error of the engine that it is; anything else as it is.
+    pub(super) fn into_engine(self) -> Result<Error, Problem> {
+        match *self.last {
+            Last::Engine(error) if self.before.is_empty() => Ok(error),
+            last => Err(Problem { before: self.before, last: Box::new(last) }),
+        }
+    }
+
     /// Both, the other one last.
     pub(super) fn followed_by(self, next: Problem) -> Problem {
         let mut before = self.before;

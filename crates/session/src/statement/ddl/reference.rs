@@ -5,9 +5,9 @@ use extentdb_engine::{Error, ForeignKeySpec, ReferentialAction, ReferentialActio
 use extentdb_tsql::syntax::{self, Constraint, ForeignKey, Name};
 use extentdb_types::SqlType;
 
-use super::Ddl;
 use super::constraint::{ExistingRows, Target};
 use super::problem::{Defined, Problem};
+use super::{Ddl, written};
 use crate::cause::DefinitionCause;
 use crate::objects::{ResolvedTable, is_temporary};
 
@@ -68,7 +68,7 @@ impl Ddl<'_, '_> {
     }
 
     fn parent(&mut self, target: &Target, key: &ForeignKey, name: &str) -> Defined<ResolvedTable> {
-        let table = key.table.to_string().replace(['[', ']'], "");
+        let table = written(&key.table);
         let key_name = || name.to_owned();
         if is_temporary(&key.table.name.text) {
             return Err(DefinitionCause::TemporaryInKey { key: key_name() }.into());
@@ -103,7 +103,7 @@ impl Ddl<'_, '_> {
 
 impl Reference<'_> {
     fn parent_name(&self) -> String {
-        self.syntax.table.to_string().replace(['[', ']'], "")
+        written(&self.syntax.table)
     }
 
     fn actions(&self) -> ReferentialActions {
