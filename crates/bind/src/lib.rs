@@ -34,3 +34,4 @@ pub use change::{
 pub use error::{Cause, Error, Result};
 pub use query::{BoundQuery, Output};
 pub use select::BoundAssignments;
+pub use walk::{condition_has_query, each_operand, has_query_condition};

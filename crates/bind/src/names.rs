@@ -62,7 +62,7 @@ impl Binder<'_> {
             ColumnSyntax::Pseudo(text) => match &**text {
                 "$identity" | "identitycol" => column.is_identity,
                 "$rowguid" | "rowguidcol" => column.is_row_guid,
-                _ => false,
+                other => other == column.name,
             },
         }
     }

@@ -10,7 +10,7 @@ use extentdb_types::SqlType;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::group::Grouping;
-use crate::logical::{Column, Limit, OrderKey, Relation};
+use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
 use crate::query::{BoundQuery, Output, Tail, distinct, sorted};
 use crate::scalar::{Clause, Place};
 use crate::scope::Scope;
@@ -276,6 +276,37 @@ impl Binder<'_> {
             ties,
         };
         Ok(Relation::Limit { input: Box::new(input), limit: Box::new(limit) })
+    }
+
+    /// A value outside of a query, as a query of one row and column; converted to `target`.
+    ///
+    /// # Errors
+    /// As for a query.
+    pub fn scalar(&mut self, expr: &Expr, target: Option<SqlType>) -> Result<BoundQuery> {
+        let mut stage = Stage::default();
+        let place = Place { clause: Clause::Other, stage: &mut stage, grouping: None };
+        let mut value = self.value(expr, place)?;
+        if let Some(target) = target {
+            let assigned = value.assigned(target, &self.environment);
+            value = assigned.map_err(|cause| Cause::Expression(cause).at(expr.span))?;
+        }
+        let id = self.new_id();
+        let column = Column { id, ty: value.ty(), is_nullable: value.is_nullable() };
+        let relation = stage.upon(Relation::Row).computing(vec![Computed { id, value }]);
+        let outputs = vec![Output { name: String::new(), column, is_computed: true }];
+        Ok(BoundQuery { relation, outputs })
+    }
+
+    /// A condition outside of a query, as a query that has a row when it is true.
+    ///
+    /// # Errors
+    /// As for a query.
+    pub fn truth(&mut self, condition: &extentdb_tsql::syntax::Condition) -> Result<BoundQuery> {
+        let mut stage = Stage::default();
+        let place = Place { clause: Clause::Other, stage: &mut stage, grouping: None };
+        let conditions = self.conjuncts(condition, place)?;
+        let relation = stage.upon(Relation::Row).filtered(conditions);
+        Ok(BoundQuery { relation, outputs: Vec::new() })
     }
 
     /// A SELECT all of whose items are assignments.

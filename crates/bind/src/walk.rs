@@ -45,7 +45,7 @@ pub(crate) fn is_aggregate(call: &FunctionCall) -> bool {
 }
 
 /// Calls `each` with the operands of an expression.
-pub(crate) fn each_operand<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
+pub fn each_operand<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
     match &expr.kind {
         ExprKind::Unary { operand, .. }
         | ExprKind::Cast { operand, .. }
@@ -145,4 +145,38 @@ pub(crate) fn each_value<'e>(condition: &'e Condition, each: &mut dyn FnMut(&'e 
         ConditionKind::InQuery { operand, .. } => each(operand),
         _ => {}
     }
+}
+
+/// Is one of the conditions of an expression about a query?
+pub fn has_query_condition(expr: &Expr) -> bool {
+    let is_about = |condition: &Condition| condition_has_query(condition);
+    match &expr.kind {
+        ExprKind::SearchedCase(case) => case.arms.iter().any(|arm| is_about(&arm.condition)),
+        ExprKind::Iif(iif) => is_about(&iif.condition),
+        _ => false,
+    }
+}
+
+/// Is there a query in a condition?
+pub fn condition_has_query(condition: &Condition) -> bool {
+    match &condition.kind {
+        ConditionKind::Exists(_) | ConditionKind::InQuery { .. } | ConditionKind::Quantified(_) => {
+            true
+        }
+        ConditionKind::And(parts) | ConditionKind::Or(parts) => {
+            parts.iter().any(condition_has_query)
+        }
+        ConditionKind::Not(part) => condition_has_query(part),
+        _ => {
+            let mut found = false;
+            each_value(condition, &mut |value| found |= value_has_query(value));
+            found
+        }
+    }
+}
+
+fn value_has_query(expr: &Expr) -> bool {
+    let mut found = matches!(expr.kind, ExprKind::Subquery(_)) || has_query_condition(expr);
+    each_operand(expr, &mut |operand| found |= value_has_query(operand));
+    found
 }

@@ -17,6 +17,14 @@ pub enum Error {
         /// `database.schema.table`
         table: String,
     },
+    /// A column takes no NULL (515).
+    #[error("column {column} of {table} takes no NULL")]
+    Null {
+        /// `database.schema.table`
+        table: String,
+        /// The column.
+        column: String,
+    },
     /// A value is longer than its column (2628).
     #[error("column {column} of {table} takes no value so long")]
     Truncated {

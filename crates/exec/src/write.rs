@@ -7,6 +7,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_bind::ColumnSource;
 use extentdb_bind::surroundings::StoredTable;
+use extentdb_engine::model::ObjectBody;
 use extentdb_engine::{Address, Database, LoadLock, Session, Table, Value, Vector};
 use extentdb_types::{Datum, SqlType};
 use rustc_hash::FxHashSet;
@@ -21,9 +22,17 @@ use crate::operator::scan::{address, within};
 pub struct Target {
     database: Arc<Database>,
     table: Arc<Table>,
-    columns: Vec<(String, SqlType)>,
+    columns: Vec<TargetColumn>,
     /// Places of rows that were changed already.
     changed: FxHashSet<Vec<u8>>,
+}
+
+/// A column of a table whose rows are changed.
+struct TargetColumn {
+    name: String,
+    ty: SqlType,
+    /// Must a row have a value: neither NULL nor one that the engine makes?
+    is_required: bool,
 }
 
 /// A row before or after a change.
@@ -35,14 +44,14 @@ impl Target {
         Target {
             database: stored.database.clone(),
             table: stored.table.clone(),
-            columns: stored.table.columns(),
+            columns: columns_of(stored),
             changed: FxHashSet::default(),
         }
     }
 
     /// Types of its columns.
     pub fn types(&self) -> Vec<SqlType> {
-        self.columns.iter().map(|(_, ty)| *ty).collect()
+        self.columns.iter().map(|column| column.ty).collect()
     }
 
     /// Inserts the rows of a batch, whose columns `sources` name by position.
@@ -223,8 +232,13 @@ impl Target {
 
     /// A value as one of its column.
     fn fitted(&self, vector: &Vector, row: usize, ordinal: usize) -> Result<Datum<'static>, Error> {
-        let Some((name, ty)) = self.columns.get(ordinal) else { return Ok(Datum::Null) };
+        let Some(TargetColumn { name, ty, is_required }) = self.columns.get(ordinal) else {
+            return Ok(Datum::Null);
+        };
         if vector.is_null(row) {
+            if *is_required {
+                return Err(Error::Null { table: self.full_name(), column: name.clone() });
+            }
             return Ok(Datum::Null);
         }
         let unit: &[u8] = match (vector.ty, ty) {
@@ -300,4 +314,19 @@ pub fn batch_of(types: &[SqlType], rows: &[RowImage]) -> Result<Batch, Error> {
         }
     }
     Ok(Batch { rows: rows.len(), columns })
+}
+
+fn columns_of(stored: &StoredTable) -> Vec<TargetColumn> {
+    let model = match &stored.object.body {
+        ObjectBody::Table(table) => table.columns.as_slice(),
+        _ => &[],
+    };
+    let columns = stored.table.columns().into_iter();
+    columns
+        .map(|(name, ty)| {
+            let own = model.iter().find(|column| column.name == name);
+            let is_required = own.is_some_and(|own| !own.nullable && own.computed.is_none());
+            TargetColumn { name, ty, is_required }
+        })
+        .collect()
 }

@@ -161,9 +161,17 @@ impl Node {
 }
 
 /// A parsed expression; the last node is the root.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Syntax {
     nodes: Vec<(Node, usize)>,
+}
+
+/// Wherever they stand in their texts.
+impl PartialEq for Syntax {
+    fn eq(&self, other: &Syntax) -> bool {
+        self.nodes.len() == other.nodes.len()
+            && self.nodes.iter().zip(&other.nodes).all(|((a, _), (b, _))| a == b)
+    }
 }
 
 impl Syntax {

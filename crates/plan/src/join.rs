@@ -1,6 +1,6 @@
 //! Joins: by hash, or by a loop with or without an index.
 
-use extentdb_bind::logical::{Column, Computed, JoinKind, Relation, ValueId};
+use extentdb_bind::logical::{Column, Computed, JoinKind, Limit, Relation, ValueId};
 use extentdb_bind::table::BoundTable;
 use extentdb_expr::{Parameter, Scalar, ScalarTest};
 use extentdb_types::SqlType;
@@ -30,6 +30,18 @@ impl Planner<'_> {
         conditions: &[Scalar],
         needed: &Values,
     ) -> Result<Node> {
+        let is_existence = matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_));
+        if is_existence && conditions.is_empty() && !matches!(right, Relation::Limit { .. }) {
+            // One row says as much as all of them.
+            let one = Limit {
+                skip: None,
+                count: Some(Scalar::integer(1)),
+                is_percent: false,
+                ties: None,
+            };
+            let (input, limit) = (Box::new(right.clone()), Box::new(one));
+            return self.join(kind, left, &Relation::Limit { input, limit }, conditions, needed);
+        }
         let of_left = uses::given(left);
         let used: Values = uses::outer(right).intersection(&of_left).copied().collect();
         if !used.is_empty() {

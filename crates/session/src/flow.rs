@@ -29,7 +29,7 @@ pub(crate) enum Instruction {
     Step(Box<dyn Step>),
     /// Jumps where the condition is not true.
     Unless {
-        condition: Condition,
+        condition: Test,
         target: usize,
     },
     Jump(usize),
@@ -38,6 +38,13 @@ pub(crate) enum Instruction {
     Rethrow,
     /// Is not supported: fails when it is reached.
     Refuse(Cause),
+}
+
+/// A condition of control flow.
+pub(crate) enum Test {
+    Compiled(Condition),
+    /// One with a query in it.
+    Query(Box<extentdb_tsql::syntax::Condition>),
 }
 
 /// An instruction and where it stands.
@@ -189,8 +196,11 @@ impl Builder<'_> {
     /// An instruction that jumps unless the condition is true; its address.
     fn unless(&mut self, condition: &extentdb_tsql::syntax::Condition, line: u32) -> Built<usize> {
         let at = self.flow.len();
-        let condition = self.compiler().condition(condition);
-        let built = condition.map(|condition| Instruction::Unless { condition, target: 0 });
+        let compiled = match extentdb_bind::condition_has_query(condition) {
+            true => Ok(Test::Query(Box::new(condition.clone()))),
+            false => self.compiler().condition(condition).map(Test::Compiled),
+        };
+        let built = compiled.map(|condition| Instruction::Unless { condition, target: 0 });
         self.push_or_refuse(built, line)?;
         Ok(at)
     }

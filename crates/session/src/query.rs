@@ -11,6 +11,7 @@
 //! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are those
 //!   of one statement.
 
+mod change_failure;
 mod failure;
 mod functions;
 mod prepared;
@@ -19,6 +20,6 @@ mod surroundings;
 
 pub(crate) use failure::{bind_cause, exec_cause, plan_cause};
 pub(crate) use functions::RowFunctions;
-pub(crate) use prepared::{Prepared, QueryStop, each_batch, set};
-pub(crate) use rows::{column_infos, send_rows, single_value};
+pub(crate) use prepared::{Change, Prepared, QueryStop, each_batch, set};
+pub(crate) use rows::{column_infos, has_row, send_rows, single_value};
 pub(crate) use surroundings::QuerySurroundings;

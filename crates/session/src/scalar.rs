@@ -179,6 +179,13 @@ fn direct_form(ty: SqlType, target: Option<SqlType>) -> Result<Option<Form>, Cau
     }
 }
 
+/// Is there a query in it?
+pub(crate) fn has_subquery(expr: &Expr) -> bool {
+    let mut found = matches!(expr.kind, ExprKind::Subquery(_));
+    extentdb_bind::each_operand(expr, &mut |operand| found |= has_subquery(operand));
+    found || extentdb_bind::has_query_condition(expr)
+}
+
 /// A numeric is a decimal to `expr`.
 fn target_of_program(target: SqlType) -> SqlType {
     match target {

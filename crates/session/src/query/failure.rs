@@ -6,6 +6,7 @@ use extentdb_plan::Error as PlanError;
 
 use crate::cause::Cause;
 use crate::connection::Connection;
+use crate::query::Change;
 use crate::scalar;
 
 /// The cause of a query that has no meaning.
@@ -28,12 +29,27 @@ pub(crate) fn plan_cause(error: PlanError) -> Cause {
     }
 }
 
-/// The cause of an execution that has failed.
-pub(crate) fn exec_cause(error: ExecError, connection: &Connection) -> Cause {
+/// The cause of an execution that has failed; `change` is what the statement does to rows.
+pub(crate) fn exec_cause(
+    error: ExecError,
+    connection: &Connection,
+    change: Option<&Change>,
+) -> Cause {
     let other = |number: i32, severity: u8, text: String| Cause::Failed { number, severity, text };
     match error {
-        ExecError::Engine(error) => connection.engine_cause(&error),
-        ExecError::Change { error, table } => change_cause(&error, &table, connection),
+        ExecError::Engine(error) | ExecError::Change { error, .. } => match change {
+            Some(change) => super::change_failure::cause_of(&error, change, connection),
+            None => connection.engine_cause(&error),
+        },
+        ExecError::Null { table, column } => other(
+            515,
+            16,
+            format!(
+                "Cannot insert the value NULL into column '{column}', table '{table}'; column does \
+                 not allow nulls. {} fails.",
+                change.map_or("INSERT", |change| change.verb)
+            ),
+        ),
         ExecError::Truncated { table, column, value } => other(
             2628,
             16,
@@ -72,31 +88,6 @@ pub(crate) fn exec_cause(error: ExecError, connection: &Connection) -> Cause {
                 .to_owned(),
         ),
         ExecError::NotSupported(what) => Cause::NotSupported { what },
-    }
-}
-
-/// The cause of a change that the engine refuses.
-fn change_cause(error: &extentdb_engine::Error, table: &str, connection: &Connection) -> Cause {
-    use extentdb_engine::Error;
-    let failed = |number: i32, text: String| Cause::Failed { number, severity: 14, text };
-    let schema_and_table = table.split_once('.').map_or(table, |(_, rest)| rest);
-    match error {
-        Error::DuplicateKey { index, key, is_constraint: true, .. } => failed(
-            2627,
-            format!(
-                "Violation of {} constraint '{index}'. Cannot insert duplicate key in object \
-                 '{schema_and_table}'. The duplicate key value is ({key}).",
-                "UNIQUE KEY"
-            ),
-        ),
-        Error::DuplicateKey { index, key, .. } => failed(
-            2601,
-            format!(
-                "Cannot insert duplicate key row in object '{schema_and_table}' with unique index \
-                 '{index}'. The duplicate key value is ({key})."
-            ),
-        ),
-        other => connection.engine_cause(other),
     }
 }
 

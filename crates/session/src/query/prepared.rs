@@ -1,6 +1,7 @@
 //! A statement that is bound and planned, ready to run once.
 
 use extentdb_bind::logical::{Column, Relation, ValueId};
+use extentdb_bind::surroundings::StoredTable;
 use extentdb_bind::{Binder, Prologue};
 use extentdb_engine::{Session, StatementEnd};
 use extentdb_exec::{Batch, Context, Error as ExecError, Evaluator, Operator, build};
@@ -22,6 +23,17 @@ pub(crate) struct Prepared {
     pub(crate) last: ValueId,
     functions: Vec<&'static Definition>,
     pub(crate) reads_tables: bool,
+    /// What it changes.
+    pub(crate) change: Option<Change>,
+}
+
+/// What a statement does to rows, for its messages.
+#[derive(Clone)]
+pub(crate) struct Change {
+    /// `INSERT`
+    pub(crate) verb: &'static str,
+    /// The table.
+    pub(crate) stored: StoredTable,
 }
 
 impl Prepared {
@@ -38,7 +50,23 @@ impl Prepared {
         let bound = bind(&mut binder).map_err(bind_cause)?;
         let (prologue, last) = binder.finish();
         let QuerySurroundings { functions, reads_tables, .. } = surroundings;
-        Ok((Prepared { environment, prologue, last, functions, reads_tables }, bound))
+        Ok((
+            Prepared {
+                environment,
+                prologue,
+                last,
+                functions,
+                reads_tables,
+                change: None,
+            },
+            bound,
+        ))
+    }
+
+    /// The statement changes rows of a table.
+    pub(crate) fn changes(&mut self, verb: &'static str, stored: &StoredTable) {
+        self.reads_tables = true;
+        self.change = Some(Change { verb, stored: stored.clone() });
     }
 
     /// The operators of a relation whose columns are these values.
@@ -49,7 +77,10 @@ impl Prepared {
     ) -> Result<(Box<dyn Operator>, Vec<Column>), Cause> {
         let mut planner = Planner::new(&self.environment, self.last);
         let node = planner.plan(relation, values).map_err(plan_cause)?;
-        let operator = build(&node).map_err(|error| Cause::not_supported(error.to_string()))?;
+        let operator = build(&node).map_err(|error| match error {
+            ExecError::NotSupported(what) => Cause::NotSupported { what },
+            other => Cause::not_supported(other.to_string()),
+        })?;
         Ok((operator, node.columns))
     }
 
@@ -81,7 +112,9 @@ impl Prepared {
         let done = self.executed(run, frame, &mut session, work);
         run.connection.session.give_back(session);
         done.map_err(|stop| match stop {
-            QueryStop::Failed(error) => exec_cause(error, run.connection).into(),
+            QueryStop::Failed(error) => {
+                exec_cause(error, run.connection, self.change.as_ref()).into()
+            }
             QueryStop::Stop(stop) => stop,
         })
     }

@@ -79,3 +79,17 @@ pub(crate) fn single_value(
         Ok(value)
     })
 }
+
+/// Has a query a row?
+pub(crate) fn has_row(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    mut prepared: Prepared,
+    query: BoundQuery,
+) -> Result<bool, Stop> {
+    let (mut operator, _) = prepared.plan(query.relation, &[])?;
+    prepared.execute(run, frame, |context, _| {
+        operator.open(context)?;
+        Ok(operator.next(context)?.is_some())
+    })
+}

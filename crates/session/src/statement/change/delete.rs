@@ -26,7 +26,7 @@ impl Step for DeleteStep {
             binder.set_recursion_limit(self.limit);
             binder.delete(&self.syntax)
         })?;
-        prepared.reads_tables = true;
+        prepared.changes("DELETE", &bound.stored);
         let count = delete(run, frame, prepared, bound)?;
         super::ended(run, frame, count)
     }

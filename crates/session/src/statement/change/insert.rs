@@ -27,7 +27,7 @@ impl Step for InsertStep {
             binder.set_recursion_limit(self.limit);
             binder.insert(&self.syntax)
         })?;
-        prepared.reads_tables = true;
+        prepared.changes("INSERT", &bound.stored);
         let count = insert(run, frame, prepared, bound)?;
         super::ended(run, frame, count)
     }

@@ -29,7 +29,7 @@ impl Step for MergeStep {
             binder.set_recursion_limit(self.limit);
             binder.merge(&self.syntax)
         })?;
-        prepared.reads_tables = true;
+        prepared.changes("MERGE", &bound.stored);
         let count = merge(run, frame, prepared, bound)?;
         super::ended(run, frame, count)
     }

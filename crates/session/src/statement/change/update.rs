@@ -28,7 +28,7 @@ impl Step for UpdateStep {
             binder.set_recursion_limit(self.limit);
             binder.update(&self.syntax)
         })?;
-        prepared.reads_tables = true;
+        prepared.changes("UPDATE", &bound.stored);
         let (count, variables) = update(run, frame, prepared, bound)?;
         for (slot, value) in variables {
             if let Some(own) = frame.values.get_mut(slot) {
