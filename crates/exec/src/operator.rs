@@ -15,6 +15,7 @@ pub(crate) mod set_operation;
 pub(crate) mod sort;
 pub(crate) mod top;
 pub(crate) mod values;
+pub(crate) mod window;
 
 use extentdb_engine::Values;
 
