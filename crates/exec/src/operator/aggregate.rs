@@ -215,7 +215,7 @@ impl Call {
     fn new(call: &AggregateCall, types: &[SqlType]) -> Result<Call, Error> {
         Ok(Call {
             accumulator: accumulator::of_call(call, types)?,
-            distinct: Distinct::of_call(call),
+            distinct: Distinct::of_call(call, types),
         })
     }
 
