@@ -18,6 +18,7 @@ use crate::operator::set_operation::SetOperation;
 use crate::operator::sort::Sort;
 use crate::operator::top::Top;
 use crate::operator::values::Values;
+use crate::operator::window::Window;
 
 /// The operator of a node, with those of its inputs.
 ///
@@ -51,7 +52,7 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::Aggregate(grouping) => {
             Box::new(Aggregate::new(build(&grouping.input)?, grouping, &node.columns))
         }
-        physical::Operator::Window(_) => return Err(Error::NotSupported("a window".to_owned())),
+        physical::Operator::Window(window) => Box::new(Window::new(window, build(&window.input)?)),
         physical::Operator::Sort { input, keys, limit } => {
             Box::new(Sort::new(build(input)?, keys, limit.as_ref()))
         }

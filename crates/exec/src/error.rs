@@ -56,6 +56,13 @@ pub enum Error {
         /// Message number.
         number: i32,
     },
+    /// An argument of a window function is out of its range, with its message number: that of
+    /// NTILE, of LAG and LEAD, of percentiles.
+    #[error("an argument of a window function is out of its range")]
+    WindowArgument {
+        /// Message number.
+        number: i32,
+    },
     /// A recursion does not end (530).
     #[error("the maximum recursion {most} has been exhausted")]
     Recursion {

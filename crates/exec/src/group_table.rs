@@ -4,9 +4,12 @@
 //! values may have different bytes, the sort keys of those that the first level does not know. So
 //! the sort key of a text is made once for each text, not for each row.
 
+use std::hash::Hash;
+
 use rustc_hash::FxHashMap;
 
 use crate::batch::Batch;
+use crate::byte_table::ByteTable;
 use crate::hash_key::HashKeys;
 use crate::key::KeyEncoder;
 
@@ -36,26 +39,38 @@ pub(crate) struct GroupTable {
 /// Groups by hash keys.
 #[derive(Debug)]
 enum FirstLevel {
-    Packed(FxHashMap<u128, u32>),
-    Bytes(FxHashMap<Box<[u8]>, u32>),
+    /// Keys of up to 64 bits.
+    Short(FxHashMap<u64, u32>),
+    Long(FxHashMap<u128, u32>),
+    Bytes(ByteTable),
 }
 
 /// Groups by sort keys, where hash keys are not exact; and how many there are.
 #[derive(Debug, Default)]
 struct SecondLevel {
     is_needed: bool,
-    groups: FxHashMap<Box<[u8]>, u32>,
+    groups: ByteTable,
     scratch: Vec<u8>,
     count: u32,
+}
+
+/// Rows whose groups are looked up.
+struct Lookup<'l> {
+    keys: &'l HashKeys,
+    encoder: KeyEncoder,
+    batch: &'l Batch,
+    skips_nulls: bool,
+    /// Gets the rows that make a group; `None`: none is made.
+    new: Option<&'l mut Vec<u32>>,
 }
 
 impl GroupTable {
     /// No groups yet, of rows with these keys.
     pub(crate) fn new(keys: HashKeys, nulls: Nulls) -> GroupTable {
-        let first = if keys.is_packed() {
-            FirstLevel::Packed(FxHashMap::default())
-        } else {
-            FirstLevel::Bytes(FxHashMap::default())
+        let first = match keys.packed_bits() {
+            Some(..=64) => FirstLevel::Short(FxHashMap::default()),
+            Some(_) => FirstLevel::Long(FxHashMap::default()),
+            None => FirstLevel::Bytes(ByteTable::default()),
         };
         let second = SecondLevel { is_needed: !keys.is_exact(), ..SecondLevel::default() };
         GroupTable {
@@ -91,77 +106,109 @@ impl GroupTable {
         keys: &HashKeys,
         batch: &Batch,
         numbers: &mut Vec<u32>,
-        mut new: Option<&mut Vec<u32>>,
+        new: Option<&mut Vec<u32>>,
     ) {
         numbers.clear();
         numbers.reserve(batch.rows);
-        let mut encoder = KeyEncoder::of_columns(&keys.columns());
-        let skips_nulls = self.nulls == Nulls::HaveNoGroup && keys.has_nulls(batch);
+        let mut lookup = Lookup {
+            keys,
+            encoder: KeyEncoder::of_columns(&keys.columns()),
+            batch,
+            skips_nulls: self.nulls == Nulls::HaveNoGroup && keys.has_nulls(batch),
+            new,
+        };
         let second = &mut self.second;
-        let is_skipped = |row: usize| skips_nulls && keys.has_null(batch, row);
         match &mut self.first {
-            FirstLevel::Packed(groups) => {
+            FirstLevel::Short(groups) => {
                 keys.pack(batch, &mut self.packed);
-                let mut last = None;
-                for (row, key) in self.packed.iter().enumerate() {
-                    let number = match last {
-                        _ if is_skipped(row) => NO_GROUP,
-                        Some((of, number)) if of == *key => number,
-                        _ => groups.get(key).copied().unwrap_or_else(|| {
-                            let found = second.group(&mut encoder, batch, row, new.as_deref_mut());
-                            if found != NO_GROUP {
-                                groups.insert(*key, found);
-                            }
-                            found
-                        }),
-                    };
-                    last = Some((*key, number)).filter(|_| number != NO_GROUP);
-                    numbers.push(number);
-                }
+                let packed = self.packed.iter().map(|key| *key as u64);
+                look_up_packed(groups, packed, second, &mut lookup, numbers);
+            }
+            FirstLevel::Long(groups) => {
+                keys.pack(batch, &mut self.packed);
+                let packed = self.packed.iter().copied();
+                look_up_packed(groups, packed, second, &mut lookup, numbers);
             }
             FirstLevel::Bytes(groups) => {
-                let key = &mut self.scratch;
-                for row in 0..batch.rows {
-                    if is_skipped(row) {
-                        numbers.push(NO_GROUP);
-                        continue;
-                    }
-                    key.clear();
-                    keys.push_bytes(batch, row, key);
-                    numbers.push(groups.get(key.as_slice()).copied().unwrap_or_else(|| {
-                        let found = second.group(&mut encoder, batch, row, new.as_deref_mut());
-                        if found != NO_GROUP {
-                            groups.insert(key.as_slice().into(), found);
-                        }
-                        found
-                    }));
-                }
+                look_up_bytes(groups, &mut self.scratch, second, &mut lookup, numbers);
             }
         }
     }
 }
 
+fn look_up_packed<K: Copy + Eq + Hash>(
+    groups: &mut FxHashMap<K, u32>,
+    keys: impl Iterator<Item = K>,
+    second: &mut SecondLevel,
+    lookup: &mut Lookup<'_>,
+    numbers: &mut Vec<u32>,
+) {
+    // Rows of a group often follow each other.
+    let mut last = None;
+    for (row, key) in keys.enumerate() {
+        if lookup.is_skipped(row) {
+            numbers.push(NO_GROUP);
+            continue;
+        }
+        let number = match last {
+            Some((of, number)) if of == key => number,
+            _ => groups.get(&key).copied().unwrap_or_else(|| {
+                let found = second.group(lookup, row);
+                if found != NO_GROUP {
+                    groups.insert(key, found);
+                }
+                found
+            }),
+        };
+        last = Some((key, number));
+        numbers.push(number);
+    }
+}
+
+fn look_up_bytes(
+    groups: &mut ByteTable,
+    key: &mut Vec<u8>,
+    second: &mut SecondLevel,
+    lookup: &mut Lookup<'_>,
+    numbers: &mut Vec<u32>,
+) {
+    for row in 0..lookup.batch.rows {
+        if lookup.is_skipped(row) {
+            numbers.push(NO_GROUP);
+            continue;
+        }
+        key.clear();
+        lookup.keys.push_bytes(lookup.batch, row, key);
+        numbers.push(groups.get(key).unwrap_or_else(|| {
+            let found = second.group(lookup, row);
+            if found != NO_GROUP {
+                groups.insert(key, found);
+            }
+            found
+        }));
+    }
+}
+
+impl Lookup<'_> {
+    fn is_skipped(&self, row: usize) -> bool {
+        self.skips_nulls && self.keys.has_null(self.batch, row)
+    }
+}
+
 impl SecondLevel {
-    /// The group of a row whose hash key is not known; made, and the row appended to `new`, when
-    /// that is there.
-    fn group(
-        &mut self,
-        encoder: &mut KeyEncoder,
-        batch: &Batch,
-        row: usize,
-        new: Option<&mut Vec<u32>>,
-    ) -> u32 {
+    /// The group of a row whose hash key is not known.
+    fn group(&mut self, lookup: &mut Lookup<'_>, row: usize) -> u32 {
         if self.is_needed {
             self.scratch.clear();
-            encoder.push_equality(batch, row, &mut self.scratch);
-            if let Some(number) = self.groups.get(self.scratch.as_slice()) {
-                return *number;
+            lookup.encoder.push_equality(lookup.batch, row, &mut self.scratch);
+            if let Some(number) = self.groups.get(&self.scratch) {
+                return number;
             }
         }
-        let Some(new) = new else { return NO_GROUP };
+        let Some(new) = &mut lookup.new else { return NO_GROUP };
         let number = self.count;
         if self.is_needed {
-            self.groups.insert(self.scratch.as_slice().into(), number);
+            self.groups.insert(&self.scratch, number);
         }
         self.count += 1;
         new.push(row as u32);

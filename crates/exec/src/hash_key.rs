@@ -28,7 +28,8 @@ const SHORT_DIGITS: u8 = 18;
 #[derive(Debug, Clone)]
 pub(crate) struct HashKeys {
     columns: Vec<KeyColumn>,
-    is_packed: bool,
+    /// Bits of a packed key; `None`: keys are bytes.
+    packed_bits: Option<u32>,
     is_exact: bool,
 }
 
@@ -51,15 +52,15 @@ impl HashKeys {
         let columns: Vec<KeyColumn> = columns.iter().zip(types).map(column).collect();
         let bits: Option<u32> = columns.iter().map(|key| key.bits.map(|bits| bits + 1)).sum();
         HashKeys {
-            is_packed: bits.is_some_and(|bits| bits <= PACKED_BITS),
+            packed_bits: bits.filter(|bits| *bits <= PACKED_BITS),
             is_exact: columns.iter().all(|key| is_exact(&key.ty)),
             columns,
         }
     }
 
-    /// Are keys numbers?
-    pub(crate) fn is_packed(&self) -> bool {
-        self.is_packed
+    /// Bits of a key, where keys are numbers.
+    pub(crate) fn packed_bits(&self) -> Option<u32> {
+        self.packed_bits
     }
 
     /// Have equal values one key only?
@@ -91,6 +92,7 @@ impl HashKeys {
         out.clear();
         out.resize(batch.rows, 0);
         for (key, vector) in self.vectors(batch) {
+            debug_assert_eq!(packed_bits(&vector.ty), key.bits, "{} as {}", vector.ty, key.ty);
             pack(vector, key.bits.unwrap_or_default(), out);
         }
     }
@@ -233,7 +235,7 @@ mod tests {
     fn keys(types: &[SqlType], batch: &Batch) -> Vec<u128> {
         let columns: Vec<usize> = (0..types.len()).collect();
         let keys = HashKeys::new(&columns, types);
-        assert!(keys.is_packed());
+        assert!(keys.packed_bits().is_some());
         let mut out = Vec::new();
         keys.pack(batch, &mut out);
         out
@@ -282,7 +284,11 @@ mod tests {
         ];
         for (types, expected) in cases {
             let columns: Vec<usize> = (0..types.len()).collect();
-            assert_eq!(HashKeys::new(&columns, types).is_packed(), *expected, "{types:?}");
+            assert_eq!(
+                HashKeys::new(&columns, types).packed_bits().is_some(),
+                *expected,
+                "{types:?}"
+            );
         }
     }
 }

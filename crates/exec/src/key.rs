@@ -98,6 +98,10 @@ fn needs_length(ty: &SqlType) -> bool {
     )
 }
 
+/// Bytes of a key that are compared as a number; and bits of the number of a row, beside them.
+const PREFIX_BYTES: usize = 12;
+const ROW_BITS: u32 = 32;
+
 /// Sort keys of rows, one after the other in one buffer.
 #[derive(Debug, Default)]
 pub(crate) struct KeyRows {
@@ -142,18 +146,81 @@ impl KeyRows {
 
     /// The rows in the order of their keys; rows with equal keys stay as they are.
     pub(crate) fn sorted(&self) -> Vec<u32> {
-        let prefix = |row: usize| {
-            let key = self.get(row);
-            let mut bytes = [0; 8];
-            bytes.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
-            u64::from_be_bytes(bytes)
-        };
-        let mut rows: Vec<(u64, u32)> =
-            (0..self.len()).map(|row| (prefix(row), row as u32)).collect();
-        rows.sort_unstable_by(|(a, first), (b, second)| {
-            let keys = || self.get(*first as usize).cmp(self.get(*second as usize));
-            a.cmp(b).then_with(keys).then(first.cmp(second))
+        let mut rows: Vec<u128> = (0..self.len()).map(|row| self.prefixed(row)).collect();
+        let is_longer = |row: usize| self.get(row).len() > PREFIX_BYTES;
+        if (0..self.len()).any(is_longer) {
+            rows.sort_unstable_by(|a, b| {
+                let keys = || self.get(*a as u32 as usize).cmp(self.get(*b as u32 as usize));
+                (a >> ROW_BITS).cmp(&(b >> ROW_BITS)).then_with(keys).then(a.cmp(b))
+            });
+        } else {
+            // No key begins another one: where prefixes are equal, keys are.
+            rows.sort_unstable();
+        }
+        rows.into_iter().map(|row| row as u32).collect()
+    }
+
+    /// The first bytes of the key of a row, and its number.
+    fn prefixed(&self, row: usize) -> u128 {
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(self.get(row).iter().take(PREFIX_BYTES)).for_each(|(to, from)| {
+            *to = *from;
         });
-        rows.into_iter().map(|(_, row)| row).collect()
+        u128::from_be_bytes(bytes) | row as u128
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Cell, batch, varchar};
+
+    fn texts(ty: SqlType, texts: &[&str]) -> Batch {
+        let rows: Vec<Vec<Cell>> = texts.iter().map(|text| vec![Cell::from(*text)]).collect();
+        batch(&[ty], &rows)
+    }
+
+    #[test]
+    fn long_keys_are_sorted_beyond_their_prefix() {
+        let long = "abcdefghijklmnop";
+        let words: Vec<String> =
+            ["z", "b", "", "a", "B", "b"].map(|it| format!("{long}{it}")).into();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let rows = texts(varchar(30), &words);
+        let mut encoder = KeyEncoder::of_columns(&[0]);
+        assert_eq!(KeyRows::of(&mut encoder, &rows).sorted(), [2, 3, 1, 4, 5, 0]);
+        let descending = SortKey { column: 0, is_descending: true };
+        let mut encoder = KeyEncoder::new(vec![descending]);
+        assert_eq!(KeyRows::of(&mut encoder, &rows).sorted(), [0, 1, 4, 5, 3, 2]);
+    }
+
+    #[test]
+    fn short_keys_are_sorted_by_their_prefix() {
+        let numbers: Vec<i64> = (0..5000).map(|row| row * 7919 % 1000 - 500).collect();
+        let rows: Vec<Vec<Cell>> = numbers.iter().map(|it| vec![Cell::Int(*it)]).collect();
+        let mut encoder = KeyEncoder::of_columns(&[0]);
+        let keys = KeyRows::of(&mut encoder, &batch(&[SqlType::BigInt], &rows));
+        let mut expected: Vec<u32> = (0..5000).collect();
+        expected.sort_by_key(|row| numbers[*row as usize]);
+        assert_eq!(keys.sorted(), expected);
+    }
+
+    #[test]
+    fn keys_for_equality_do_not_run_into_each_other() {
+        let ty = SqlType::VarBinary { len: None };
+        let pairs = [["a", "aa"], ["aa", "a"], ["", "aaa"], ["aaa", ""], ["a\u{1}", "a"]];
+        let rows: Vec<Vec<Cell>> = pairs.map(|pair| pair.map(Cell::from).to_vec()).into();
+        let rows = batch(&[ty, ty], &rows);
+        let mut encoder = KeyEncoder::of_columns(&[0, 1]);
+        let mut keys: Vec<Vec<u8>> = (0..rows.rows)
+            .map(|row| {
+                let mut key = Vec::new();
+                encoder.push_equality(&rows, row, &mut key);
+                key
+            })
+            .collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), pairs.len());
     }
 }

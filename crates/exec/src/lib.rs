@@ -7,6 +7,7 @@
 
 mod batch;
 mod build;
+mod byte_table;
 mod context;
 mod error;
 mod evaluate;

@@ -6,7 +6,7 @@ use extentdb_types::SqlType;
 use crate::error::Error;
 
 /// What a decimal of the greatest precision is less than: 10^38.
-const DECIMAL_LIMIT: i128 = 10i128.pow(38);
+const DECIMAL_LIMIT: u128 = 10u128.pow(38);
 /// What money counts.
 const MONEY_UNITS: f64 = 10_000.0;
 
@@ -42,7 +42,7 @@ pub(crate) fn scale(ty: &SqlType) -> u8 {
 pub(crate) fn verify_range(ty: SqlType, value: i128) -> Result<i128, Error> {
     let is_in = match ty {
         SqlType::Int => i32::try_from(value).is_ok(),
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => value.abs() < DECIMAL_LIMIT,
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => value.unsigned_abs() < DECIMAL_LIMIT,
         _ => i64::try_from(value).is_ok(),
     };
     if is_in { Ok(value) } else { Err(Error::Overflow { ty }) }
@@ -105,5 +105,48 @@ impl Results {
             }
         }
         vector
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Cell, batch};
+
+    #[test]
+    fn numbers_of_all_types_are_floats() {
+        let decimal = SqlType::Decimal { precision: 9, scale: 2 };
+        for (ty, cell, expected) in [
+            (SqlType::Bit, Cell::Int(1), 1.0),
+            (SqlType::TinyInt, Cell::Int(255), 255.0),
+            (SqlType::BigInt, Cell::Int(-7), -7.0),
+            (SqlType::Money, Cell::Int(12_500), 1.25),
+            (SqlType::SmallMoney, Cell::Int(-5_000), -0.5),
+            (decimal, Cell::Wide(-150), -1.5),
+            (SqlType::Real, Cell::Float(0.5), 0.5),
+        ] {
+            let rows = batch(&[ty], &[vec![cell]]);
+            assert_eq!(floats(&rows.columns[0]), Some(vec![expected]), "{ty}");
+        }
+        let rows = batch(&[SqlType::UniqueIdentifier], &[vec![Cell::Guid(1)]]);
+        assert_eq!(floats(&rows.columns[0]), None);
+    }
+
+    #[test]
+    fn results_are_verified_against_their_type() {
+        let limit = 10i128.pow(38);
+        let decimal = SqlType::Numeric { precision: 38, scale: 3 };
+        for (ty, value, is_in) in [
+            (SqlType::Int, i128::from(i32::MAX), true),
+            (SqlType::Int, i128::from(i32::MAX) + 1, false),
+            (SqlType::BigInt, i128::from(i64::MIN), true),
+            (SqlType::BigInt, i128::from(i64::MIN) - 1, false),
+            (SqlType::Money, i128::from(i64::MAX) + 1, false),
+            (decimal, limit - 1, true),
+            (decimal, -limit, false),
+            (decimal, i128::MIN, false),
+        ] {
+            assert_eq!(verify_range(ty, value).is_ok(), is_in, "{value} {ty}");
+        }
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod set_operation;
 pub(crate) mod sort;
 pub(crate) mod top;
 pub(crate) mod values;
+pub(crate) mod window;
 
 use extentdb_engine::Values;
 
@@ -86,22 +87,37 @@ fn text_bytes(vector: &extentdb_engine::Vector) -> usize {
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     batch: Batch,
+    /// The rows that are given, in this order; `None`: all, as they are.
+    order: Option<Vec<u32>>,
     at: usize,
 }
 
 impl Rows {
     pub(crate) fn new(batch: Batch) -> Rows {
-        Rows { batch, at: 0 }
+        Rows { batch, order: None, at: 0 }
+    }
+
+    /// Some rows, in an order.
+    pub(crate) fn ordered(batch: Batch, order: Vec<u32>) -> Rows {
+        Rows { batch, order: Some(order), at: 0 }
     }
 
     /// The next of them.
     pub(crate) fn next(&mut self) -> Option<Batch> {
-        if self.at >= self.batch.rows {
-            self.batch = Batch::default();
+        let rest = match &self.order {
+            None => self.batch.rows.saturating_sub(self.at),
+            Some(order) => order.len().saturating_sub(self.at),
+        };
+        if rest == 0 {
+            *self = Rows::default();
             return None;
         }
-        let part = self.batch.slice(self.at, BATCH_ROWS);
-        self.at += part.rows;
+        let to = self.at + rest.min(BATCH_ROWS);
+        let part = match &self.order {
+            None => self.batch.slice(self.at, BATCH_ROWS),
+            Some(order) => self.batch.take(order.get(self.at..to).unwrap_or_default()),
+        };
+        self.at = to;
         Some(part)
     }
 }

@@ -92,7 +92,14 @@ fn push(vector: &mut Vector, cell: &Cell) {
 
 /// Columns as rows.
 pub(crate) fn cells(batch: &Batch) -> Vec<CellRow> {
-    let cell = |vector: &Vector, row: usize| match &vector.values {
+    let columns: Vec<CellRow> = batch.columns.iter().map(column_cells).collect();
+    let row = |row: usize| columns.iter().map(|cells| cells[row].clone()).collect();
+    (0..batch.rows).map(row).collect()
+}
+
+fn column_cells(vector: &Vector) -> Vec<Cell> {
+    let integers = vector.integers();
+    let cell = |row: usize| match &vector.values {
         _ if vector.is_null(row) => Cell::Null,
         Values::F64(values) => Cell::Float(values[row]),
         Values::F32(values) => Cell::Float(values[row].into()),
@@ -106,10 +113,9 @@ pub(crate) fn cells(batch: &Batch) -> Vec<CellRow> {
             }
             _ => Cell::Text(String::from_utf8(vector.bytes(row).to_vec()).unwrap()),
         },
-        _ => Cell::Int(vector.integers().unwrap()[row]),
+        _ => Cell::Int(integers.as_ref().unwrap()[row]),
     };
-    let row = |row| batch.columns.iter().map(|vector| cell(vector, row)).collect();
-    (0..batch.rows).map(row).collect()
+    (0..vector.len()).map(cell).collect()
 }
 
 /// Columns of an operator, numbered from 0.

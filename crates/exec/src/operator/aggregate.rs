@@ -10,10 +10,10 @@ mod checksum;
 mod count;
 mod distinct;
 mod extreme;
-mod fold;
+pub(crate) mod fold;
 mod string_agg;
-mod sum;
-mod variance;
+pub(crate) mod sum;
+pub(crate) mod variance;
 
 use extentdb_bind::logical::Column;
 use extentdb_engine::Vector;
@@ -215,7 +215,7 @@ impl Call {
     fn new(call: &AggregateCall, types: &[SqlType]) -> Result<Call, Error> {
         Ok(Call {
             accumulator: accumulator::of_call(call, types)?,
-            distinct: Distinct::of_call(call),
+            distinct: Distinct::of_call(call, types),
         })
     }
 

@@ -117,6 +117,10 @@ impl HashJoin {
                 }
             };
             self.candidates.clear();
+            if !self.joiner.needs_ends() && probe.at == 0 {
+                side.push_pairs(&mut probe, &mut self.candidates);
+            }
+            // The same for other joins, and for a row with many partners.
             while probe.row < probe.batch.rows && self.candidates.len() < BATCH_ROWS {
                 side.push_candidates(&mut probe, &self.joiner, &mut self.candidates);
             }

@@ -34,8 +34,10 @@ pub(crate) const NO_ROW: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     lefts: Vec<u32>,
+    /// [`NO_ROW`] at the end of a left row.
     rights: Vec<u32>,
-    kinds: Vec<Candidate>,
+    /// Where the pairs are of which it is unknown whether their keys are equal.
+    unknown: Vec<usize>,
 }
 
 /// What an entry of [`Candidates`] is.
@@ -87,45 +89,48 @@ impl Candidates {
     pub(crate) fn clear(&mut self) {
         self.lefts.clear();
         self.rights.clear();
-        self.kinds.clear();
+        self.unknown.clear();
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.kinds.len()
+        self.rights.len()
     }
 
     /// A pair whose keys are equal.
     pub(crate) fn push(&mut self, left: u32, right: u32) {
-        self.push_as(Candidate::Equal, left, right);
+        self.lefts.push(left);
+        self.rights.push(right);
     }
 
     /// A pair of which it is unknown whether its keys are equal.
     pub(crate) fn push_unknown(&mut self, left: u32, right: u32) {
-        self.push_as(Candidate::Unknown, left, right);
+        self.unknown.push(self.rights.len());
+        self.push(left, right);
     }
 
     /// Pairs of one left row.
-    pub(crate) fn push_all(&mut self, left: u32, rights: impl ExactSizeIterator<Item = u32>) {
-        let rows = self.rights.len() + rights.len();
+    pub(crate) fn push_all(&mut self, left: u32, rights: impl Iterator<Item = u32>) {
         self.rights.extend(rights);
-        self.lefts.resize(rows, left);
-        self.kinds.resize(rows, Candidate::Equal);
+        self.lefts.resize(self.rights.len(), left);
     }
 
     /// The left row has no more candidates.
     pub(crate) fn push_end(&mut self, left: u32) {
-        self.push_as(Candidate::End, left, NO_ROW);
-    }
-
-    fn push_as(&mut self, kind: Candidate, left: u32, right: u32) {
-        self.lefts.push(left);
-        self.rights.push(right);
-        self.kinds.push(kind);
+        self.push(left, NO_ROW);
     }
 
     fn entries(&self) -> impl Iterator<Item = (Candidate, u32, u32)> {
-        let pairs = self.lefts.iter().zip(&self.rights);
-        self.kinds.iter().zip(pairs).map(|(kind, (left, right))| (*kind, *left, *right))
+        let mut unknown = self.unknown.iter().copied().peekable();
+        self.lefts.iter().zip(&self.rights).enumerate().map(move |(at, (left, right))| {
+            let kind = if *right == NO_ROW {
+                Candidate::End
+            } else if unknown.next_if_eq(&at).is_some() {
+                Candidate::Unknown
+            } else {
+                Candidate::Equal
+            };
+            (kind, *left, *right)
+        })
     }
 }
 

@@ -56,7 +56,8 @@ impl Sort {
             }
         }
         poll(context)?;
-        Ok(Rows::new(kept.sorted(self.needed)))
+        let order = kept.order(self.needed);
+        Ok(kept.rows.map(|rows| Rows::ordered(rows, order)).unwrap_or_default())
     }
 }
 
@@ -93,17 +94,18 @@ impl Kept {
     /// Keeps the first rows only.
     fn cut(&mut self, encoder: &mut KeyEncoder, needed: usize) {
         let bound = needed.checked_sub(1);
-        let rows = std::mem::take(self).sorted(Some(needed));
+        let order = self.order(Some(needed));
+        let Some(rows) = self.rows.take().map(|rows| rows.take(&order)) else { return };
         self.keys = KeyRows::of(encoder, &rows);
         self.bound = Some(bound.map(|last| self.keys.get(last).to_vec()).unwrap_or_default());
         self.rows = Some(rows);
     }
 
-    fn sorted(self, needed: Option<usize>) -> Batch {
-        let Some(rows) = self.rows else { return Batch::default() };
+    /// The first rows in their order.
+    fn order(&self, needed: Option<usize>) -> Vec<u32> {
         let mut order = self.keys.sorted();
         order.truncate(needed.unwrap_or(usize::MAX));
-        rows.take(&order)
+        order
     }
 }
 

@@ -21,8 +21,8 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    /// That of a call; `None` where every value counts, or where it does not matter.
-    pub(super) fn of_call(call: &AggregateCall) -> Option<Distinct> {
+    /// That of a call over columns of these types; `None` where every value counts, or where it does not matter.
+    pub(super) fn of_call(call: &AggregateCall, types: &[SqlType]) -> Option<Distinct> {
         let is_needed = match call.function {
             Aggregate::Min | Aggregate::Max => false,
             Aggregate::ApproxCountDistinct => true,
@@ -32,7 +32,8 @@ impl Distinct {
         let mut used = vec![column];
         used.extend(call.separator);
         used.extend(call.order.iter().map(|key| key.column));
-        let keys = HashKeys::new(&[0, 1], &[SqlType::Int, call.argument_type]);
+        let ty = types.get(column).copied().unwrap_or(call.argument_type);
+        let keys = HashKeys::new(&[0, 1], &[SqlType::Int, ty]);
         Some(Distinct { column, used, values: GroupTable::new(keys, Nulls::AreEqual) })
     }
 

@@ -68,6 +68,24 @@ impl BuildSide {
         rows.map(|(row, _)| row as u32).collect()
     }
 
+    /// The pairs of the rows from the one at hand on, until there are enough; not for joins that
+    /// must know where those of a row end.
+    pub(super) fn push_pairs(&self, probe: &mut Probe, candidates: &mut Candidates) {
+        let rows = probe.groups.iter().enumerate().skip(probe.row);
+        for (row, group) in rows.filter(|(_, group)| **group != NO_GROUP) {
+            let partners = self.members_of(*group);
+            if candidates.len() + partners.len() > BATCH_ROWS {
+                probe.row = row;
+                return;
+            }
+            match partners {
+                [one] => candidates.push(row as u32, *one),
+                many => candidates.push_all(row as u32, many.iter().copied()),
+            }
+        }
+        probe.row = probe.groups.len();
+    }
+
     /// The next candidates of the row at hand, at most about a batch of them, and its end.
     pub(super) fn push_candidates(
         &self,
