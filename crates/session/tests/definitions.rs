@@ -97,4 +97,5 @@ scripts! {
     types_and_synonyms
     statistics
     sequences
+    rename
 }
