@@ -176,7 +176,7 @@ impl StatementContext<'_> {
         key: &ForeignKey,
     ) -> Result<(), Error> {
         let key = Arc::new(key.clone());
-        self.with_checks_at_end(|context| {
+        self.with_checks_at_own_end(|context| {
             context.rows_for_ddl(storage)?.iter().try_for_each(|row| {
                 let cells = storage.cells(&row.record)?;
                 context.verify_reference(&key, table.with(storage), None, &cells)

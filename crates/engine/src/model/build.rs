@@ -143,6 +143,7 @@ fn model_of(
     catalog: &mut Catalog,
     defaults: &BTreeMap<ObjectId, Constraint>,
 ) -> ObjectModel {
+    let mut properties = parts.properties;
     let table = catalog.tables.remove(&object.id);
     let columns = catalog.view_columns.remove(&object.id).unwrap_or_default();
     let body = match (table, parts.module, catalog.synonyms.remove(&object.id)) {
@@ -169,13 +170,15 @@ fn model_of(
         }
         (None, None, Some(base)) => ObjectBody::Synonym(base),
         (None, None, None) => {
-            sequence_of(&object, &parts.properties).map_or(ObjectBody::Other, ObjectBody::Sequence)
+            sequence_of(&object, &properties).map_or(ObjectBody::Other, ObjectBody::Sequence)
         }
     };
+    // The state of a sequence is none of its definition, and changes without a new version.
+    properties.retain(|property| property.name != sequence::NEXT);
     ObjectModel {
         object,
         children: parts.children,
-        properties: parts.properties,
+        properties,
         permissions: parts.permissions,
         body,
     }

@@ -164,6 +164,11 @@ impl CatalogModel {
         self.shared.types.get(&id)
     }
 
+    /// All types, by id.
+    pub fn scalar_types(&self) -> impl Iterator<Item = &ScalarType> {
+        self.shared.types.values()
+    }
+
     /// A type by its name in a schema.
     pub fn scalar_type_named(&self, schema: i32, name: &str) -> Option<&ScalarType> {
         let name = folded(self.collation(), name);

@@ -235,6 +235,17 @@ impl<'s> StatementContext<'s> {
         Ok(done)
     }
 
+    /// The same, also within a larger one: who defines a foreign key waits for no end.
+    pub(crate) fn with_checks_at_own_end<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let waiting = self.state.branch.checks.take();
+        let done = self.with_checks_at_end(work);
+        self.state.branch.checks = waiting;
+        done
+    }
+
     /// What may cancel the statement.
     pub(crate) fn cancellation(&self) -> &Arc<Cancellation> {
         self.state.entry.handle.cancellation()

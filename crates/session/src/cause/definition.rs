@@ -558,6 +558,11 @@ pub enum DefinitionCause {
          duplicate that is not permitted."
     )]
     NameInUse { name: String, kind: &'static str },
+    /// 15336
+    #[error(
+        "Object '{name}' cannot be renamed because the object participates in enforced dependencies."
+    )]
+    RenameDependent { name: String },
 }
 
 /// What clients are told beside the text.
@@ -688,6 +693,7 @@ impl DefinitionCause {
             DefinitionCause::AmbiguousRename { .. } => facts(15248, 11, Statement),
             DefinitionCause::RenameType { .. } => facts(15249, 11, Statement),
             DefinitionCause::NameInUse { .. } => facts(15335, 11, Statement),
+            DefinitionCause::RenameDependent { .. } => facts(15336, 16, Statement),
         }
     }
 
