@@ -114,6 +114,11 @@ impl CatalogModel {
         self.version
     }
 
+    /// The boot page as it was at the opening.
+    pub fn boot(&self) -> &BootRecord {
+        &self.boot
+    }
+
     /// The collation of the database, by which names compare.
     pub fn collation(&self) -> Collation {
         Collation(self.boot.collation_id)
@@ -123,6 +128,11 @@ impl CatalogModel {
     pub fn schema(&self, name: &str) -> Option<&SchemaModel> {
         let id = self.shared.schema_ids.get(&folded(self.collation(), name))?;
         self.shared.schemas.get(id)
+    }
+
+    /// A schema by its id.
+    pub fn schema_by_id(&self, id: i32) -> Option<&SchemaModel> {
+        self.shared.schemas.get(&id)
     }
 
     /// Schemas by id.
@@ -159,6 +169,11 @@ impl CatalogModel {
     /// A type by its id: alias types have ids greater than 256.
     pub fn scalar_type(&self, id: i32) -> Option<&ScalarType> {
         self.shared.types.get(&id)
+    }
+
+    /// All types, by id.
+    pub fn scalar_types(&self) -> impl Iterator<Item = &ScalarType> {
+        self.shared.types.values()
     }
 
     /// A type by its name in a schema.
