@@ -47,6 +47,7 @@ pub use extentdb_catalog::table::Computed;
 pub use extentdb_format::allocation::file_header::Growth as FileGrowth;
 pub use extentdb_rowset::columnar::{Bits, CompareOp, Values, Vector};
 pub use extentdb_rowset::heap::Placement;
+pub use extentdb_txn::Active as ActiveTransaction;
 pub use extentdb_txn::lock::{LockMode, LockRow, LockStatus, Timeout};
 pub use extentdb_wal::Growth as LogGrowth;
 pub use instance::info::DatabaseInfo;

@@ -35,12 +35,20 @@ mod index {
     pub(super) const NO_PAGE_LOCKS: u32 = 0x400;
 }
 
+/// Bits of `sysrowsets.status`.
+mod rowset {
+    pub(super) const UNIQUE: i64 = 0x4;
+    pub(super) const NULLABLE_KEY: i64 = 0x40;
+}
+
 /// Class of `syssingleobjrefs`: the owner of a schema.
 const CLASS_SCHEMA_OWNER: i64 = 50;
 /// Class of `syssingleobjrefs`: the owner of a role.
 const CLASS_ROLE_OWNER: i64 = 51;
 /// Class of `sysmultiobjrefs`: an object depends on a column.
 const CLASS_OF_COLUMNS: i64 = 1;
+/// Class of `sysclsobjs`: a partition function.
+const CLASS_PARTITION_FUNCTION: i64 = 30;
 /// Class of `sysclsobjs`: a filegroup or partition scheme.
 const CLASS_DATA_SPACE: i64 = 31;
 /// Bit of `sysclsobjs.status`: the default filegroup.
@@ -105,6 +113,16 @@ pub(crate) fn allows_page_locks(index: &Index) -> bool {
     index.status & index::NO_PAGE_LOCKS == 0
 }
 
+/// Do no two rows of a rowset have equal keys?
+pub(crate) fn is_unique_rowset(status: i64) -> bool {
+    status & rowset::UNIQUE != 0
+}
+
+/// May a column of its key be NULL?
+pub(crate) fn has_nullable_key(status: i64) -> bool {
+    status & rowset::NULLABLE_KEY != 0
+}
+
 /// Were statistics made by a statement, as against those of an index or of the product?
 pub(crate) fn is_user_created(statistics: &Statistics, is_of_index: bool) -> bool {
     !is_of_index && !statistics.is_auto_created()
@@ -159,6 +177,13 @@ pub(crate) fn data_spaces(database: &Database) -> Result<Vec<DataSpace>, Error> 
         guid: guids.get(&row.text("name")).copied().flatten(),
     };
     Ok(rows.map(space).collect())
+}
+
+/// Does the database have partition functions?
+pub(crate) fn has_partition_functions(database: &Database) -> Result<bool, Error> {
+    let table = database.base_table("sysclsobjs")?;
+    let mut rows = table.rows();
+    Ok(rows.any(|row| row.number("class") == Some(CLASS_PARTITION_FUNCTION)))
 }
 
 /// The guid of a value; `None` for one of zeros, which stands for none.

@@ -24,6 +24,11 @@ impl Rows {
         self.rows
     }
 
+    /// The error of a view that cannot be filled in this database.
+    pub(crate) fn refused(&self) -> Error {
+        Error::Refused { schema: self.view.schema, view: self.view.name }
+    }
+
     /// Adds a row for each item.
     ///
     /// # Errors

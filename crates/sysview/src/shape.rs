@@ -125,7 +125,7 @@ impl View {
                 Ok(rows.into_inner())
             }
             None if self.content() == Content::Empty => Ok(Vec::new()),
-            None => Err(Error::Refused { schema: self.schema, view: self.name }),
+            None => Err(rows::Rows::new(self).refused()),
         }
     }
 

@@ -8,7 +8,7 @@ use extentdb_engine::{Database, DatabaseInfo, Instance};
 use crate::facts::{Facts, NoFacts};
 
 /// What views read: a server, and one of its databases with its catalog.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Source<'s> {
     /// The server.
     pub instance: &'s Instance,
@@ -18,6 +18,8 @@ pub struct Source<'s> {
     pub model: &'s CatalogModel,
     /// What the engine does not know.
     pub facts: &'s dyn Facts,
+    /// What the server calls the database.
+    name: String,
 }
 
 impl<'s> Source<'s> {
@@ -28,7 +30,10 @@ impl<'s> Source<'s> {
         database: &'s Database,
         model: &'s CatalogModel,
     ) -> Source<'s> {
-        Source { instance, database, model, facts: &NoFacts }
+        let id = database.locks().database();
+        let info = instance.databases().into_iter().find(|info| info.id == id);
+        let name = info.map_or_else(|| database.name().to_owned(), |info| info.name);
+        Source { instance, database, model, facts: &NoFacts, name }
     }
 
     /// With what the crate above knows.
@@ -48,10 +53,8 @@ impl<'s> Source<'s> {
     }
 
     /// What the server calls the current database.
-    pub(crate) fn database_name(&self) -> String {
-        let id = self.database_id();
-        let info = self.databases().into_iter().find(|info| info.id == id);
-        info.map_or_else(|| self.database.name().to_owned(), |info| info.name)
+    pub(crate) fn database_name(&self) -> &str {
+        &self.name
     }
 
     /// The objects of the database, by id.

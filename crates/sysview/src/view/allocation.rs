@@ -1,12 +1,13 @@
-//! `sys.partitions`, `sys.allocation_units`, `sys.dm_db_partition_stats`: the base tables, with the
-//! sizes that memory has.
+//! `sys.partitions`, `sys.allocation_units`, `sys.dm_db_partition_stats`, and views of internals.
+//!
+//! They are over the base tables, with the sizes that memory has.
 
 use std::collections::BTreeMap;
 
 use extentdb_base::AllocUnitId;
 use extentdb_engine::Database;
 
-use crate::base::bytes;
+use crate::base::{self, bytes};
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::rows::Rows;
@@ -27,7 +28,19 @@ pub(super) struct PartitionItem {
     number: i32,
     pub(super) rows: i64,
     compression: i32,
+    /// Bits of `sysrowsets.status`, and lengths of records.
+    status: i64,
+    lengths: RecordLengths,
     pub(super) units: Vec<UnitItem>,
+}
+
+/// Lengths of the records of a partition, as the base table has them.
+struct RecordLengths {
+    max_null_bit: i32,
+    max_leaf: i32,
+    min_leaf: i32,
+    max_internal: i32,
+    min_internal: i32,
 }
 
 /// An allocation unit.
@@ -104,6 +117,14 @@ pub(super) fn all_partitions(database: &Database) -> Result<Vec<PartitionItem>, 
             number: row.int("numpart").max(1),
             rows: now.or(row.number("rcrows")).unwrap_or(0),
             compression: row.int("cmprlevel"),
+            status: row.number("status").unwrap_or(0),
+            lengths: RecordLengths {
+                max_null_bit: row.int("maxnullbit"),
+                max_leaf: row.int("maxleaf"),
+                min_leaf: row.int("minleaf"),
+                max_internal: row.int("maxint"),
+                min_internal: row.int("minint"),
+            },
             units,
         }
     });
@@ -180,5 +201,46 @@ pub(super) fn partition_stats(source: &Source<'_>, rows: &mut Rows) -> Result<()
         .put("used_page_count", |it| it.total(|unit| unit.used).into())
         .put("reserved_page_count", |it| it.total(|unit| unit.reserved).into())
         .put("row_count", |it| it.rows.into());
+    rows.add(&columns, all_partitions(source.database)?)
+}
+
+/// `sys.system_internals_allocation_units`.
+pub(super) fn internal_units(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("allocation_unit_id", |it: &UnitItem| it.id.into())
+        .put("type", |it| it.kind.into())
+        .put("type_desc", |it| unit_type(it.kind).into())
+        .put("container_id", |it| it.owner.into())
+        .put("filegroup_id", |it| it.group.into())
+        .put("total_pages", |it| it.reserved.into())
+        .put("used_pages", |it| it.used.into())
+        .put("data_pages", |it| it.data.into())
+        .put("first_page", |it| it.first.as_deref().into())
+        .put("root_page", |it| it.root.as_deref().into())
+        .put("first_iam_page", |it| it.first_iam.as_deref().into());
+    rows.add(&columns, all_units(source.database)?)
+}
+
+/// `sys.system_internals_partitions`.
+pub(super) fn internal_partitions(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("partition_id", |it: &PartitionItem| it.id.into())
+        .put("object_id", |it| it.object.into())
+        .put("index_id", |it| it.index.into())
+        .put("partition_number", |it| it.number.into())
+        .put("rows", |it| it.rows.into())
+        .put("is_unique", |it| base::is_unique_rowset(it.status).into())
+        .put("allows_nullable_keys", |it| base::has_nullable_key(it.status).into())
+        .put("max_null_bit_used", |it| it.lengths.max_null_bit.into())
+        .put("max_leaf_length", |it| it.lengths.max_leaf.into())
+        .put("min_leaf_length", |it| it.lengths.min_leaf.into())
+        .put("max_internal_length", |it| it.lengths.max_internal.into())
+        .put("min_internal_length", |it| it.lengths.min_internal.into())
+        .put("ownertype", |_| OWNER_INDEX.into())
+        .zero(&["filestream_filegroup_id", "is_orphaned", "dropped_lob_column_state"])
+        .zero(&["is_replicated", "is_logged_for_replication", "is_sereplicated"])
+        .zero(&["is_not_versioned", "is_columnstore", "optimize_for_sequential_key"])
+        .one(&["allow_row_locks", "allow_page_locks", "is_data_row_format"])
+        .null(&["filestream_guid"]);
     rows.add(&columns, all_partitions(source.database)?)
 }

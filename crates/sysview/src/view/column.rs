@@ -84,10 +84,9 @@ pub(super) fn columns_of(model: &ObjectModel) -> &[Column] {
 }
 
 fn items<'s>(source: &Source<'s>) -> impl Iterator<Item = ColumnItem<'s>> {
-    let source = *source;
     source.objects().into_iter().flat_map(move |model| {
         let id = model.object.id;
-        columns_of(model).iter().map(move |column| ColumnItem::of_object(id, column, &source))
+        columns_of(model).iter().map(move |column| ColumnItem::of_object(id, column, source))
     })
 }
 

@@ -6,6 +6,7 @@ pub(super) mod lock;
 pub(super) mod log;
 pub(super) mod request;
 pub(super) mod session;
+pub(super) mod space;
 pub(super) mod system;
 pub(super) mod transaction;
 pub(super) mod wait;

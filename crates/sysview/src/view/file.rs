@@ -26,7 +26,7 @@ const LOG: i32 = 1;
 
 /// A file of a database.
 pub(super) struct FileItem {
-    database: u16,
+    pub(super) database: u16,
     pub(super) file: ListedFile,
     is_read_only: bool,
 }
@@ -102,6 +102,13 @@ pub(super) fn current(source: &Source<'_>) -> Result<Vec<FileItem>, Error> {
     Ok(files.into_iter().map(|file| FileItem { database: id.0, file, is_read_only }).collect())
 }
 
+/// The files of all databases.
+pub(super) fn of_all(source: &Source<'_>) -> Result<Vec<FileItem>, Error> {
+    let of_each: Vec<Vec<FileItem>> =
+        source.databases().iter().map(|info| items_of(source, info)).collect::<Result<_, _>>()?;
+    Ok(of_each.into_iter().flatten().collect())
+}
+
 fn shared() -> Columns<FileItem> {
     Columns::new()
         .put("file_id", |it: &FileItem| it.file.id.into())
@@ -136,8 +143,5 @@ pub(super) fn of_database(source: &Source<'_>, rows: &mut Rows) -> Result<(), Er
 pub(super) fn of_server(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
     let columns =
         shared().put("database_id", |it| Value::from(it.database)).null(&["credential_id"]);
-    for info in source.databases() {
-        rows.add(&columns, items_of(source, &info)?)?;
-    }
-    Ok(())
+    rows.add(&columns, of_all(source)?)
 }

@@ -32,7 +32,7 @@ impl QualifiedName {
     /// That of something in a schema.
     pub(super) fn in_schema(schema: i32, name: &str, source: &Source<'_>) -> QualifiedName {
         QualifiedName {
-            catalog: source.database_name(),
+            catalog: source.database_name().to_owned(),
             schema: source.schema_name(schema).map(str::to_owned),
             name: name.to_owned(),
         }

@@ -1,5 +1,5 @@
 //! Modules and synonyms: `sys.sql_modules`, `sys.procedures`, `sys.triggers`, `sys.parameters`,
-//! `sys.synonyms`.
+//! `sys.synonyms`, `sys.trigger_events`.
 
 use extentdb_base::ObjectId;
 use extentdb_engine::model::{Column, ModuleModel, Object, ObjectBody, ObjectModel, Parameter};
@@ -95,6 +95,56 @@ pub(super) fn triggers(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error
     rows.add(&columns, modules(source).filter(|it| it.object.kind.code() == "TR"))
 }
 
+/// Events that fire a trigger of a table: number and name.
+const EVENTS: [(u8, &str); 3] = [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")];
+
+/// The events that the text of a trigger names, after AFTER, FOR or INSTEAD OF and before AS.
+fn events_of(text: &str) -> impl Iterator<Item = (u8, &'static str)> {
+    let separated = text.replace(',', " ");
+    let mut words = separated.split_whitespace().map(str::to_ascii_uppercase);
+    let is_trigger = words.any(|word| word == "TRIGGER");
+    let fires = |word: &String| matches!(word.as_str(), "AFTER" | "FOR" | "OF");
+    let named: Vec<String> = words
+        .skip_while(|word| !fires(word))
+        .skip(1)
+        .take_while(|word| is_trigger && !matches!(word.as_str(), "AS" | "WITH" | "NOT"))
+        .collect();
+    EVENTS.into_iter().filter(move |(_, name)| named.iter().any(|word| word == name))
+}
+
+/// A trigger, and an event that fires it.
+type TriggerEvent = (ObjectId, (u8, &'static str));
+
+fn trigger_event_columns() -> Columns<TriggerEvent> {
+    Columns::new()
+        .put("object_id", |it: &TriggerEvent| it.0.0.into())
+        .put("type", |it| it.1.0.into())
+        .put("type_desc", |it| it.1.1.into())
+        .one(&["is_trigger_event"])
+        .null(&["event_group_type", "event_group_type_desc"])
+}
+
+/// Those of triggers on tables whose text can be read.
+fn trigger_event_items(source: &Source<'_>) -> Vec<TriggerEvent> {
+    let triggers = modules(source).filter(|it| it.object.kind.code() == "TR");
+    let events = triggers.flat_map(|it| {
+        let text = it.module.text.as_deref().unwrap_or_default();
+        events_of(text).map(move |event| (it.object.id, event)).collect::<Vec<_>>()
+    });
+    events.collect()
+}
+
+/// `sys.trigger_events`.
+pub(super) fn trigger_events(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = trigger_event_columns().zero(&["is_first", "is_last"]);
+    rows.add(&columns, trigger_event_items(source))
+}
+
+/// `sys.events`: of triggers alone.
+pub(super) fn events(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    rows.add(&trigger_event_columns(), trigger_event_items(source))
+}
+
 /// A synonym with what it stands for.
 struct SynonymItem<'a> {
     object: &'a Object,
@@ -171,4 +221,29 @@ pub(super) fn parameters(source: &Source<'_>, rows: &mut Rows) -> Result<(), Err
         .null(&["encryption_algorithm_name", "column_encryption_key_id"])
         .null(&["column_encryption_key_database_name"]);
     rows.add(&columns, modules(source).flat_map(|module| parameters_of(source, &module)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_whatever_the_white_space_between_them() {
+        assert!(mentions("select 1\n\twith  CHECK\noption", "with check option"));
+        assert!(!mentions("select 1", "with check option"));
+    }
+
+    #[test]
+    fn events_are_those_that_the_trigger_names() {
+        let cases = [
+            ("create trigger t on dbo.x after insert, update as delete y", "INSERT UPDATE"),
+            ("CREATE TRIGGER t ON x\nFOR DELETE,INSERT AS\nselect 1", "INSERT DELETE"),
+            ("alter trigger t on x instead of update as insert y", "UPDATE"),
+            ("-- for insert\ncreate trigger t on x after delete not for replication as", "DELETE"),
+        ];
+        for (text, expected) in cases {
+            let names: Vec<&str> = events_of(text).map(|(_, name)| name).collect();
+            assert_eq!(names.join(" "), expected, "{text}");
+        }
+    }
 }

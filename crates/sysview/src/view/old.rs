@@ -5,6 +5,7 @@ pub(super) mod constraint;
 pub(super) mod database;
 pub(super) mod index;
 pub(super) mod legacy_type;
+pub(super) mod lock;
 pub(super) mod module;
 pub(super) mod object;
 pub(super) mod principal;

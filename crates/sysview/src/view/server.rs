@@ -1,4 +1,4 @@
-//! The server: `sys.configurations`, `sys.messages`, `sys.servers`.
+//! The server: `sys.configurations`, `sys.messages`, `sys.servers`, `sys.endpoints`.
 
 use extentdb_messages::{Message, all as all_messages};
 
@@ -90,4 +90,37 @@ pub(super) fn servers(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error>
         .zero(&["is_nonsql_subscriber", "is_rda_server"])
         .null(&["location", "provider_string", "catalog", "collation_name"]);
     rows.add(&columns, [source.facts.server()])
+}
+
+/// An endpoint: its id and name.
+type Endpoint = (i32, &'static str);
+
+/// The endpoint that clients of TCP use, with the id that it has in the product.
+const DEFAULT_TCP: Endpoint = (4, "TSQL Default TCP");
+/// Owner of the endpoints.
+const SA: i32 = 1;
+
+fn endpoint() -> Columns<Endpoint> {
+    Columns::new()
+        .put("name", |it: &Endpoint| it.1.into())
+        .put("endpoint_id", |it| it.0.into())
+        .put("principal_id", |_| SA.into())
+        .put("protocol", |_| 2.into())
+        .put("protocol_desc", |_| "TCP".into())
+        .put("type", |_| 2.into())
+        .put("type_desc", |_| "TSQL".into())
+        .put("state_desc", |_| "STARTED".into())
+        .zero(&["state", "is_admin_endpoint"])
+}
+
+/// `sys.endpoints`.
+pub(super) fn endpoints(_: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = endpoint();
+    rows.add(&columns, [DEFAULT_TCP])
+}
+
+/// `sys.tcp_endpoints`. The port of this endpoint is that of the configuration, shown as 0.
+pub(super) fn tcp_endpoints(_: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = endpoint().one(&["is_dynamic_port"]).zero(&["port"]).null(&["ip_address"]);
+    rows.add(&columns, [DEFAULT_TCP])
 }

@@ -1,11 +1,14 @@
-//! `sys.types`.
+//! `sys.types`, `sys.column_type_usages`, `sys.parameter_type_usages`,
+//! `sys.xml_schema_collections`.
 
 use std::collections::BTreeMap;
 
 use extentdb_engine::model::ScalarType;
-use extentdb_types::SqlType;
+use extentdb_types::{DateTime, SqlType};
 
-use super::type_facets::{Facets, SYSNAME};
+use super::column::columns_of;
+use super::module::{modules, parameters_of};
+use super::type_facets::{Facets, SYSNAME, user_type_id};
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::rows::Rows;
@@ -74,4 +77,47 @@ pub(super) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
         .zero(&["is_table_type"])
         .null(&["principal_id"]);
     rows.add(&columns, items(source)?)
+}
+
+/// An object, its column or parameter, and the type of users that it has.
+type Usage = (i32, i32, i32);
+
+/// `sys.column_type_usages`.
+pub(super) fn of_columns(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("object_id", |it: &Usage| it.0.into())
+        .put("column_id", |it| it.1.into())
+        .put("user_type_id", |it| it.2.into());
+    let items = source.objects().into_iter().flat_map(|model| {
+        let id = model.object.id.0;
+        columns_of(model).iter().map(move |it| (id, it.id, user_type_id(it, source.model)))
+    });
+    rows.add(&columns, items.filter(|it| it.2 > SYSNAME))
+}
+
+/// `sys.parameter_type_usages`.
+pub(super) fn of_parameters(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("object_id", |it: &Usage| it.0.into())
+        .put("parameter_id", |it| it.1.into())
+        .put("user_type_id", |it| it.2.into());
+    let items = modules(source)
+        .flat_map(|module| parameters_of(source, &module))
+        .map(|it| (it.object.0, it.id, it.user_type));
+    rows.add(&columns, items.filter(|it| it.2 > SYSNAME))
+}
+
+/// Schema sys.
+const SCHEMA_SYS: i32 = 4;
+
+/// `sys.xml_schema_collections`: the one of the product; there are no others.
+pub(super) fn xml_schema_collections(_: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("xml_collection_id", |id: &i32| (*id).into())
+        .put("schema_id", |_| SCHEMA_SYS.into())
+        .put("name", |_| "sys".into())
+        .put("create_date", |_| DateTime::BASE.into())
+        .put("modify_date", |_| DateTime::BASE.into())
+        .null(&["principal_id"]);
+    rows.add(&columns, [1])
 }

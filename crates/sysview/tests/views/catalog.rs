@@ -69,6 +69,7 @@ fn tables_and_views() {
     assert_eq!(
         modules,
         "1 0 create procedure clean as delete dbo.customers\n\
+         1 0 create trigger sales.watch on sales.orders after insert, update as return\n\
          1 1 create view names with schemabinding as select name from dbo.customers\n"
     );
 }
@@ -206,6 +207,8 @@ fn databases_and_files() {
     let files = rows("sys.database_files", columns, "");
     assert!(files.starts_with("1 ROWS 1 shop ONLINE 2048 "), "{files}");
     assert!(files.lines().any(|line| line.starts_with("2 LOG 0 ")), "{files}");
+    let all = rows("sys.dm_db_file_space_usage", "file_id total_page_count", "");
+    assert_eq!(all, "1 2048\n");
     let all = rows("sys.master_files", "database_id name physical_name", "/data/shop");
     assert_eq!(all.lines().count(), 2, "{all}");
     assert_eq!(
@@ -240,6 +243,13 @@ fn principals_and_permissions() {
         rows("sys.server_role_members", "role_principal_id member_principal_id", ""),
         "3 1\n"
     );
+}
+
+#[test]
+fn triggers_and_their_events() {
+    let columns = "name parent_class_desc type is_disabled is_instead_of_trigger";
+    assert_eq!(rows("sys.triggers", columns, ""), "watch OBJECT_OR_COLUMN TR 0 0\n");
+    assert_eq!(rows("sys.trigger_events", "type type_desc", ""), "1 INSERT\n2 UPDATE\n");
 }
 
 #[test]

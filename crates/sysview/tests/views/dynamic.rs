@@ -151,6 +151,11 @@ fn locks_of_a_transaction_name_their_session() {
     let expected = format!("OBJECT 5 {} IX GRANT {id}", table.id().0);
     assert!(all.lines().any(|line| line == expected), "{expected} in\n{all}");
     assert!(all.lines().any(|line| line.starts_with("KEY 5 ")), "{all}");
+    let states = "transaction_id database_id database_transaction_state";
+    let open = shown(&instance, &database, id, "sys.dm_tran_database_transactions", states);
+    assert_eq!(open, "77 5 4\n");
+    let old = shown(&instance, &database, id, "sys.syslockinfo", "rsc_type req_mode req_spid");
+    assert!(old.lines().any(|line| line == format!("5 8 {id}")), "{old}");
     session.rollback().unwrap();
     let all = shown(&instance, &database, id, "sys.dm_tran_locks", columns);
     assert!(!all.contains("IX GRANT"), "{all}");

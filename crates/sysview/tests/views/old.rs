@@ -61,6 +61,12 @@ fn sysusers_systypes_and_sysdatabases() {
 }
 
 #[test]
+fn sysreferences_have_a_column_for_each_pair() {
+    let columns = "rkeyindid keycnt fkey1 rkey1 fkey2 fkey16";
+    assert_eq!(rows("sysreferences", columns), "1 1 2 1 0 0\n");
+}
+
+#[test]
 fn syscomments_have_the_texts_of_all_that_has_one() {
     assert_has(
         &rows("syscomments", "number colid text"),

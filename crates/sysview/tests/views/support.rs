@@ -93,6 +93,8 @@ fn orders(session: &mut Session) {
         ..IndexSpec::new("IX_customer", &["customer"])
     };
     session.create_index(&table, &index).unwrap();
+    let text = "create trigger sales.watch on sales.orders after insert, update as return";
+    session.create_trigger(&table, "watch", text).unwrap();
 }
 
 fn modules(session: &mut Session) {

@@ -4,6 +4,7 @@ use extentdb_base::{Resource, SessionId};
 use extentdb_engine::{LockRow, LockStatus};
 use extentdb_types::Guid;
 
+use super::transaction::id_of;
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::rows::Rows;
@@ -13,6 +14,7 @@ use crate::source::Source;
 struct Item {
     row: LockRow,
     session: Option<SessionId>,
+    transaction: i64,
 }
 
 impl Item {
@@ -23,16 +25,10 @@ impl Item {
             LockStatus::Wait => "WAIT",
         }
     }
-
-    /// The transaction in the database of the resource.
-    fn transaction(&self) -> i64 {
-        let xact = self.row.owner.xact;
-        i64::from(xact.high) << 32 | i64::from(xact.low)
-    }
 }
 
 /// What is locked within its table or database.
-fn description(resource: &Resource) -> String {
+pub(in crate::view) fn description(resource: &Resource) -> String {
     match resource {
         Resource::Page(page) => format!("{}:{}", page.file, page.page),
         Resource::Rid(rid) => format!("{}:{}:{}", rid.page.file, rid.page.page, rid.slot),
@@ -71,7 +67,7 @@ pub(in crate::view) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), E
         .put("request_reference_count", |it| it.row.count.min(MOST_REFERENCES).into())
         .put("request_session_id", |it| it.session.map(|session| session.0).into())
         .put("request_owner_type", |_| "TRANSACTION".into())
-        .put("request_owner_id", |it| it.transaction().into())
+        .put("request_owner_id", |it| it.transaction.into())
         .put("request_owner_guid", |_| Guid::default().into())
         .put("request_owner_lockspace_id", |it| format!("{:x}", it.row.owner.id.0).into())
         .zero(&["resource_lock_partition", "request_lifetime", "request_exec_context_id"])
@@ -79,7 +75,11 @@ pub(in crate::view) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), E
         .null(&["lock_owner_address"]);
     let tasks = source.instance.tasks();
     let locks = source.database.locks().manager().locks();
-    let items = locks.into_iter().map(|row| Item { row, session: tasks.session_of(row.owner.id) });
+    let items = locks.into_iter().map(|row| Item {
+        row,
+        session: tasks.session_of(row.owner.id),
+        transaction: id_of(source, row.owner.id, row.owner.xact),
+    });
     rows.add(&columns, items)
 }
 

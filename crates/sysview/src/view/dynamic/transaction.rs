@@ -1,10 +1,13 @@
 //! Transactions: `sys.dm_tran_active_transactions`, `sys.dm_tran_session_transactions`,
+//! `sys.dm_tran_database_transactions`,
 //! `sys.dm_tran_active_snapshot_database_transactions`, `sys.dm_tran_version_store_space_usage`.
 
 use extentdb_base::size::PAGE_BYTES;
-use extentdb_base::{DatabaseId, SessionId};
-use extentdb_engine::{ActiveSnapshot, SnapshotKind};
+use extentdb_base::{DatabaseId, Lsn, OwnerId, SessionId, XactId};
+use extentdb_engine::{ActiveSnapshot, ActiveTransaction, SnapshotKind};
+use extentdb_types::Decimal;
 
+use crate::base::lsn_number;
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::facts::TransactionFacts;
@@ -94,4 +97,62 @@ pub(in crate::view) fn version_store(source: &Source<'_>, rows: &mut Rows) -> Re
     let kept = source.instance.versions().store.bytes_by_database;
     let of = |id: DatabaseId| (id, kept.get(&id).copied().unwrap_or(0));
     rows.add(&columns, source.databases().into_iter().map(|info| of(info.id)))
+}
+
+/// A transaction with log records in a database.
+struct InDatabase {
+    database: DatabaseId,
+    active: ActiveTransaction,
+    id: i64,
+}
+
+/// `sys.dm_tran_database_transactions.database_transaction_state`: it has log records.
+const HAS_LOG_RECORDS: i32 = 4;
+
+/// The transaction of a session by its id in the database, which the locks that it holds tell; the
+/// latter where it holds none.
+pub(in crate::view) fn id_of(source: &Source<'_>, owner: OwnerId, xact: XactId) -> i64 {
+    let session = source.instance.tasks().session_of(owner);
+    let transaction = session.and_then(|session| source.facts.transaction(session));
+    transaction.map_or(i64::from(xact.high) << 32 | i64::from(xact.low), |it| it.id)
+}
+
+/// `sys.dm_tran_database_transactions`. What is not counted for each transaction is NULL.
+pub(in crate::view) fn in_databases(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("transaction_id", |it: &InDatabase| it.id.into())
+        .put("database_id", |it| it.database.0.into())
+        .put("database_transaction_type", |_| READ_WRITE.into())
+        .put("database_transaction_state", |_| HAS_LOG_RECORDS.into())
+        .put("database_transaction_begin_lsn", |it| number_of(it.active.begin).into())
+        .put("database_transaction_last_lsn", |it| number_of(it.active.last).into())
+        .zero(&["database_transaction_status", "database_transaction_status2"])
+        .zero(&["database_transaction_replicate_record_count"])
+        .null(&["database_transaction_begin_time", "database_transaction_log_record_count"])
+        .null(&["database_transaction_log_bytes_used"])
+        .null(&["database_transaction_log_bytes_reserved"])
+        .null(&["database_transaction_log_bytes_used_system"])
+        .null(&["database_transaction_log_bytes_reserved_system"])
+        .null(&["database_transaction_most_recent_savepoint_lsn"])
+        .null(&["database_transaction_commit_lsn", "database_transaction_last_rollback_lsn"])
+        .null(&["database_transaction_next_undo_lsn"]);
+    for info in source.databases() {
+        let Ok(database) = source.instance.database_by_id(info.id) else { continue };
+        let locks = database.locks().locks();
+        let items = database.active_transactions().into_iter().map(|active| {
+            let own = locks.iter().find(|lock| lock.owner.xact == active.xact);
+            let owner = own.map_or(OwnerId(0), |lock| lock.owner.id);
+            InDatabase {
+                database: info.id,
+                active,
+                id: id_of(source, owner, active.xact),
+            }
+        });
+        rows.add(&columns, items)?;
+    }
+    Ok(())
+}
+
+fn number_of(lsn: Lsn) -> Option<Decimal> {
+    lsn_number(lsn.vlf, lsn.block, lsn.slot)
 }

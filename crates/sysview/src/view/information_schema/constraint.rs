@@ -30,15 +30,14 @@ impl Item<'_> {
 }
 
 fn items<'s>(source: &Source<'s>) -> impl Iterator<Item = Item<'s>> {
-    let source = *source;
     let objects = source.objects().into_iter().map(|model| &model.object);
     let constraints =
         objects.filter(|object| matches!(object.kind.code(), "PK" | "UQ" | "F" | "C"));
     constraints.filter_map(move |object| {
         let table = &source.model.object_by_id(object.parent)?.object;
         Some(Item {
-            name: QualifiedName::of(object, &source),
-            table: QualifiedName::of(table, &source),
+            name: QualifiedName::of(object, source),
+            table: QualifiedName::of(table, source),
             object,
         })
     })
@@ -123,10 +122,15 @@ fn key_columns_of(index: &Index) -> Vec<i32> {
     keys.map(|column| column.column_id).collect()
 }
 
+fn foreign_key_of<'s>(source: &Source<'s>, object: &Object) -> Option<&'s ForeignKey> {
+    let table = source.model.object_by_id(object.parent)?.table()?;
+    table.foreign_keys.iter().find(|key| key.object.id == object.id)
+}
+
 /// The columns of a key or foreign key; those of a foreign key are the referencing ones.
 fn columns_of(source: &Source<'_>, item: &Item<'_>) -> Vec<i32> {
     if item.object.kind.code() == "F" {
-        let key = all_foreign_keys(source).find(|key| key.object.id == item.object.id);
+        let key = foreign_key_of(source, item.object);
         return key.map_or_else(Vec::new, |key| key.columns.iter().map(|pair| pair.0).collect());
     }
     index_of_key(source, item.object).map_or_else(Vec::new, key_columns_of)

@@ -79,7 +79,7 @@ pub(in crate::view) fn schemata(source: &Source<'_>, rows: &mut Rows) -> Result<
         .put("DEFAULT_CHARACTER_SET_NAME", |_| "iso_1".into())
         .null(&["DEFAULT_CHARACTER_SET_CATALOG", "DEFAULT_CHARACTER_SET_SCHEMA"]);
     let items = source.model.schemas().map(|schema| SchemaItem {
-        catalog: source.database_name(),
+        catalog: source.database_name().to_owned(),
         schema,
         owner: owners.get(&schema.id).and_then(name_of),
     });

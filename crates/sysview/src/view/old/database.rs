@@ -1,4 +1,4 @@
-//! `sys.sysdatabases`, `sys.sysfiles`, `sys.sysfilegroups`.
+//! `sys.sysdatabases`, `sys.sysfiles`, `sys.sysaltfiles`, `sys.sysfilegroups`.
 
 use extentdb_engine::{DatabaseState, UserAccess};
 use extentdb_types::DateTime;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::view::database::{DatabaseItem, items};
-use crate::view::file::{FileItem, current};
+use crate::view::file::{FileItem, current, of_all};
 
 /// Bits of `sysdatabases.status`.
 const SIMPLE: i32 = 8;
@@ -58,9 +58,8 @@ fn file_status(it: &FileItem) -> i32 {
     DISK_FILE | log | if it.file.is_percent_growth { PERCENT_GROWTH } else { 0 }
 }
 
-/// `sys.sysfiles`.
-pub(in crate::view) fn files(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
-    let columns = Columns::new()
+fn file_columns() -> Columns<FileItem> {
+    Columns::new()
         .put("fileid", |it: &FileItem| it.file.id.into())
         .put("groupid", |it| it.file.group.into())
         .put("size", |it| it.file.size.into())
@@ -69,8 +68,18 @@ pub(in crate::view) fn files(source: &Source<'_>, rows: &mut Rows) -> Result<(),
         .put("status", |it| file_status(it).into())
         .put("name", |it| (&it.file.name).into())
         .put("filename", |it| (&it.file.path).into())
-        .zero(&["perf"]);
-    rows.add(&columns, current(source)?)
+        .zero(&["perf"])
+}
+
+/// `sys.sysfiles`.
+pub(in crate::view) fn files(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    rows.add(&file_columns(), current(source)?)
+}
+
+/// `sys.sysaltfiles`.
+pub(in crate::view) fn all_files(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = file_columns().put("dbid", |it| it.database.into());
+    rows.add(&columns, of_all(source)?)
 }
 
 /// `sys.sysfilegroups`. `status`: 16 = the default one.

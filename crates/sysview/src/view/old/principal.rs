@@ -1,8 +1,11 @@
-//! `sys.sysusers`, `sys.sysmembers`.
+//! `sys.sysusers`, `sys.sysmembers`, `sys.syslogins`.
+
+use extentdb_types::DateTime;
 
 use crate::base::{ListedPrincipal, principals};
 use crate::columns::Columns;
 use crate::error::Error;
+use crate::facts::LoginFacts;
 use crate::rows::Rows;
 use crate::source::Source;
 
@@ -49,4 +52,37 @@ pub(in crate::view) fn members(source: &Source<'_>, rows: &mut Rows) -> Result<(
         .put("memberuid", |it: &(i32, i32)| it.1.into())
         .put("groupuid", |it| it.0.into());
     rows.add(&columns, source.model.role_members().iter().copied())
+}
+
+/// `status` of a login that may connect.
+const MAY_CONNECT: i32 = 9;
+
+/// `sys.syslogins`.
+pub(in crate::view) fn logins(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("sid", |it: &LoginFacts| it.sid.as_slice().into())
+        .put("status", |_| MAY_CONNECT.into())
+        .put("createdate", |it| made(it).0.into())
+        .put("updatedate", |it| made(it).1.into())
+        .put("accdate", |it| made(it).0.into())
+        .put("name", |it| (&it.name).into())
+        .put("dbname", |it| (&it.database).into())
+        .put("language", |_| "us_english".into())
+        .put("loginname", |it| (&it.name).into())
+        .put("sysadmin", |it| it.is_sysadmin.into())
+        .one(&["hasaccess"])
+        .zero(&["totcpu", "totio", "spacelimit", "timelimit", "resultlimit", "denylogin"])
+        .zero(&["isntname", "isntgroup", "isntuser", "securityadmin", "serveradmin"])
+        .zero(&["setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin"])
+        .zero(&["##MS_ServerStateReader##", "##MS_ServerStateManager##"])
+        .zero(&["##MS_DefinitionReader##", "##MS_DatabaseConnector##"])
+        .zero(&["##MS_DatabaseManager##", "##MS_LoginManager##"])
+        .zero(&["##MS_SecurityDefinitionReader##", "##MS_PermissionDefinitionReader##"])
+        .zero(&["##MS_ServerSecurityStateReader##", "##MS_ServerPermissionStateReader##"])
+        .null(&["password"]);
+    rows.add(&columns, source.facts.logins())
+}
+
+fn made(login: &LoginFacts) -> (DateTime, DateTime) {
+    login.dates.unwrap_or((DateTime::BASE, DateTime::BASE))
 }

@@ -1,9 +1,10 @@
-//! `sys.sysconfigures`, `sys.syscurconfigs`, `sys.sysmessages`.
+//! `sys.sysconfigures`, `sys.syscurconfigs`, `sys.sysmessages`, `sys.sysservers`.
 
 use extentdb_messages::{Message, all as all_messages};
 
 use crate::columns::Columns;
 use crate::error::Error;
+use crate::facts::ServerFacts;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::view::server::{Configuration, options};
@@ -47,4 +48,21 @@ pub(in crate::view) fn messages(_: &Source<'_>, rows: &mut Rows) -> Result<(), E
         .put("msglangid", |_| LANGUAGE.into())
         .zero(&["dlevel"]);
     rows.add(&columns, all_messages())
+}
+
+/// `sys.sysservers`: the server itself.
+pub(in crate::view) fn servers(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
+    let columns = Columns::new()
+        .put("srvname", |it: &ServerFacts| (&it.name).into())
+        .put("srvproduct", |it| (&it.product_name).into())
+        .put("providername", |_| "SQLNCLI".into())
+        .put("datasource", |it| (&it.name).into())
+        .put("schemadate", |it| it.started.into())
+        .put("srvnetname", |it| (&it.name).into())
+        .one(&["rpc", "rpcout", "useremotecollation"])
+        .zero(&["srvid", "srvstatus", "topologyx", "topologyy", "connecttimeout"])
+        .zero(&["querytimeout", "isremote", "pub", "sub", "dist", "dpub", "dataaccess"])
+        .zero(&["collationcompatible", "system", "lazyschemavalidation", "nonsqlsub"])
+        .null(&["location", "providerstring", "catalog", "srvcollation", "collation"]);
+    rows.add(&columns, [source.facts.server()])
 }
