@@ -117,6 +117,11 @@ impl CatalogModel {
         self.version
     }
 
+    /// The boot page as it was at the opening.
+    pub fn boot(&self) -> &BootRecord {
+        &self.boot
+    }
+
     /// The collation of the database, by which names compare.
     pub fn collation(&self) -> Collation {
         Collation(self.boot.collation_id)
@@ -126,6 +131,11 @@ impl CatalogModel {
     pub fn schema(&self, name: &str) -> Option<&SchemaModel> {
         let id = self.shared.schema_ids.get(&folded(self.collation(), name))?;
         self.shared.schemas.get(id)
+    }
+
+    /// A schema by its id.
+    pub fn schema_by_id(&self, id: i32) -> Option<&SchemaModel> {
+        self.shared.schemas.get(&id)
     }
 
     /// Schemas by id.
