@@ -13,7 +13,7 @@ mod failure;
 mod nullability;
 
 use extentdb_base::sync::Arc;
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program, Settings};
 use extentdb_tsql::syntax::{Condition as ConditionSyntax, Expr, ExprKind, Literal};
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -161,7 +161,11 @@ impl<'c> Compiler<'c> {
     }
 
     fn environment(&self) -> Environment {
-        Environment { columns: Vec::new(), database_collation: self.collation }
+        Environment {
+            columns: Vec::new(),
+            database_collation: self.collation,
+            settings: Settings::stored(),
+        }
     }
 }
 
