@@ -8,6 +8,7 @@ use crate::operator::aggregate::Aggregate;
 use crate::operator::call::Call;
 use crate::operator::concat::Concat;
 use crate::operator::filter::Filter;
+use crate::operator::function::Function;
 use crate::operator::hash_join::HashJoin;
 use crate::operator::loop_join::LoopJoin;
 use crate::operator::project::Project;
@@ -29,8 +30,8 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::Row => Box::new(Row::default()),
         physical::Operator::Values(rows) => Box::new(Values::new(&node.columns, rows)),
         physical::Operator::Scan(scan) => Box::new(TableScan::new(scan)),
-        physical::Operator::Function(..) => {
-            return Err(Error::NotSupported("a table function".to_owned()));
+        physical::Operator::Function(source, arguments) => {
+            Box::new(Function::new(source, arguments, &node.columns))
         }
         physical::Operator::Filter { input, condition } => {
             Box::new(Filter::new(build(input)?, condition))

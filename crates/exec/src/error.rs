@@ -1,7 +1,6 @@
 //! What ends an execution.
 
-use extentdb_bind::logical::ValueId;
-use extentdb_expr::{EvalError, Scalar};
+use extentdb_expr::Failure;
 
 /// Why an execution ended.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +35,7 @@ pub enum Error {
         value: String,
     },
     /// An expression has no value for a row.
-    #[error("{}", .0.error)]
+    #[error("{0}")]
     Expression(Box<Failure>),
     /// A function of the session failed.
     #[error(transparent)]
@@ -75,15 +74,4 @@ pub enum Error {
     /// A plan asks for what is not executed here.
     #[error("not supported: {0}")]
     NotSupported(String),
-}
-
-/// An expression that has no value for a row.
-#[derive(Debug)]
-pub struct Failure {
-    /// Why.
-    pub error: EvalError,
-    /// The expression.
-    pub scalar: Scalar,
-    /// Stored bytes of its parameters in that row; `None` for NULL.
-    pub values: Vec<(ValueId, Option<Vec<u8>>)>,
 }

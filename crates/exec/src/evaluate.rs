@@ -5,13 +5,13 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Values, Vector};
-use extentdb_expr::{self as expr, EvalError, Native};
+use extentdb_expr::{self as expr, Native};
 use extentdb_plan::physical::{Expression, Input};
 use extentdb_types::{Datum, SqlType};
 
 use crate::batch::Batch;
 use crate::context::OuterValues;
-use crate::error::{Error, Failure};
+use crate::error::Error;
 
 /// Bytes of texts that are evaluated at once.
 const PART_BYTES: usize = 8 * 1024 * 1024;
@@ -155,33 +155,10 @@ impl Evaluator {
             return Ok(());
         }
         expression.program.evaluate(&mut self.batch);
-        match self.batch.first_error() {
-            Some((row, error)) => Err(self.failure(error, input, rows.start + row, outer)),
-            None => Ok(()),
-        }
-    }
-
-    fn failure(&self, error: EvalError, input: &Batch, row: usize, outer: &OuterValues) -> Error {
-        let places = self.expression.program.inputs();
-        let values = places.iter().zip(&self.expression.inputs).map(|(place, source)| {
-            let value = match source {
-                Input::Column(column) => {
-                    input.columns.get(*column).filter(|vector| !vector.is_null(row)).map(|vector| {
-                        let mut bytes = Vec::new();
-                        vector.stored_bytes(row, &mut bytes);
-                        bytes
-                    })
-                }
-                Input::Outer(id) => outer.get(*id).map(<[u8]>::to_vec),
-            };
-            (*place, value)
-        });
-        let values = values.collect();
-        Error::Expression(Box::new(Failure {
-            error,
-            scalar: self.expression.scalar.clone(),
-            values,
-        }))
+        let Some((row, error)) = self.batch.first_error() else { return Ok(()) };
+        let failure = expression.program.failure(&self.batch, row);
+        let failure = failure.ok_or_else(|| Error::NotSupported(error.to_string()))?;
+        Err(Error::Expression(Box::new(failure)))
     }
 
     fn append_results(&self, out: &mut Vector) -> Result<(), Error> {

@@ -35,6 +35,31 @@ pub struct Batch {
     pub(crate) result: Option<(Reg, StorageForm)>,
     pub(crate) encoded: Vec<u8>,
     pub(crate) stride: usize,
+    pub(crate) arithmetic_nulls: ArithmeticNulls,
+}
+
+/// Which errors of arithmetic the last run has made NULL, as a session without ANSI_WARNINGS and
+/// ARITHABORT wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ArithmeticNulls {
+    /// A division by zero: message 3607.
+    pub division: bool,
+    /// An overflow, or a number outside the domain of its function: message 3606.
+    pub overflow: bool,
+}
+
+impl ArithmeticNulls {
+    /// Makes the errors of a lane NULL.
+    pub(crate) fn take(&mut self, lane: &mut Lane) {
+        for state in &mut lane.state {
+            match EvalError::of_state(*state).filter(|error| error.is_arithmetic()) {
+                Some(EvalError::DivideByZero) => self.division = true,
+                Some(_) => self.overflow = true,
+                None => continue,
+            }
+            *state = crate::error::NULL;
+        }
+    }
 }
 
 impl Batch {
@@ -115,6 +140,12 @@ impl Batch {
                 mend(lane, *form, self.rows);
             }
         }
+    }
+
+    /// Which errors the last run has made NULL.
+    #[must_use]
+    pub fn arithmetic_nulls(&self) -> ArithmeticNulls {
+        self.arithmetic_nulls
     }
 
     /// Number of rows pushed since the last evaluation.

@@ -18,18 +18,27 @@ use extentdb_types::{Collation, SqlType};
 
 use crate::disk::StorageForm;
 use crate::error::CompileError;
-use crate::lane::{LaneKind, Reg};
-use crate::op::{Op, logic};
+use crate::lane::Reg;
+use crate::op::{Op, codec, logic, number_form};
 use crate::program::{Constant, Environment};
 use crate::resolver::Parameter;
 use crate::syntax::{Id, Node, Syntax, Test};
 use crate::typing;
 
+mod bytes;
+mod catalogue;
+mod choice;
 mod conversion;
 mod date_function;
+mod dates;
+mod exact;
+mod exact_operator;
 mod function;
+mod json;
+mod math;
 mod operator;
 mod text_function;
+mod texts;
 
 /// Type of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,8 +87,28 @@ pub(crate) struct Binder<'a> {
     pub(crate) lanes: u16,
     pub(crate) is_precise: bool,
     pub(crate) is_deterministic: bool,
+    /// Of each step: what a message about it names.
+    pub(crate) notes: Vec<Note>,
     /// Where the node at hand begins.
     at: usize,
+    /// The operation at hand, for messages about collations.
+    operation: &'static str,
+    /// The function at hand, in small letters.
+    function: &'static str,
+    /// Lanes whose texts are JSON, made by functions of JSON.
+    fragments: Vec<Reg>,
+}
+
+/// What a message about a step names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Note {
+    /// Type of the operand, for conversions and functions.
+    pub(crate) from: Option<SqlType>,
+    pub(crate) to: SqlType,
+    /// The function that has the step; empty for operators and conversions.
+    pub(crate) function: &'static str,
+    /// Byte offset in the expression.
+    pub(crate) at: usize,
 }
 
 /// Most lanes of a program.
@@ -96,7 +125,11 @@ impl<'a> Binder<'a> {
             lanes: 0,
             is_precise: true,
             is_deterministic: true,
+            notes: Vec::new(),
             at: 0,
+            operation: "",
+            function: "",
+            fragments: Vec::new(),
         }
     }
 
@@ -105,7 +138,9 @@ impl<'a> Binder<'a> {
         let mut values: Vec<Value> = Vec::new();
         for (node, at) in syntax.nodes() {
             self.at = at;
-            let value = self.node(node, &values)?;
+            self.function = "";
+            let mut value = self.node(node, &values)?;
+            value.is_settled |= self.is_statement();
             values.push(value);
         }
         values.pop().ok_or_else(|| CompileError::Syntax { what: "a value".to_owned(), at: 0 })
@@ -231,13 +266,27 @@ impl<'a> Binder<'a> {
     /// A step with a result.
     fn emit(&mut self, op: Op, ty: SqlType) -> BindResult {
         let reg = self.lane()?;
+        self.note(ty);
         self.steps.push((op, reg));
         Ok(self.value(reg, Ty::Sql(ty)))
+    }
+
+    fn note(&mut self, to: SqlType) {
+        let note = Note { from: None, to, function: self.function, at: self.at };
+        self.notes.push(note);
+    }
+
+    /// The type of the operand of the last step.
+    fn note_source(&mut self, from: SqlType) {
+        if let Some(note) = self.notes.last_mut() {
+            note.from = Some(from);
+        }
     }
 
     /// A step whose result is a condition.
     fn condition(&mut self, op: Op) -> BindResult {
         let reg = self.lane()?;
+        self.note(SqlType::Bit);
         self.steps.push((op, reg));
         Ok(self.value(reg, Ty::Truth))
     }
@@ -268,7 +317,7 @@ impl<'a> Binder<'a> {
     /// The type of a value that is not the literal NULL, and whose values are looked at.
     fn sql(&self, value: &Value) -> BindResult<SqlType> {
         match value.ty {
-            Ty::Sql(ty) if typing::kind(&ty) != LaneKind::Opaque => Ok(ty),
+            Ty::Sql(ty) if !typing::is_opaque(&ty) || self.is_statement() => Ok(ty),
             Ty::Sql(ty) => self.unsupported(format!("a value of type {ty}")),
             Ty::Truth => self.unsupported("a condition where a value is expected"),
             Ty::Null => self.unsupported("NULL without a type"),
@@ -284,7 +333,14 @@ impl<'a> Binder<'a> {
                 Ok(bound)
             }
             // Beyond int, digits are a numeric.
-            Err(_) => self.decimal(digits),
+            Err(_) => {
+                let mut bound = self.decimal(digits)?;
+                // Its negative is an int.
+                if self.is_statement() && digits.trim_start_matches('0') == "2147483648" {
+                    bound.literal = Some(Literal::Integer(2_147_483_648));
+                }
+                Ok(bound)
+            }
         }
     }
 
@@ -311,6 +367,12 @@ impl<'a> Binder<'a> {
     }
 
     fn money(&mut self, text: &str) -> BindResult {
+        if self.is_statement() {
+            return match number_form::read_money(text) {
+                Ok(value) => self.constant(Constant::Int(value), Ty::Sql(SqlType::Money)),
+                Err(_) => self.unsupported("a money literal beyond its range"),
+            };
+        }
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("0{whole}{fraction:0<4}");
         match (fraction.len() <= 4, digits.parse::<i64>()) {
@@ -323,6 +385,10 @@ impl<'a> Binder<'a> {
         let collation = self.environment.database_collation;
         let bytes = self.encode(text, is_wide, collation)?;
         let units = bytes.len() / if is_wide { 2 } else { 1 };
+        if self.is_statement() && bytes.len() > usize::from(typing::MAX_BYTES) {
+            let ty = typing::text_type(is_wide, None, collation);
+            return self.constant(Constant::Bytes(bytes), Ty::Sql(ty));
+        }
         let Some(units) =
             u16::try_from(units).ok().filter(|_| bytes.len() <= usize::from(typing::MAX_BYTES))
         else {
@@ -344,6 +410,12 @@ impl<'a> Binder<'a> {
         }
         match collation.code_page().and_then(|page| page.encode(text)) {
             Some(bytes) => Ok(bytes),
+            None if self.is_statement() => {
+                let mut bytes = Vec::new();
+                let ty = SqlType::VarChar { len: None, collation };
+                codec::encode(&ty, text, &mut bytes);
+                Ok(bytes)
+            }
             None => self.unsupported("a literal with characters outside its code page"),
         }
     }
@@ -353,6 +425,10 @@ impl<'a> Binder<'a> {
         match len {
             Some(len) => {
                 let ty = SqlType::VarBinary { len: Some(len.max(1)) };
+                self.constant(Constant::Bytes(bytes.to_vec()), Ty::Sql(ty))
+            }
+            None if self.is_statement() => {
+                let ty = SqlType::VarBinary { len: None };
                 self.constant(Constant::Bytes(bytes.to_vec()), Ty::Sql(ty))
             }
             None => self.unsupported("a literal beyond 8000 bytes"),
@@ -385,7 +461,9 @@ impl<'a> Binder<'a> {
             None => {
                 let reg = self.lane()?;
                 self.inputs.push(at);
-                self.forms.push((reg, StorageForm::of(&ty)));
+                let is_passed_by = typing::is_opaque(&ty) && !self.is_statement();
+                let form = if is_passed_by { StorageForm::Opaque } else { StorageForm::of(&ty) };
+                self.forms.push((reg, form));
                 reg
             }
         };

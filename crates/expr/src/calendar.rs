@@ -16,7 +16,7 @@ use crate::error::{EvalError, EvalResult};
 /// 1900-01-01 in days since 0001-01-01.
 pub(crate) const DAYS_TO_1900: i64 = 693_595;
 /// 9999-12-31 in days since 0001-01-01.
-const LAST_DAY: i64 = 3_652_058;
+pub(crate) const LAST_DAY: i64 = 3_652_058;
 /// 1753-01-01 in days since 1900-01-01.
 const DATETIME_FIRST_DAY: i64 = -53_690;
 /// Parts of 1/300 s in a day.

@@ -114,13 +114,14 @@ impl Environment {
 
 #[cfg(test)]
 mod tests {
-    use crate::{CompileError, Environment, Program};
+    use crate::{CompileError, Environment, Program, Settings};
     use extentdb_types::{Collation, SqlType};
 
     fn environment() -> Environment {
         Environment {
             columns: vec![("since".to_owned(), SqlType::DateTime)],
             database_collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
+            settings: Settings::stored(),
         }
     }
 

@@ -10,18 +10,23 @@
 
 use extentdb_tsql::syntax::{
     Arguments, BinaryOperator, Column, Comparison, Condition, ConditionKind, DataType, Expr,
-    ExprKind, FunctionCall, Link, Literal, TypeParameter, UnaryOperator,
+    ExprKind, FunctionCall, JsonNulls, Link, Literal, OdbcKind, TrimSide, TypeParameter,
+    UnaryOperator,
 };
 use extentdb_tsql::{Cause, MAX_NESTING, Options, Span, Term, lexer, parse_term};
 
 use crate::error::CompileError;
 use crate::resolver::{Nothing, Resolver};
-use crate::syntax::{Id, Infix, Node, Syntax, Test, TypeName};
+use crate::syntax::{
+    AT_TIME_ZONE, IS_DISTINCT, Id, Infix, Node, ODBC_ESCAPE, PARSE, Syntax, TRY_PARSE, Test,
+    TypeName,
+};
 
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Functions whose first argument is the name of a part of a date.
-const DATE_FUNCTIONS: [&str; 5] = ["datepart", "datename", "dateadd", "datediff", "datediff_big"];
+const DATE_FUNCTIONS: [&str; 7] =
+    ["datepart", "datename", "dateadd", "datediff", "datediff_big", "datetrunc", "date_bucket"];
 
 type Lowered<T = Id> = Result<T, CompileError>;
 
@@ -112,6 +117,7 @@ impl Lowering<'_> {
 
     fn own_expr(&mut self, expr: &Expr) -> Lowered {
         let node = match &expr.kind {
+            ExprKind::Literal(Literal::Odbc { .. }) => self.choice_or_conversion(expr)?,
             ExprKind::Literal(literal) => literal_node(literal, expr.span)?,
             ExprKind::Column(column) => match (&column.qualifier, &column.column) {
                 (None, Column::Named(name)) => Node::Column(name.text.to_string()),
@@ -171,6 +177,36 @@ impl Lowering<'_> {
                 let style = self.optional(convert.style.as_ref())?;
                 Ok(Node::Convert { to, of, style, is_try: convert.is_try })
             }
+            ExprKind::AtTimeZone { operand, zone } => {
+                self.named_call(AT_TIME_ZONE, None, &[operand, zone])
+            }
+            ExprKind::Parse(parse) => {
+                let name = if parse.is_try { TRY_PARSE } else { PARSE };
+                let to = type_name(&parse.data_type)?;
+                let digit = |parameter: Option<u32>| {
+                    parameter.map_or_else(String::new, |number| number.to_string())
+                };
+                let first = digit(to.first.flatten());
+                let part = format!("{},{first},{}", to.name, digit(to.second));
+                let args: Vec<&Expr> =
+                    std::iter::once(&parse.operand).chain(&parse.culture).collect();
+                self.named_call(name, Some(part), &args)
+            }
+            ExprKind::Literal(Literal::Odbc { kind, value }) => {
+                let part = match kind {
+                    OdbcKind::Date => "d",
+                    OdbcKind::Time => "t",
+                    OdbcKind::Timestamp => "ts",
+                    OdbcKind::Guid => "guid",
+                };
+                let text = Node::Text { text: value.to_string(), is_wide: false };
+                let args = vec![self.push(text, expr.span)?];
+                Ok(Node::Call {
+                    name: ODBC_ESCAPE.to_owned(),
+                    part: Some(part.to_owned()),
+                    args,
+                })
+            }
             kind => unsupported(refusal(kind), expr.span),
         }
     }
@@ -184,10 +220,15 @@ impl Lowering<'_> {
         let mut left = self.expr(first)?;
         for link in rest {
             let right = self.expr(&link.operand)?;
-            let Some(infix) = infix(link.operator) else {
-                return unsupported("a shift", link.span);
+            let node = match infix(link.operator) {
+                Some(infix) => Node::Infix(infix, left, right),
+                None => {
+                    let is_left = link.operator == BinaryOperator::ShiftLeft;
+                    let name = if is_left { "left_shift" } else { "right_shift" };
+                    Node::Call { name: name.to_owned(), part: None, args: vec![left, right] }
+                }
             };
-            left = self.push(Node::Infix(infix, left, right), link.span)?;
+            left = self.push(node, link.span)?;
         }
         Ok(left)
     }
@@ -198,16 +239,59 @@ impl Lowering<'_> {
         }
         let name = call.name.name.text.to_ascii_lowercase();
         let is_plain = call.over.is_none() && call.within_group.is_empty() && call.nulls.is_none();
-        let Arguments::List(values) = &call.arguments else {
-            return unsupported(format!("the function {name}"), span);
-        };
         if !is_plain {
             return unsupported(format!("the function {name}"), span);
+        }
+        let Arguments::List(values) = &call.arguments else {
+            return self.special_call(name, &call.arguments, span);
+        };
+        if let ("isjson", [value, kind]) = (name.as_str(), values.as_slice()) {
+            let kind = first_name(std::slice::from_ref(kind))?;
+            return self.named_call("isjson", Some(kind), &[value]);
         }
         let part = date_part(&name, values)?;
         let values = values.get(usize::from(part.is_some())..).unwrap_or_default();
         let args: Lowered<Vec<Id>> = values.iter().map(|value| self.expr(value)).collect();
         Ok(Node::Call { name, part, args: args? })
+    }
+
+    /// Functions whose arguments are more than a list.
+    fn special_call(&mut self, name: String, arguments: &Arguments, span: Span) -> Lowered<Node> {
+        let nulls_part = |nulls: &JsonNulls| match nulls {
+            JsonNulls::NullOnNull => "null on null".to_owned(),
+            JsonNulls::AbsentOnNull => "absent on null".to_owned(),
+        };
+        match arguments {
+            Arguments::Trim { side, characters, operand } => {
+                let side = match side {
+                    Some(TrimSide::Leading) => "leading",
+                    Some(TrimSide::Trailing) => "trailing",
+                    Some(TrimSide::Both) | None => "both",
+                };
+                let mut args = vec![self.expr(operand)?];
+                args.extend(self.optional(characters.as_deref())?);
+                Ok(Node::Call { name, part: Some(side.to_owned()), args })
+            }
+            Arguments::JsonObject { members, nulls } => {
+                let mut args = Vec::with_capacity(members.len() * 2);
+                for member in members {
+                    args.push(self.expr(&member.key)?);
+                    args.push(self.expr(&member.value)?);
+                }
+                Ok(Node::Call { name, part: nulls.as_ref().map(nulls_part), args })
+            }
+            Arguments::JsonArray { values, nulls } => {
+                let args: Lowered<Vec<Id>> = values.iter().map(|value| self.expr(value)).collect();
+                Ok(Node::Call { name, part: Some(nulls_part(nulls)), args: args? })
+            }
+            _ => unsupported(format!("the function {name}"), span),
+        }
+    }
+
+    /// What has an operator or a grammar of its own, and is a function to the binder.
+    fn named_call(&mut self, name: &str, part: Option<String>, args: &[&Expr]) -> Lowered<Node> {
+        let args: Lowered<Vec<Id>> = args.iter().map(|arg| self.expr(arg)).collect();
+        Ok(Node::Call { name: name.to_owned(), part, args: args? })
     }
 
     fn condition(&mut self, condition: &Condition) -> Lowered {
@@ -260,6 +344,11 @@ impl Lowering<'_> {
                 let kind = ConditionKind::Quantified(any);
                 Node::Not(self.condition(&Condition { kind, span })?)
             }
+            ConditionKind::IsDistinct { left, right, is_negated } => {
+                let args = vec![self.compared(left)?, self.compared(right)?];
+                let node = Node::Call { name: IS_DISTINCT.to_owned(), part: None, args };
+                return self.negated(node, *is_negated, span);
+            }
             _ => return unsupported("a condition with a query or of a session", span),
         };
         self.push(node, span)
@@ -307,8 +396,6 @@ fn foreign<T>(span: Span) -> Lowered<T> {
 fn refusal(kind: &ExprKind) -> &'static str {
     match kind {
         ExprKind::Variable(_) | ExprKind::GlobalVariable(_) => "a variable",
-        ExprKind::Parse(_) => "the function parse",
-        ExprKind::AtTimeZone { .. } => "AT TIME ZONE",
         ExprKind::Method(_) | ExprKind::StaticMember(_) => {
             "a function of the user, a method or a qualified name"
         }
@@ -323,10 +410,7 @@ fn literal_node(literal: &Literal, span: Span) -> Lowered<Node> {
         Literal::Integer(digits) => Node::Integer(digits.to_string()),
         Literal::Decimal(digits) => Node::Decimal(digits.to_string()),
         Literal::Float(digits) => Node::Float(digits.to_string()),
-        Literal::Money(text) => match text.strip_prefix('$') {
-            Some(digits) => Node::Money(digits.to_owned()),
-            None => return unsupported("a currency sign other than $", span),
-        },
+        Literal::Money(text) => Node::Money(text.strip_prefix('$').unwrap_or(text).to_owned()),
         Literal::Binary(bytes) => Node::Binary(bytes.to_vec()),
         Literal::String(string) => {
             Node::Text { text: string.value.to_string(), is_wide: string.is_national }
@@ -340,10 +424,15 @@ fn date_part(name: &str, values: &[Expr]) -> Lowered<Option<String>> {
     if !DATE_FUNCTIONS.contains(&name) {
         return Ok(None);
     }
+    first_name(values).map(Some)
+}
+
+/// A name that stands as an argument, in small letters.
+fn first_name(values: &[Expr]) -> Lowered<String> {
     let span = values.first().map_or(Span::default(), |value| value.span);
     match values.first().map(|value| &value.kind) {
         Some(ExprKind::Column(column)) if column.qualifier.is_none() => match &column.column {
-            Column::Named(name) => Ok(Some(name.text.to_ascii_lowercase())),
+            Column::Named(name) => Ok(name.text.to_ascii_lowercase()),
             Column::Pseudo(_) => unsupported("a part of a date that is no name", span),
         },
         _ => unsupported("a part of a date that is no name", span),

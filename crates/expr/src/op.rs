@@ -14,14 +14,24 @@ use crate::lane::{Lane, Lanes};
 
 pub(crate) mod arithmetic;
 pub(crate) mod ascii;
+pub(crate) mod cast;
+pub(crate) mod codec;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod date;
 pub(crate) mod date_text;
 pub(crate) mod digest;
+pub(crate) mod function;
 pub(crate) mod like;
 pub(crate) mod logic;
+pub(crate) mod moment;
+pub(crate) mod moment_style;
+pub(crate) mod moment_text;
+pub(crate) mod number_form;
 pub(crate) mod number_text;
+mod operands;
+pub(crate) mod pattern;
+pub(crate) mod row;
 pub(crate) mod text;
 
 /// An operator of any family.
@@ -34,6 +44,8 @@ pub(crate) enum Op {
     Digest(digest::Op),
     Like(like::Op),
     Logic(logic::Op),
+    Pattern(pattern::Op),
+    Row(Box<row::Op>),
     Text(text::Op),
 }
 
@@ -47,6 +59,8 @@ impl Op {
             Op::Digest(op) => op.run(lanes, arena, out),
             Op::Like(op) => op.run(lanes, arena, out),
             Op::Logic(op) => op.run(lanes, out),
+            Op::Pattern(op) => op.run(lanes, arena, out),
+            Op::Row(op) => op.run(lanes, arena, out),
             Op::Text(op) => op.run(lanes, arena, out),
         }
     }

@@ -14,14 +14,16 @@
 use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::{Collation, SqlType};
 
-use crate::batch::Batch;
-use crate::bind::{Binder, Ty, Value};
+use crate::batch::{ArithmeticNulls, Batch};
+use crate::bind::{Binder, Note, Ty, Value};
 use crate::disk::StorageForm;
 use crate::error::{CompileError, EvalError};
-use crate::lane::{Lane, LaneKind, Reg};
+use crate::lane::{Lane, Reg};
 use crate::lower;
 use crate::op::Op;
+use crate::op::row::Cell;
 use crate::resolver::Resolver;
+use crate::settings::Settings;
 use crate::syntax::Syntax;
 use crate::typing;
 
@@ -32,6 +34,8 @@ pub struct Environment {
     pub columns: Vec<(String, SqlType)>,
     /// Collation of the database: that of literals, and of names.
     pub database_collation: Collation,
+    /// How the expression is read.
+    pub settings: Settings,
 }
 
 /// A value that is the same for all rows.
@@ -44,6 +48,18 @@ pub(crate) enum Constant {
     Bytes(Vec<u8>),
 }
 
+impl Constant {
+    pub(crate) fn cell(&self) -> Cell<'_> {
+        match self {
+            Constant::Null => Cell::Null,
+            Constant::Int(value) => Cell::Int(*value),
+            Constant::Wide(value) => Cell::Wide(*value),
+            Constant::Float(value) => Cell::Float(*value),
+            Constant::Bytes(bytes) => Cell::Bytes(bytes),
+        }
+    }
+}
+
 /// A compiled expression.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -51,6 +67,8 @@ pub struct Program {
     pub(crate) forms: Vec<(Reg, StorageForm)>,
     constants: Vec<(Reg, Constant)>,
     steps: Vec<(Op, Reg)>,
+    notes: Vec<Note>,
+    settings: Settings,
     pub(crate) lanes: usize,
     result: Reg,
     result_type: SqlType,
@@ -68,7 +86,7 @@ impl Program {
     /// Compiles an expression with a value; its type is [`Program::result_type`].
     pub fn compile(text: &str, environment: &Environment) -> Result<Program, CompileError> {
         let (binder, value) = bind(text, environment)?;
-        let result_type = value_type(&value)?;
+        let result_type = value_type(&value, environment)?;
         Ok(Program::assemble(binder, value.reg, result_type))
     }
 
@@ -82,7 +100,7 @@ impl Program {
         declared: SqlType,
     ) -> Result<Program, CompileError> {
         let (mut binder, value) = bind(text, environment)?;
-        let natural = value_type(&value)?;
+        let natural = value_type(&value, environment)?;
         let reg = binder.declare(&value, natural, declared)?;
         Ok(Program::assemble(binder, reg, declared))
     }
@@ -108,7 +126,7 @@ impl Program {
         if let Some(target) = target {
             value = binder.assigned(value, target)?;
         }
-        let result_type = value_type(&value)?;
+        let result_type = value_type(&value, environment)?;
         Ok(Program::assemble(binder, value.reg, result_type))
     }
 
@@ -124,7 +142,7 @@ impl Program {
         }
         let result_type = match value.ty {
             Ty::Truth => SqlType::Bit,
-            _ => value_type(&value)?,
+            _ => value_type(&value, environment)?,
         };
         Ok(Program::assemble(binder, value.reg, result_type))
     }
@@ -138,6 +156,8 @@ impl Program {
             lanes,
             is_precise,
             is_deterministic,
+            notes,
+            environment,
             ..
         } = binder;
         Program {
@@ -145,12 +165,23 @@ impl Program {
             forms,
             constants,
             steps,
+            notes,
+            settings: environment.settings,
             lanes: usize::from(lanes),
             result,
             result_type,
             is_precise,
             is_deterministic,
         }
+    }
+
+    pub(crate) fn steps(&self) -> &[(Op, Reg)] {
+        &self.steps
+    }
+
+    /// Of each step.
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// The columns that are read, as places in [`Environment::columns`]; places from its length on
@@ -196,15 +227,32 @@ impl Program {
             return;
         }
         self.fill_constants(batch);
-        for (op, out) in &self.steps {
+        batch.arithmetic_nulls = ArithmeticNulls::default();
+        let gives_null = self.gives_null();
+        for (step, (op, out)) in self.steps.iter().enumerate() {
             let Some(mut lane) = batch.lanes.at_mut(*out).map(std::mem::take) else { continue };
             op.run(&batch.lanes, &mut batch.arena, &mut lane);
+            if gives_null && self.is_arithmetic(step) {
+                batch.arithmetic_nulls.take(&mut lane);
+            }
             if let Some(target) = batch.lanes.at_mut(*out) {
                 *target = lane;
             }
         }
         batch.stride = 0;
         batch.result = Some((self.result, StorageForm::of(&self.result_type)));
+    }
+
+    /// Without ANSI_WARNINGS and ARITHABORT, errors of arithmetic are NULL.
+    fn gives_null(&self) -> bool {
+        let options = self.settings.options();
+        self.settings.is_statement() && !options.ansi_warnings && !options.arith_abort
+    }
+
+    /// A text that is no number stays an error.
+    fn is_arithmetic(&self, step: usize) -> bool {
+        let from = self.notes.get(step).and_then(|note| note.from);
+        from.is_none_or(|ty| typing::is_number(&ty))
     }
 
     fn fill_constants(&self, batch: &mut Batch) {
@@ -241,9 +289,9 @@ fn bind<'a>(text: &str, environment: &'a Environment) -> Result<(Binder<'a>, Val
     Ok((binder, value))
 }
 
-fn value_type(value: &Value) -> Result<SqlType, CompileError> {
+fn value_type(value: &Value, environment: &Environment) -> Result<SqlType, CompileError> {
     match value.ty {
-        Ty::Sql(ty) if typing::kind(&ty) == LaneKind::Opaque => {
+        Ty::Sql(ty) if typing::is_opaque(&ty) && !environment.settings.is_statement() => {
             Err(CompileError::Unsupported { what: format!("a value of type {ty}"), at: value.at })
         }
         Ty::Sql(ty) => Ok(ty),

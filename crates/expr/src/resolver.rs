@@ -70,7 +70,7 @@ mod tests {
     use extentdb_types::{Collation, SqlType};
 
     use super::{Parameter, Resolver};
-    use crate::{Batch, CompileError, Environment, EvalError, Program};
+    use crate::{Batch, CompileError, Environment, EvalError, Program, Settings};
 
     /// `@i` is an int, `@t` a text.
     struct Variables;
@@ -101,6 +101,7 @@ mod tests {
         let environment = Environment {
             columns: Vec::new(),
             database_collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
+            settings: Settings::stored(),
         };
         let program = Program::of_value(&expr, &environment, &mut Variables, target).unwrap();
         let mut batch = Batch::new();

@@ -13,6 +13,14 @@ use crate::resolver::Parameter;
 /// Most nodes of one expression.
 pub(crate) const MAX_NODES: usize = 8_000;
 
+/// Names of functions that T-SQL writes in another way. No identifier begins like them; what
+/// follows is the name for refusals.
+pub(crate) const IS_DISTINCT: &str = "\0IS DISTINCT FROM";
+pub(crate) const AT_TIME_ZONE: &str = "\0AT TIME ZONE";
+pub(crate) const PARSE: &str = "\0the function parse";
+pub(crate) const TRY_PARSE: &str = "\0the function try_parse";
+pub(crate) const ODBC_ESCAPE: &str = "\0an ODBC escape";
+
 /// A node's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Id(pub(crate) usize);

@@ -18,6 +18,10 @@ use crate::lane::LaneKind;
 use crate::syntax::{Infix, TypeName};
 use crate::wide::MAX_PRECISION;
 
+mod matrix;
+
+pub(crate) use matrix::{Conversion, conversion};
+
 /// Bytes that a character or binary value may have when it is not `(max)`.
 pub(crate) const MAX_BYTES: u16 = 8_000;
 
@@ -45,15 +49,30 @@ pub(crate) fn kind(ty: &SqlType) -> LaneKind {
         | SqlType::Binary { .. }
         | SqlType::VarBinary { .. }
         | SqlType::RowVersion
-        | SqlType::UniqueIdentifier => LaneKind::Bytes,
-        SqlType::DateTimeOffset { .. }
+        | SqlType::UniqueIdentifier
+        // Their values pass through, as they are stored.
+        | SqlType::DateTimeOffset { .. }
         | SqlType::Text { .. }
         | SqlType::NText { .. }
         | SqlType::Image
         | SqlType::SqlVariant
         | SqlType::Xml
-        | SqlType::Udt { .. } => LaneKind::Opaque,
+        | SqlType::Udt { .. } => LaneKind::Bytes,
     }
+}
+
+/// Types whose values stored expressions do not look at.
+pub(crate) fn is_opaque(ty: &SqlType) -> bool {
+    matches!(
+        ty,
+        SqlType::DateTimeOffset { .. }
+            | SqlType::Text { .. }
+            | SqlType::NText { .. }
+            | SqlType::Image
+            | SqlType::SqlVariant
+            | SqlType::Xml
+            | SqlType::Udt { .. }
+    )
 }
 
 /// Bit to bigint.
@@ -211,6 +230,118 @@ pub(crate) fn common(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     }
 }
 
+/// The same for statements, where every pair of types that goes together has one.
+pub(crate) fn common_of_statement(a: &SqlType, b: &SqlType) -> SqlType {
+    let (higher, lower) = if rank(a) <= rank(b) { (*a, *b) } else { (*b, *a) };
+    if is_text(a) && is_text(b) {
+        return common_text_of_statement(a, b);
+    }
+    if is_string_of_bytes(a) && is_string_of_bytes(b) {
+        return common_bytes(a, b);
+    }
+    match (higher, lower) {
+        (SqlType::Decimal { .. } | SqlType::Numeric { .. }, _) => {
+            match digits(&higher).zip(digits(&lower)) {
+                Some((one, other)) => common_decimal(one, other),
+                None => higher,
+            }
+        }
+        (SqlType::Time { scale }, _) => SqlType::Time { scale: scale.max(fraction_digits(&lower)) },
+        (SqlType::DateTime2 { scale }, _) => {
+            SqlType::DateTime2 { scale: scale.max(fraction_digits(&lower)) }
+        }
+        (SqlType::DateTimeOffset { scale }, _) => {
+            SqlType::DateTimeOffset { scale: scale.max(fraction_digits(&lower)) }
+        }
+        _ => higher,
+    }
+}
+
+/// Digits after the second that a type of dates shows; 0 for others.
+fn fraction_digits(ty: &SqlType) -> u8 {
+    match *ty {
+        SqlType::DateTime => 3,
+        SqlType::Time { scale }
+        | SqlType::DateTime2 { scale }
+        | SqlType::DateTimeOffset { scale } => scale,
+        _ => 0,
+    }
+}
+
+/// Wide enough for both; beyond 38 digits the fraction gives way.
+fn common_decimal((p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> SqlType {
+    let whole = (p1.saturating_sub(s1)).max(p2.saturating_sub(s2));
+    let scale = s1.max(s2).min(MAX_PRECISION.saturating_sub(whole));
+    SqlType::Decimal { precision: (whole + scale).clamp(1, MAX_PRECISION), scale }
+}
+
+fn common_text_of_statement(a: &SqlType, b: &SqlType) -> SqlType {
+    let Some(collation) = a.collation() else { return *a };
+    let is_wide = is_wide_text(a) || is_wide_text(b);
+    let chars = characters(a).zip(characters(b)).map(|(a, b)| a.max(b));
+    let ty = text_type(is_wide, chars, collation);
+    if is_padded(a) && is_padded(b) { padded(ty) } else { ty }
+}
+
+fn common_bytes(a: &SqlType, b: &SqlType) -> SqlType {
+    let len = bytes_len(a).zip(bytes_len(b)).map(|(a, b)| a.max(b));
+    match len {
+        Some(len) if is_padded(a) && is_padded(b) => SqlType::Binary { len },
+        len => SqlType::VarBinary { len },
+    }
+}
+
+fn is_string_of_bytes(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Binary { .. } | SqlType::VarBinary { .. })
+}
+
+/// Bytes that a binary type holds, `None` for `(max)` and other types.
+pub(crate) fn bytes_len(ty: &SqlType) -> Option<u16> {
+    match *ty {
+        SqlType::Binary { len } => Some(len),
+        SqlType::VarBinary { len } => len,
+        SqlType::RowVersion => Some(8),
+        _ => None,
+    }
+}
+
+/// char for varchar, nchar for nvarchar.
+pub(crate) fn padded(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::VarChar { len: Some(len), collation } => SqlType::Char { len, collation },
+        SqlType::NVarChar { len: Some(len), collation } => SqlType::NChar { len, collation },
+        other => other,
+    }
+}
+
+/// The same type under another collation.
+pub(crate) fn with_collation(ty: SqlType, collation: Collation) -> SqlType {
+    match ty {
+        SqlType::Char { len, .. } => SqlType::Char { len, collation },
+        SqlType::VarChar { len, .. } => SqlType::VarChar { len, collation },
+        SqlType::NChar { len, .. } => SqlType::NChar { len, collation },
+        SqlType::NVarChar { len, .. } => SqlType::NVarChar { len, collation },
+        SqlType::Text { .. } => SqlType::Text { collation },
+        SqlType::NText { .. } => SqlType::NText { collation },
+        other => other,
+    }
+}
+
+/// decimal and numeric.
+pub(crate) fn is_decimal(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. })
+}
+
+/// bit to decimal, money, float, real.
+pub(crate) fn is_number(ty: &SqlType) -> bool {
+    digits(ty).is_some() || is_float(ty)
+}
+
+/// Any type of dates or times.
+pub(crate) fn is_temporal(ty: &SqlType) -> bool {
+    is_clock(ty) || matches!(ty, SqlType::DateTimeOffset { .. })
+}
+
 fn common_text(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     let collation = a.collation()?;
     let is_wide = is_wide_text(a) || is_wide_text(b);
@@ -345,6 +476,7 @@ pub(crate) fn named(name: &TypeName, collation: Collation) -> Option<SqlType> {
             let is_possible = precision > 0 && scale <= precision;
             return is_possible.then_some(SqlType::Decimal { precision, scale });
         }
+        "datetimeoffset" => return Some(SqlType::DateTimeOffset { scale: small(7, 7)? }),
         "datetime2" => return Some(SqlType::DateTime2 { scale: small(7, 7)? }),
         "time" => return Some(SqlType::Time { scale: small(7, 7)? }),
         "float" => return Some(if number(53, 53)? <= 24 { SqlType::Real } else { SqlType::Float }),
@@ -360,6 +492,12 @@ pub(crate) fn named(name: &TypeName, collation: Collation) -> Option<SqlType> {
         "smalldatetime" => SqlType::SmallDateTime,
         "date" => SqlType::Date,
         "uniqueidentifier" => SqlType::UniqueIdentifier,
+        "text" => SqlType::Text { collation },
+        "ntext" => SqlType::NText { collation },
+        "image" => SqlType::Image,
+        "xml" => SqlType::Xml,
+        "sql_variant" => SqlType::SqlVariant,
+        "timestamp" | "rowversion" => SqlType::RowVersion,
         "sysname" => return Some(SqlType::NVarChar { len: Some(256), collation }),
         _ => return None,
     };

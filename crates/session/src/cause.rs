@@ -465,7 +465,7 @@ impl Cause {
             Cause::UnknownVariable { .. } => 2,
             Cause::UnknownFunction { .. } => 10,
             Cause::Terminated => 0,
-            Cause::Overflow { .. } => 2,
+            Cause::Overflow { .. } | Cause::Failed { number: 8115, .. } => 2,
             Cause::UnknownProcedure { .. } => 62,
             _ => 1,
         }
@@ -493,6 +493,7 @@ impl Cause {
             Cause::Descriptor => Effect::Batch,
             Cause::DateConversion
             | Cause::ValueConversion { .. }
+            | Cause::Failed { number: 242 | 244 | 245 | 248 | 295 | 296, .. }
             | Cause::Deadlock { .. }
             | Cause::TooNested
             | Cause::UnknownDatabase { .. } => Effect::Rollback,

@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
+use extentdb_expr::Settings;
 use extentdb_tsql::syntax::{If, Script, Statement, StatementKind, TryCatch, While};
 use extentdb_types::Collation;
 
@@ -79,10 +80,12 @@ pub(crate) fn compile(
     script: &Script,
     variables: Vec<Variable>,
     collation: Collation,
+    settings: Settings,
 ) -> Built<Flow> {
     let mut builder = Builder {
         script,
         collation,
+        settings,
         flow: Vec::new(),
         variables,
         handlers: Vec::new(),
@@ -111,6 +114,7 @@ struct Label {
 struct Builder<'s> {
     script: &'s Script,
     collation: Collation,
+    settings: Settings,
     flow: Vec<Placed>,
     variables: Vec<Variable>,
     handlers: Vec<usize>,
@@ -184,7 +188,11 @@ impl Builder<'_> {
     }
 
     fn compiler(&self) -> Compiler<'_> {
-        Compiler { variables: &self.variables, collation: self.collation }
+        Compiler {
+            variables: &self.variables,
+            collation: self.collation,
+            settings: self.settings,
+        }
     }
 
     fn push(&mut self, instruction: Instruction, line: u32) {

@@ -17,6 +17,7 @@ mod functions;
 mod prepared;
 mod rows;
 mod surroundings;
+mod system_view;
 
 pub(crate) use failure::{bind_cause, exec_cause, plan_cause};
 pub(crate) use functions::RowFunctions;

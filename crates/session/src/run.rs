@@ -112,7 +112,8 @@ impl Run<'_> {
         let options = Options { quoted_identifier: self.connection.options.quoted_identifier };
         let script = parse(text, options)
             .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
-        flow::compile(&script, parameters, self.connection.collation())
+        let settings = self.connection.options.settings();
+        flow::compile(&script, parameters, self.connection.collation(), settings)
             .map_err(|failure| located(failure.cause, failure.line))
     }
 

@@ -12,7 +12,7 @@
 //! makes its index not compared; nothing is ever guessed.
 
 use extentdb_catalog::model::{Column, Index, Table};
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program, Settings};
 use extentdb_types::{Collation, SqlType};
 
 use super::column::Content;
@@ -44,7 +44,14 @@ fn environment(table: &Table, database: Collation) -> (Environment, Vec<i32>) {
         table.columns.iter().filter(stored).filter_map(|column| Some((column, column.ty?)));
     let (columns, ids) =
         readable.map(|(column, ty)| ((column.name.clone(), ty), column.id)).unzip();
-    (Environment { columns, database_collation: database }, ids)
+    (
+        Environment {
+            columns,
+            database_collation: database,
+            settings: Settings::stored(),
+        },
+        ids,
+    )
 }
 
 impl Expression {

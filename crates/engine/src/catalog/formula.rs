@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use extentdb_catalog::layout::Cell;
 use extentdb_catalog::table::{Computed, DEFAULT_COLLATION};
-use extentdb_expr::{Batch, ContextFunction, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, ContextFunction, Environment, EvalError, Predicate, Program, Settings};
 use extentdb_types::{Collation, SqlType};
 
 use crate::catalog::TableColumn;
@@ -111,6 +111,7 @@ fn environment(columns: &[TableColumn], visible: Visible) -> Environment {
     Environment {
         columns: columns.iter().map(|column| (name(column), column.ty)).collect(),
         database_collation: of_table.unwrap_or(Collation(DEFAULT_COLLATION)),
+        settings: Settings::stored(),
     }
 }
 

@@ -10,7 +10,7 @@
 //! An expression that cannot be evaluated with certainty refuses the row.
 
 use extentdb_catalog::table::DEFAULT_COLLATION;
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program};
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Program, Settings};
 use extentdb_txn::lock::LockMode;
 use extentdb_types::{Collation, DateTime2, DateTimeOffset, Datum, SqlType};
 
@@ -195,7 +195,9 @@ fn run(text: &str, ty: &SqlType, context: &dyn ContextValues) -> Result<Datum<'s
     // Literals have the collation of the database; here that of the column, which they take on
     // anyway.
     let database_collation = ty.collation().unwrap_or(Collation(DEFAULT_COLLATION));
-    let environment = Environment { columns: Vec::new(), database_collation }.with_context();
+    let settings = Settings::stored();
+    let environment =
+        Environment { columns: Vec::new(), database_collation, settings }.with_context();
     let program = Program::compile_as(text, &environment, *ty).map_err(|error| match error {
         CompileError::ResultType { .. } => Refusal::Type,
         error => other(error.to_string()),

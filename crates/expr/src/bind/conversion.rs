@@ -1,6 +1,6 @@
 //! CAST, CONVERT, COLLATE and the conversions between operands.
 
-use extentdb_types::{Guid, SqlType};
+use extentdb_types::{Collation, Guid, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::calendar::{self, Clock};
@@ -23,12 +23,16 @@ impl Binder<'_> {
         value: Value,
         style: Option<&Value>,
     ) -> BindResult {
+        if self.is_statement() {
+            return self.convert_exactly(to, value, style);
+        }
         let collation = match value.ty {
             Ty::Sql(ty) => ty.collation(),
             _ => None,
         };
         let target = typing::named(to, collation.unwrap_or(self.environment.database_collation));
-        let Some(target) = target else {
+        let is_known = |ty: &SqlType| !typing::is_opaque(ty) && *ty != SqlType::RowVersion;
+        let Some(target) = target.filter(is_known) else {
             return self.unsupported(format!("conversion to type {}", to.name));
         };
         let style = match style {
@@ -44,10 +48,17 @@ impl Binder<'_> {
     }
 
     pub(super) fn collate(&mut self, value: Value, name: &str) -> BindResult {
+        if self.is_statement() && value.ty == Ty::Null {
+            return Ok(value);
+        }
         let ty = self.sql(&value)?;
         let own = self.environment.database_collation;
-        let is_own = name.eq_ignore_ascii_case("database_default");
+        let is_own = name.eq_ignore_ascii_case("database_default")
+            || (self.is_statement() && name.eq_ignore_ascii_case("catalog_default"));
         let collation = if is_own { Some(own) } else { extentdb_types::Collation::from_name(name) };
+        if self.is_statement() {
+            return self.collate_exactly(value, ty, collation, name);
+        }
         let (Some(collation), true) = (collation, typing::is_text(&ty)) else {
             return self.unsupported(format!("COLLATE {name}"));
         };
@@ -63,8 +74,29 @@ impl Binder<'_> {
         Ok(value)
     }
 
+    fn collate_exactly(
+        &mut self,
+        value: Value,
+        ty: SqlType,
+        collation: Option<Collation>,
+        name: &str,
+    ) -> BindResult {
+        let at = self.at;
+        let unknown = || CompileError::UnknownCollation { name: name.to_owned(), at };
+        let collation = collation.ok_or_else(unknown)?;
+        if !typing::is_text(&ty) {
+            return Err(CompileError::NotCollatable { ty, at });
+        }
+        let mut value = self.implicit(value, typing::with_collation(ty, collation))?;
+        value.label = Label::Explicit;
+        Ok(value)
+    }
+
     /// The value as another type; the same lane where nothing changes.
     pub(super) fn cast(&mut self, value: Value, to: SqlType) -> BindResult {
+        if self.is_statement() {
+            return self.implicit(value, to);
+        }
         self.cast_in_style(value, to, 0)
     }
 
@@ -357,7 +389,7 @@ fn is_whole(count: i64, ty: &SqlType) -> bool {
 
 /// `None`: not both numbers. `Some(None)`: the lane serves as it is. `from: u8::MAX` in a rescale
 /// stands for money.
-fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
+pub(super) fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
     let all: Range = (i64::MIN, i64::MAX);
     let range = typing::range(to).unwrap_or(all);
     let is_real = *to == SqlType::Real;
@@ -423,7 +455,7 @@ fn number_to_number(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
 }
 
 /// `None`: no times, or a conversion that is not certain.
-fn clock_to_clock(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
+pub(super) fn clock_to_clock(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
     let a = calendar::clock(from)?;
     let b = calendar::clock(to)?;
     let scale = match *to {

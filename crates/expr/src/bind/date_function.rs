@@ -16,7 +16,7 @@ impl Binder<'_> {
         part: &str,
         args: Vec<Value>,
     ) -> BindResult {
-        let Some(known) = DatePart::named(part) else {
+        let Some(known) = DatePart::named(part).filter(|part| *part != DatePart::Offset) else {
             return self.unsupported(format!("the part {part} of a date"));
         };
         let mut args = args.into_iter();
@@ -143,7 +143,7 @@ impl Binder<'_> {
 }
 
 /// Counts of a clock in one part; `None` where the clock has no such part or would have to round.
-fn counts(part: DatePart, clock: Clock, ty: &SqlType) -> Option<i64> {
+pub(super) fn counts(part: DatePart, clock: Clock, ty: &SqlType) -> Option<i64> {
     let days = match part {
         DatePart::Day | DatePart::DayOfYear | DatePart::WeekDay => Some(1),
         DatePart::Week => Some(7),

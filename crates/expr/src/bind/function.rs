@@ -13,6 +13,12 @@ use crate::wide::power_of_ten;
 
 impl Binder<'_> {
     pub(super) fn call(&mut self, name: &str, part: Option<&str>, args: Vec<Value>) -> BindResult {
+        if self.is_statement() {
+            return self.call_exactly(name, part, args);
+        }
+        if let Some(form) = name.strip_prefix('\0') {
+            return self.unsupported(form);
+        }
         if let Some(part) = part {
             return self.date_part_function(name, part, args);
         }
@@ -56,7 +62,7 @@ impl Binder<'_> {
     }
 
     /// A function of the session; `None` where the environment has none of this name.
-    fn context_function(&mut self, name: &str) -> BindResult<Option<Value>> {
+    pub(super) fn context_function(&mut self, name: &str) -> BindResult<Option<Value>> {
         let Some(function) = ContextFunction::named(name) else { return Ok(None) };
         let hidden = function.input_name();
         let place = self.environment.columns.iter().position(|(known, _)| *known == hidden);
@@ -104,7 +110,7 @@ impl Binder<'_> {
         self.under(b, tb, is_wide, ca)
     }
 
-    fn first_of(&mut self, a: &Value, b: &Value) -> BindResult {
+    pub(super) fn first_of(&mut self, a: &Value, b: &Value) -> BindResult {
         let ty = self.sql(a)?;
         let op = logic::Op::IfNull { a: a.reg, b: b.reg, kind: typing::kind(&ty) };
         let value = self.emit(Op::Logic(op), ty)?;
@@ -165,7 +171,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    fn step_to_whole(&mut self, a: Value, is_up: bool) -> BindResult {
+    pub(super) fn step_to_whole(&mut self, a: Value, is_up: bool) -> BindResult {
         let ty = self.sql(&a)?;
         let (op, result) = match ty {
             SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {

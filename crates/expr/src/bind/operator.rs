@@ -3,6 +3,7 @@
 use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
+use crate::error::CompileError;
 use crate::lane::LaneKind;
 use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
 use crate::op::ascii::Encoding;
@@ -22,6 +23,9 @@ impl Binder<'_> {
     pub(super) fn negate(&mut self, a: Value) -> BindResult {
         if a.ty == Ty::Null {
             return Ok(a);
+        }
+        if self.is_statement() {
+            return self.negate_exactly(a);
         }
         let ty = self.sql(&a)?;
         if let Some(Literal::Integer(number)) = a.literal {
@@ -51,11 +55,17 @@ impl Binder<'_> {
             Some(range) if typing::is_integer(&ty) => {
                 self.emit(Op::Arithmetic(arithmetic::Op::BitNot { a: a.reg, range }), ty)
             }
+            _ if self.is_statement() => {
+                Err(CompileError::InvalidOperand { ty, operator: "'~'", at: self.at })
+            }
             _ => self.unsupported(format!("~ of {ty}")),
         }
     }
 
     pub(super) fn infix(&mut self, op: Infix, a: Value, b: Value) -> BindResult {
+        if self.is_statement() {
+            return self.infix_exactly(op, a, b);
+        }
         let (a, b) = match (a.ty, b.ty) {
             (Ty::Null, Ty::Null) => return self.null(Ty::Sql(SqlType::Int)),
             (Ty::Null, Ty::Sql(ty)) => (self.null(Ty::Sql(ty))?, b),
@@ -172,7 +182,7 @@ impl Binder<'_> {
 
     /// Precision and scale an operand has beside a decimal: a literal only as many digits as it
     /// shows.
-    fn decimal_digits(&self, value: &Value) -> BindResult<(u8, u8)> {
+    pub(super) fn decimal_digits(&self, value: &Value) -> BindResult<(u8, u8)> {
         if let Some(Literal::Integer(number)) = value.literal {
             let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
             return Ok((digits as u8, 0));
@@ -229,12 +239,20 @@ impl Binder<'_> {
             std::cmp::Ordering::Greater => (ca, a.label),
             std::cmp::Ordering::Less => (cb, b.label),
             std::cmp::Ordering::Equal if ca == cb => (ca, a.label),
-            std::cmp::Ordering::Equal => return self.unsupported("texts of two collations"),
+            std::cmp::Ordering::Equal => return self.collation_conflict(ca, cb),
         };
         let is_wide = typing::is_wide_text(&ta) || typing::is_wide_text(&tb);
         let a = self.under(a, ta, is_wide, collation)?;
         let b = self.under(b, tb, is_wide, collation)?;
         Ok((a, b, collation, label))
+    }
+
+    fn collation_conflict<T>(&self, a: Collation, b: Collation) -> BindResult<T> {
+        if self.is_statement() {
+            let operation = self.operation;
+            return Err(CompileError::CollationConflict { a, b, operation, at: self.at });
+        }
+        self.unsupported("texts of two collations")
     }
 
     /// A text as it is, but for its width and collation.
@@ -258,7 +276,7 @@ impl Binder<'_> {
         self.cast(value, target)
     }
 
-    fn concatenate(&mut self, a: Value, b: Value) -> BindResult {
+    pub(super) fn concatenate(&mut self, a: Value, b: Value) -> BindResult {
         let limit = |ty: &SqlType| typing::characters(ty);
         let la = limit(&self.sql(&a)?);
         let lb = limit(&self.sql(&b)?);
@@ -282,7 +300,7 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    fn concatenate_binary(&mut self, a: &Value, b: &Value) -> BindResult {
+    pub(super) fn concatenate_binary(&mut self, a: &Value, b: &Value) -> BindResult {
         let len = |ty: SqlType| match ty {
             SqlType::VarBinary { len } => len,
             other => other.fixed_bytes().and_then(|len| u16::try_from(len).ok()),
@@ -305,6 +323,9 @@ impl Binder<'_> {
                 }
                 _ => self.null(Ty::Truth),
             };
+        }
+        if self.is_statement() {
+            return self.compare_exactly(test, a, b);
         }
         let ta = self.sql(&a)?;
         let tb = self.sql(&b)?;
@@ -337,7 +358,7 @@ impl Binder<'_> {
         self.comparison(test, how, &a, &b)
     }
 
-    fn compare_texts(&mut self, test: Test, a: Value, b: Value) -> BindResult {
+    pub(super) fn compare_texts(&mut self, test: Test, a: Value, b: Value) -> BindResult {
         let (a, b, collation, _) = self.agree(a, b)?;
         let ty = self.sql(&a)?;
         let is_wide = typing::is_wide_text(&ty);
@@ -345,15 +366,25 @@ impl Binder<'_> {
             collation,
             encoding: Encoding::of(&ty),
             has_plain_ascii: collation.has_plain_ascii(is_wide),
+            is_decided: self.is_statement(),
         };
         self.comparison(test, how, &a, &b)
     }
 
-    fn comparison(&mut self, test: Test, how: compare::How, a: &Value, b: &Value) -> BindResult {
+    pub(super) fn comparison(
+        &mut self,
+        test: Test,
+        how: compare::How,
+        a: &Value,
+        b: &Value,
+    ) -> BindResult {
         self.condition(Op::Compare(compare::Op { how, test, a: a.reg, b: b.reg }))
     }
 
     pub(super) fn like(&mut self, a: Value, pattern: &Value, escape: Option<&Value>) -> BindResult {
+        if self.is_statement() {
+            return self.like_exactly(a, pattern.clone(), escape);
+        }
         let escape = match escape.map(|escape| &escape.literal) {
             None => None,
             Some(Some(Literal::Text(text))) if text.chars().count() == 1 => text.chars().next(),
@@ -406,7 +437,11 @@ impl Binder<'_> {
             None => self.null(Ty::Null)?,
         };
         values.push(other);
-        let values = self.unify(values)?;
+        let values = if self.is_statement() {
+            self.unify_exactly(values, "CASE")?
+        } else {
+            self.unify(values)?
+        };
         let mut values = values.into_iter().rev();
         let Some(mut chosen) = values.next() else {
             return self.unsupported("CASE without values");

@@ -1,6 +1,6 @@
 //! Functions of texts by name.
 
-use extentdb_types::SqlType;
+use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::lane::LaneKind;
@@ -56,10 +56,21 @@ impl Binder<'_> {
     fn text_type(&self, a: &Value) -> BindResult<(SqlType, Encoding)> {
         let ty = self.sql(a)?;
         if typing::is_text(&ty) {
-            Ok((ty, Encoding::of(&ty)))
+            Ok((ty, self.encoding(&ty)))
         } else {
             self.unsupported(format!("{ty} as text"))
         }
+    }
+
+    pub(super) fn encoding(&self, ty: &SqlType) -> Encoding {
+        if self.is_statement() { Encoding::of_statement(ty) } else { Encoding::of(ty) }
+    }
+
+    fn fold(&self, collation: Collation, is_wide: bool) -> Option<Fold> {
+        if self.is_statement() {
+            return Some(Fold::of_statement(collation, is_wide));
+        }
+        Fold::of(collation, is_wide)
     }
 
     fn text_step(&mut self, op: text::Op, ty: SqlType, label: Label) -> BindResult {
@@ -197,7 +208,7 @@ impl Binder<'_> {
         let pattern = under(pattern)?;
         let with = under(with.clone())?;
         let (ty, encoding) = self.text_type(&a)?;
-        let Some(fold) = Fold::of(collation, is_wide) else {
+        let Some(fold) = self.fold(collation, is_wide) else {
             return self.unsupported(format!("searching under {collation}"));
         };
         let (result, limit) = longest(&ty);
@@ -218,11 +229,19 @@ impl Binder<'_> {
         let start = self.count(start)?.reg;
         let (pattern, a, collation, _) = self.agree(pattern.clone(), a.clone())?;
         let (ty, encoding) = self.text_type(&a)?;
-        let Some(fold) = Fold::of(collation, typing::is_wide_text(&ty)) else {
+        let Some(fold) = self.fold(collation, typing::is_wide_text(&ty)) else {
             return self.unsupported(format!("searching under {collation}"));
         };
         let result = if ty.is_max() { SqlType::BigInt } else { SqlType::Int };
-        let op = text::Op::CharIndex { pattern: pattern.reg, a: a.reg, start, encoding, fold };
+        let is_decided = self.is_statement();
+        let op = text::Op::CharIndex {
+            pattern: pattern.reg,
+            a: a.reg,
+            start,
+            encoding,
+            fold,
+            is_decided,
+        };
         self.emit(Op::Text(op), result)
     }
 

@@ -17,6 +17,7 @@
 use extentdb_types::{Collation, SqlType};
 
 use crate::error::{EvalError, EvalResult};
+use crate::op::compare;
 use crate::typing;
 
 /// Where characters lie.
@@ -26,9 +27,50 @@ pub(crate) enum Encoding {
     MultiByte,
     Utf16,
     Supplementary,
+    /// As Supplementary, for statements: pairs of surrogates are counted as one.
+    CodePoints,
 }
 
 impl Encoding {
+    /// Of a text type in a statement, where char types of more bytes per character are widened
+    /// first.
+    pub(crate) fn of_statement(ty: &SqlType) -> Encoding {
+        match Encoding::of(ty) {
+            Encoding::Supplementary => Encoding::CodePoints,
+            other => other,
+        }
+    }
+
+    /// Number of characters.
+    pub(crate) fn characters(self, text: &[u8]) -> usize {
+        match self {
+            Encoding::CodePoints => {
+                let pairs = text.as_chunks::<2>().0;
+                pairs.len() - pairs.windows(2).filter(|two| is_pair(two)).count()
+            }
+            _ => text.len() / self.unit(),
+        }
+    }
+
+    /// Bytes of the first `count` characters, at most all.
+    pub(crate) fn offset(self, text: &[u8], count: usize) -> usize {
+        if self != Encoding::CodePoints {
+            return count.saturating_mul(self.unit()).min(text.len());
+        }
+        let mut rest = text.as_chunks::<2>().0;
+        let mut at = 0;
+        for _ in 0..count {
+            let len = match rest {
+                [] => break,
+                [first, second, ..] if is_pair(&[*first, *second]) => 2,
+                _ => 1,
+            };
+            at += len;
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        at * 2
+    }
+
     /// Of a text type.
     pub(crate) fn of(ty: &SqlType) -> Encoding {
         let collation = ty.collation().unwrap_or(Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
@@ -51,14 +93,14 @@ impl Encoding {
     pub(crate) fn unit(self) -> usize {
         match self {
             Encoding::SingleByte | Encoding::MultiByte => 1,
-            Encoding::Utf16 | Encoding::Supplementary => 2,
+            Encoding::Utf16 | Encoding::Supplementary | Encoding::CodePoints => 2,
         }
     }
 
     /// An error when a character of this text may be more than one unit.
     pub(crate) fn verify_units(self, text: &[u8]) -> EvalResult<()> {
         let is_plain = match self {
-            Encoding::SingleByte | Encoding::Utf16 => true,
+            Encoding::SingleByte | Encoding::Utf16 | Encoding::CodePoints => true,
             Encoding::MultiByte => text.is_ascii(),
             Encoding::Supplementary => {
                 text.as_chunks::<2>().0.iter().all(|[_, high]| !(0xD8..=0xDF).contains(high))
@@ -88,6 +130,11 @@ impl Encoding {
     }
 }
 
+/// A high surrogate and a low one?
+fn is_pair(units: &[[u8; 2]]) -> bool {
+    matches!(units, [[_, 0xD8..=0xDB], [_, 0xDC..=0xDF]])
+}
+
 /// How a search compares characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fold {
@@ -99,9 +146,23 @@ pub(crate) enum Fold {
         /// Hyphen and apostrophe may be skipped over.
         is_word_sort: bool,
     },
+    /// Character by character, whatever they are; ASCII letters are simply letters where
+    /// `has_plain_ascii`.
+    Collated { collation: Collation, has_plain_ascii: bool },
 }
 
 impl Fold {
+    /// For texts of statements.
+    pub(crate) fn of_statement(collation: Collation, is_wide: bool) -> Fold {
+        if collation.is_binary() {
+            return Fold::Exact;
+        }
+        Fold::Collated {
+            collation,
+            has_plain_ascii: collation.has_plain_ascii(is_wide),
+        }
+    }
+
     /// For texts under a collation; `None` when nothing is certain.
     pub(crate) fn of(collation: Collation, is_wide: bool) -> Option<Fold> {
         if collation.is_binary() {
@@ -122,7 +183,15 @@ pub(crate) struct Search<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) pattern: &'a [u8],
     unit: usize,
-    ignores_case: bool,
+    way: Way,
+}
+
+/// When two parts of texts are equal.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Exact,
+    IgnoreCase,
+    Collated { collation: Collation, encoding: Encoding, has_plain_ascii: bool },
 }
 
 impl<'a> Search<'a> {
@@ -137,10 +206,19 @@ impl<'a> Search<'a> {
         if text.len().saturating_mul(pattern.len().max(1)) > MAX_WORK {
             return Err(EvalError::Space);
         }
-        let ignores_case = match fold {
+        let way = match fold {
             Fold::Exact => {
                 encoding.verify_units(text).and_then(|()| encoding.verify_units(pattern))?;
-                false
+                Way::Exact
+            }
+            Fold::Collated { collation, has_plain_ascii } => {
+                let is_plain =
+                    has_plain_ascii && is_printable(text, unit) && is_printable(pattern, unit);
+                match is_plain {
+                    true if collation.ignores_case() => Way::IgnoreCase,
+                    true => Way::Exact,
+                    false => Way::Collated { collation, encoding, has_plain_ascii },
+                }
             }
             Fold::Ascii { ignores_case, is_word_sort } => {
                 let is_certain = is_printable(text, unit) && is_printable(pattern, unit);
@@ -149,10 +227,10 @@ impl<'a> Search<'a> {
                 if !is_certain || may_skip {
                     return Err(EvalError::Characters);
                 }
-                ignores_case
+                if ignores_case { Way::IgnoreCase } else { Way::Exact }
             }
         };
-        Ok(Search { text, pattern, unit, ignores_case })
+        Ok(Search { text, pattern, unit, way })
     }
 
     /// The unit at which the pattern is found, from unit `from` on.
@@ -162,13 +240,43 @@ impl<'a> Search<'a> {
         (from..=last).find(|at| {
             let start = at * self.unit;
             let window = self.text.get(start..start + self.pattern.len()).unwrap_or_default();
-            if self.ignores_case {
-                window.eq_ignore_ascii_case(self.pattern)
-            } else {
-                window == self.pattern
-            }
+            self.is_equal(window)
         })
     }
+}
+
+impl Search<'_> {
+    fn is_equal(&self, window: &[u8]) -> bool {
+        match self.way {
+            Way::Exact => window == self.pattern,
+            Way::IgnoreCase => window.eq_ignore_ascii_case(self.pattern),
+            Way::Collated { collation, encoding, has_plain_ascii } => {
+                let mut units = window.chunks(self.unit).zip(self.pattern.chunks(self.unit));
+                units.all(|(a, b)| is_same(collation, encoding, has_plain_ascii, a, b))
+            }
+        }
+    }
+}
+
+/// Are two characters the same under a collation?
+pub(crate) fn is_same(
+    collation: Collation,
+    encoding: Encoding,
+    has_plain_ascii: bool,
+    a: &[u8],
+    b: &[u8],
+) -> bool {
+    if a == b {
+        return true;
+    }
+    let is_plain = |text: &[u8]| match text {
+        [byte] | [byte, 0] => (b'!'..=b'~').contains(byte),
+        _ => false,
+    };
+    if has_plain_ascii && is_plain(a) && is_plain(b) {
+        return collation.ignores_case() && a.eq_ignore_ascii_case(b);
+    }
+    compare::order_text(collation, encoding, a, b).is_eq()
 }
 
 fn skips(text: &[u8]) -> bool {

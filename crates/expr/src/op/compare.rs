@@ -12,7 +12,9 @@ use crate::arena::Arena;
 use crate::error::{EvalError, EvalResult};
 use crate::lane::{Element, Lane, Lanes, Reg, Span, zip};
 use crate::op::ascii::{self, Encoding};
+use crate::op::moment;
 use crate::syntax::Test;
+use crate::wide::power_of_ten;
 
 /// What kind of values are compared.
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +22,24 @@ pub(crate) enum How {
     Int,
     Wide,
     Float,
-    Text { collation: Collation, encoding: Encoding, has_plain_ascii: bool },
+    Text {
+        collation: Collation,
+        encoding: Encoding,
+        has_plain_ascii: bool,
+        is_decided: bool,
+    },
     Binary,
+    /// Zeros at the end do not count.
+    PaddedBinary,
     Guid,
+    /// datetimeoffset, by its instant.
+    Offset {
+        scale: u8,
+    },
+    /// Decimals of two scales, each times its power of ten.
+    Scaled {
+        up: (u8, u8),
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -41,7 +58,7 @@ impl Op {
             How::Int => numbers::<i64>(test, operands, out),
             How::Wide => numbers::<i128>(test, operands, out),
             How::Float => numbers::<f64>(test, operands, out),
-            How::Text { collation, encoding, has_plain_ascii } => {
+            How::Text { collation, encoding, has_plain_ascii, is_decided } => {
                 zip(out, operands, |a: Span, b: Span| {
                     let a = arena.get(a);
                     let b = arena.get(b);
@@ -52,9 +69,27 @@ impl Op {
                     {
                         return Ok(i64::from(is_equal == (test == Test::Equal)));
                     }
-                    compare_text(collation, encoding, a, b).map(|order| verdict(test, order))
+                    let order = if is_decided {
+                        order_text(collation, encoding, a, b)
+                    } else {
+                        compare_text(collation, encoding, a, b)?
+                    };
+                    Ok(verdict(test, order))
                 })
             }
+            How::PaddedBinary => zip(out, operands, |a: Span, b: Span| {
+                let trimmed = |span| without_zeros(arena.get(span));
+                Ok(verdict(test, trimmed(a).cmp(trimmed(b))))
+            }),
+            How::Offset { scale } => zip(out, operands, |a: Span, b: Span| {
+                let instant = |span| Ok(moment::stored_offset(arena.get(span), scale)?.0);
+                Ok(verdict(test, instant(a)?.cmp(&instant(b)?)))
+            }),
+            How::Scaled { up } => zip(out, operands, |a: i128, b: i128| {
+                let a = scaled(a, up.0);
+                let b = scaled(b, up.1);
+                Ok(verdict(test, a.cmp(&b)))
+            }),
             How::Binary => zip(out, operands, |a: Span, b: Span| {
                 compare_binary(arena.get(a), arena.get(b)).map(|order| verdict(test, order))
             }),
@@ -88,6 +123,25 @@ fn verdict(test: Test, order: Ordering) -> i64 {
         Test::Greater => order.is_gt(),
         Test::GreaterOrEqual => order.is_ge(),
     })
+}
+
+fn without_zeros(bytes: &[u8]) -> &[u8] {
+    let len = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
+    bytes.get(..len).unwrap_or_default()
+}
+
+/// The value times `10^up`; beyond 128 bits, more than any decimal.
+fn scaled(value: i128, up: u8) -> i128 {
+    power_of_ten(up).map_or(i128::MAX, |unit| value.saturating_mul(unit))
+}
+
+/// By the collation, blanks at the end aside, certain or not.
+pub(crate) fn order_text(collation: Collation, encoding: Encoding, a: &[u8], b: &[u8]) -> Ordering {
+    if encoding.unit() == 2 {
+        collation.compare_nchar(a, b).ordering
+    } else {
+        collation.compare_char(a, b).ordering
+    }
 }
 
 /// By the collation, blanks at the end aside.

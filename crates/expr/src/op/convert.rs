@@ -7,8 +7,8 @@
 //! ```
 //! (public table "Truncating and rounding results" of CAST and CONVERT)
 
-use extentdb_types::CodePage;
 use extentdb_types::text::CharDecoder;
+use extentdb_types::{CodePage, SqlType};
 
 use crate::arena::Arena;
 use crate::calendar::{self, Clock, DAY, SECOND, SMALL_DAY};
@@ -16,7 +16,8 @@ use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, Span, map};
 use crate::op::arithmetic::{self, Range, fit_wide, settle_float};
 use crate::op::date_text::{self, Style};
-use crate::op::number_text;
+use crate::op::{codec, number_text};
+use crate::typing;
 use crate::wide::power_of_ten;
 
 /// From one representation to another.
@@ -127,6 +128,14 @@ pub(crate) enum How {
     Widen(CodePage),
     /// nchar to char.
     Narrow,
+    /// char to nchar, every byte.
+    WidenExactly(CodePage),
+    /// nchar to char, with the best fit for characters that the code page lacks.
+    NarrowExactly(CodePage),
+    /// Cut to the length of a text type without parting a character, padded for char and nchar.
+    ResizeExactly {
+        ty: SqlType,
+    },
     /// Cut to a length, padded with blanks or zeros to it. `is_plain`: only ASCII may be cut.
     Resize {
         len: usize,
@@ -272,6 +281,19 @@ impl Op {
             How::Narrow => {
                 map(out, a, |a: Span| arena.build(|arena, to| narrow_text(arena.get(a), to)))
             }
+            How::WidenExactly(code_page) => map(out, a, |a: Span| {
+                arena.build(|arena, to| {
+                    widen_exactly(arena.get(a), code_page, to);
+                    Ok(())
+                })
+            }),
+            How::NarrowExactly(code_page) => map(out, a, |a: Span| {
+                arena.build(|arena, to| {
+                    codec::narrow_units(code_page, arena.get(a), to);
+                    Ok(())
+                })
+            }),
+            How::ResizeExactly { ty } => map(out, a, |a: Span| resize_exactly(a, &ty, arena)),
             How::Resize { len, pad, is_plain } => {
                 map(out, a, |a: Span| resize(a, len, pad, is_plain, arena));
             }
@@ -406,6 +428,31 @@ fn widen(text: &[u8], code_page: CodePage, to: &mut Vec<u8>) -> EvalResult<()> {
     }
     to.extend(decoded.encode_utf16().flat_map(u16::to_le_bytes));
     Ok(())
+}
+
+fn widen_exactly(text: &[u8], code_page: CodePage, to: &mut Vec<u8>) {
+    if text.is_ascii() {
+        to.extend(text.iter().flat_map(|byte| [*byte, 0]));
+        return;
+    }
+    let mut decoder = CharDecoder::new(code_page);
+    let mut decoded = String::new();
+    decoder.push(text, &mut decoded);
+    decoder.finish(&mut decoded);
+    to.extend(decoded.encode_utf16().flat_map(u16::to_le_bytes));
+}
+
+fn resize_exactly(a: Span, ty: &SqlType, arena: &mut Arena) -> EvalResult<Span> {
+    let most = ty.max_bytes().unwrap_or(usize::MAX);
+    let kept = codec::whole_characters(ty, arena.get(a), most);
+    if !typing::is_padded(ty) || kept == most {
+        return Ok(crate::arena::part(a, 0, kept));
+    }
+    arena.build(|arena, to| {
+        to.extend_from_slice(arena.get(a).get(..kept).unwrap_or_default());
+        codec::pad(ty, 0, to);
+        Ok(())
+    })
 }
 
 /// Only ASCII: for the rest, the product looks for the nearest character.

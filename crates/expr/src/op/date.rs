@@ -4,6 +4,8 @@
 //! (microseconds of a datetime) are not here. DATEDIFF counts the boundaries crossed; its weeks
 //! begin on Sunday, whatever the session says.
 
+use extentdb_types::SqlType;
+
 use crate::calendar::{self, Clock, DAY, Moment, SECOND};
 use crate::error::{EvalError, EvalResult};
 use crate::lane::{Lane, Lanes, Reg, map, zip, zip3};
@@ -27,9 +29,82 @@ pub(crate) enum DatePart {
     Millisecond,
     Microsecond,
     Nanosecond,
+    /// `tzoffset`
+    Offset,
 }
 
+/// All parts, each at the place of its number.
+const PARTS: [(DatePart, &str); 15] = [
+    (DatePart::Year, "year"),
+    (DatePart::Quarter, "quarter"),
+    (DatePart::Month, "month"),
+    (DatePart::DayOfYear, "dayofyear"),
+    (DatePart::Day, "day"),
+    (DatePart::Week, "week"),
+    (DatePart::WeekDay, "weekday"),
+    (DatePart::IsoWeek, "iso_week"),
+    (DatePart::Hour, "hour"),
+    (DatePart::Minute, "minute"),
+    (DatePart::Second, "second"),
+    (DatePart::Millisecond, "millisecond"),
+    (DatePart::Microsecond, "microsecond"),
+    (DatePart::Nanosecond, "nanosecond"),
+    (DatePart::Offset, "tzoffset"),
+];
+
 impl DatePart {
+    /// The part of a number, which is its place.
+    pub(crate) fn numbered(number: i64) -> Option<DatePart> {
+        usize::try_from(number).ok().and_then(|at| PARTS.get(at)).map(|(part, _)| *part)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        PARTS.get(self as usize).map_or("", |(_, name)| name)
+    }
+
+    /// Months of it, for the parts that are months.
+    pub(crate) fn months(self) -> Option<i64> {
+        match self {
+            DatePart::Year => Some(12),
+            DatePart::Quarter => Some(3),
+            DatePart::Month => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Has a type this part?
+    pub(crate) fn is_of(self, ty: &SqlType) -> bool {
+        let is_of_time = self.ticks().is_some() || self == DatePart::Nanosecond;
+        match ty {
+            SqlType::Date => !is_of_time && self != DatePart::Offset,
+            SqlType::Time { .. } => is_of_time,
+            SqlType::DateTimeOffset { .. } | SqlType::DateTime2 { .. } => true,
+            _ => self != DatePart::Offset,
+        }
+    }
+
+    /// Can a type be cut to this part?
+    pub(crate) fn is_not_finer_than(self, ty: &SqlType) -> bool {
+        let digits = match *ty {
+            SqlType::SmallDateTime => {
+                return !matches!(
+                    self,
+                    DatePart::Second | DatePart::Millisecond | DatePart::Microsecond
+                );
+            }
+            SqlType::DateTime => 3,
+            SqlType::Time { scale }
+            | SqlType::DateTime2 { scale }
+            | SqlType::DateTimeOffset { scale } => scale,
+            _ => return true,
+        };
+        match self {
+            DatePart::Millisecond => digits >= 3,
+            DatePart::Microsecond => digits >= 6,
+            _ => true,
+        }
+    }
+
     /// By its name or abbreviation, in lower case.
     pub(crate) fn named(name: &str) -> Option<DatePart> {
         Some(match name {
@@ -47,6 +122,7 @@ impl DatePart {
             "millisecond" | "ms" => DatePart::Millisecond,
             "microsecond" | "mcs" => DatePart::Microsecond,
             "nanosecond" | "ns" => DatePart::Nanosecond,
+            "tzoffset" | "tz" => DatePart::Offset,
             _ => return None,
         })
     }
@@ -190,7 +266,7 @@ fn date_part(part: DatePart, clock: Clock, count: i64) -> EvalResult<i64> {
         DatePart::Millisecond => ticks % SECOND / 10_000,
         DatePart::Microsecond => ticks % SECOND / 10,
         DatePart::Nanosecond => ticks % SECOND * 100,
-        DatePart::Week | DatePart::WeekDay => return Err(EvalError::Argument),
+        DatePart::Week | DatePart::WeekDay | DatePart::Offset => return Err(EvalError::Argument),
     })
 }
 
@@ -207,19 +283,26 @@ fn add_months(clock: Clock, count: i64, months: i64) -> EvalResult<i64> {
 
 /// Boundaries of the part between two points in time; the result is an int.
 fn diff(part: DatePart, from: Moment, to: Moment) -> EvalResult<i64> {
+    let crossed = boundaries(part, from, to)?;
+    let is_int = i32::try_from(crossed).is_ok();
+    if is_int { Ok(crossed) } else { Err(EvalError::Argument) }
+}
+
+/// Boundaries of the part between two points in time.
+pub(crate) fn boundaries(part: DatePart, from: Moment, to: Moment) -> EvalResult<i64> {
     let months = |moment: Moment| {
         let (year, month, _) = calendar::ymd(moment.days)?;
         Ok::<i64, EvalError>(year * 12 + month - 1)
     };
     let between = |count: &dyn Fn(Moment) -> i64| count(to) - count(from);
-    let crossed = match part {
+    Ok(match part {
         DatePart::Year => months(to)? / 12 - months(from)? / 12,
         DatePart::Quarter => months(to)? / 3 - months(from)? / 3,
         DatePart::Month => months(to)? - months(from)?,
         DatePart::Day | DatePart::DayOfYear | DatePart::WeekDay => to.days - from.days,
         // 0001-01-01 is a Monday, so the first Sunday is day 6.
         DatePart::Week => between(&|it| (it.days + 1).div_euclid(7)),
-        DatePart::IsoWeek => return Err(EvalError::Argument),
+        DatePart::IsoWeek | DatePart::Offset => return Err(EvalError::Argument),
         DatePart::Nanosecond => (to.days - from.days)
             .checked_mul(DAY)
             .and_then(|days| days.checked_add(to.ticks - from.ticks))
@@ -229,9 +312,7 @@ fn diff(part: DatePart, from: Moment, to: Moment) -> EvalResult<i64> {
             let unit = part.ticks().ok_or(EvalError::Argument)?;
             between(&|it| it.days * (DAY / unit) + it.ticks / unit)
         }
-    };
-    let is_int = i32::try_from(crossed).is_ok();
-    if is_int { Ok(crossed) } else { Err(EvalError::Argument) }
+    })
 }
 
 #[cfg(test)]

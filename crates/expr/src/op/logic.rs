@@ -148,8 +148,7 @@ fn null_if_failed<T: Element>((a, of): (&Lane, &Lane), out: &mut Lane) {
     for ((state, value), ((&settled, &converted), &operand)) in
         states.iter_mut().zip(values).zip(operands)
     {
-        let is_failure =
-            settled == EvalError::Conversion.state() || settled == EvalError::Overflow.state();
+        let is_failure = EvalError::of_state(settled).is_some_and(EvalError::is_failed_conversion);
         *state = if is_failure && operand <= NULL { NULL } else { settled };
         *value = converted;
     }

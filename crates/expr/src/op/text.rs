@@ -101,6 +101,8 @@ pub(crate) enum Op {
         start: Reg,
         encoding: Encoding,
         fold: Fold,
+        /// An empty text is nowhere.
+        is_decided: bool,
     },
     /// ASCII, UNICODE: the first unit as a number.
     FirstUnit {
@@ -121,7 +123,8 @@ impl Op {
             Op::Len { a, encoding } => map(out, lanes.at(a), |a: Span| {
                 let text = arena.get(a);
                 encoding.verify_units(text)?;
-                Ok((encoding.trim_end(text) / encoding.unit()) as i64)
+                let trimmed = text.get(..encoding.trim_end(text)).unwrap_or_default();
+                Ok(encoding.characters(trimmed) as i64)
             }),
             Op::DataLength { a } => map(out, lanes.at(a), |a: Span| Ok(i64::from(a.len))),
             Op::FixedLength { a, len } => fixed_length(lanes.at(a), len, out),
@@ -158,14 +161,25 @@ impl Op {
             }
             Op::Right { a, len, encoding } => {
                 zip(out, (lanes.at(a), lanes.at(len)), |a: Span, len: i64| {
+                    let text = arena.get(a);
+                    if encoding == Encoding::CodePoints {
+                        let len = usize::try_from(len).map_err(|_| EvalError::Argument)?;
+                        let before = encoding.characters(text).saturating_sub(len);
+                        let start = encoding.offset(text, before);
+                        return Ok(arena::part(a, start, text.len() - start));
+                    }
                     let bytes = bytes_of(a, len, arena, encoding)?;
                     Ok(arena::part(a, a.len as usize - bytes, bytes))
                 })
             }
             Op::Substring { a, start, len, encoding } => {
                 zip3(out, (lanes.at(a), lanes.at(start), lanes.at(len)), |a: Span, start, len| {
-                    encoding.verify_units(arena.get(a))?;
-                    substring(a, start, len, encoding.unit())
+                    let text = arena.get(a);
+                    encoding.verify_units(text)?;
+                    match encoding {
+                        Encoding::CodePoints => substring_of_points(a, start, len, text),
+                        _ => substring(a, start, len, encoding.unit()),
+                    }
                 });
             }
             Op::Replicate { a, count, limit } => {
@@ -198,7 +212,7 @@ impl Op {
                     },
                 );
             }
-            Op::CharIndex { pattern, a, start, encoding, fold } => {
+            Op::CharIndex { pattern, a, start, encoding, fold, is_decided } => {
                 zip3(
                     out,
                     (lanes.at(pattern), lanes.at(a), lanes.at(start)),
@@ -206,10 +220,10 @@ impl Op {
                         let search = Search::new(arena.get(a), arena.get(pattern), encoding, fold)?;
                         // Where an empty text is found is not documented.
                         if search.pattern.is_empty() {
-                            return Err(EvalError::Form);
+                            return if is_decided { Ok(0) } else { Err(EvalError::Form) };
                         }
                         let from = usize::try_from(start.max(1) - 1).unwrap_or(usize::MAX);
-                        Ok(search.find(from).map_or(0, |at| at as i64 + 1))
+                        Ok(char_index(&search, from, encoding))
                     },
                 );
             }
@@ -221,8 +235,33 @@ impl Op {
 /// Bytes of the first `len` characters, at most all.
 fn bytes_of(a: Span, len: i64, arena: &Arena, encoding: Encoding) -> EvalResult<usize> {
     let len = usize::try_from(len).map_err(|_| EvalError::Argument)?;
+    if encoding == Encoding::CodePoints {
+        return Ok(encoding.offset(arena.get(a), len));
+    }
     encoding.verify_units(arena.get(a))?;
     Ok(len.saturating_mul(encoding.unit()).min(a.len as usize))
+}
+
+/// Where a text is found, in characters from 1; 0 where it is not.
+fn char_index(search: &Search<'_>, from: usize, encoding: Encoding) -> i64 {
+    if encoding != Encoding::CodePoints {
+        return search.find(from).map_or(0, |at| at as i64 + 1);
+    }
+    let from = encoding.offset(search.text, from) / 2;
+    let before = |at: usize| search.text.get(..at * 2).unwrap_or_default();
+    search.find(from).map_or(0, |at| encoding.characters(before(at)) as i64 + 1)
+}
+
+/// As [`substring`], in code points.
+fn substring_of_points(a: Span, start: i64, len: i64, text: &[u8]) -> EvalResult<Span> {
+    if len < 0 {
+        return Err(EvalError::Argument);
+    }
+    let points = |count: i64| usize::try_from(count).unwrap_or(usize::MAX);
+    let end = start.saturating_add(len).max(1) - 1;
+    let from = Encoding::CodePoints.offset(text, points(start.max(1) - 1));
+    let to = Encoding::CodePoints.offset(text, points(end));
+    Ok(arena::part(a, from, to.saturating_sub(from)))
 }
 
 /// `start` counts from 1; what lies before the text shortens the part.
@@ -289,7 +328,16 @@ impl Casing {
 
 fn reverse(text: &[u8], encoding: Encoding, to: &mut Vec<u8>) -> EvalResult<()> {
     encoding.verify_units(text)?;
-    if encoding.unit() == 1 {
+    if encoding == Encoding::CodePoints {
+        let units: Vec<u16> =
+            text.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+        let points: Vec<_> = char::decode_utf16(units).collect();
+        let unit = |point: &Result<char, std::char::DecodeUtf16Error>| match point {
+            Ok(character) => character.encode_utf16(&mut [0; 2]).to_vec(),
+            Err(error) => vec![error.unpaired_surrogate()],
+        };
+        to.extend(points.iter().rev().flat_map(unit).flat_map(u16::to_le_bytes));
+    } else if encoding.unit() == 1 {
         to.extend(text.iter().rev());
     } else {
         to.extend(text.as_chunks::<2>().0.iter().rev().flatten());
@@ -319,6 +367,16 @@ fn first_unit(a: &Lane, arena: &Arena, encoding: Encoding, out: &mut Lane) {
             }
             (VALUE, Some(&low), high) if encoding.unit() == 2 => {
                 let unit = u16::from_le_bytes([low, high.copied().unwrap_or(0)]);
+                let second = text.get(2..4).and_then(|pair| pair.try_into().ok());
+                if encoding == Encoding::CodePoints
+                    && let Some(Ok(character)) = char::decode_utf16(
+                        [Some(unit), second.map(u16::from_le_bytes)].into_iter().flatten(),
+                    )
+                    .next()
+                {
+                    out.push(Ok(i64::from(u32::from(character))));
+                    continue;
+                }
                 let is_half =
                     encoding == Encoding::Supplementary && (0xD800..0xE000).contains(&unit);
                 out.push(if is_half { Err(EvalError::Characters) } else { Ok(i64::from(unit)) });
@@ -337,6 +395,12 @@ fn character(a: &Lane, is_wide: bool, most: i64, arena: &mut Arena, out: &mut La
         } else if !(0..=most).contains(&code) {
             out.push_null(LaneKind::Bytes);
         } else {
+            if let Some(character) = char::from_u32(code as u32).filter(|_| code > 0xFFFF) {
+                let units = character.encode_utf16(&mut [0; 2]).to_vec();
+                let bytes: Vec<u8> = units.into_iter().flat_map(u16::to_le_bytes).collect();
+                out.push(arena.push(&bytes));
+                continue;
+            }
             let bytes = (code as u16).to_le_bytes();
             out.push(arena.push(bytes.get(..if is_wide { 2 } else { 1 }).unwrap_or_default()));
         }
@@ -381,7 +445,10 @@ fn stuff(
     for ((a, with), (start, len)) in texts.zip(ranges) {
         // NULL as replacement is no NULL result but not certain enough to say what it is.
         let worst = *a.0.max(start.0).max(len.0);
-        let units = (a.1.len as usize / encoding.unit()) as i64;
+        let units = match encoding {
+            Encoding::CodePoints => encoding.characters(arena.get(*a.1)) as i64,
+            _ => (a.1.len as usize / encoding.unit()) as i64,
+        };
         if worst != VALUE {
             out.push_state(LaneKind::Bytes, worst);
         } else if *with.0 == NULL {
@@ -394,15 +461,13 @@ fn stuff(
             out.push(arena.build(|arena, to| {
                 let text = arena.get(*a.1);
                 encoding.verify_units(text)?;
-                let bytes = |units: i64| {
-                    usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(encoding.unit())
-                };
-                let from = bytes(*start.1 - 1);
+                let count = |count: i64| usize::try_from(count).unwrap_or(usize::MAX);
+                let from = encoding.offset(text, count(*start.1 - 1));
                 to.extend_from_slice(text.get(..from).unwrap_or_default());
                 to.extend_from_slice(arena.get(*with.1));
-                to.extend_from_slice(
-                    text.get(from.saturating_add(bytes(*len.1))..).unwrap_or_default(),
-                );
+                let rest = text.get(from..).unwrap_or_default();
+                let removed = encoding.offset(rest, count(*len.1));
+                to.extend_from_slice(rest.get(removed..).unwrap_or_default());
                 cut(to, limit);
                 Ok(())
             }));

@@ -1,6 +1,6 @@
 //! Evaluates an expression over values that are given as text.
 
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program, Settings};
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Collation, Datum, Decimal, SqlType};
 
@@ -24,7 +24,11 @@ pub(crate) fn nvarchar(characters: u16) -> SqlType {
 
 pub(crate) fn environment(columns: &[(&str, SqlType)]) -> Environment {
     let columns = columns.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect();
-    Environment { columns, database_collation: DEFAULT }
+    Environment {
+        columns,
+        database_collation: DEFAULT,
+        settings: Settings::stored(),
+    }
 }
 
 /// The stored form of a value: numbers and texts as they read, dates by an expression, `None` for

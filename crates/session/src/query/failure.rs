@@ -1,7 +1,7 @@
 //! What a query fails of, as messages.
 
 use extentdb_bind::{Cause as BindCause, Error as BindError};
-use extentdb_exec::{Error as ExecError, Failure};
+use extentdb_exec::Error as ExecError;
 use extentdb_plan::Error as PlanError;
 
 use crate::cause::Cause;
@@ -58,7 +58,7 @@ pub(crate) fn exec_cause(
                  Truncated value: '{value}'."
             ),
         ),
-        ExecError::Expression(failure) => expression_cause(&failure),
+        ExecError::Expression(failure) => scalar::failure_cause(&failure),
         ExecError::Function(error) => match error.downcast::<Cause>() {
             Ok(cause) => *cause,
             Err(error) => Cause::not_supported(error.to_string()),
@@ -71,6 +71,9 @@ pub(crate) fn exec_cause(
              =, !=, <, <= , >, >= or when the subquery is used as an expression."
                 .to_owned(),
         ),
+        ExecError::WindowArgument { number } => {
+            other(number, 16, "An argument of a window function is out of its range.".to_owned())
+        }
         ExecError::RowCount { number } => other(number, 15, row_count_text(number).to_owned()),
         ExecError::Recursion { most } => other(
             530,
@@ -89,10 +92,6 @@ pub(crate) fn exec_cause(
         ),
         ExecError::NotSupported(what) => Cause::NotSupported { what },
     }
-}
-
-fn expression_cause(failure: &Failure) -> Cause {
-    scalar::plain_failure(failure.error, &failure.scalar.ty())
 }
 
 fn row_count_text(number: i32) -> &'static str {

@@ -18,6 +18,7 @@ use crate::data_type;
 use crate::frame::{Variable, variable_named};
 use crate::function::{self, Definition};
 use crate::objects::ResolvedObject;
+use crate::query::system_view;
 
 /// What a query stands in.
 pub(crate) struct QuerySurroundings<'s> {
@@ -36,10 +37,11 @@ impl<'s> QuerySurroundings<'s> {
         variables: &'s [Variable],
     ) -> QuerySurroundings<'s> {
         let database_collation = connection.collation();
+        let settings = connection.options.settings();
         QuerySurroundings {
             connection,
             variables,
-            environment: Environment { columns: Vec::new(), database_collation },
+            environment: Environment { columns: Vec::new(), database_collation, settings },
             functions: Vec::new(),
             reads_tables: false,
         }
@@ -85,10 +87,14 @@ impl Surroundings for QuerySurroundings<'_> {
         });
         let name = within.as_ref().unwrap_or(name);
         let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
-        match found {
-            Some(found) => self.resolved(found, name.span),
-            None => Ok(None),
+        if let Some(found) = found {
+            return self.resolved(found, name.span);
         }
+        let at = self.connection.qualified(name).map_err(|cause| refused(cause, name.span))?;
+        let Some(at) = at else { return Ok(None) };
+        let instance = self.connection.server.instance.clone();
+        let collation = self.environment.database_collation;
+        system_view::object(name, &instance, &at.database, collation)
     }
 
     fn table_variable(&mut self, _: &str) -> Option<StoredTable> {

@@ -79,7 +79,7 @@ pub(super) fn columns_of(model: &ObjectModel) -> &[Column] {
     match &model.body {
         ObjectBody::Table(table) => &table.columns,
         ObjectBody::Module(module) => &module.columns,
-        ObjectBody::Synonym(_) | ObjectBody::Other => &[],
+        ObjectBody::Synonym(_) | ObjectBody::Sequence(_) | ObjectBody::Other => &[],
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn indexes_of(model: &ObjectModel) -> &[Index] {
     match &model.body {
         ObjectBody::Table(table) => &table.indexes,
         ObjectBody::Module(module) => &module.indexes,
-        ObjectBody::Synonym(_) | ObjectBody::Other => &[],
+        ObjectBody::Synonym(_) | ObjectBody::Sequence(_) | ObjectBody::Other => &[],
     }
 }
 

@@ -10,7 +10,7 @@
 
 use anyhow::{anyhow, bail};
 use extentdb_catalog::{Catalog, Column, Fault, Table};
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program};
+use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program, Settings};
 use extentdb_reader::{Row, Value, stored_columns};
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -65,6 +65,7 @@ impl<'c> ColumnNames<'c> {
         Environment {
             columns: self.columns.iter().map(|named| (name(named), named.ty)).collect(),
             database_collation: self.collation,
+            settings: Settings::stored(),
         }
     }
 

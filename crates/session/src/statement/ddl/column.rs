@@ -228,6 +228,7 @@ impl Columns<'_> {
         let environment = Environment {
             columns: plain.map(|column| (column.name.clone(), column.ty)).collect(),
             database_collation: self.model.collation(),
+            settings: extentdb_expr::Settings::stored(),
         };
         Program::compile(text, &environment.with_context()).map_err(|error| match error {
             CompileError::UnknownColumn { name, .. } => {
@@ -283,6 +284,7 @@ pub(super) fn default_spec(
     let environment = Environment {
         columns: Vec::new(),
         database_collation: namer.model.collation(),
+        settings: extentdb_expr::Settings::stored(),
     };
     // What is not evaluated here is refused when a row needs the default.
     if let Err(CompileError::UnknownColumn { name, .. }) =

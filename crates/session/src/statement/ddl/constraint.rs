@@ -349,6 +349,7 @@ pub(super) fn columns_of_text(text: &str, table: &TableModel, model: &CatalogMod
     let environment = Environment {
         columns: columns.clone(),
         database_collation: model.collation(),
+        settings: extentdb_expr::Settings::stored(),
     }
     .with_context();
     let inputs = match Predicate::compile(text, &environment) {
@@ -372,6 +373,7 @@ fn columns_used(
     let environment = Environment {
         columns: columns.clone(),
         database_collation: model.collation(),
+        settings: extentdb_expr::Settings::stored(),
     };
     let predicate = Predicate::compile(text, &environment.with_context());
     let predicate = predicate.map_err(|error| match error {
