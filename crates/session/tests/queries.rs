@@ -91,4 +91,5 @@ scripts! {
     changes
     constraint_errors
     name_errors
+    system_views
 }
