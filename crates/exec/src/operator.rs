@@ -27,8 +27,8 @@ use crate::error::Error;
 
 /// An operator that runs.
 ///
-/// Invariant: [`open`](Self::open) comes before the first [`next`](Self::next), and begins anew
-/// with the values from outside as they are then.
+/// Invariant: [`open`](Self::open) comes before the first [`next`](Self::next), and begins
+/// again with the values from outside as they are then.
 pub trait Operator: Send {
     /// Begins, or begins again.
     ///
@@ -36,7 +36,7 @@ pub trait Operator: Send {
     /// A value that is needed at the beginning has none.
     fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error>;
 
-    /// The next rows, at least one; `None` when there are no more.
+    /// The next rows, at least one; `None` at the end.
     ///
     /// # Errors
     /// The execution ends.

@@ -137,7 +137,7 @@ pub(crate) fn varchar(len: u16) -> SqlType {
     }
 }
 
-/// nvarchar of so many bytes under the same collation.
+/// nvarchar of `len` bytes under the same collation.
 pub(crate) fn nvarchar(len: u16) -> SqlType {
     SqlType::NVarChar {
         len: Some(len),

@@ -8,6 +8,7 @@
 pub(crate) mod accumulator;
 mod checksum;
 mod count;
+pub(crate) mod create;
 mod distinct;
 mod extreme;
 pub(crate) mod fold;
@@ -214,7 +215,7 @@ impl Set {
 impl Call {
     fn new(call: &AggregateCall, types: &[SqlType]) -> Result<Call, Error> {
         Ok(Call {
-            accumulator: accumulator::of_call(call, types)?,
+            accumulator: create::accumulator(call, types)?,
             distinct: Distinct::of_call(call, types),
         })
     }

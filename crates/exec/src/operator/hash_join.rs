@@ -21,7 +21,7 @@ use crate::group_table::NO_GROUP;
 use crate::hash_key::HashKeys;
 use crate::operator::hash_join::build_side::BuildSide;
 use crate::operator::join::{Candidates, Joiner, Sides};
-use crate::operator::{Operator, drain, poll};
+use crate::operator::{Operator, poll};
 
 /// A join by equal keys.
 pub(crate) struct HashJoin {
@@ -93,12 +93,12 @@ impl HashJoin {
 
     fn build(&mut self, context: &mut Context<'_>) -> Result<State, Error> {
         self.right.open(context)?;
-        let rows = drain(&mut *self.right, context)?.unwrap_or_default();
-        let is_empty = rows.rows == 0;
-        if is_empty && matches!(self.kind, JoinKind::Inner | JoinKind::Semi) {
+        let keys = self.right_keys.clone();
+        let right = &mut *self.right;
+        let side = BuildSide::read(right, &self.keys, keys, self.kind, context)?;
+        if side.rows.rows == 0 && matches!(self.kind, JoinKind::Inner | JoinKind::Semi) {
             return Ok(State::Ended);
         }
-        let side = BuildSide::new(rows, &self.keys, self.right_keys.clone(), self.kind);
         self.left.open(context)?;
         self.joiner.reset();
         Ok(State::Probing(Box::new(side)))

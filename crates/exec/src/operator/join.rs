@@ -47,7 +47,7 @@ enum Candidate {
     Equal,
     /// Whether the keys are equal is unknown.
     Unknown,
-    /// There are no more candidates of this left row.
+    /// The end of the candidates of this left row.
     End,
 }
 

@@ -291,7 +291,7 @@ fn a_recursion_runs_until_nothing_is_added() {
 }
 
 #[test]
-fn a_recursion_begins_anew_in_a_loop() {
+fn a_recursion_begins_again_in_a_loop() {
     let mut harness = Harness::new();
     let left = harness.given(&[INT], &ints(&[[Some(2)], [Some(0)], [Some(3)]]));
     let right = counting(&mut harness, 0, 100);

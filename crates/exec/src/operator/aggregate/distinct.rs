@@ -21,7 +21,8 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    /// That of a call over columns of these types; `None` where every value counts, or where it does not matter.
+    /// That of a call over columns of these types; `None` where every value counts, or where it
+    /// does not matter.
     pub(super) fn of_call(call: &AggregateCall, types: &[SqlType]) -> Option<Distinct> {
         let is_needed = match call.function {
             Aggregate::Min | Aggregate::Max => false,

@@ -4,11 +4,14 @@ use extentdb_bind::logical::JoinKind;
 use extentdb_engine::Vector;
 
 use crate::batch::{BATCH_ROWS, Batch};
+use crate::context::Context;
+use crate::error::Error;
 use crate::group_table::{GroupTable, NO_GROUP, Nulls};
 use crate::hash_key::HashKeys;
 use crate::key::push_value;
 use crate::operator::hash_join::Probe;
 use crate::operator::join::{Candidates, Joiner};
+use crate::operator::{Operator, append, poll};
 
 /// Rows that are kept.
 pub(super) struct BuildSide {
@@ -28,16 +31,43 @@ pub(super) struct BuildSide {
 }
 
 impl BuildSide {
-    pub(super) fn new(
-        rows: Batch,
+    /// Reads all rows of an input, which is open.
+    ///
+    /// # Errors
+    /// Those of the input; cancelled; too many rows.
+    pub(super) fn read(
+        input: &mut dyn Operator,
         keys: &[(usize, usize)],
         hash_keys: HashKeys,
         kind: JoinKind,
-    ) -> BuildSide {
+        context: &mut Context<'_>,
+    ) -> Result<BuildSide, Error> {
         let mut table = GroupTable::new(hash_keys, Nulls::HaveNoGroup);
+        let mut rows: Option<Batch> = None;
         let mut groups = Vec::new();
-        table.assign(&rows, &mut groups, &mut Vec::new());
-        let (starts, members) = members(&groups, table.len());
+        let mut part = Vec::new();
+        let mut new = Vec::new();
+        while let Some(batch) = input.next(context)? {
+            poll(context)?;
+            table.assign(&batch, &mut part, &mut new);
+            new.clear();
+            groups.extend_from_slice(&part);
+            match &mut rows {
+                Some(rows) => append(rows, &batch)?,
+                None => rows = Some(batch),
+            }
+        }
+        Ok(BuildSide::new(rows.unwrap_or_default(), &groups, table, keys, kind))
+    }
+
+    fn new(
+        rows: Batch,
+        groups: &[u32],
+        table: GroupTable,
+        keys: &[(usize, usize)],
+        kind: JoinKind,
+    ) -> BuildSide {
+        let (starts, members) = members(groups, table.len());
         let has_marks = matches!(kind, JoinKind::Mark(_));
         let without_group = groups.iter().enumerate().filter(|(_, group)| **group == NO_GROUP);
         let unknown = without_group.map(|(row, _)| row as u32).filter(|_| has_marks).collect();

@@ -10,7 +10,7 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::Context;
 use crate::error::Error;
 use crate::number::{self, Results};
-use crate::operator::aggregate::accumulator;
+use crate::operator::aggregate::create;
 use crate::operator::aggregate::fold::Groups;
 use crate::operator::aggregate::variance::Spread;
 use crate::operator::poll;
@@ -80,7 +80,7 @@ fn of_partitions(
         order: Vec::new(),
         ty: call.ty,
     };
-    let mut accumulator = accumulator::of_call(&aggregate, &types)?;
+    let mut accumulator = create::accumulator(&aggregate, &types)?;
     accumulator.grow(layout.partitions().len());
     accumulator.update(rows, Groups::Each(layout.partitions().numbers()))?;
     let results = accumulator.finish()?;
@@ -106,7 +106,7 @@ fn total(
 }
 
 /// STDEV and the like: rows are added while frames grow; a frame whose first row leaves is computed
-/// anew, because values cannot be taken off without losing digits.
+/// again, because values cannot be taken off without losing digits.
 fn spread(
     function: Aggregate,
     call: &WindowCall,
