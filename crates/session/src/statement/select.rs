@@ -42,11 +42,7 @@ struct TopCount {
 
 pub(super) fn compile(context: &Context<'_>, statement: &SelectStatement) -> Compiled {
     match without_tables(context, statement) {
-        Err(
-            Cause::NotSupported { .. }
-            | Cause::UnknownColumn { .. }
-            | Cause::UnknownIdentifier { .. },
-        ) => super::query::compile(context, statement),
+        Err(Cause::NotSupported { .. }) => super::query::compile(context, statement),
         other => other,
     }
 }
