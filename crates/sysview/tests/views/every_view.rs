@@ -5,7 +5,7 @@ use crate::support::*;
 use extentdb_sysview::{Content, Error, Source, View, views};
 use extentdb_types::Datum;
 
-fn verify_row(view: &View, row: &[Datum<'static>]) {
+pub(crate) fn verify_row(view: &View, row: &[Datum<'static>]) {
     assert_eq!(row.len(), view.columns.len(), "{}", view.name);
     for (value, column) in row.iter().zip(view.columns) {
         let named = format!("{}.{}: {value:?}", view.name, column.name);
