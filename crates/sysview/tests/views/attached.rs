@@ -42,7 +42,7 @@ fn values_are_of_the_types_of_their_columns() {
         let model = database.model().unwrap();
         let source = Source::new(&instance, &database, &model);
         for view in views().filter(|view| view.content() == Content::Filled) {
-            let rows = view.rows(&source).unwrap_or_else(|error| panic!("{error}"));
+            let rows = view.call(&source, &[]).unwrap_or_else(|error| panic!("{error}"));
             rows.iter().for_each(|row| verify_row(view, row));
         }
     }
