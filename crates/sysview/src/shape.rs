@@ -104,7 +104,7 @@ impl View {
     /// Is it filled, rightly empty, or refused?
     #[must_use]
     pub fn content(&self) -> Content {
-        if filling::filled(self).is_some() {
+        if filling::filled(self).is_some() || filling::called(self).is_some() {
             Content::Filled
         } else if feature::absent(self.name).is_some() {
             Content::Empty
@@ -113,7 +113,7 @@ impl View {
         }
     }
 
-    /// The rows, each with a value for each column.
+    /// The rows, each with a value for each column; of a function see [`call`](Self::call).
     ///
     /// # Errors
     /// [`Error::Refused`] when the view is not filled; the database cannot be read.
@@ -126,6 +126,25 @@ impl View {
             }
             None if self.content() == Content::Empty => Ok(Vec::new()),
             None => Err(rows::Rows::new(self).refused()),
+        }
+    }
+
+    /// The rows that a function returns for its arguments. Those that are missing are NULL.
+    ///
+    /// # Errors
+    /// As [`rows`](Self::rows).
+    pub fn call(
+        &'static self,
+        source: &Source<'_>,
+        arguments: &[Datum<'_>],
+    ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        match filling::called(self) {
+            Some(call) => {
+                let mut rows = rows::Rows::new(self);
+                call(source, arguments, &mut rows)?;
+                Ok(rows.into_inner())
+            }
+            None => self.rows(source),
         }
     }
 

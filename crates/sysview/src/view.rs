@@ -6,6 +6,7 @@ mod constraint;
 mod database;
 mod dynamic;
 mod file;
+mod function;
 mod index;
 mod information_schema;
 mod module;
@@ -20,9 +21,11 @@ mod table;
 mod type_facets;
 mod types;
 
+use extentdb_types::Datum;
+
 use crate::error::Error;
 use crate::rows::Rows;
-use crate::shape::View;
+use crate::shape::{View, ViewKind};
 use crate::source::Source;
 
 /// Adds the rows of a view.
@@ -160,6 +163,22 @@ const INFORMATION_SCHEMA: &[(&str, Fill)] = &[
     ("VIEWS", information_schema::table::views),
 ];
 
+/// Adds the rows of a function for its arguments.
+pub(crate) type Call = fn(&Source<'_>, &[Datum<'_>], &mut Rows) -> Result<(), Error>;
+
+/// Functions of schema sys that return tables, by name.
+const FUNCTIONS: &[(&str, Call)] = &[
+    ("fn_helpcollations", function::collation::all),
+    ("fn_listextendedproperty", function::property::list),
+];
+
+/// What a function returns its rows by; `None` of views, and while nothing does.
+pub(crate) fn called(view: &View) -> Option<Call> {
+    let is_function = view.kind == ViewKind::Function;
+    let mut functions = FUNCTIONS.iter().filter(|_| is_function);
+    functions.find(|(name, _)| *name == view.name).map(|(_, call)| *call)
+}
+
 /// What fills a view; `None` while nothing does.
 pub(crate) fn filled(view: &View) -> Option<Fill> {
     let table = if view.schema == "sys" { SYS } else { INFORMATION_SCHEMA };
@@ -178,6 +197,9 @@ mod tests {
                 let view = shape::view(schema, name).unwrap_or_else(|| panic!("no view {name}"));
                 assert_eq!(view.name, *name);
             }
+        }
+        for (name, _) in FUNCTIONS {
+            assert!(shape::function("sys", name).is_some(), "no function {name}");
         }
     }
 }

@@ -127,6 +127,11 @@ impl CatalogModel {
         Collation(self.boot.collation_id)
     }
 
+    /// Are two names the same under the collation of the database?
+    pub fn is_same_name(&self, a: &str, b: &str) -> bool {
+        folded(self.collation(), a) == folded(self.collation(), b)
+    }
+
     /// A schema by its name.
     pub fn schema(&self, name: &str) -> Option<&SchemaModel> {
         let id = self.shared.schema_ids.get(&folded(self.collation(), name))?;

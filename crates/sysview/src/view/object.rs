@@ -117,12 +117,16 @@ pub(super) fn schemas(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error>
     rows.add(&columns, items)
 }
 
-/// `sys.extended_properties`. What this program keeps in properties for itself is no property of
-/// users.
+/// What this program keeps in properties for itself is no property of users.
+pub(super) fn is_of_users(property: &ExtendedProperty) -> bool {
+    !property.name.starts_with("ExtentDB_")
+}
+
+/// `sys.extended_properties`.
 pub(super) fn extended_properties(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
     let own = source.objects().into_iter().flat_map(|model| &model.properties);
     let all = source.model.properties().iter().chain(own);
-    let items = all.filter(|property| !property.name.starts_with("ExtentDB_"));
+    let items = all.filter(|property| is_of_users(property));
     let columns = Columns::new()
         .put("class", |it: &&ExtendedProperty| it.class.into())
         .put("class_desc", |it| code::property_class(it.class).into())
@@ -134,7 +138,7 @@ pub(super) fn extended_properties(source: &Source<'_>, rows: &mut Rows) -> Resul
 }
 
 /// The value of a property; one that cannot be decoded is shown as its bytes.
-fn property_value(bytes: &[u8]) -> Value {
+pub(super) fn property_value(bytes: &[u8]) -> Value {
     match Datum::decode(&SqlType::SqlVariant, bytes) {
         Ok(value) => Value(value.into_owned()),
         Err(_) => {

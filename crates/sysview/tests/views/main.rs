@@ -1,5 +1,6 @@
 //! Views over databases in memory.
 
+mod attached;
 mod catalog;
 mod dynamic;
 mod every_view;
