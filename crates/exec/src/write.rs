@@ -148,7 +148,10 @@ impl Target {
         values: &[(usize, &Vector)],
         row: usize,
     ) -> Result<Option<Address>, Error> {
-        let Some(at) = self.first_change(place)? else { return Ok(None) };
+        if self.changed.contains(place) {
+            return Ok(None);
+        }
+        let at = address_of(place)?;
         let mut all: Vec<Value<'_>> = Vec::new();
         all.resize_with(self.columns.len(), || Value::Unchanged);
         for (ordinal, vector) in values {
@@ -161,6 +164,7 @@ impl Target {
             let updated = session.update_values(&self.table, &at, all);
             updated.map_err(|error| self.failure(error))
         })?;
+        self.changed.insert(place.to_vec());
         // The row may be met again at its new place.
         self.changed.insert(crate::operator::scan::place(&address));
         Ok(Some(address))
@@ -188,8 +192,7 @@ impl Target {
         if !self.changed.insert(place.to_vec()) {
             return Ok(None);
         }
-        let missing = || Error::NotSupported("the place of a row that is none".to_owned());
-        address(place).ok_or_else(missing).map(Some)
+        address_of(place).map(Some)
     }
 
     /// The row at a place, as it is now.
@@ -314,6 +317,10 @@ pub fn batch_of(types: &[SqlType], rows: &[RowImage]) -> Result<Batch, Error> {
         }
     }
     Ok(Batch { rows: rows.len(), columns })
+}
+
+fn address_of(place: &[u8]) -> Result<Address, Error> {
+    address(place).ok_or_else(|| Error::NotSupported("a place where no row can be".to_owned()))
 }
 
 fn columns_of(stored: &StoredTable) -> Vec<TargetColumn> {

@@ -493,7 +493,7 @@ impl Cause {
             Cause::Descriptor => Effect::Batch,
             Cause::DateConversion
             | Cause::ValueConversion { .. }
-            | Cause::Failed { number: 242 | 244 | 245 | 248 | 295 | 296, .. }
+            | Cause::Failed { number: 242 | 244 | 245 | 248 | 295 | 296 | 3960 | 3961, .. }
             | Cause::Deadlock { .. }
             | Cause::TooNested
             | Cause::UnknownDatabase { .. } => Effect::Rollback,

@@ -209,6 +209,7 @@ impl Connection {
             Isolation::ReadUncommitted => Level::ReadUncommitted,
             Isolation::RepeatableRead => Level::RepeatableRead,
             Isolation::Serializable => Level::Serializable,
+            Isolation::Snapshot => Level::Snapshot,
             _ => Level::ReadCommitted,
         });
     }

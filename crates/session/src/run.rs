@@ -78,6 +78,7 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
         other => other,
     };
     run.connection.nesting = 0;
+    run.connection.drop_table_variables();
     ended?;
     run.end_doomed()
 }

@@ -2,6 +2,7 @@
 //!
 //! A statement that is not here is refused by its name when it is reached.
 
+mod alter_database;
 mod change;
 mod database;
 mod ddl;
@@ -11,8 +12,10 @@ mod message;
 mod name;
 mod query;
 mod select;
+mod select_into;
 mod server;
 mod set;
+pub(crate) mod table_variable;
 mod throw;
 mod transaction;
 pub(crate) mod variable;

@@ -92,4 +92,5 @@ scripts! {
     constraint_errors
     name_errors
     system_views
+    new_tables
 }

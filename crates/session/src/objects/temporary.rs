@@ -85,7 +85,16 @@ impl TemporaryTables {
 impl Connection {
     /// Drops the temporary tables of scopes that have ended: those from this nesting on.
     pub(crate) fn drop_temporary_from(&mut self, nesting: u32) {
-        let is_ended = |table: &mut TemporaryTable| table.nesting >= nesting;
+        self.drop_temporary_tables(|table| table.nesting >= nesting);
+    }
+
+    /// Drops the table variables of a batch that has ended.
+    pub(crate) fn drop_table_variables(&mut self) {
+        self.drop_temporary_tables(|table| table.name.starts_with("#@"));
+    }
+
+    fn drop_temporary_tables(&mut self, has_ended: impl Fn(&TemporaryTable) -> bool) {
+        let is_ended = |table: &mut TemporaryTable| has_ended(table) && !table.is_hidden;
         let ended: Vec<TemporaryTable> = self.temporary.tables.extract_if(.., is_ended).collect();
         if ended.is_empty() {
             return;

@@ -97,8 +97,14 @@ impl Surroundings for QuerySurroundings<'_> {
         system_view::object(name, &instance, &at.database, collation)
     }
 
-    fn table_variable(&mut self, _: &str) -> Option<StoredTable> {
-        None
+    fn table_variable(&mut self, name: &str) -> Option<StoredTable> {
+        let found = self.connection.table_variable(name).ok().flatten()?;
+        self.reads_tables = true;
+        Some(StoredTable {
+            database: found.database,
+            table: found.table,
+            object: found.object,
+        })
     }
 
     fn variable(&mut self, name: &str) -> Option<(usize, SqlType)> {

@@ -31,6 +31,9 @@ struct AssignStep {
 const RECURSION_LIMIT: u32 = 100;
 
 pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled {
+    if let Some(into) = super::select_into::into_of(&statement.query) {
+        return super::select_into::compile(&statement.query, into, &statement.option);
+    }
     let query = Arc::new(statement.query.clone());
     let recursion_limit = recursion_limit(&statement.option)?;
     let items = match &query.body {
