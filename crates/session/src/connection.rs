@@ -8,9 +8,11 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
+use crate::bulk_load::PendingLoad;
 use crate::cause::Cause;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
@@ -34,6 +36,10 @@ pub struct Connection {
     pub(crate) transaction: TransactionState,
     pub(crate) prepared: Prepared,
     pub(crate) temporary: TemporaryTables,
+    /// INSERT BULK whose rows have not arrived.
+    pub(crate) pending_load: Option<PendingLoad>,
+    /// The rows of the load that runs.
+    pub(crate) bulk_rows: Option<MadeRows>,
     /// `@@ROWCOUNT`
     pub(crate) rowcount: i64,
     /// `@@ERROR`
@@ -103,6 +109,8 @@ impl Connection {
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
             temporary: TemporaryTables::default(),
+            pending_load: None,
+            bulk_rows: None,
             rowcount: 0,
             error: 0,
             nesting: 0,

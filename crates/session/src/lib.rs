@@ -5,6 +5,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
+mod bulk_load;
 mod cause;
 mod connection;
 mod data_type;
@@ -35,6 +36,7 @@ mod stop;
 mod transaction;
 mod variant;
 
+pub use bulk_load::BulkRows;
 pub use cause::{Cause, DefinitionCause, Effect};
 pub use connection::{Connection, Interrupt, Outcome};
 pub use hooks::{Hooks, NoHooks, ShutdownMode};

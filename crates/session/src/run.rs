@@ -14,6 +14,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_tsql::{Options, parse};
 
+use crate::bulk_load;
 use crate::cause::{Cause, Effect};
 use crate::connection::{Connection, Outcome};
 use crate::flow::{self, Flow, Instruction, Placed, Test};
@@ -70,6 +71,7 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
         _ if is_other => Err(Cause::Descriptor.into()),
         Request::Batch(text) => run.batch(text),
         Request::Procedure(call) => procedure::call(run, call),
+        Request::BulkLoad(rows) => bulk_load::load(run, rows),
         Request::Transaction(request) => run.transaction(request),
     };
     let ended = match ended {

@@ -7,6 +7,7 @@ mod change;
 mod database;
 mod ddl;
 mod execute;
+mod insert_bulk;
 mod login;
 mod message;
 mod name;
@@ -26,6 +27,8 @@ use extentdb_tsql::syntax::{Script, Statement, StatementKind};
 use crate::cause::Cause;
 use crate::scalar::Compiler;
 use crate::step::Step;
+
+pub(crate) use change::insert_rows;
 
 /// What a statement is compiled with.
 pub(crate) struct Context<'c> {
@@ -53,6 +56,7 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
     match &context.statement.kind {
         StatementKind::Select(select) => select::compile(context, select),
         StatementKind::Dml(dml) => change::compile(context, dml),
+        StatementKind::InsertBulk(bulk) => insert_bulk::compile(bulk),
         StatementKind::Set(set) => set::compile(context, set),
         StatementKind::Print(print) => message::print(context, print),
         StatementKind::RaiseError(raise) => message::raise(context, raise),

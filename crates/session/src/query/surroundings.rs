@@ -12,6 +12,7 @@ use extentdb_tsql::syntax::{
 use extentdb_tsql::{Options, Span, parse};
 use extentdb_types::SqlType;
 
+use crate::bulk_load;
 use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::data_type;
@@ -78,6 +79,9 @@ impl Surroundings for QuerySurroundings<'_> {
     }
 
     fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>) -> Bound<Option<Object>> {
+        if let Some(rows) = bulk_load::rows_named(self.connection.bulk_rows.as_ref(), name) {
+            return Ok(Some(Object::Rows(rows)));
+        }
         let within = from.filter(|_| name.database().is_none()).map(|database| {
             let span = name.span;
             let database = Name { text: database.name().into(), span };
@@ -105,6 +109,10 @@ impl Surroundings for QuerySurroundings<'_> {
             table: found.table,
             object: found.object,
         })
+    }
+
+    fn takes_identity(&self, _: &StoredTable) -> bool {
+        self.connection.bulk_rows.is_some()
     }
 
     fn variable(&mut self, name: &str) -> Option<(usize, SqlType)> {

@@ -43,7 +43,7 @@ pub(super) fn compile(_: &Context<'_>, dml: &Dml) -> Compiled {
     })
 }
 
-pub(super) use insert::insert as insert_rows;
+pub(crate) use insert::insert as insert_rows;
 
 fn limit(hints: &[QueryHint]) -> Result<u32, crate::cause::Cause> {
     super::query::recursion_limit(hints)
