@@ -324,10 +324,16 @@ pub enum Cause {
     ThrownNumber { number: i64 },
     /// Of statements that define objects.
     #[error(transparent)]
-    Definition(#[from] DefinitionCause),
+    Definition(Box<DefinitionCause>),
     /// 15007 and others of logins
     #[error("{text}")]
     Login { number: i32, text: String },
+}
+
+impl From<DefinitionCause> for Cause {
+    fn from(cause: DefinitionCause) -> Cause {
+        Cause::Definition(Box::new(cause))
+    }
 }
 
 impl Cause {
