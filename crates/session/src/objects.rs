@@ -55,6 +55,7 @@ pub(crate) struct ResolvedObject {
 #[derive(Clone)]
 pub(crate) struct ResolvedTable {
     pub(crate) database: Arc<Database>,
+    #[allow(dead_code, reason = "binders look columns up in it")]
     pub(crate) model: Arc<CatalogModel>,
     pub(crate) object: Arc<ObjectModel>,
     pub(crate) table: Arc<Table>,

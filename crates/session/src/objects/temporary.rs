@@ -12,7 +12,7 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_engine::{Database, Table};
 
-use super::DEFAULT_SCHEMA;
+use super::{DEFAULT_SCHEMA, TEMPDB};
 use crate::connection::Connection;
 
 /// Characters of a stored name before its digits.
@@ -114,6 +114,11 @@ impl Connection {
         let Ok(found) = self.session.table_in(tempdb, &name) else { return true };
         if found.id() != table.id {
             return true;
+        }
+        if self.is_killed() {
+            // A killed session takes no statement: another one drops the table.
+            let other = self.server.instance.session(TEMPDB);
+            return other.is_ok_and(|mut other| other.drop_table(&found).is_ok());
         }
         let dropped = self.in_database(tempdb, |connection| connection.session.drop_table(&found));
         dropped.is_ok()

@@ -3,7 +3,7 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::model::CatalogModel;
-use extentdb_engine::{ColumnSpec, IndexSpec, TableSpec};
+use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec, Unsupported};
 use extentdb_tsql::syntax::{
     ColumnDefinition, ColumnKind, Constraint, ConstraintKind, CreateTable, InlineIndex,
     KeyConstraint, Name, TableElement, TableKind,
@@ -121,11 +121,11 @@ impl Ddl<'_, '_> {
         };
         let is_key = |name: &str| spec.clustered.as_ref().is_some_and(|key| key.name == name);
         let made = self.session().create_table(spec).map_err(|error| match error {
-            extentdb_engine::Error::Exists { name } if is_default(&name) || is_key(&name) => {
+            Error::Exists { name } if is_default(&name) || is_key(&name) => {
                 let cause = DefinitionCause::ObjectExists { name };
                 Problem::from(cause).then(DefinitionCause::NotCreated)
             }
-            error => error.into(),
+            error => size_problem(shown, spec, error),
         });
         let table = made?;
         if is_temporary(shown) {
@@ -327,6 +327,22 @@ impl<'t> Elements<'t> {
                 columns => columns.iter().any(|own| has(&own.name)),
             }
         })
+    }
+}
+
+/// A table with too many columns, or too long ones.
+fn size_problem(table: &str, spec: &TableSpec, error: Error) -> Problem {
+    let table = table.to_owned();
+    match error {
+        Error::NotSupported(Unsupported::RowBytes { bytes }) => {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            DefinitionCause::RowTooWide { table, bytes }.into()
+        }
+        Error::NotSupported(Unsupported::ColumnCount { .. }) => {
+            let column = spec.columns.get(1024).map(|column| column.name.clone());
+            DefinitionCause::TooManyColumns { column: column.unwrap_or_default(), table }.into()
+        }
+        error => error.into(),
     }
 }
 
