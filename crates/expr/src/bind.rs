@@ -28,6 +28,7 @@ use crate::typing;
 mod bytes;
 mod catalogue;
 mod choice;
+mod concat;
 mod conversion;
 mod date_function;
 mod dates;
@@ -37,6 +38,7 @@ mod function;
 mod json;
 mod math;
 mod operator;
+mod pattern;
 mod text_function;
 mod texts;
 

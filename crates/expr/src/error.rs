@@ -181,6 +181,26 @@ pub enum CompileError {
         /// Byte offset in the expression.
         at: usize,
     },
+    /// 131: a length beyond what its type has.
+    #[error("The size ({given}) given to the type '{name}' exceeds the maximum allowed ({most}).")]
+    TypeSize {
+        /// Name of the type.
+        name: String,
+        /// The length that is asked for.
+        given: u32,
+        /// The greatest there is.
+        most: u32,
+        /// Byte offset in the expression.
+        at: usize,
+    },
+    /// 1001, 1002, 2750: a length, precision or scale that its type does not have.
+    #[error("Length or precision specification {given} is invalid.")]
+    TypeParameter {
+        /// What is asked for.
+        given: u32,
+        /// Byte offset in the expression.
+        at: usize,
+    },
     /// 155: no part of a date has this name.
     #[error("'{part}' is not a recognized {function} option.")]
     UnknownDatePart {
@@ -265,6 +285,8 @@ impl CompileError {
             CompileError::UnknownCollation { .. } => 448,
             CompileError::NotCollatable { .. } => 447,
             CompileError::UnknownType { .. } => 243,
+            CompileError::TypeSize { .. } => 131,
+            CompileError::TypeParameter { .. } => 1001,
             CompileError::UnknownDatePart { .. } => 155,
             CompileError::DatePart { .. } => 9810,
             CompileError::InvalidStyle { .. } => 281,

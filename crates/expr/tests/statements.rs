@@ -329,6 +329,10 @@ fn texts_become_dates_as_documented() {
             "CAST(CAST('2019-08-23 10:11:12 +02:00' AS datetimeoffset) AS datetime2(0))",
             "2019-08-23T10:11:12",
         ),
+        ("{fn hour('20200131 10:11')}", "10"),
+        ("{fn ucase('a')}", "A"),
+        ("CAST('a' AS varchar(9000))", "E 131"),
+        ("CAST('a' AS varchar(0))", "E 1001"),
         ("{d '2020-01-31'}", "2020-01-31T00:00:00.000"),
         ("{ts '2020-01-31 10:11:12.123'}", "2020-01-31T10:11:12.123"),
     ]);
@@ -393,11 +397,13 @@ fn texts_compare_and_match_by_their_collation() {
         ("IIF(CAST('20200101' AS date) LIKE '2020%',1,0)", "1"),
         ("IIF('A' = 'a' COLLATE Latin1_General_BIN,1,0)", "0"),
         (
-            "IIF(CAST('20200101 10:00 +02:00' AS datetimeoffset)=CAST('20200101 08:00' AS datetime2),1,0)",
+            "IIF(CAST('20200101 10:00 +02:00' AS datetimeoffset)\
+             =CAST('20200101 08:00' AS datetime2),1,0)",
             "1",
         ),
         (
-            "IIF(CAST(99999999999999999999999999999999999999 AS decimal(38,0)) > CAST(0.5 AS decimal(38,38)),1,0)",
+            "IIF(CAST(99999999999999999999999999999999999999 AS decimal(38,0)) \
+             > CAST(0.5 AS decimal(38,38)),1,0)",
             "1",
         ),
         ("PATINDEX('%abc%','xabcx')", "2"),
@@ -658,7 +664,8 @@ fn messages_name_types_and_values() {
         ("2147483647+1", "Arithmetic overflow error converting expression to data type int."),
         (
             "CAST('20201301' AS datetime)",
-            "The conversion of a varchar data type to a datetime data type resulted in an out-of-range value.",
+            "The conversion of a varchar data type to a datetime data type resulted in an \
+             out-of-range value.",
         ),
         (
             "CASE WHEN 1=1 THEN CAST('y' AS int) ELSE CAST('z' AS int) END",
