@@ -212,10 +212,7 @@ pub enum CompileError {
         at: usize,
     },
     /// 9810, 9806: a part that the type, or the function, does not have.
-    #[error(
-        "The datepart {part} is not supported by date function {function} for data type {}.",
-        name(.ty)
-    )]
+    #[error("{}", date_part(.part, .function, .ty))]
     DatePart {
         /// Name of the part.
         part: String,
@@ -288,6 +285,7 @@ impl CompileError {
             CompileError::TypeSize { .. } => 131,
             CompileError::TypeParameter { .. } => 1001,
             CompileError::UnknownDatePart { .. } => 155,
+            CompileError::DatePart { part, function, .. } if is_never(part, function) => 9806,
             CompileError::DatePart { .. } => 9810,
             CompileError::InvalidStyle { .. } => 281,
             CompileError::InvalidEscape { .. } => 506,
@@ -318,6 +316,19 @@ fn argument_count(function: &str, least: usize, most: usize) -> String {
     } else {
         format!("The {function} function requires {least} to {most} arguments.")
     }
+}
+
+/// Has a function this part of no type at all?
+fn is_never(part: &str, function: &str) -> bool {
+    matches!(part, "iso_week" | "tzoffset") && !matches!(function, "datepart" | "datename")
+}
+
+fn date_part(part: &str, function: &str, ty: &SqlType) -> String {
+    let ty = match is_never(part, function) {
+        true => String::new(),
+        false => format!(" for data type {}", name(ty)),
+    };
+    format!("The datepart {part} is not supported by date function {function}{ty}.")
 }
 
 fn only_null(function: &str) -> &'static str {

@@ -242,6 +242,14 @@ pub(crate) fn bytes_len(ty: &SqlType) -> Option<u16> {
     }
 }
 
+/// The variable-length form of a text type; other types as they are.
+pub(crate) fn variable(ty: SqlType) -> SqlType {
+    match ty.collation().filter(|_| is_text(&ty)) {
+        Some(collation) => text_type(is_wide_text(&ty), characters(&ty), collation),
+        None => ty,
+    }
+}
+
 /// char for varchar, nchar for nvarchar.
 pub(crate) fn padded(ty: SqlType) -> SqlType {
     match ty {

@@ -199,6 +199,8 @@ fn types_that_do_not_go_together_are_refused_by_their_message() {
         ("CONVERT(varchar(10),CAST('20200101' AS datetime),99)", "E 281"),
         ("DATEADD(foo,1,CAST('20200101' AS datetime))", "E 155"),
         ("DATEPART(hour,CAST('20240101' AS date))", "E 9810"),
+        ("DATEDIFF(iso_week,'20240101','20240108')", "E 9806"),
+        ("CAST('/1/' AS hierarchyid)", "not supported at byte 0: conversion to hierarchyid"),
         ("CASE WHEN 1=1 THEN NULL ELSE NULL END", "E 8133"),
         ("COALESCE(NULL,NULL)", "E 4127"),
         ("NULLIF(NULL,1)", "E 4151"),

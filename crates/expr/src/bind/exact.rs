@@ -76,6 +76,12 @@ impl Binder<'_> {
             "decimal" | "numeric" | "dec" | "time" | "datetime2" | "datetimeoffset" | "float" => {
                 None
             }
+            "hierarchyid" | "geometry" | "geography" => {
+                return CompileError::Unsupported {
+                    what: format!("conversion to {}", to.name),
+                    at,
+                };
+            }
             _ => return CompileError::UnknownType { name: to.name.clone(), at },
         };
         let given = to.first.flatten().unwrap_or(0);
@@ -149,6 +155,11 @@ impl Binder<'_> {
                 Some(how) => self.converted(value.reg, how, from, to),
                 None => Ok(self.value(value.reg, Ty::Sql(to))),
             };
+        }
+        if let (Some(how), Style::Known(NO_STYLE | 0)) = (number_text(&from, &to), &style) {
+            let variable = typing::variable(to);
+            let text = self.converted(value.reg, how, from, variable)?;
+            return self.exact_text(text, variable, to);
         }
         match cast::function(&from, &to) {
             Some(function) => self.cast_by_rows(function, value, to, style),
@@ -308,6 +319,25 @@ fn quick(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
         _ => false,
     };
     if is_plain { super::conversion::clock_to_clock(from, to) } else { None }
+}
+
+/// Integers and decimals as texts, which have loops.
+fn number_text(from: &SqlType, to: &SqlType) -> Option<How> {
+    if !typing::is_text(to) {
+        return None;
+    }
+    let is_wide = typing::is_wide_text(to);
+    let len = typing::characters(to);
+    match *from {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => {
+            Some(How::IntToText { is_wide, len, or_star: !is_wide })
+        }
+        SqlType::Bit | SqlType::BigInt => Some(How::IntToText { is_wide, len, or_star: false }),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            Some(How::WideToText { is_wide, scale, len })
+        }
+        _ => None,
+    }
 }
 
 fn is_money_to_decimal(from: &SqlType, to: &SqlType) -> bool {

@@ -139,7 +139,7 @@ impl Binder<'_> {
 
     fn case_of(&mut self, arguments: &Arguments, is_upper: bool) -> BindResult {
         let text = self.text_argument(arguments, 0)?;
-        let ty = variable(self.sql(&text)?);
+        let ty = typing::variable(self.sql(&text)?);
         let label = text.label;
         let value = self.row(text::change_case, &[text], ty, i64::from(is_upper))?;
         Ok(Value { label, ..value })
@@ -161,7 +161,7 @@ impl Binder<'_> {
         self.on_characters(vec![text, characters], |binder, texts| {
             let [text, characters] = two(texts)?;
             let (text, characters, _, label) = binder.agree(text, characters)?;
-            let ty = variable(binder.sql(&text)?);
+            let ty = typing::variable(binder.sql(&text)?);
             let value = binder.row(text::trim, &[text, characters], ty, sides)?;
             Ok(Value { label, ..value })
         })
@@ -344,16 +344,6 @@ impl Binder<'_> {
         }
         let pattern = self.wide_argument(arguments, 1)?;
         self.row(format::format, &[value, pattern], result, 0)
-    }
-}
-
-/// The variable-length form of a text type.
-fn variable(ty: SqlType) -> SqlType {
-    match ty.collation() {
-        Some(collation) => {
-            typing::text_type(typing::is_wide_text(&ty), typing::characters(&ty), collation)
-        }
-        None => ty,
     }
 }
 
