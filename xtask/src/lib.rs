@@ -10,3 +10,4 @@ pub mod house;
 pub mod shuttle;
 pub mod sim;
 pub mod tidy;
+pub mod views;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{check, collation, deps, generate, hooks, house, shuttle, sim, tidy};
+use xtask::{check, collation, deps, generate, hooks, house, shuttle, sim, tidy, views};
 
 const USAGE: &str = "\
 cargo x <task>
@@ -18,6 +18,7 @@ cargo x <task>
   shuttle concurrent sessions and latches under seeded schedules: EXTENTDB_SCHEDULES=N
   gen     rewrites the rows of a new database from the sample of version 661 (EXTENTDB_SAMPLES)
   gen collation FOLDER    rewrites the tables of collations from the weights in FOLDER
+  gen views FOLDER    rewrites the shapes of catalog views from the tables in FOLDER
   gen man rewrites the manual pages in docs/man from the command line's definition
   hooks   installs a git hook that runs `cargo x check` before each commit";
 
@@ -51,10 +52,13 @@ fn generate(root: &Path) -> anyhow::Result<()> {
         (None, _) => generate::rows(root),
         (Some("man"), _) => generate::man(root),
         (Some("collation"), Some(folder)) => collation::run(root, Path::new(&folder)),
+        (Some("views"), Some(folder)) => views::run(root, Path::new(&folder)),
+        (Some("views"), None) => anyhow::bail!("which folder holds the tables of the catalog?"),
         (Some("collation"), None) => anyhow::bail!("which folder holds the tables of weights?"),
         (Some(other), _) => {
             anyhow::bail!(
-                "nothing generates {other}: man, collation, or nothing for the rows of a new database"
+                "nothing generates {other}: man, views, collation, or nothing for the rows of a new \
+                 database"
             )
         }
     }

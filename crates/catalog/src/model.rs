@@ -164,9 +164,25 @@ pub struct Object {
 
 impl Object {
     /// `sysschobjs.status` of constraints, by public texts of system views.
-    const DISABLED: u32 = 0x100;
+    pub const DISABLED: u32 = 0x100;
     /// The same; seen in real files on constraints that were created unchecked.
-    const NOT_TRUSTED: u32 = 0x400;
+    pub const NOT_TRUSTED: u32 = 0x400;
+
+    /// The same of modules: defined under SET ANSI_NULLS ON, and under SET QUOTED_IDENTIFIER ON.
+    /// Modules of real databases have both.
+    pub const ANSI_NULLS: u32 = 0x4_0000;
+    /// The other one.
+    pub const QUOTED_IDENTIFIER: u32 = 0x8_0000;
+
+    /// Was a module defined under SET ANSI_NULLS ON?
+    pub fn uses_ansi_nulls(&self) -> bool {
+        self.status & Self::ANSI_NULLS != 0
+    }
+
+    /// Was a module defined under SET QUOTED_IDENTIFIER ON? Its text is parsed so.
+    pub fn uses_quoted_identifier(&self) -> bool {
+        self.status & Self::QUOTED_IDENTIFIER != 0
+    }
 
     /// A check or foreign key that is not enforced.
     pub fn is_disabled_constraint(&self) -> bool {

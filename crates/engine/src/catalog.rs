@@ -17,6 +17,7 @@ pub(crate) mod loaded;
 pub(crate) mod objects;
 pub(crate) mod off_row;
 pub(crate) mod pending;
+pub(crate) mod sequence;
 pub(crate) mod storage;
 pub(crate) mod system_table;
 pub(crate) mod table;

@@ -126,6 +126,11 @@ impl Database {
         &self.locks
     }
 
+    /// The transactions that have log records and have not ended, those of the system among them.
+    pub fn active_transactions(&self) -> Vec<crate::ActiveTransaction> {
+        self.transactions.with_active(<[_]>::to_vec)
+    }
+
     /// In the full recovery model: the log up to this record has been copied elsewhere, and need
     /// not be kept for that.
     pub fn log_backed_up(&self, lsn: Lsn) {

@@ -345,6 +345,14 @@ pub enum Error {
         /// CHECK or FOREIGN KEY.
         kind: &'static str,
     },
+    /// A schema or type that is dropped and that something else still has. Message 3729 or 3732.
+    #[error("{name} is referenced by {by}")]
+    ReferencedBy {
+        /// What was to be dropped.
+        name: String,
+        /// Name of an object that has it.
+        by: String,
+    },
     /// A column that something else needs as it is. Message 5074.
     #[error("{object} depends on column {column}")]
     Dependent {
@@ -358,6 +366,12 @@ pub enum Error {
     Identity {
         /// The table's name.
         table: String,
+    },
+    /// A sequence has handed out its last value. Message 11728.
+    #[error("sequence {sequence} has no more values")]
+    SequenceEnd {
+        /// Its object id.
+        sequence: ObjectId,
     },
     /// An index and its table contradict each other.
     #[error(
@@ -623,6 +637,14 @@ impl Error {
     /// under SNAPSHOT.
     pub fn dooms_transaction(&self) -> bool {
         self.is_deadlock() || matches!(self, Error::UpdateConflict { .. })
+    }
+
+    /// Bytes of an index key that is too long. Message 1944 or 1946.
+    pub fn key_bytes(&self) -> Option<usize> {
+        match self {
+            Error::Rowset(extentdb_rowset::Error::KeyTooLong { bytes, .. }) => Some(*bytes),
+            _ => None,
+        }
     }
 
     /// Was the transaction chosen as deadlock victim? Message 1205.

@@ -171,6 +171,11 @@ impl Instance {
         self.services.sessions.list()
     }
 
+    /// Tasks of the sessions, with what they wait for.
+    pub fn tasks(&self) -> &Arc<extentdb_telemetry::Tasks> {
+        &self.services.sessions.tasks
+    }
+
     /// Ends a session: KILL.
     ///
     /// # Errors

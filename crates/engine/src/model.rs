@@ -16,6 +16,7 @@
 //! A change costs as much with ten tables as with ten thousand: the rows of the object are read by
 //! their keys, and a new model copies one shard of its maps.
 
+mod base_table;
 mod build;
 mod shards;
 mod source;
@@ -31,9 +32,10 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::session::Session;
 
+pub use base_table::{BaseRow, BaseTable};
 pub use extentdb_catalog::model::{
-    Column, Constraint, ExtendedProperty, ForeignKey, Index, IndexColumn, IndexKind, Object,
-    ObjectType, Parameter, Permission, Principal, ScalarType, Statistics, Unreadable,
+    Column, Constraint, ExtendedProperty, ForeignKey, Identity, Index, IndexColumn, IndexKind,
+    Object, ObjectType, Parameter, Permission, Principal, ScalarType, Statistics, Unreadable,
 };
 pub use view::{CatalogModel, ModuleModel, ObjectBody, ObjectModel, SchemaModel, TableModel};
 

@@ -256,6 +256,15 @@ impl Session {
     pub fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
         self.state.table(&self.db, name)
     }
+
+    /// The same in another database of the server, which need not be the current one: the open
+    /// transaction sees what it has done there.
+    ///
+    /// # Errors
+    /// [`Error::NoTable`].
+    pub fn table_in(&self, db: &Arc<Database>, name: &str) -> Result<Arc<Table>, Error> {
+        self.state.table_in(&self.db, db, name)
+    }
 }
 
 impl Drop for Session {

@@ -43,7 +43,14 @@ fn module(name: &str, kind: ModuleKind, text: &str) -> ModuleSpec {
         _ => Vec::new(),
     };
     let (name, text) = (name.to_owned(), text.to_owned());
-    ModuleSpec { schema: None, name, kind, text, columns }
+    ModuleSpec {
+        schema: None,
+        name,
+        kind,
+        text,
+        columns,
+        settings: Default::default(),
+    }
 }
 
 type Statement = fn(&mut Session) -> Result<(), Error>;

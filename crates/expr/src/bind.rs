@@ -22,7 +22,7 @@ use crate::lane::Reg;
 use crate::op::{Op, codec, logic, number_form};
 use crate::program::{Constant, Environment};
 use crate::resolver::Parameter;
-use crate::syntax::{Id, Node, Syntax};
+use crate::syntax::{Id, Node, Syntax, Test};
 use crate::typing;
 
 mod bytes;
@@ -216,6 +216,23 @@ impl<'a> Binder<'a> {
                 if *is_try { self.null_if_failed(converted, reg) } else { Ok(converted) }
             }
             Node::Collate(a, name) => self.collate(of(a)?, name),
+            Node::Assigned(a, to) => {
+                let value = of(a)?;
+                if value.ty == Ty::Null { self.typed_null(*to) } else { self.assigned(value, *to) }
+            }
+            Node::TryAssigned(a, to) => {
+                let value = of(a)?;
+                if value.ty == Ty::Null {
+                    return self.typed_null(*to);
+                }
+                let operand = value.reg;
+                let converted = self.assigned(value, *to)?;
+                self.null_if_failed(converted, operand)
+            }
+            Node::IsSet(a) => {
+                let one = self.number(1)?;
+                self.compare(Test::Equal, of(a)?, one)
+            }
         }
     }
 

@@ -311,6 +311,10 @@ impl Lowering<'_> {
 
     fn condition(&mut self, condition: &Condition) -> Lowered {
         let span = condition.span;
+        if let Some(parameter) = self.resolver.resolve_condition(condition)? {
+            let bit = self.push(Node::Parameter(parameter), span)?;
+            return self.push(Node::IsSet(bit), span);
+        }
         let node = match &condition.kind {
             ConditionKind::And(parts) => return self.connected(parts, Node::And),
             ConditionKind::Or(parts) => return self.connected(parts, Node::Or),
@@ -341,6 +345,19 @@ impl Lowering<'_> {
                 let escape = self.optional(like.escape.as_ref())?;
                 let node = Node::Like { of, pattern, escape };
                 return self.negated(node, like.is_negated, span);
+            }
+            ConditionKind::InQuery { operand, query, is_negated: true } => {
+                let (operand, query) = (operand.clone(), query.clone());
+                let kind = ConditionKind::InQuery { operand, query, is_negated: false };
+                Node::Not(self.condition(&Condition { kind, span })?)
+            }
+            ConditionKind::Quantified(quantified) if quantified.is_all => {
+                // No partner for which the opposite is true.
+                let mut any = quantified.clone();
+                any.is_all = false;
+                any.comparison = opposite(any.comparison);
+                let kind = ConditionKind::Quantified(any);
+                Node::Not(self.condition(&Condition { kind, span })?)
             }
             ConditionKind::IsDistinct { left, right, is_negated } => {
                 let args = vec![self.compared(left)?, self.compared(right)?];
@@ -470,6 +487,17 @@ fn infix(operator: BinaryOperator) -> Option<Infix> {
         BinaryOperator::BitXor => Infix::BitXor,
         BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => return None,
     })
+}
+
+fn opposite(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Equal => Comparison::NotEqual,
+        Comparison::NotEqual => Comparison::Equal,
+        Comparison::Less => Comparison::GreaterOrEqual,
+        Comparison::LessOrEqual => Comparison::Greater,
+        Comparison::Greater => Comparison::LessOrEqual,
+        Comparison::GreaterOrEqual => Comparison::Less,
+    }
 }
 
 fn test(comparison: Comparison) -> Test {

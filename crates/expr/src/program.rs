@@ -24,6 +24,7 @@ use crate::op::Op;
 use crate::op::row::Cell;
 use crate::resolver::Resolver;
 use crate::settings::Settings;
+use crate::syntax::Syntax;
 use crate::typing;
 
 /// What an expression may name.
@@ -129,6 +130,23 @@ impl Program {
         Ok(Program::assemble(binder, value.reg, result_type))
     }
 
+    /// Compiles a tree over parameters; NULL alone is an int.
+    pub(crate) fn of_syntax(
+        syntax: &Syntax,
+        environment: &Environment,
+    ) -> Result<Program, CompileError> {
+        let mut binder = Binder::new(environment);
+        let mut value = binder.bind(syntax)?;
+        if value.ty == Ty::Null {
+            value = binder.typed_null(SqlType::Int)?;
+        }
+        let result_type = match value.ty {
+            Ty::Truth => SqlType::Bit,
+            _ => value_type(&value, environment)?,
+        };
+        Ok(Program::assemble(binder, value.reg, result_type))
+    }
+
     fn assemble(binder: Binder<'_>, result: Reg, result_type: SqlType) -> Program {
         let Binder {
             inputs,
@@ -194,6 +212,16 @@ impl Program {
 
     /// Evaluates all rows of a batch that was [reset](Batch::reset) for this program.
     pub fn run(&self, batch: &mut Batch) {
+        self.evaluate(batch);
+        let form = StorageForm::of(&self.result_type);
+        batch.encoded.clear();
+        if batch.result.is_some() {
+            batch.stride = form.write(batch.lanes.at(self.result), &mut batch.encoded);
+        }
+    }
+
+    /// The same for results that are read as [native](Batch::native) values.
+    pub fn evaluate(&self, batch: &mut Batch) {
         if batch.inputs != self.forms || batch.lanes.0.len() < self.lanes {
             batch.result = None;
             return;
@@ -211,10 +239,8 @@ impl Program {
                 *target = lane;
             }
         }
-        let form = StorageForm::of(&self.result_type);
-        batch.encoded.clear();
-        batch.stride = form.write(batch.lanes.at(self.result), &mut batch.encoded);
-        batch.result = Some((self.result, form));
+        batch.stride = 0;
+        batch.result = Some((self.result, StorageForm::of(&self.result_type)));
     }
 
     /// Without ANSI_WARNINGS and ARITHABORT, errors of arithmetic are NULL.

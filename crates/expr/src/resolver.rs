@@ -11,7 +11,7 @@
 //!   is compiled once and run with other values.
 //! - A node that the resolver takes is not looked into.
 
-use extentdb_tsql::syntax::Expr;
+use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::SqlType;
 
 use crate::error::CompileError;
@@ -24,6 +24,8 @@ pub struct Parameter {
     pub place: usize,
     /// Type of its values.
     pub ty: SqlType,
+    /// Can it be NULL?
+    pub is_nullable: bool,
 }
 
 /// Says which parts of an expression are values from outside.
@@ -33,6 +35,14 @@ pub trait Resolver {
     /// # Errors
     /// The part is known and cannot be had.
     fn resolve(&mut self, expr: &Expr) -> Result<Option<Parameter>, CompileError>;
+
+    /// The bit that stands for a condition: that of a query. `None` where it is to be compiled.
+    ///
+    /// # Errors
+    /// As for [`resolve`](Self::resolve).
+    fn resolve_condition(&mut self, _: &Condition) -> Result<Option<Parameter>, CompileError> {
+        Ok(None)
+    }
 
     /// The same for an operand of a comparison, where a value of any type may stand as one of a
     /// type that compares alike.
@@ -70,11 +80,11 @@ mod tests {
             let collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
             Ok(match &expr.kind {
                 ExprKind::Variable(name) if &**name == "@i" => {
-                    Some(Parameter { place: 0, ty: SqlType::Int })
+                    Some(Parameter { place: 0, ty: SqlType::Int, is_nullable: true })
                 }
                 ExprKind::Variable(_) => {
                     let ty = SqlType::VarChar { len: Some(20), collation };
-                    Some(Parameter { place: 1, ty })
+                    Some(Parameter { place: 1, ty, is_nullable: true })
                 }
                 _ => None,
             })

@@ -5,6 +5,8 @@
 //!   first: nothing walks the tree by recursion, however long a chain of ORs is.
 //! - `BETWEEN` and `IN` are already comparisons; their operand is one node used several times.
 
+use extentdb_types::SqlType;
+
 use crate::error::CompileError;
 use crate::resolver::Parameter;
 
@@ -121,12 +123,81 @@ pub(crate) enum Node {
         is_try: bool,
     },
     Collate(Id, String),
+    /// A value as one of a type, as an assignment converts it.
+    Assigned(Id, SqlType),
+    /// The same, NULL where it fails.
+    TryAssigned(Id, SqlType),
+    /// A bit as a condition: unknown when it is NULL.
+    IsSet(Id),
+}
+
+impl Node {
+    /// The same node over other operands.
+    pub(crate) fn with_operands(&self, to: &mut dyn FnMut(Id) -> Id) -> Node {
+        let mut node = self.clone();
+        node.each_operand(&mut |id| *id = to(*id));
+        node
+    }
+
+    /// Calls `each` with the operands, in order.
+    pub(crate) fn each_operand(&mut self, each: &mut dyn FnMut(&mut Id)) {
+        match self {
+            Node::Null
+            | Node::Integer(_)
+            | Node::Decimal(_)
+            | Node::Float(_)
+            | Node::Money(_)
+            | Node::Text { .. }
+            | Node::Binary(_)
+            | Node::Column(_)
+            | Node::Parameter(_) => {}
+            Node::Negate(a)
+            | Node::Plus(a)
+            | Node::BitNot(a)
+            | Node::Not(a)
+            | Node::IsNull(a)
+            | Node::Collate(a, _)
+            | Node::Assigned(a, _)
+            | Node::TryAssigned(a, _)
+            | Node::IsSet(a) => each(a),
+            Node::Infix(_, a, b) | Node::Compare(_, a, b) | Node::And(a, b) | Node::Or(a, b) => {
+                each(a);
+                each(b);
+            }
+            Node::Like { of, pattern, escape } => {
+                each(of);
+                each(pattern);
+                escape.iter_mut().for_each(each);
+            }
+            Node::Case { operand, arms, other } => {
+                operand.iter_mut().for_each(&mut *each);
+                for (when, then) in arms {
+                    each(when);
+                    each(then);
+                }
+                other.iter_mut().for_each(each);
+            }
+            Node::Call { args, .. } => args.iter_mut().for_each(each),
+            Node::Convert { of, style, .. } => {
+                each(of);
+                style.iter_mut().for_each(each);
+            }
+        }
+    }
 }
 
 /// A parsed expression; the last node is the root.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Syntax {
     nodes: Vec<(Node, usize)>,
+}
+
+/// Wherever they stand in their texts.
+impl PartialEq for Syntax {
+    fn eq(&self, other: &Syntax) -> bool {
+        self.nodes.len() == other.nodes.len()
+            && self.nodes.iter().zip(&other.nodes).all(|((a, _), (b, _))| a == b)
+    }
 }
 
 impl Syntax {
@@ -137,6 +208,16 @@ impl Syntax {
         }
         self.nodes.push((node, at));
         Ok(Id(self.nodes.len() - 1))
+    }
+
+    /// A node; `None` for an id of another tree.
+    pub(crate) fn node(&self, id: Id) -> Option<&Node> {
+        self.nodes.get(id.0).map(|(node, _)| node)
+    }
+
+    /// The last node.
+    pub(crate) fn root(&self) -> Id {
+        Id(self.nodes.len().saturating_sub(1))
     }
 
     /// The nodes and their places in the text, operands first.

@@ -14,7 +14,11 @@
 //! Connection  the connection                        rolled back
 //! ```
 
+mod definition;
+
 use extentdb_types::SqlType;
+
+pub use definition::DefinitionCause;
 
 /// What an error ends, outside of TRY and with XACT_ABORT OFF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -318,6 +322,15 @@ pub enum Cause {
          error number in the valid range of 50000 to 2147483647."
     )]
     ThrownNumber { number: i64 },
+    /// Of a query that has no meaning.
+    #[error("{text}")]
+    Query { number: i32, severity: u8, text: String },
+    /// Of a query that has failed.
+    #[error("{text}")]
+    Failed { number: i32, severity: u8, text: String },
+    /// Of statements that define objects.
+    #[error(transparent)]
+    Definition(#[from] DefinitionCause),
     /// 15007 and others of logins
     #[error("{text}")]
     Login { number: i32, text: String },
@@ -412,6 +425,8 @@ impl Cause {
             Cause::UnknownHandle { .. } => 8179,
             Cause::NoMessageText { .. } => 18054,
             Cause::ThrownNumber { .. } => 35100,
+            Cause::Query { number, .. } | Cause::Failed { number, .. } => *number,
+            Cause::Definition(cause) => cause.number(),
             Cause::Login { number, .. } => *number,
         }
     }
@@ -431,6 +446,8 @@ impl Cause {
             | Cause::ArgumentRange { .. }
             | Cause::UnknownFunction { .. }
             | Cause::LobVariable => 15,
+            Cause::Query { severity, .. } | Cause::Failed { severity, .. } => *severity,
+            Cause::Definition(cause) => cause.severity(),
             Cause::Killed => 21,
             Cause::Deadlock { .. } => 13,
             Cause::SingleUser { .. } | Cause::DatabaseOffline { .. } => 14,
@@ -448,7 +465,7 @@ impl Cause {
             Cause::UnknownVariable { .. } => 2,
             Cause::UnknownFunction { .. } => 10,
             Cause::Terminated => 0,
-            Cause::Overflow { .. } => 2,
+            Cause::Overflow { .. } | Cause::Failed { number: 8115, .. } => 2,
             Cause::UnknownProcedure { .. } => 62,
             _ => 1,
         }
@@ -470,10 +487,13 @@ impl Cause {
             | Cause::UnknownVariable { .. }
             | Cause::UnknownFunction { .. }
             | Cause::UnknownColumn { .. }
+            | Cause::Query { .. }
             | Cause::UnknownIdentifier { .. } => Effect::Scope,
+            Cause::Definition(cause) => cause.effect(),
             Cause::Descriptor => Effect::Batch,
             Cause::DateConversion
             | Cause::ValueConversion { .. }
+            | Cause::Failed { number: 242 | 244 | 245 | 248 | 295 | 296, .. }
             | Cause::Deadlock { .. }
             | Cause::TooNested
             | Cause::UnknownDatabase { .. } => Effect::Rollback,

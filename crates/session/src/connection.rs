@@ -8,13 +8,15 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_engine::{Session, SessionNames};
+use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
 use crate::cause::Cause;
 use crate::engine_error;
+use crate::engine_session::EngineSession;
 use crate::login::{ClientInfo, DEFAULT_DATABASE};
 use crate::message::Message;
+use crate::objects::TemporaryTables;
 use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
 use crate::prepared::Prepared;
@@ -24,13 +26,14 @@ use crate::transaction::TransactionState;
 /// A connection of a client.
 pub struct Connection {
     pub(crate) server: Arc<Server>,
-    pub(crate) session: Session,
+    pub(crate) session: EngineSession,
     pub(crate) client: ClientInfo,
     pub(crate) options: SetOptions,
     pub(crate) database: String,
     login_database: String,
     pub(crate) transaction: TransactionState,
     pub(crate) prepared: Prepared,
+    pub(crate) temporary: TemporaryTables,
     /// `@@ROWCOUNT`
     pub(crate) rowcount: i64,
     /// `@@ERROR`
@@ -92,13 +95,14 @@ impl Connection {
         let database = session.database().name().to_owned();
         Ok(Connection {
             server: server.clone(),
-            session,
+            session: EngineSession::new(session),
             options: SetOptions::at_login(client.is_odbc),
             client,
             login_database: database.clone(),
             database,
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
+            temporary: TemporaryTables::default(),
             rowcount: 0,
             error: 0,
             nesting: 0,
@@ -170,6 +174,7 @@ impl Connection {
             let _ = self.session.rollback();
             self.transaction = TransactionState::default();
         }
+        self.drop_temporary_from(0);
         let isolation = self.options.isolation;
         self.options = SetOptions::at_login(self.client.is_odbc);
         if keeps_transaction {
@@ -221,6 +226,14 @@ impl Connection {
     /// The message of an error of the engine.
     pub(crate) fn engine_cause(&self, error: &extentdb_engine::Error) -> Cause {
         engine_error::cause_of(error, self.session.handle().id())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // What cannot be rolled back is when the database is opened again; tempdb is made anew.
+        let _ = self.session.rollback();
+        self.drop_temporary_from(0);
     }
 }
 

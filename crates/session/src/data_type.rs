@@ -3,7 +3,7 @@
 use extentdb_tsql::syntax::{DataType, TypeParameter};
 use extentdb_types::{Collation, SqlType};
 
-use crate::cause::Cause;
+use crate::cause::{Cause, DefinitionCause};
 
 /// Length of a text or binary type without one, in a declaration.
 const DECLARED: u32 = 1;
@@ -24,6 +24,80 @@ pub(crate) fn declared(
 /// The type that CAST or CONVERT names.
 pub(crate) fn converted(data_type: &DataType, collation: Collation) -> Result<SqlType, Cause> {
     named(data_type, CONVERTED, 1, collation)
+}
+
+/// A column whose type is named.
+#[derive(Clone, Copy)]
+pub(crate) struct TypedColumn<'c> {
+    pub(crate) name: &'c str,
+    /// Among the columns of its statement, from 1.
+    pub(crate) position: usize,
+}
+
+/// The system type of a column; `None` when the name is none of a system type.
+///
+/// # Errors
+/// Its length, precision or scale is beyond what the type has.
+pub(crate) fn of_column(
+    data_type: &DataType,
+    column: TypedColumn<'_>,
+    collation: Collation,
+) -> Result<Option<SqlType>, Cause> {
+    let is_system = data_type.name.schema().is_none_or(|it| it.text.eq_ignore_ascii_case("sys"));
+    if !is_system {
+        return Ok(None);
+    }
+    if data_type.xml_schema.is_some() {
+        return Err(Cause::not_supported("xml schema collections"));
+    }
+    let name = data_type.name.name.text.to_ascii_lowercase();
+    let parameters = &data_type.parameters;
+    verify_size(&name, parameters, column)?;
+    if let Some(ty) = sized(&name, parameters, DECLARED, collation) {
+        return Ok(Some(ty));
+    }
+    let position = column.position;
+    match plain(&name, collation) {
+        Some(_) if !parameters.is_empty() => {
+            Err(DefinitionCause::WidthOfType { position, ty: name }.into())
+        }
+        found => Ok(found),
+    }
+}
+
+/// Refuses a length, precision or scale by the number of its message.
+fn verify_size(
+    name: &str,
+    parameters: &[TypeParameter],
+    column: TypedColumn<'_>,
+) -> Result<(), Cause> {
+    let number = |at: usize| match parameters.get(at) {
+        Some(TypeParameter::Number(number)) => Some(*number),
+        _ => None,
+    };
+    let position = column.position;
+    let shown = || column.name.to_owned();
+    match (name, number(0)) {
+        ("char" | "character" | "varchar" | "binary" | "varbinary", Some(size))
+            if size > MAX_BYTES =>
+        {
+            Err(DefinitionCause::SizeBeyondAll { size, kind: "column", name: shown() }.into())
+        }
+        ("nchar" | "nvarchar", Some(size)) if size > MAX_BYTES / 2 => {
+            let most = MAX_BYTES / 2;
+            Err(DefinitionCause::SizeBeyond { size, kind: "column", name: shown(), most }.into())
+        }
+        ("decimal" | "dec" | "numeric", Some(precision)) if precision > 38 => {
+            Err(DefinitionCause::PrecisionBeyond { position, precision }.into())
+        }
+        ("decimal" | "dec" | "numeric", Some(precision)) => match number(1) {
+            Some(scale) if scale > precision => {
+                Err(DefinitionCause::ScaleBeyond { position, scale, precision }.into())
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 fn named(

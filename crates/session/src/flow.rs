@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
+use extentdb_expr::Settings;
 use extentdb_tsql::syntax::{If, Script, Statement, StatementKind, TryCatch, While};
 use extentdb_types::Collation;
 
@@ -29,7 +30,7 @@ pub(crate) enum Instruction {
     Step(Box<dyn Step>),
     /// Jumps where the condition is not true.
     Unless {
-        condition: Condition,
+        condition: Test,
         target: usize,
     },
     Jump(usize),
@@ -38,6 +39,13 @@ pub(crate) enum Instruction {
     Rethrow,
     /// Is not supported: fails when it is reached.
     Refuse(Cause),
+}
+
+/// A condition of control flow.
+pub(crate) enum Test {
+    Compiled(Condition),
+    /// One with a query in it.
+    Query(Box<extentdb_tsql::syntax::Condition>),
 }
 
 /// An instruction and where it stands.
@@ -72,10 +80,12 @@ pub(crate) fn compile(
     script: &Script,
     variables: Vec<Variable>,
     collation: Collation,
+    settings: Settings,
 ) -> Built<Flow> {
     let mut builder = Builder {
         script,
         collation,
+        settings,
         flow: Vec::new(),
         variables,
         handlers: Vec::new(),
@@ -104,6 +114,7 @@ struct Label {
 struct Builder<'s> {
     script: &'s Script,
     collation: Collation,
+    settings: Settings,
     flow: Vec<Placed>,
     variables: Vec<Variable>,
     handlers: Vec<usize>,
@@ -177,7 +188,11 @@ impl Builder<'_> {
     }
 
     fn compiler(&self) -> Compiler<'_> {
-        Compiler { variables: &self.variables, collation: self.collation }
+        Compiler {
+            variables: &self.variables,
+            collation: self.collation,
+            settings: self.settings,
+        }
     }
 
     fn push(&mut self, instruction: Instruction, line: u32) {
@@ -189,8 +204,11 @@ impl Builder<'_> {
     /// An instruction that jumps unless the condition is true; its address.
     fn unless(&mut self, condition: &extentdb_tsql::syntax::Condition, line: u32) -> Built<usize> {
         let at = self.flow.len();
-        let condition = self.compiler().condition(condition);
-        let built = condition.map(|condition| Instruction::Unless { condition, target: 0 });
+        let compiled = match extentdb_bind::condition_has_query(condition) {
+            true => Ok(Test::Query(Box::new(condition.clone()))),
+            false => self.compiler().condition(condition).map(Test::Compiled),
+        };
+        let built = compiled.map(|condition| Instruction::Unless { condition, target: 0 });
         self.push_or_refuse(built, line)?;
         Ok(at)
     }

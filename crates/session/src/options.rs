@@ -7,6 +7,8 @@
 //!            8192 numeric roundabort  16384 xact abort
 //! ```
 
+use extentdb_expr::{DateFormat, Settings, StatementOptions};
+
 use crate::request::Isolation;
 
 /// Longest text that DB-Library sessions get at first.
@@ -90,6 +92,18 @@ impl SetOptions {
             isolation: Isolation::ReadCommitted,
             context_info: None,
         }
+    }
+
+    /// What values of expressions depend on.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        Settings::statement(StatementOptions {
+            date_format: DateFormat::named(self.dateformat).unwrap_or_default(),
+            first_day: self.datefirst,
+            ansi_warnings: self.ansi_warnings,
+            arith_abort: self.arithabort,
+            concat_null_yields_null: self.concat_null_yields_null,
+        })
     }
 
     /// The switch of a name in capitals.

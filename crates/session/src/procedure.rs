@@ -4,6 +4,7 @@
 //! |---|---|
 //! | sp_executesql | `execute_sql.rs` |
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
+//! | sp_rename | `rename.rs` |
 //! | sp_reset_connection | here |
 //!
 //! Procedures of server cursors are refused by name; any other name is message 2812, as for any
@@ -12,6 +13,7 @@
 mod execute_sql;
 mod parameters;
 mod prepare;
+mod rename;
 
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
@@ -99,6 +101,7 @@ pub(crate) fn run(
         Some("sp_prepexec") => prepare::prepare_and_execute(run, arguments, caller),
         Some("sp_execute") => prepare::execute(run, arguments, caller),
         Some("sp_unprepare") => prepare::unprepare(run, arguments),
+        Some("sp_rename") => rename::run(run, arguments),
         Some("sp_reset_connection") => {
             run.connection.reset(false, run.output)?;
             Ok(Finished::default())
@@ -135,6 +138,7 @@ pub(crate) fn nested<T>(
     let before = run.connection.transaction.count;
     run.connection.nesting += 1;
     let done = work(run);
+    run.connection.drop_temporary_from(run.connection.nesting);
     run.connection.nesting = run.connection.nesting.saturating_sub(1);
     run.connection.options = options;
     run.connection.apply_options();

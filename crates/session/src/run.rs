@@ -16,11 +16,12 @@ use extentdb_tsql::{Options, parse};
 
 use crate::cause::{Cause, Effect};
 use crate::connection::{Connection, Outcome};
-use crate::flow::{self, Flow, Instruction, Placed};
+use crate::flow::{self, Flow, Instruction, Placed, Test};
 use crate::frame::{Frame, Variable};
 use crate::message::{FATAL_SEVERITY, MAX_INFO_SEVERITY};
 use crate::output::{Output, Scope, StatementCode};
 use crate::procedure;
+use crate::query::{self, Prepared};
 use crate::request::{Request, TransactionRequest};
 use crate::step::{RowCount, Run, Text};
 use crate::stop::{Raised, Stop, located};
@@ -111,7 +112,8 @@ impl Run<'_> {
         let options = Options { quoted_identifier: self.connection.options.quoted_identifier };
         let script = parse(text, options)
             .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
-        flow::compile(&script, parameters, self.connection.collation())
+        let settings = self.connection.options.settings();
+        flow::compile(&script, parameters, self.connection.collation(), settings)
             .map_err(|failure| located(failure.cause, failure.line))
     }
 
@@ -149,7 +151,7 @@ impl Run<'_> {
             }
             Instruction::Jump(target) => Ok(Next::Instruction(*target)),
             Instruction::Unless { condition, target } => {
-                let is_true = condition.is_true(self.values(frame))?;
+                let is_true = self.test(condition, frame)?;
                 self.connection.error = 0;
                 if is_true {
                     return Ok(Next::Instruction(at + 1));
@@ -172,6 +174,17 @@ impl Run<'_> {
                 None => Err(Cause::Syntax(extentdb_tsql::Cause::ThrowOutsideCatch).into()),
             },
             Instruction::Refuse(cause) => Err(cause.clone().into()),
+        }
+    }
+
+    fn test(&mut self, test: &Test, frame: &Frame) -> Result<bool, Stop> {
+        match test {
+            Test::Compiled(condition) => Ok(condition.is_true(self.values(frame))?),
+            Test::Query(condition) => {
+                let (prepared, bound) =
+                    Prepared::bind(self, frame, |binder| binder.truth(condition))?;
+                query::has_row(self, frame, prepared, bound)
+            }
         }
     }
 

@@ -9,11 +9,12 @@
 //! client is told before it is evaluated.
 
 mod collect;
-mod failure;
 mod nullability;
 
 use extentdb_base::sync::Arc;
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program, Settings};
+use extentdb_expr::{
+    Batch, CompileError, Environment, EvalError, Failure, Predicate, Program, Settings,
+};
 use extentdb_tsql::syntax::{Condition as ConditionSyntax, Expr, ExprKind, Literal};
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -31,6 +32,8 @@ pub(crate) struct Compiler<'c> {
     pub(crate) variables: &'c [Variable],
     /// Collation of the database.
     pub(crate) collation: Collation,
+    /// What values depend on.
+    pub(crate) settings: Settings,
 }
 
 /// Where a value comes from.
@@ -69,8 +72,6 @@ pub(crate) struct Scalar {
     /// Type that the client is told.
     pub(crate) ty: SqlType,
     pub(crate) is_nullable: bool,
-    /// For the message of a conversion that fails.
-    syntax: Expr,
 }
 
 #[derive(Debug, Clone)]
@@ -113,7 +114,6 @@ impl<'c> Compiler<'c> {
                 inputs: collector.into_inputs(),
                 ty,
                 is_nullable,
-                syntax: expr.clone(),
             });
         }
         if target == Some(SqlType::SqlVariant) {
@@ -129,7 +129,6 @@ impl<'c> Compiler<'c> {
             inputs: collector.into_inputs(),
             ty,
             is_nullable: nullability::of(expr, self),
-            syntax: expr.clone(),
         })
     }
 
@@ -144,7 +143,6 @@ impl<'c> Compiler<'c> {
             inputs: vec![Input { source, ty }],
             ty: SqlType::SqlVariant,
             is_nullable,
-            syntax: expr.clone(),
         })
     }
 
@@ -164,7 +162,7 @@ impl<'c> Compiler<'c> {
         Environment {
             columns: Vec::new(),
             database_collation: self.collation,
-            settings: Settings::stored(),
+            settings: self.settings,
         }
     }
 }
@@ -181,6 +179,13 @@ fn direct_form(ty: SqlType, target: Option<SqlType>) -> Result<Option<Form>, Cau
         }),
         Some(_) => Ok(None),
     }
+}
+
+/// Is there a query in it?
+pub(crate) fn has_subquery(expr: &Expr) -> bool {
+    let mut found = matches!(expr.kind, ExprKind::Subquery(_));
+    extentdb_bind::each_operand(expr, &mut |operand| found |= has_subquery(operand));
+    found || extentdb_bind::has_query_condition(expr)
 }
 
 /// A numeric is a decimal to `expr`.
@@ -219,7 +224,7 @@ impl Scalar {
                 match batch.value(0) {
                     Ok(None) => Ok(Datum::Null),
                     Ok(Some(bytes)) => decoded(&ty, bytes),
-                    Err(error) => Err(failure::explain(error, &self.syntax, &ty, at)),
+                    Err(error) => Err(failure_of(program, &batch, error)),
                 }
             }
         }
@@ -245,7 +250,7 @@ impl Condition {
         self.predicate.run(&mut batch);
         match batch.truth(0) {
             Ok(truth) => Ok(truth == Some(true)),
-            Err(error) => Err(failure::plain(error, &SqlType::Int)),
+            Err(error) => Err(failure_of((*self.predicate).as_ref(), &batch, error)),
         }
     }
 }
@@ -324,7 +329,8 @@ pub(crate) fn converted(
     let name: Box<str> = "@value".into();
     let variables: Arc<[Variable]> = Arc::from([Variable { name: name.clone(), ty: from }]);
     let collation = at.connection.collation();
-    let compiler = Compiler { variables: &variables, collation };
+    let settings = at.connection.options.settings();
+    let compiler = Compiler { variables: &variables, collation, settings };
     let expr = Expr { kind: ExprKind::Variable(name), span: Default::default() };
     let scalar = compiler.assigned(&expr, to)?;
     let mut frame = Frame::new(Scope::Batch, variables.clone());
@@ -333,9 +339,13 @@ pub(crate) fn converted(
 }
 
 /// The cause behind a compiler's error.
-fn cause_of(error: CompileError) -> Cause {
+pub(crate) fn cause_of(error: CompileError) -> Cause {
     match error {
         CompileError::UnknownColumn { name, .. } => Cause::UnknownColumn { name },
+        CompileError::UnknownFunction { name, .. } if is_function_of_the_product(&name) => {
+            Cause::NotSupported { what: format!("the function {name}") }
+        }
+        CompileError::UnknownFunction { name, .. } => Cause::UnknownFunction { name },
         CompileError::Unsupported { what, .. } => {
             let name = what.strip_prefix("the function ").and_then(|rest| rest.split(' ').next());
             match name {
@@ -345,7 +355,10 @@ fn cause_of(error: CompileError) -> Cause {
                 _ => Cause::NotSupported { what },
             }
         }
-        other => Cause::not_supported(other.to_string()),
+        other => match other.number().and_then(|number| i32::try_from(number).ok()) {
+            Some(number) => Cause::Query { number, severity: 16, text: other.to_string() },
+            None => Cause::not_supported(other.to_string()),
+        },
     }
 }
 
@@ -357,7 +370,20 @@ pub(crate) fn literal_text(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Is it a failure of the expression itself, or a limit of what is evaluated here?
-fn is_conversion(error: EvalError) -> bool {
-    error == EvalError::Conversion
+/// The cause of an error in the first row of a batch.
+fn failure_of(program: &Program, batch: &Batch, error: EvalError) -> Cause {
+    match program.failure(batch, 0) {
+        Some(failure) => failure_cause(&failure),
+        None => Cause::not_supported(error.to_string()),
+    }
+}
+
+/// The cause of an evaluation that failed.
+pub(crate) fn failure_cause(failure: &Failure) -> Cause {
+    match failure.number().and_then(|number| i32::try_from(number).ok()) {
+        Some(241) => Cause::DateConversion,
+        Some(8134) => Cause::DivideByZero,
+        Some(number) => Cause::Failed { number, severity: 16, text: failure.to_string() },
+        None => Cause::not_supported(failure.to_string()),
+    }
 }

@@ -19,6 +19,7 @@ pub struct Server {
     /// Of the last transaction; those of the server's sessions never meet.
     last_descriptor: AtomicU64,
     connections: AtomicU64,
+    temporary_tables: AtomicU64,
 }
 
 impl Server {
@@ -38,6 +39,7 @@ impl Server {
             hooks,
             last_descriptor: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            temporary_tables: AtomicU64::new(0),
         })
     }
 
@@ -80,6 +82,11 @@ impl Server {
     /// A descriptor for a new transaction; never 0.
     pub(crate) fn next_descriptor(&self) -> u64 {
         self.last_descriptor.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A number for a new temporary table; no two are equal.
+    pub(crate) fn next_temporary_table(&self) -> u64 {
+        self.temporary_tables.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Counts a connection.

@@ -2,11 +2,14 @@
 //!
 //! A statement that is not here is refused by its name when it is reached.
 
+mod change;
 mod database;
+mod ddl;
 mod execute;
 mod login;
 mod message;
 mod name;
+mod query;
 mod select;
 mod server;
 mod set;
@@ -41,8 +44,12 @@ type Compiled = Result<Box<dyn Step>, Cause>;
 
 /// Compiles a statement that is no control flow.
 pub(crate) fn compile(context: &Context<'_>) -> Compiled {
+    if let Some(compiled) = ddl::compile(context) {
+        return compiled;
+    }
     match &context.statement.kind {
         StatementKind::Select(select) => select::compile(context, select),
+        StatementKind::Dml(dml) => change::compile(context, dml),
         StatementKind::Set(set) => set::compile(context, set),
         StatementKind::Print(print) => message::print(context, print),
         StatementKind::RaiseError(raise) => message::raise(context, raise),

@@ -2,6 +2,7 @@
 
 use extentdb_base::sync::Arc;
 
+use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::frame::{Frame, Values, Variable};
 use crate::message::Message;
@@ -25,6 +26,10 @@ pub(crate) trait Step {
 
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop>;
 }
+
+/// Errors that are followed by the message that their statement was terminated: those of rows that
+/// a table does not take.
+const TERMINATING: [i32; 6] = [515, 547, 2601, 2627, 2628, 8152];
 
 /// A request that runs.
 pub(crate) struct Run<'r> {
@@ -66,6 +71,12 @@ impl<'r> Run<'r> {
     pub(crate) fn report(&mut self, raised: &Raised, scope: Scope) -> Result<(), Stop> {
         self.connection.error = raised.message.number;
         self.output.message(&raised.message, false)?;
+        if TERMINATING.contains(&raised.message.number) {
+            let line = raised.message.line;
+            let text = Cause::Terminated.to_string();
+            let told = Message::info(Cause::Terminated.number(), 0, line, text);
+            self.output.message(&told, false)?;
+        }
         if raised.message.is_error() {
             self.done(scope, StatementCode::Other, None, true)?;
         }

@@ -43,14 +43,28 @@ impl Connection {
         // Under IMPLICIT_TRANSACTIONS the statement itself begins one first.
         let is_implicit = self.options.implicit_transactions && self.transaction.count == 0;
         if self.transaction.count == 0 {
-            self.session.begin();
-            self.transaction.descriptor = self.server.next_descriptor();
-            self.transaction.name = name.to_owned();
-            let descriptor = self.transaction.descriptor;
-            output.environment(&Environment::Begin { descriptor })?;
+            self.open_transaction(name, output)?;
         }
         self.transaction.count += 1 + u32::from(is_implicit);
         Ok(())
+    }
+
+    /// A statement that reads or changes tables begins: under IMPLICIT_TRANSACTIONS a transaction
+    /// begins with it.
+    pub(crate) fn begin_implicit(&mut self, output: &mut dyn Output) -> Result<(), Stop> {
+        if self.options.implicit_transactions && self.transaction.count == 0 {
+            self.open_transaction("", output)?;
+            self.transaction.count = 1;
+        }
+        Ok(())
+    }
+
+    fn open_transaction(&mut self, name: &str, output: &mut dyn Output) -> Result<(), Stop> {
+        self.session.begin();
+        self.transaction.descriptor = self.server.next_descriptor();
+        self.transaction.name = name.to_owned();
+        let descriptor = self.transaction.descriptor;
+        Ok(output.environment(&Environment::Begin { descriptor })?)
     }
 
     /// COMMIT TRANSACTION.

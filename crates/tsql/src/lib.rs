@@ -12,6 +12,7 @@ pub mod lexer;
 mod parser;
 mod reserved;
 mod span;
+mod stored;
 #[allow(missing_docs, reason = "each type names its production, and its fields are named as there")]
 pub mod syntax;
 pub mod token;
@@ -23,3 +24,4 @@ pub use parser::{
 };
 pub use reserved::is_reserved;
 pub use span::Span;
+pub use stored::{stored_condition, stored_expression};

@@ -40,6 +40,9 @@ pub struct DateTime {
 }
 
 impl DateTime {
+    /// 1900-01-01, the base date.
+    pub const BASE: DateTime = DateTime { days: 0, ticks: 0 };
+
     /// A value of days since 1900-01-01 and 1/300 s since midnight, or the field that is out of
     /// range.
     pub fn new(days: i32, ticks: u32) -> Result<DateTime, Field> {

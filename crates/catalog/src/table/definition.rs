@@ -46,6 +46,8 @@ pub struct ColumnDefinition {
     pub default_object: ObjectId,
     /// A computed column.
     pub computed: Option<Computed>,
+    /// ROWGUIDCOL: the column that `$ROWGUID` names.
+    pub row_guid: bool,
     /// What ALTER TABLE did to it.
     pub history: ColumnHistory,
 }
@@ -76,6 +78,7 @@ impl ColumnDefinition {
             identity: None,
             default_object: ObjectId(0),
             computed: None,
+            row_guid: false,
             history: ColumnHistory { gone: true, ..ColumnHistory::default() },
         }
     }

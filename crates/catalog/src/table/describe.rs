@@ -29,6 +29,8 @@ mod column {
     pub(super) const ANSI_PADDED: i32 = 0x2;
     pub(super) const IDENTITY: i32 = 0x4;
     /// Public text of `sys.columns`.
+    pub(super) const ROW_GUID: i32 = 0x8;
+    /// Public text of `sys.columns`.
     pub(super) const COMPUTED: i32 = 0x10;
 }
 
@@ -117,9 +119,6 @@ pub fn add_column(
     }
 }
 
-/// `sysschobjs.status` of views, procedures, functions and triggers, as real databases have it.
-const MODULE_STATUS: i32 = 0xc_0000;
-
 /// A view, procedure, function or trigger.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleDefinition<'m> {
@@ -135,6 +134,8 @@ pub struct ModuleDefinition<'m> {
     pub name: &'m str,
     /// The whole CREATE statement.
     pub text: &'m str,
+    /// `sysschobjs.status`: the settings under which it was defined.
+    pub status: u32,
     /// Columns of a view or table function.
     pub columns: &'m [ColumnDefinition],
     /// Time of its creation.
@@ -143,13 +144,60 @@ pub struct ModuleDefinition<'m> {
 
 /// Rows that keep a view, procedure, function or trigger.
 pub fn add_module(module: &ModuleDefinition<'_>, rows: &mut SystemRows) {
-    let ModuleDefinition { id, kind, schema_id, parent, name, text, columns, created } = *module;
-    let object = object_row(id, name, schema_id, MODULE_STATUS, &kind.0, parent, 0, created);
+    let ModuleDefinition {
+        id,
+        kind,
+        schema_id,
+        parent,
+        name,
+        text,
+        columns,
+        created,
+        status,
+    } = *module;
+    let object = object_row(id, name, schema_id, status as i32, &kind.0, parent, 0, created);
     rows_of(rows, "sysschobjs").push(object);
     rows_of(rows, "sysobjvalues").push(text_row(TEXT, id, 0, text));
     for (number, column) in (1..).zip(columns) {
         rows_of(rows, "syscolpars").push(column_row(id, number, column));
     }
+}
+
+/// The row of an object without a table that belongs to no other.
+pub fn add_object(
+    id: ObjectId,
+    name: &str,
+    schema_id: i32,
+    kind: ObjectType,
+    created: StoredTime,
+    rows: &mut SystemRows,
+) {
+    let row = object_row(id, name, schema_id, 0, &kind.0, ObjectId(0), 0, created);
+    rows_of(rows, "sysschobjs").push(row);
+}
+
+/// An extended property of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct PropertyDefinition<'p> {
+    /// Object id.
+    pub object: ObjectId,
+    /// Name of the property.
+    pub name: &'p str,
+    /// The value as a sql_variant is stored.
+    pub value: &'p [u8],
+}
+
+/// The row of an extended property.
+pub fn add_property(property: &PropertyDefinition<'_>, rows: &mut SystemRows) {
+    let mut row = RowValues::new();
+    row.tinyint(OBJECT_CLASS).int(property.object.0).int(0).ntext(property.name);
+    row.raw(property.value);
+    rows_of(rows, "sysxprops").push(row);
+}
+
+/// The text of an object.
+pub fn add_text(object: ObjectId, text: &str, rows: &mut SystemRows) {
+    rows_of(rows, "sysobjvalues").push(text_row(TEXT, object, 0, text));
 }
 
 /// The row of its place in the rows of a rowset.
@@ -238,6 +286,7 @@ pub fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues 
         (!of.nullable, column::NOT_NULL),
         (is_ansi_padded(&of.ty), column::ANSI_PADDED),
         (of.identity.is_some(), column::IDENTITY),
+        (of.row_guid, column::ROW_GUID),
         (of.computed.is_some(), column::COMPUTED),
     ];
     let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();

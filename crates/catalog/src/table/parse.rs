@@ -143,6 +143,7 @@ fn column(fields: &[&str], collation: u32) -> Option<ColumnDefinition> {
         identity,
         default_object: ObjectId(0),
         computed: None,
+        row_guid: false,
         history: ColumnHistory::default(),
     })
 }

@@ -111,6 +111,7 @@ fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDefinition {
         identity: None,
         default_object: extentdb_base::ObjectId(0),
         computed: None,
+        row_guid: false,
         history: Default::default(),
     }
 }

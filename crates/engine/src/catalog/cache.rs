@@ -25,6 +25,7 @@ use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
 use crate::catalog::changes::ModelChanges;
 use crate::catalog::key_order::Origin;
+use crate::catalog::sequence::Sequences;
 use crate::catalog::system_table::{SystemTable, bigint};
 use crate::catalog::units::Units;
 use crate::catalog::{LoadedCatalog, Table, Tables};
@@ -65,6 +66,8 @@ pub(crate) struct CatalogCache {
     pub(crate) last_rowset: extentdb_base::sync::atomic::AtomicI64,
     /// The clustered index of `sysallocunits`, to find the rows of units.
     finder: Arc<UnitFinder>,
+    /// Values that memory has reserved.
+    pub(crate) sequences: Sequences,
     /// What DDL has changed since [`model`](Self::model) was read.
     pub(crate) changes: Arc<ModelChanges>,
     /// The model that was read last.
@@ -128,6 +131,7 @@ impl CatalogCache {
             filegroups: catalog.filegroups.iter().map(|g| (g.name.clone(), g.id as i16)).collect(),
             last_rowset: catalog.rowsets.keys().map(|id| id.0).max().unwrap_or(0).into(),
             finder,
+            sequences: Sequences::default(),
             changes,
             model: Mutex::default(),
         };

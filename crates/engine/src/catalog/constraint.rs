@@ -49,6 +49,11 @@ impl Check {
         })
     }
 
+    /// The same under another name.
+    pub(crate) fn renamed(&self, name: String) -> Check {
+        Check { id: self.id, name, condition: self.condition.clone() }
+    }
+
     /// Ids of the columns that it is about.
     pub(crate) fn columns(&self) -> &[i32] {
         self.condition.columns()
@@ -135,6 +140,8 @@ fn not_written(table: &model::Table, columns: &[TableColumn], catalog: &Catalog)
 /// A constraint without an index.
 pub(crate) enum Rule {
     Check(Arc<Check>),
+    /// One that is in the catalog alone.
+    DisabledCheck(ObjectId),
     ForeignKey(Arc<ForeignKey>),
     /// The column, by id, and the object.
     Default(i32, ObjectId),

@@ -19,6 +19,7 @@ pub(crate) fn plain_column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef
         identity: None,
         default_object: ObjectId(0),
         computed: None,
+        row_guid: false,
         history: ColumnHistory::default(),
     }
 }

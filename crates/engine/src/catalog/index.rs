@@ -295,6 +295,12 @@ impl Index {
         Ok(Index { from, ..self.clone() })
     }
 
+    /// The same under another name.
+    pub(crate) fn renamed(&self, name: &str) -> Index {
+        let definition = IndexDefinition { name: Some(name.to_owned()), ..self.definition.clone() };
+        Index { definition, ..self.clone() }
+    }
+
     /// What the catalog says of it.
     pub(crate) fn definition(&self) -> &IndexDefinition {
         &self.definition

@@ -13,6 +13,7 @@ pub(crate) mod object {
     pub(crate) const ID: usize = 0;
     pub(crate) const NAME: usize = 1;
     pub(crate) const SCHEMA: usize = 2;
+    pub(crate) const STATUS: usize = 4;
     pub(crate) const KIND: usize = 5;
     pub(crate) const PARENT: usize = 6;
     /// Of a table: how many columns it has had.

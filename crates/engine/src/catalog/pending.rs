@@ -8,9 +8,9 @@
 //!                 rollback
 //! ```
 
-use extentdb_base::AllocUnitId;
 use extentdb_base::sync::atomic::Ordering;
 use extentdb_base::sync::{Arc, read, write};
+use extentdb_base::{AllocUnitId, ObjectId};
 use extentdb_rowset::Tree;
 
 use crate::catalog::cache::DroppedObject;
@@ -24,6 +24,12 @@ pub(crate) enum DeferredChange {
     Created(Arc<Table>),
     /// A schema was created.
     Schema(i32),
+    /// One was dropped.
+    SchemaDropped { id: i32, name: String },
+    /// A sequence was created, altered or dropped.
+    Sequence(ObjectId),
+    /// A table has another name.
+    Renamed { old: Arc<Table>, new: Arc<Table> },
     /// A table was dropped.
     Dropped(Arc<Table>),
     /// The rows of a table were moved, or its indexes changed.
@@ -41,7 +47,10 @@ impl DeferredChange {
             DeferredChange::Created(table)
             | DeferredChange::Dropped(table)
             | DeferredChange::Stored { table, .. } => Some(table),
+            DeferredChange::Renamed { new, .. } => Some(new),
             DeferredChange::Schema(_)
+            | DeferredChange::SchemaDropped { .. }
+            | DeferredChange::Sequence(_)
             | DeferredChange::StatisticsCreated { .. }
             | DeferredChange::StatisticsDropped { .. } => None,
         }
@@ -68,7 +77,9 @@ fn objects_of(storage: &Storage) -> impl Iterator<Item = (AllocUnitId, DroppedOb
 impl CatalogCache {
     /// Refuses a table that was dropped.
     pub(crate) fn verify_exists(&self, table: &Table) -> Result<(), Error> {
-        let exists = read(&self.tables).get(table.id()).is_some();
+        // Under another name it is another one.
+        let is_it = |own: &Arc<Table>| std::ptr::eq(&**own, table);
+        let exists = read(&self.tables).get(table.id()).is_some_and(is_it);
         if exists { Ok(()) } else { Err(Error::Gone { id: table.id() }) }
     }
 
@@ -80,7 +91,11 @@ impl CatalogCache {
     /// The transaction that did this has committed.
     pub(crate) fn commit(&self, change: DeferredChange) {
         match change {
-            DeferredChange::Schema(_) | DeferredChange::StatisticsCreated { .. } => {}
+            DeferredChange::Schema(_)
+            | DeferredChange::SchemaDropped { .. }
+            | DeferredChange::Sequence(_)
+            | DeferredChange::Renamed { .. }
+            | DeferredChange::StatisticsCreated { .. } => {}
             DeferredChange::StatisticsDropped { table, id } => table.statistics().forget(id),
             DeferredChange::Created(table) => {
                 write(&self.new_tables).remove(&table.id());
@@ -152,6 +167,16 @@ impl CatalogCache {
             DeferredChange::Created(table) => self.forget(&table),
             DeferredChange::Schema(id) => {
                 write(&self.schemas).remove(&id);
+            }
+            DeferredChange::Sequence(id) => self.sequences.forget(id),
+            DeferredChange::SchemaDropped { id, name } => {
+                write(&self.schemas).insert(id, name);
+            }
+            DeferredChange::Renamed { old, new } => {
+                old.set_storage(new.storage());
+                let mut tables = write(&self.tables);
+                tables.remove(new.id());
+                tables.add(old);
             }
             DeferredChange::StatisticsCreated { table, id } => table.statistics().forget(id),
             DeferredChange::StatisticsDropped { .. } => {}

@@ -482,4 +482,5 @@ pub(crate) fn definition_of(id: ObjectId, name: &str, storage: &Storage) -> Tabl
 pub(crate) struct Trigger {
     pub(crate) id: ObjectId,
     pub(crate) name: String,
+    pub(crate) is_enabled: bool,
 }

@@ -86,7 +86,7 @@ pub(crate) struct SystemTable {
     about: About,
     changes: Arc<ModelChanges>,
     origin: Origin,
-    columns: usize,
+    columns: Vec<String>,
     /// The clustered one first.
     pub(crate) indexes: Vec<SystemIndex>,
     pub(crate) off_row: OffRowUnits,
@@ -116,7 +116,7 @@ impl SystemTable {
             changes: changes.clone(),
             name,
             origin,
-            columns: definition.columns.len(),
+            columns: definition.columns.iter().map(|column| column.name.clone()).collect(),
             indexes,
             off_row: off_row.unwrap_or_default(),
         };
@@ -125,6 +125,11 @@ impl SystemTable {
 
     fn clustered(&self) -> &SystemIndex {
         &self.indexes[0]
+    }
+
+    /// Names of its columns.
+    pub(crate) fn columns(&self) -> &[String] {
+        &self.columns
     }
 
     /// The type of a column of the clustered index's rows, by its position in the table.
@@ -137,12 +142,12 @@ impl SystemTable {
 
     /// The cells of a row.
     pub(crate) fn cells_of(&self, row: &RowValues) -> Cells {
-        cells_of(row, self.columns)
+        cells_of(row, self.columns.len())
     }
 
     /// Adds a row to all indexes.
     pub(crate) fn insert(&self, tx: &mut Transaction, row: &RowValues) -> Result<(), Error> {
-        self.insert_cells(tx, &cells_of(row, self.columns))
+        self.insert_cells(tx, &cells_of(row, self.columns.len()))
     }
 
     /// The same of a row that was read before.
@@ -222,6 +227,18 @@ impl SystemTable {
         self.replace(tx, new)
     }
 
+    /// The same of a row about a definition.
+    pub(crate) fn redefine_keys(
+        &self,
+        tx: &mut Transaction,
+        old: &[Cell<'_>],
+        new: &[Cell<'_>],
+    ) -> Result<(), Error> {
+        self.replace_keys(tx, old, new)?;
+        self.note(tx, new);
+        Ok(())
+    }
+
     fn incomplete(&self) -> Error {
         Error::catalog(format!("a row of {} is not in all of its indexes", self.name))
     }
@@ -230,7 +247,7 @@ impl SystemTable {
     pub(crate) fn rows(&self, prefix: &[Cell<'_>]) -> Result<Vec<Cells>, Error> {
         let clustered = self.clustered();
         let scan = clustered.tree.scan(prefix)?;
-        scan.map(|row| clustered.cells(&row?.bytes, self.columns)).collect()
+        scan.map(|row| clustered.cells(&row?.bytes, self.columns.len())).collect()
     }
 
     /// The rows whose key in this index begins with these values. Of each, only the columns that
@@ -238,7 +255,7 @@ impl SystemTable {
     pub(crate) fn rows_by(&self, index: IndexId, prefix: &[Cell<'_>]) -> Result<Vec<Cells>, Error> {
         let index = self.index(index)?;
         let scan = index.tree.scan(prefix)?;
-        scan.map(|row| index.cells(&row?.bytes, self.columns)).collect()
+        scan.map(|row| index.cells(&row?.bytes, self.columns.len())).collect()
     }
 
     /// The same by a text, the first column of the key, which compares without the case of ASCII
@@ -355,7 +372,7 @@ pub(crate) fn cells_of(row: &RowValues, columns: usize) -> Cells {
 }
 
 /// A name as a cell.
-fn name_cell(name: &str) -> Cell<'static> {
+pub(crate) fn name_cell(name: &str) -> Cell<'static> {
     Cell::Bytes(Cow::Owned(name.encode_utf16().flat_map(u16::to_le_bytes).collect()))
 }
 

@@ -25,7 +25,7 @@ pub struct Table {
     schema: String,
     name: String,
     storage: RwLock<Arc<Storage>>,
-    statistics: TableStatistics,
+    statistics: Arc<TableStatistics>,
 }
 
 /// A table and its storage as a statement sees them.
@@ -62,7 +62,18 @@ impl Table {
             schema,
             name,
             storage: RwLock::new(Arc::new(storage)),
-            statistics: TableStatistics::default(),
+            statistics: Arc::default(),
+        }
+    }
+
+    /// The same table under another name.
+    pub(crate) fn renamed(&self, name: &str) -> Table {
+        Table {
+            id: self.id,
+            schema: self.schema.clone(),
+            name: name.to_owned(),
+            storage: RwLock::new(self.storage()),
+            statistics: self.statistics.clone(),
         }
     }
 
@@ -140,7 +151,7 @@ impl Table {
     /// Refuses a table whose rows are only read here.
     pub(crate) fn verify_writable(&self, storage: &Storage) -> Result<(), Error> {
         self.verify_alterable(storage)?;
-        match storage.triggers.first() {
+        match storage.triggers.iter().find(|trigger| trigger.is_enabled) {
             None => Ok(()),
             Some(trigger) => Err(self.read_only_error(&format!("trigger {}", trigger.name))),
         }
@@ -223,5 +234,10 @@ fn open_base(table: &model::Table, loaded: LoadedCatalog<'_>) -> Option<Storage>
 fn triggers_of(table: ObjectId, catalog: &Catalog) -> Vec<Trigger> {
     let objects = catalog.modules.iter().map(|module| &module.object);
     let own = objects.filter(|object| object.kind.code() == "TR" && object.parent == table);
-    own.map(|object| Trigger { id: object.id, name: object.name.clone() }).collect()
+    let trigger = |object: &model::Object| Trigger {
+        id: object.id,
+        name: object.name.clone(),
+        is_enabled: object.status & model::Object::DISABLED == 0,
+    };
+    own.map(trigger).collect()
 }

@@ -496,6 +496,7 @@ impl Database {
         // The first one writes what is to be written; after the second no page is newer than it.
         self.verify_online()?;
         skip_suspect(self.store_identities())?;
+        skip_suspect(self.store_sequences())?;
         self.clean_ghosts()?;
         self.checkpoint()?;
         self.checkpoint()?;

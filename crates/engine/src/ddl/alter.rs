@@ -69,6 +69,7 @@ impl Session {
             let storage = context.store(table, new);
             let Some(column) = storage.columns.last() else { return Ok(()) };
             let has_value = !spec.nullable
+                || (spec.with_values && spec.default.is_some())
                 || spec.identity.is_some()
                 || column.formula.is_some()
                 || column.ty == SqlType::RowVersion;
@@ -321,8 +322,9 @@ impl StatementContext<'_> {
             if column.formula.is_none() && column.ty != SqlType::RowVersion {
                 cells[column.at] = column.cell(&self.missing(of, column)?)?;
             }
+            // No check can name the column yet, and rows need not fit those that do not trust
+            // them.
             storage.compute(&mut cells)?;
-            self.verify_checks(of, &cells)?;
             self.update_row(of, &at, &OldRow::of(storage, &record)?, &mut cells)?;
         }
         Ok(())

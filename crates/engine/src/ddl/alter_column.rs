@@ -40,6 +40,7 @@ use crate::session::{Session, StatementContext};
 /// and padding.
 const COLPARS_COLUMNS: usize = 16;
 const COLPARS_TYPE: std::ops::Range<usize> = 4..12;
+const COLPARS_USER_TYPE: usize = 5;
 const COLPARS_STATUS: usize = 10;
 const STATUS_OF_TYPE: i64 = 0x3;
 
@@ -73,26 +74,72 @@ impl Session {
         ty: SqlType,
         nullability: Nullability,
     ) -> Result<(), Error> {
+        self.alter_column_as(table, name, ColumnType { ty, user_type: None }, nullability)
+    }
+
+    /// The same with an alias type.
+    ///
+    /// # Errors
+    /// As for [`Session::alter_column`].
+    pub fn alter_column_as(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        new: ColumnType,
+        nullability: Nullability,
+    ) -> Result<(), Error> {
+        let ColumnType { ty, user_type } = new;
         let nullable = nullability == Nullability::Nullable;
         self.statement("ALTER TABLE", |context| {
             let old = context.lock_for_ddl(table)?;
             let was = column(&old.columns, name)?.clone();
             if (was.ty, was.nullable) == (ty, nullable) {
-                return Ok(());
+                let _ddl = lock(&context.db().ddl);
+                return context.name_type(table, &was, user_type);
             }
             let is = TableColumn { ty, nullable, ..was.clone() };
             let way = Method::of(&was, &is);
             verify_free(&old, &was, &is, &way)?;
             context.verify_no_dependent(table, &old, &was)?;
             match way {
-                Method::InPlace(rows) => context.alter_in_place(table, &old, &is, rows),
-                Method::Rewrite => context.alter_rows(table, &old, &was, &is),
+                Method::InPlace(rows) => context.alter_in_place(table, &old, &is, rows)?,
+                Method::Rewrite => context.alter_rows(table, &old, &was, &is)?,
             }
+            let _ddl = lock(&context.db().ddl);
+            context.name_type(table, &is, user_type)
         })
     }
 }
 
+/// The type that a column gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ColumnType {
+    /// The system type.
+    pub ty: SqlType,
+    /// `user_type_id` of an alias type.
+    pub user_type: Option<i32>,
+}
+
 impl StatementContext<'_> {
+    /// What the catalog says the type of a column is called.
+    fn name_type(
+        &mut self,
+        table: &Table,
+        own: &TableColumn,
+        user_type: Option<i32>,
+    ) -> Result<(), Error> {
+        if matches!(own.ty, SqlType::Udt { .. }) {
+            return Ok(());
+        }
+        let user_type = user_type.unwrap_or_else(|| own.ty.xtype().into());
+        let kept = self.colpars_row(table, own.id)?;
+        if kept.get(COLPARS_USER_TYPE).and_then(number) == Some(user_type.into()) {
+            return Ok(());
+        }
+        let key = [int(table.id().0), smallint(0), int(own.id)];
+        self.change_system_row("syscolpars", &key, &[(COLPARS_USER_TYPE, int(user_type))])
+    }
+
     fn alter_in_place(
         &mut self,
         table: &Arc<Table>,

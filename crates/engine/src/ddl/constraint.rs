@@ -3,7 +3,7 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
-use extentdb_catalog::model::{ReferentialAction, ReferentialActions};
+use extentdb_catalog::model::{Object, ReferentialAction, ReferentialActions};
 use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_child};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_format::allocation::field::StoredTime;
@@ -13,12 +13,26 @@ use crate::catalog::system_table::{byte, int, smallint};
 use crate::catalog::{Check, ForeignKey, Index, Rule, Storage, Table};
 use crate::ddl::index::column;
 use crate::ddl::spec::DefaultSpec;
+use crate::ddl::trust::ExistingRows;
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
 
 /// Column of `syscolpars`.
 const COLUMN_DEFAULT: usize = 13;
+
+/// A new foreign key.
+#[derive(Clone, Debug)]
+pub struct ForeignKeySpec {
+    /// Name, 1 to 128 UTF-16 units.
+    pub name: String,
+    /// Pairs of referencing and referenced column.
+    pub columns: Vec<(String, String)>,
+    /// What happens to referencing rows.
+    pub actions: ReferentialActions,
+    /// Are the rows of the table verified?
+    pub rows: ExistingRows,
+}
 
 impl Session {
     /// Adds a CHECK constraint; `text` as the catalog is to keep it, in brackets:
@@ -28,6 +42,20 @@ impl Session {
     /// The name is taken, the condition cannot be evaluated ([`Error::NotSupported`]), or a row is
     /// there that it is false for.
     pub fn add_check(&mut self, table: &Arc<Table>, name: &str, text: &str) -> Result<(), Error> {
+        self.add_check_with(table, name, text, ExistingRows::Verified)
+    }
+
+    /// The same; the rows that exist are verified or not.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn add_check_with(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+        rows: ExistingRows,
+    ) -> Result<(), Error> {
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
             let old = context.lock_for_ddl(table)?;
@@ -35,14 +63,13 @@ impl Session {
                 .map_err(|why| Unsupported::Check { constraint: name.to_owned(), why })?;
             // Nobody changes rows of the table. Checkpoints need what is locked from here on, and
             // do not wait for a scan.
-            let values = context.session_values();
-            context.each_row_for_ddl(&old, &mut |_, record| {
-                check.verify(table.name(), &old.columns, &old.cells(record)?, &values)
-            })?;
-            drop(values);
+            if rows == ExistingRows::Verified {
+                context.verify_rows_by(table, &old, &check)?;
+            }
             let _ddl = lock(&context.db().ddl);
             let kind = ChildKind::Check(check.columns().to_vec(), text.to_owned());
             check.id = context.new_child(table, name, kind)?;
+            context.mark_new(check.id, rows)?;
             let mut new = Storage::clone(&old);
             new.constraints.checks.push(Arc::new(check));
             context.store(table, new);
@@ -79,6 +106,28 @@ impl Session {
         columns: &[(&str, &str)],
         actions: ReferentialActions,
     ) -> Result<(), Error> {
+        let columns = columns.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned()));
+        let spec = ForeignKeySpec {
+            name: name.to_owned(),
+            columns: columns.collect(),
+            actions,
+            rows: ExistingRows::Verified,
+        };
+        self.create_foreign_key(table, parent, &spec)
+    }
+
+    /// Adds a foreign key from a table to a unique index of its parent.
+    ///
+    /// # Errors
+    /// As for [`Session::add_foreign_key_with`].
+    pub fn create_foreign_key(
+        &mut self,
+        table: &Arc<Table>,
+        parent: &Arc<Table>,
+        spec: &ForeignKeySpec,
+    ) -> Result<(), Error> {
+        let ForeignKeySpec { name, columns, actions, rows } = spec;
+        let actions = *actions;
         self.statement("ALTER TABLE", |context| {
             verify_name("constraint", name)?;
             let mut both = [table, parent];
@@ -90,13 +139,9 @@ impl Session {
             // else can be inserted between.
             context.verify_actions(&key, table)?;
             let old = table.storage();
-            let new_key = Arc::new(key.clone());
-            context.with_checks_at_end(|context| {
-                context.rows_for_ddl(&old)?.iter().try_for_each(|row| {
-                    let cells = old.cells(&row.record)?;
-                    context.verify_reference(&new_key, table.with(&old), None, &cells)
-                })
-            })?;
+            if *rows == ExistingRows::Verified {
+                context.verify_rows_reference(table, &old, &key)?;
+            }
             // Nobody changes rows of the two tables. Checkpoints need what is locked from here on,
             // and do not wait for a scan.
             let _ddl = lock(&context.db().ddl);
@@ -108,6 +153,7 @@ impl Session {
                 actions,
             };
             key.id = context.new_child(table, name, kind)?;
+            context.mark_new(key.id, *rows)?;
             context.store_foreign_key(table, parent, key);
             Ok(())
         })
@@ -145,6 +191,13 @@ impl Session {
 }
 
 impl StatementContext<'_> {
+    fn mark_new(&mut self, constraint: ObjectId, rows: ExistingRows) -> Result<(), Error> {
+        match rows {
+            ExistingRows::Verified => Ok(()),
+            ExistingRows::Unverified => self.mark_object(constraint, Object::NOT_TRUSTED, 0),
+        }
+    }
+
     /// Stores the object id of the default of a column.
     fn name_default(&mut self, table: &Table, column: i32, default: ObjectId) -> Result<(), Error> {
         let key = [int(table.id().0), smallint(0), int(column)];
@@ -175,6 +228,7 @@ impl StatementContext<'_> {
                 new.constraints.checks.retain(|own| own.id != check.id);
                 check.id
             }
+            Rule::DisabledCheck(id) => *id,
             Rule::ForeignKey(key) => {
                 new.constraints.foreign_keys.retain(|own| own.id != key.id);
                 new.constraints.referencing_keys.retain(|own| own.id != key.id);
@@ -221,7 +275,7 @@ impl StatementContext<'_> {
             keys.filter(|key| key.actions.cascade()).chain([Arc::new(key.clone())]).collect();
         let meets = |table: &Arc<Table>| reaches_a_table_twice(table.id(), &keys);
         if tables.iter().any(meets) {
-            refused("its actions would form a cycle or multiple cascade paths".to_owned())
+            Err(Unsupported::CascadePaths { key: key.name.clone() }.into())
         } else {
             Ok(())
         }
@@ -328,7 +382,7 @@ fn foreign_key(
     name: &str,
     table: &Table,
     parent: &Table,
-    columns: &[(&str, &str)],
+    columns: &[(String, String)],
 ) -> Result<ForeignKey, Error> {
     let own = table.storage();
     let of_parent = parent.storage();

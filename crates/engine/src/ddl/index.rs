@@ -156,6 +156,10 @@ impl Session {
         self.statement("DROP INDEX", |context| {
             let old = context.lock_for_ddl(table)?;
             let Some(rule) = old.constraints.rule(name, &old.columns) else {
+                if let Some(check) = context.check_named(table, name)? {
+                    let _ddl = lock(&context.db().ddl);
+                    return context.drop_rule(table, &old, &Rule::DisabledCheck(check));
+                }
                 return context.drop_index_of(table, &old, name, IndexOwner::Constraint);
             };
             if matches!(rule, Rule::ForeignKey(_)) {

@@ -11,13 +11,15 @@
 //! Its definition may change, as triggers do not run for that.
 
 use extentdb_base::ObjectId;
-use extentdb_base::sync::{Arc, lock};
-use extentdb_catalog::model::ObjectType;
-use extentdb_catalog::table::describe::{ModuleDefinition, SystemRows, add_module};
+use extentdb_base::sync::lock;
+use extentdb_catalog::model::{Object, ObjectType};
+use extentdb_catalog::table::describe::{
+    ModuleDefinition, SystemRows, add_module, add_text, column_row, rows_of,
+};
+use extentdb_txn::lock::{LockMode, Resource};
 
 use crate::catalog::objects::object;
-use crate::catalog::system_table::{byte, int, number};
-use crate::catalog::{Storage, Table, Trigger};
+use crate::catalog::system_table::{byte, bytes, int, number};
 use crate::ddl::spec::{ColumnSpec, column_definition};
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
@@ -63,20 +65,66 @@ pub struct ModuleSpec {
     pub text: String,
     /// The columns of a view or of the table of a function, if the caller knows them.
     pub columns: Vec<ColumnSpec>,
+    /// The settings of the session that defines it.
+    pub settings: ModuleSettings,
+}
+
+/// The settings that a module keeps from the session that defines it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModuleSettings {
+    /// SET ANSI_NULLS.
+    pub ansi_nulls: bool,
+    /// SET QUOTED_IDENTIFIER: how its text is parsed.
+    pub quoted_identifier: bool,
+}
+
+impl Default for ModuleSettings {
+    fn default() -> ModuleSettings {
+        ModuleSettings { ansi_nulls: true, quoted_identifier: true }
+    }
+}
+
+impl ModuleSettings {
+    /// Bits of `sysschobjs.status`.
+    fn status(self) -> u32 {
+        let ansi_nulls = if self.ansi_nulls { Object::ANSI_NULLS } else { 0 };
+        ansi_nulls | if self.quoted_identifier { Object::QUOTED_IDENTIFIER } else { 0 }
+    }
 }
 
 /// A module that the catalog does not have yet.
-struct NewModule<'m> {
-    kind: ObjectType,
-    schema: i32,
+pub(crate) struct NewModule<'m> {
+    pub(crate) kind: ObjectType,
+    pub(crate) schema: i32,
     /// The table of a trigger; 0 for other modules.
-    parent: ObjectId,
-    name: &'m str,
-    text: &'m str,
-    columns: &'m [ColumnSpec],
+    pub(crate) parent: ObjectId,
+    pub(crate) name: &'m str,
+    pub(crate) text: &'m str,
+    pub(crate) columns: &'m [ColumnSpec],
+    pub(crate) settings: ModuleSettings,
 }
 
-const TRIGGER: ObjectType = ObjectType(*b"TR");
+/// Kinds of modules that are dropped by name alone.
+const MODULES: &[ObjectType] = &[
+    ObjectType(*b"V "),
+    ObjectType(*b"P "),
+    ObjectType(*b"FN"),
+    ObjectType(*b"IF"),
+    ObjectType(*b"TF"),
+];
+/// Those that are renamed by it.
+pub(crate) const RENAMED: &[ObjectType] = &[
+    ObjectType(*b"V "),
+    ObjectType(*b"P "),
+    ObjectType(*b"FN"),
+    ObjectType(*b"IF"),
+    ObjectType(*b"TF"),
+    ObjectType(*b"SN"),
+    ObjectType(*b"SO"),
+];
+
+/// Class of metadata locks of names.
+const NAMES: u32 = 50;
 /// `sysobjvalues.valclass` of texts.
 const TEXT: u8 = 1;
 
@@ -89,8 +137,9 @@ impl Session {
         self.statement("CREATE", |context| {
             verify_name("module", &spec.name)?;
             spec.columns.iter().try_for_each(|column| verify_name("column", &column.name))?;
-            let _ddl = lock(&context.db().ddl);
             let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+            context.lock_name(schema, &spec.name)?;
+            let _ddl = lock(&context.db().ddl);
             context.insert_module(&NewModule {
                 kind: spec.kind.code(),
                 schema,
@@ -98,56 +147,32 @@ impl Session {
                 name: &spec.name,
                 text: &spec.text,
                 columns: &spec.columns,
+                settings: spec.settings,
             })?;
             Ok(())
         })
     }
 
-    /// Keeps the text of a trigger. From now on the rows of its table are only read here.
+    /// Keeps another text of a view, procedure or function, with its id, permissions and extended
+    /// properties.
     ///
     /// # Errors
-    /// The same as for other modules.
-    pub fn create_trigger(
-        &mut self,
-        table: &Arc<Table>,
-        name: &str,
-        text: &str,
-    ) -> Result<(), Error> {
-        self.statement("CREATE TRIGGER", |context| {
-            verify_name("trigger", name)?;
-            let old = context.lock_definition(table)?;
+    /// There is none of this name and kind.
+    pub fn alter_module(&mut self, spec: &ModuleSpec) -> Result<(), Error> {
+        self.statement("ALTER", |context| {
+            spec.columns.iter().try_for_each(|column| verify_name("column", &column.name))?;
+            let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
+            context.lock_name(schema, &spec.name)?;
             let _ddl = lock(&context.db().ddl);
-            let schema = context.schema_id(table.schema())?;
-            let id = context.insert_module(&NewModule {
-                kind: TRIGGER,
-                schema,
-                parent: table.id(),
-                name,
-                text,
-                columns: &[],
-            })?;
-            let mut new = Storage::clone(&old);
-            new.triggers.push(Trigger { id, name: name.to_owned() });
-            context.store(table, new);
-            Ok(())
-        })
-    }
-
-    /// Drops a trigger of a table.
-    ///
-    /// # Errors
-    /// The table has no such trigger.
-    pub fn drop_trigger(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
-        self.statement("DROP TRIGGER", |context| {
-            let old = context.lock_definition(table)?;
-            let _ddl = lock(&context.db().ddl);
-            let is_it = |trigger: &&Trigger| trigger.name.eq_ignore_ascii_case(name);
-            let trigger = old.triggers.iter().find(is_it).ok_or_else(|| no_module(name))?.clone();
-            context.forget_object(trigger.id)?;
-            let mut new = Storage::clone(&old);
-            new.triggers.retain(|other| other.id != trigger.id);
-            context.store(table, new);
-            Ok(())
+            let id = context.object_of(schema, &spec.name, &[spec.kind.code()])?;
+            context.replace_text(id, &spec.text, spec.settings)?;
+            context.delete_where("syscolpars", &[int(id.0)])?;
+            let mut rows = SystemRows::new();
+            for (number, column) in (1..).zip(&spec.columns) {
+                let definition = column_definition(column, ObjectId(0))?;
+                rows_of(&mut rows, "syscolpars").push(column_row(id, number, &definition));
+            }
+            context.insert_system_rows(&rows)
         })
     }
 
@@ -157,22 +182,10 @@ impl Session {
     /// There is none of this name.
     pub fn drop_module(&mut self, schema: &str, name: &str) -> Result<(), Error> {
         self.statement("DROP", |context| {
-            let _ddl = lock(&context.db().ddl);
             let schema = context.schema_id(schema)?;
-            let id =
-                context.db().catalog.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
-            let rows = context.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
-            let kind = rows
-                .first()
-                .and_then(|row| row.get(object::KIND))
-                .map(crate::catalog::system_table::bytes);
-            let parent = rows.first().and_then(|row| row.get(object::PARENT)).and_then(number);
-            let is_module = [b"V ", b"P ", b"FN", b"IF", b"TF"]
-                .iter()
-                .any(|code| kind == Some(code.as_slice()));
-            if !is_module || parent != Some(0) {
-                return Err(no_module(name));
-            }
+            context.lock_name(schema, name)?;
+            let _ddl = lock(&context.db().ddl);
+            let id = context.object_of(schema, name, MODULES)?;
             if !context.db().catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
                 return Err(Unsupported::IndexedModule { name: name.to_owned() }.into());
             }
@@ -182,8 +195,50 @@ impl Session {
 }
 
 impl StatementContext<'_> {
-    fn insert_module(&mut self, module: &NewModule<'_>) -> Result<ObjectId, Error> {
-        let NewModule { kind, schema, parent, name, text, columns } = *module;
+    /// The object of a name, which is of one of these kinds and belongs to no other.
+    pub(crate) fn object_of(
+        &self,
+        schema: i32,
+        name: &str,
+        kinds: &[ObjectType],
+    ) -> Result<ObjectId, Error> {
+        let id = self.db().catalog.object_named(schema, name)?.ok_or_else(|| no_module(name))?;
+        let rows = self.db().catalog.system("sysschobjs")?.rows(&[int(id.0)])?;
+        let row = rows.first();
+        let kind = row.and_then(|row| row.get(object::KIND)).map(bytes);
+        let parent = row.and_then(|row| row.get(object::PARENT)).and_then(number);
+        let is_of_kind = kinds.iter().any(|code| kind == Some(code.0.as_slice()));
+        if is_of_kind && parent == Some(0) { Ok(id) } else { Err(no_module(name)) }
+    }
+
+    /// Nobody else gives or takes this name in the schema before the transaction ends.
+    pub(crate) fn lock_name(&self, schema: i32, name: &str) -> Result<(), Error> {
+        // FNV-1a of the name without the case of ASCII letters: equal hashes block more, never
+        // less.
+        let folded = name.to_ascii_lowercase();
+        let hash = folded
+            .bytes()
+            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let id = (i64::from(schema) << 32) | i64::from(hash);
+        self.lock(Resource::Metadata { class: NAMES, id }, LockMode::X, None)
+    }
+
+    /// Another text of a module.
+    pub(crate) fn replace_text(
+        &mut self,
+        id: ObjectId,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.mark_object(id, settings.status(), ModuleSettings::default().status())?;
+        self.delete_where("sysobjvalues", &[byte(TEXT), int(id.0)])?;
+        let mut rows = SystemRows::new();
+        add_text(id, text, &mut rows);
+        self.insert_system_rows(&rows)
+    }
+
+    pub(crate) fn insert_module(&mut self, module: &NewModule<'_>) -> Result<ObjectId, Error> {
+        let NewModule { kind, schema, parent, name, text, columns, settings } = *module;
         if self.db().catalog.object_named(schema, name)?.is_some() {
             return Err(Error::Exists { name: name.to_owned() });
         }
@@ -198,6 +253,7 @@ impl StatementContext<'_> {
             parent,
             name,
             text,
+            status: settings.status(),
             columns: &definitions,
             created: self.now(),
         };
@@ -207,7 +263,7 @@ impl StatementContext<'_> {
     }
 
     /// Everything that the catalog has of an object that is not a table.
-    fn forget_object(&mut self, id: ObjectId) -> Result<(), Error> {
+    pub(crate) fn forget_object(&mut self, id: ObjectId) -> Result<(), Error> {
         self.delete_where("sysobjvalues", &[byte(TEXT), int(id.0)])?;
         self.delete_where("syscolpars", &[int(id.0)])?;
         self.forget_references(id)?;
@@ -215,6 +271,6 @@ impl StatementContext<'_> {
     }
 }
 
-fn no_module(name: &str) -> Error {
+pub(crate) fn no_module(name: &str) -> Error {
     Unsupported::NoModule { name: name.to_owned() }.into()
 }

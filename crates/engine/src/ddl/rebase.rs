@@ -25,7 +25,7 @@ use crate::catalog::storage::definition_of;
 use crate::catalog::system_table::{int, owned};
 use crate::catalog::{Base, Index, Storage, Table, TableRef};
 use crate::ddl::index::IndexSpec;
-use crate::ddl::table::{update_pfs, verify_row_bytes, with_nullable_key};
+use crate::ddl::table::{heap_definition, update_pfs, verify_row_bytes, with_nullable_key};
 use crate::dml::entries::duplicate;
 use crate::dml::placing::Placing;
 use crate::dml::rows::FoundRow;
@@ -64,6 +64,26 @@ impl Session {
             let storage = context.store(table, new);
             drop(ddl);
             context.fill(table.with(&storage), &fresh, fresh.fill())
+        })
+    }
+}
+
+impl Session {
+    /// Rewrites the rows of a table, with all that lead to them: ALTER TABLE … REBUILD.
+    ///
+    /// # Errors
+    /// The table is only read here.
+    pub fn rebuild_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
+            match old.base.clustered() {
+                Some(index) => {
+                    let base = index.definition().clone();
+                    let fill = index.fill();
+                    context.rebase_alone(table, &old, base, fill)
+                }
+                None => context.rebase_alone(table, &old, heap_definition(), Fill::default()),
+            }
         })
     }
 }

@@ -1,10 +1,12 @@
-//! CREATE SCHEMA: a row for the schema, and one for its owner.
+//! CREATE SCHEMA: a row for the schema, and one for its owner. DROP SCHEMA.
 
 use extentdb_base::sync::{lock, read, write};
 use extentdb_catalog::table::values::RowValues;
 use extentdb_txn::log_time;
 
 use crate::catalog::DeferredChange;
+use crate::catalog::objects::object::{NAME as OBJECT_NAME, SCHEMA as OBJECT_SCHEMA};
+use crate::catalog::system_table::{Cells, byte, int, number, text};
 use crate::error::invalid::verify_name;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
@@ -14,6 +16,10 @@ const CLASS_SCHEMA: u8 = 50;
 /// From here on ids are those of roles.
 const FIRST_ROLE: i32 = 16_384;
 const DBO: i32 = 1;
+/// dbo, guest, INFORMATION_SCHEMA and sys are 1 to 4.
+const LAST_OF_SYSTEM: i32 = 4;
+/// Class of extended properties and permissions of schemas.
+const PROPERTY_CLASS: u8 = 3;
 
 impl Session {
     /// Makes a schema that belongs to dbo; returns its id.
@@ -42,7 +48,47 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Drops a schema that has nothing in it.
+    ///
+    /// # Errors
+    /// There is none of this name, it is one of the system, or something is in it:
+    /// [`Error::ReferencedBy`].
+    pub fn drop_schema(&mut self, name: &str) -> Result<(), Error> {
+        self.statement("DROP SCHEMA", |context| {
+            let db = context.db();
+            let _ddl = lock(&db.ddl);
+            let id = context.schema_id(name)?;
+            if id <= LAST_OF_SYSTEM || id >= FIRST_ROLE {
+                return Err(Unsupported::SystemSchema { name: name.to_owned() }.into());
+            }
+            context.verify_empty(name, id)?;
+            context.delete_where("sysclsobjs", &[byte(CLASS_SCHEMA), int(id)])?;
+            context.delete_where("syssingleobjrefs", &[int(id), byte(CLASS_SCHEMA)])?;
+            context.delete_where("sysxprops", &[byte(PROPERTY_CLASS), int(id)])?;
+            context.delete_where("sysprivs", &[byte(PROPERTY_CLASS), int(id)])?;
+            let name = write(&db.catalog.schemas).remove(&id).unwrap_or_default();
+            context.defer_change(DeferredChange::SchemaDropped { id, name });
+            Ok(())
+        })
+    }
+}
+
 impl StatementContext<'_> {
+    /// Refuses a schema with objects or types in it.
+    fn verify_empty(&self, name: &str, id: i32) -> Result<(), Error> {
+        let places = [("sysschobjs", OBJECT_SCHEMA, OBJECT_NAME), ("sysscalartypes", 1, 2)];
+        for (table, schema, named) in places {
+            let rows = self.db().catalog.system(table)?.rows(&[])?;
+            let is_in = |row: &&Cells| row.get(schema).and_then(number) == Some(id.into());
+            if let Some(row) = rows.iter().find(is_in) {
+                let by = text(row.get(named));
+                return Err(Error::ReferencedBy { name: name.to_owned(), by });
+            }
+        }
+        Ok(())
+    }
+
     fn free_schema_id(&self, name: &str) -> Result<i32, Error> {
         verify_name("schema", name)?;
         let schemas = read(&self.db().catalog.schemas);

@@ -39,6 +39,12 @@ pub struct ColumnSpec {
     pub default: Option<DefaultSpec>,
     /// AS: the column is computed.
     pub computed: Option<Computed>,
+    /// `user_type_id` of an alias type, or of `sysname`; `ty` is the type behind it.
+    pub user_type: Option<i32>,
+    /// ROWGUIDCOL.
+    pub row_guid: bool,
+    /// WITH VALUES: rows that exist get the default of an added column that takes NULL.
+    pub with_values: bool,
 }
 
 /// A default constraint of a column.
@@ -77,6 +83,9 @@ impl ColumnSpec {
             identity: None,
             default: None,
             computed: None,
+            user_type: None,
+            row_guid: false,
+            with_values: false,
         }
     }
 
@@ -246,10 +255,13 @@ pub(crate) fn column_definition(
     let identity =
         spec.identity.map(|identity| identity_value(&spec.ty, identity.seed, identity.increment));
     let refused = |why| Unsupported::Identity { column: spec.name.clone(), why };
+    let plain = plain_column(&spec.name, spec.ty, spec.nullable);
     Ok(ColumnDefinition {
         identity: identity.transpose().map_err(refused)?,
         default_object,
         computed: spec.computed.clone(),
-        ..plain_column(&spec.name, spec.ty, spec.nullable)
+        user_type: spec.user_type.unwrap_or(plain.user_type),
+        row_guid: spec.row_guid,
+        ..plain
     })
 }

@@ -59,6 +59,10 @@ impl Session {
     pub fn create_table(&mut self, spec: &TableSpec) -> Result<Arc<Table>, Error> {
         spec.verify()?;
         self.statement("CREATE TABLE", |context| {
+            context.lock_name(
+                context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?,
+                &spec.name,
+            )?;
             let _ddl = lock(&context.db().ddl);
             let schema = context.schema_id(spec.schema.as_deref().unwrap_or("dbo"))?;
             let qualified = format!("{}.{}", spec.schema.as_deref().unwrap_or("dbo"), spec.name);

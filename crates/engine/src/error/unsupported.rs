@@ -19,6 +19,14 @@ pub enum Unsupported {
     NoFilegroup { name: String },
     #[error("schema {name}, which is not there")]
     NoSchema { name: String },
+    #[error("to drop schema {name} of the system")]
+    SystemSchema { name: String },
+    #[error("a sequence whose next value {value} is beyond its range")]
+    SequenceValue { value: i128 },
+    #[error("a sequence that is defined as {definition}")]
+    Sequence { definition: String },
+    #[error("type {name}, which is not there")]
+    NoType { name: String },
     #[error("more than {most} schemas")]
     TooManySchemas { most: i32 },
     #[error("changes of table {table}, which has {why}")]
@@ -63,6 +71,10 @@ pub enum Unsupported {
     UndecidedCheck { constraint: String, why: EvalError },
     #[error("foreign key {key}: {why}")]
     ForeignKey { key: String, why: String },
+    #[error("foreign key {key}: its actions would form a cycle or multiple cascade paths")]
+    CascadePaths { key: String },
+    #[error("constraint {name}, which table {table} has not got")]
+    NoConstraint { name: String, table: String },
     #[error("foreign key {key} from column {column} to one of another type")]
     ForeignKeyType { key: String, column: String },
     #[error("foreign key {key} to columns of {parent} that no unique index has")]

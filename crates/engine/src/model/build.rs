@@ -14,6 +14,7 @@ use super::shards::Shards;
 use super::view::{
     CatalogModel, ModuleModel, Names, ObjectBody, ObjectModel, SchemaModel, TableModel, folded,
 };
+use crate::catalog::sequence::{self, SequenceDefinition};
 
 /// Class of extended properties and permissions of objects and columns.
 pub(super) const CLASS_OBJECT: u8 = 1;
@@ -127,12 +128,22 @@ fn parts_of(catalog: &mut Catalog, described: Descriptions) -> BTreeMap<ObjectId
     parts
 }
 
+/// What a sequence is, by its extended property.
+fn sequence_of(object: &Object, properties: &[ExtendedProperty]) -> Option<SequenceDefinition> {
+    if object.kind.code() != "SO" {
+        return None;
+    }
+    let own = properties.iter().find(|property| property.name == sequence::DEFINITION)?;
+    SequenceDefinition::of_text(&sequence::property_text(own.value.as_deref()?)?)
+}
+
 fn model_of(
     object: Object,
     parts: Parts,
     catalog: &mut Catalog,
     defaults: &BTreeMap<ObjectId, Constraint>,
 ) -> ObjectModel {
+    let mut properties = parts.properties;
     let table = catalog.tables.remove(&object.id);
     let columns = catalog.view_columns.remove(&object.id).unwrap_or_default();
     let body = match (table, parts.module, catalog.synonyms.remove(&object.id)) {
@@ -158,12 +169,16 @@ fn model_of(
             })
         }
         (None, None, Some(base)) => ObjectBody::Synonym(base),
-        (None, None, None) => ObjectBody::Other,
+        (None, None, None) => {
+            sequence_of(&object, &properties).map_or(ObjectBody::Other, ObjectBody::Sequence)
+        }
     };
+    // The state of a sequence is none of its definition, and changes without a new version.
+    properties.retain(|property| property.name != sequence::NEXT);
     ObjectModel {
         object,
         children: parts.children,
-        properties: parts.properties,
+        properties,
         permissions: parts.permissions,
         body,
     }

@@ -13,6 +13,7 @@ use extentdb_types::key_order::{KeyValue, push_sort_key};
 use extentdb_types::{Collation, SqlType};
 
 use super::shards::Shards;
+use crate::catalog::sequence::SequenceDefinition;
 
 /// A name as it compares: its sort key under the collation of the database.
 pub(super) type FoldedName = Vec<u8>;
@@ -74,6 +75,8 @@ pub enum ObjectBody {
     Module(ModuleModel),
     /// What a synonym stands for, as stored.
     Synonym(String),
+    /// A sequence.
+    Sequence(SequenceDefinition),
     /// A constraint, which is part of its table, or something else.
     Other,
 }
@@ -114,15 +117,30 @@ impl CatalogModel {
         self.version
     }
 
+    /// The boot page as it was at the opening.
+    pub fn boot(&self) -> &BootRecord {
+        &self.boot
+    }
+
     /// The collation of the database, by which names compare.
     pub fn collation(&self) -> Collation {
         Collation(self.boot.collation_id)
+    }
+
+    /// Are two names the same under the collation of the database?
+    pub fn is_same_name(&self, a: &str, b: &str) -> bool {
+        folded(self.collation(), a) == folded(self.collation(), b)
     }
 
     /// A schema by its name.
     pub fn schema(&self, name: &str) -> Option<&SchemaModel> {
         let id = self.shared.schema_ids.get(&folded(self.collation(), name))?;
         self.shared.schemas.get(id)
+    }
+
+    /// A schema by its id.
+    pub fn schema_by_id(&self, id: i32) -> Option<&SchemaModel> {
+        self.shared.schemas.get(&id)
     }
 
     /// Schemas by id.
@@ -159,6 +177,11 @@ impl CatalogModel {
     /// A type by its id: alias types have ids greater than 256.
     pub fn scalar_type(&self, id: i32) -> Option<&ScalarType> {
         self.shared.types.get(&id)
+    }
+
+    /// All types, by id.
+    pub fn scalar_types(&self) -> impl Iterator<Item = &ScalarType> {
+        self.shared.types.values()
     }
 
     /// A type by its name in a schema.

@@ -22,9 +22,10 @@ use extentdb_base::{PageId, Rid};
 use extentdb_expr::Batch;
 use extentdb_rowset::Heap;
 use extentdb_rowset::btree::{LeafRun, LeafVisit, RangePosition};
-use extentdb_rowset::columnar::{Located, PageRun, Visibility};
+use extentdb_rowset::columnar::{Located, PageRun, Vector, Visibility};
 use extentdb_rowset::read_ahead;
 
+use crate::catalog::off_row::VALUE_IN_MEMORY_MAX;
 use crate::catalog::{Address, Base, Index, Storage, Table};
 use crate::dml::row_ref::RowRef;
 use crate::error::{Error, Unsupported};
@@ -114,6 +115,25 @@ impl Scan {
         self.source = source;
         self.left = batch.left;
         Ok((batch.rows() > 0).then(|| batch.finish()))
+    }
+
+    /// The values of a column of a batch, those that lie off their rows read: as the scan sees them.
+    ///
+    /// # Errors
+    /// A value is damaged, or too long to be held in memory.
+    pub fn whole_values(&self, column: usize, vector: &Vector) -> Result<Vector, Error> {
+        let storage = &self.opened.storage;
+        let columns = &storage.columns;
+        let missing = || Error::Columns { expected: columns.len(), found: column };
+        let ty = columns.get(column).ok_or_else(missing)?.ty;
+        let versions = self.opened.reading().versions;
+        let mut failed = None;
+        let whole = vector.with_values_of(&mut |row| {
+            let read =
+                storage.off_row.value_seen(&ty, vector.bytes(row), VALUE_IN_MEMORY_MAX, versions);
+            read.map_err(|error| failed = Some(error)).ok()
+        })?;
+        failed.map_or(Ok(whole), Err)
     }
 
     /// What it reads, what is done with it, and what is left.

@@ -75,24 +75,44 @@ impl SessionState {
         branches.map(Transaction::rollback_cost).sum()
     }
 
-    /// A table by `schema.name`, or by its name in schema dbo.
+    /// A table by `schema.name`, or by its name in schema dbo, of the current database.
     pub(super) fn table(&self, db: &Database, name: &str) -> Result<Arc<Table>, Error> {
-        // A table that this transaction has dropped still exists for all others, and its name is
-        // free again. A table that another transaction creates is found, and waited for, only when
-        // nothing else has the name.
-        let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
-            self.branch.changes.iter().filter_map(table_of).any(|other| other.id() == table.id())
-        };
-        let rank = |table: &Table| {
-            if has(DeferredChange::dropped, table) {
-                return None;
-            }
-            let is_foreign = db.catalog.is_new(table.id()) && !has(DeferredChange::created, table);
-            Some(u8::from(is_foreign))
-        };
-        let table = db.catalog.table(name, rank);
-        table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
+        table_seen_by(Some(&self.branch), db, name)
     }
+
+    /// The same of any database, `current` being that of the session.
+    pub(super) fn table_in(
+        &self,
+        current: &Arc<Database>,
+        db: &Arc<Database>,
+        name: &str,
+    ) -> Result<Arc<Table>, Error> {
+        if Arc::ptr_eq(current, db) {
+            return self.table(db, name);
+        }
+        let branch = self.others.iter().find(|(own, _)| Arc::ptr_eq(own, db));
+        table_seen_by(branch.map(|(_, branch)| branch), db, name)
+    }
+}
+
+/// A table by its name as the branch of a transaction in its database sees it.
+fn table_seen_by(branch: Option<&Branch>, db: &Database, name: &str) -> Result<Arc<Table>, Error> {
+    // A table that this transaction has dropped still exists for all others, and its name is free
+    // again. A table that another transaction creates is found, and waited for, only when nothing
+    // else has the name.
+    let has = |table_of: fn(&DeferredChange) -> Option<&Arc<Table>>, table: &Table| {
+        let changes = branch.iter().flat_map(|branch| &branch.changes);
+        changes.filter_map(table_of).any(|other| other.id() == table.id())
+    };
+    let rank = |table: &Table| {
+        if has(DeferredChange::dropped, table) {
+            return None;
+        }
+        let is_foreign = db.catalog.is_new(table.id()) && !has(DeferredChange::created, table);
+        Some(u8::from(is_foreign))
+    };
+    let table = db.catalog.table(name, rank);
+    table.ok_or_else(|| Error::NoTable { name: name.to_owned() })
 }
 
 /// What statements work with.
@@ -213,6 +233,17 @@ impl<'s> StatementContext<'s> {
         let done = done?;
         self.verify_waiting(checks)?;
         Ok(done)
+    }
+
+    /// The same, also within a larger one: who defines a foreign key waits for no end.
+    pub(crate) fn with_checks_at_own_end<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let waiting = self.state.branch.checks.take();
+        let done = self.with_checks_at_end(work);
+        self.state.branch.checks = waiting;
+        done
     }
 
     /// What may cancel the statement.

@@ -40,6 +40,9 @@ fn show(text: &str) -> String {
             }
             Node::Collate(a, name) => format!("({} collate {name})", of(a)),
             Node::Parameter(parameter) => format!("?{}", parameter.place),
+            Node::Assigned(a, to) => format!("({} as {to})", of(a)),
+            Node::TryAssigned(a, to) => format!("({} as {to}?)", of(a)),
+            Node::IsSet(a) => format!("({} is set)", of(a)),
         };
         shown.push(next);
     }

@@ -22,6 +22,7 @@
 
 mod bits;
 mod compare;
+mod compute;
 mod decode;
 mod plan;
 #[cfg(test)]

@@ -158,7 +158,11 @@ fn default_of(run: &Run<'_>, parameter: &Parameter, query: &str) -> Result<Bound
         let parameter = parameter.variable.name.to_string();
         return Err(Cause::QueryParameter { query, parameter }.into());
     };
-    let compiler = Compiler { variables: &[], collation: run.connection.collation() };
+    let compiler = Compiler {
+        variables: &[],
+        collation: run.connection.collation(),
+        settings: run.connection.options.settings(),
+    };
     let scalar = compiler.assigned(default, parameter.variable.ty)?;
     let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
     let at = Values { connection: run.connection, frame: &frame };

@@ -44,11 +44,11 @@ impl<'c> Collector<'c> {
             let is_it =
                 |input: &Input| matches!(input.source, Source::Variable(own) if own == slot);
             if let Some(place) = self.inputs.iter().position(is_it) {
-                return Parameter { place, ty };
+                return Parameter { place, ty, is_nullable: true };
             }
         }
         self.inputs.push(Input { source, ty });
-        Parameter { place: self.inputs.len() - 1, ty }
+        Parameter { place: self.inputs.len() - 1, ty, is_nullable: true }
     }
 
     fn source(&mut self, expr: &Expr) -> Result<Option<Parameter>, Cause> {

@@ -41,6 +41,14 @@ struct TopCount {
 }
 
 pub(super) fn compile(context: &Context<'_>, statement: &SelectStatement) -> Compiled {
+    match without_tables(context, statement) {
+        Err(Cause::NotSupported { .. }) => super::query::compile(context, statement),
+        other => other,
+    }
+}
+
+/// A SELECT that needs no plan.
+fn without_tables(context: &Context<'_>, statement: &SelectStatement) -> Compiled {
     let select = plain_select(&statement.query)?;
     let limits = limits(context, select)?;
     let is_assignment = |item: &&SelectItem| matches!(item, SelectItem::Assign(_));

@@ -3,20 +3,28 @@
 use extentdb_tsql::syntax::{
     AssignOperator, Assignment, Declaration, DeclarationKind, Expr, ExprKind, Link,
 };
-use extentdb_types::Collation;
+use extentdb_types::{Collation, SqlType};
 
 use super::Compiled;
 use crate::cause::Cause;
 use crate::data_type;
 use crate::frame::{Frame, Variable, variable_named};
-use crate::scalar::{Compiler, Scalar};
+use crate::query::{self, Prepared};
+use crate::scalar::{Compiler, Scalar, has_subquery};
 use crate::step::{RowCount, Run, Step};
 use crate::stop::Stop;
 
 /// `@v = value`
 pub(crate) struct Assign {
     pub(crate) slot: usize,
-    pub(crate) value: Scalar,
+    pub(crate) value: AssignedValue,
+}
+
+/// What is assigned.
+pub(crate) enum AssignedValue {
+    Scalar(Box<Scalar>),
+    /// A value with a query in it, for a variable of this type.
+    Query(Box<Expr>, SqlType),
 }
 
 impl Assign {
@@ -40,12 +48,26 @@ impl Assign {
         let unknown = || Cause::UnknownVariable { name: name.to_owned() };
         let slot = variable_named(compiler.variables, name).ok_or_else(unknown)?;
         let variable = compiler.variables.get(slot).ok_or_else(unknown)?;
-        Ok(Assign { slot, value: compiler.assigned(value, variable.ty)? })
+        let value = match compiler.assigned(value, variable.ty) {
+            Ok(scalar) => AssignedValue::Scalar(Box::new(scalar)),
+            Err(Cause::NotSupported { .. }) if has_subquery(value) => {
+                AssignedValue::Query(Box::new(value.clone()), variable.ty)
+            }
+            Err(cause) => return Err(cause),
+        };
+        Ok(Assign { slot, value })
     }
 
     /// Assigns.
-    pub(crate) fn apply(&self, run: &Run<'_>, frame: &mut Frame) -> Result<(), Stop> {
-        let value = self.value.value(run.values(frame))?;
+    pub(crate) fn apply(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<(), Stop> {
+        let value = match &self.value {
+            AssignedValue::Scalar(scalar) => scalar.value(run.values(frame))?,
+            AssignedValue::Query(expr, ty) => {
+                let (prepared, bound) =
+                    Prepared::bind(run, frame, |binder| binder.scalar(expr, Some(*ty)))?;
+                query::single_value(run, frame, prepared, bound)?
+            }
+        };
         if let Some(slot) = frame.values.get_mut(self.slot) {
             *slot = value;
         }

@@ -1,5 +1,8 @@
 //! A connection over databases in memory, whose output is lines of text.
 
+#[allow(dead_code, reason = "not every test describes objects")]
+pub(crate) mod describe;
+
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -31,6 +34,7 @@ pub(crate) fn batch(connection: &mut Connection, text: &str) -> String {
 }
 
 /// Calls a procedure.
+#[allow(dead_code, reason = "not every test calls one")]
 pub(crate) fn call(connection: &mut Connection, name: &str, arguments: Vec<Argument>) -> String {
     let call = ProcedureCall { name: name.to_owned(), arguments, has_no_metadata: false };
     ask(connection, &Request::Procedure(call))

@@ -199,6 +199,7 @@ fn plan_column(spec: &ColumnSpec, rows: u64) -> Result<ColumnDefinition, Error> 
         identity,
         default_object: ObjectId(0),
         computed: spec.computed.clone().map(|(text, persisted)| Computed { text, persisted }),
+        row_guid: false,
         history: ColumnHistory {
             dropped: spec.dropped_at.is_some(),
             gone: false,

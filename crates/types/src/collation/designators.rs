@@ -120,6 +120,11 @@ static LANGUAGES: &[Language] = &[
     language(0x64, "Azeri_Cyrillic", V100, 0x082C, 1251),
 ];
 
+/// Every language index with every version that it has a name in.
+pub(super) fn all() -> impl Iterator<Item = (u8, CollationVersion)> {
+    LANGUAGES.iter().flat_map(|it| it.versions.iter().map(|version| (it.index, *version)))
+}
+
 const fn language(
     index: u8,
     designator: &'static str,

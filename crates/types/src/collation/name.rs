@@ -10,6 +10,10 @@ use super::id::{
 use super::{Collation, CollationVersion, designators, sort_order};
 use crate::text::CodePage;
 
+/// The bits of an id between language and version.
+const STYLE_BITS: u32 = 0x0001_FF00;
+const STYLE_SHIFT: u32 = STYLE_BITS.trailing_zeros();
+
 impl CollationVersion {
     pub(super) fn suffix(self) -> &'static str {
         match self {
@@ -58,7 +62,7 @@ impl Collation {
 
     /// The part of a Windows collation's name after the version.
     fn style(self) -> Option<String> {
-        let flags = self.0 & 0x0001_FF00;
+        let flags = self.0 & STYLE_BITS;
         match flags {
             BIN => return Some("_BIN".to_owned()),
             BIN2 => return Some("_BIN2".to_owned()),
@@ -85,6 +89,16 @@ impl Collation {
         let kana = if has(IGNORE_KANA) { "" } else { "_KS" };
         let width = if has(IGNORE_WIDTH) { "" } else { "_WS" };
         Some(format!("{case}{accents}{kana}{width}{supplementary}{variation}"))
+    }
+
+    /// All collations that have a name.
+    pub fn named() -> impl Iterator<Item = Collation> {
+        let styles = || (0..=(STYLE_BITS >> STYLE_SHIFT)).map(|bits| bits << STYLE_SHIFT);
+        let windows = designators::all().flat_map(move |(language, version)| {
+            let of_version = u32::from(language) | (version as u32) << 17;
+            styles().map(move |style| Collation(of_version | style))
+        });
+        windows.filter(|collation| collation.name().is_some()).chain(sort_order::all())
     }
 
     /// The collation of a name, in any case of letters.

@@ -84,6 +84,11 @@ static SORT_ORDERS: &[(u32, &str)] = &[
     (0xDB00C029, "SQL_EBCDIC1141_CP1_CS_AS"),
 ];
 
+/// All of them.
+pub(super) fn all() -> impl Iterator<Item = Collation> {
+    SORT_ORDERS.iter().map(|(id, _)| Collation(*id))
+}
+
 /// The name, when the whole id is that of the sort order.
 pub(super) fn name(collation: Collation) -> Option<&'static str> {
     SORT_ORDERS.iter().find(|(id, _)| *id == collation.0).map(|(_, name)| *name)

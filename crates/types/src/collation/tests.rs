@@ -106,3 +106,16 @@ fn ascii_is_plain_where_no_letter_has_a_place_of_its_own() {
     assert!(named("Latin1_General_100_CI_AS_SC").is_supplementary());
     assert!(!named("Latin1_General_100_CI_AS").is_supplementary());
 }
+
+#[test]
+fn every_named_collation_is_found_by_its_name() {
+    let all: Vec<Collation> = Collation::named().collect();
+    let names: std::collections::BTreeSet<String> =
+        all.iter().filter_map(|collation| collation.name()).collect();
+    assert_eq!(names.len(), all.len(), "no name twice");
+    for collation in &all {
+        assert_eq!(Collation::from_name(&collation.name().unwrap()), Some(*collation));
+    }
+    // As many as version 2017 lists, the last one before `_UTF8`.
+    assert_eq!(all.len(), 3955);
+}

@@ -1,0 +1,333 @@
+//! Values and conditions of a clause: columns, variables, aggregates, windows, subqueries.
+//!
+//! `expr` compiles an expression and asks here, from the top, which of its parts are values from
+//! elsewhere; what is answered with a parameter is not looked into.
+
+use extentdb_expr::{CompileError, Parameter, Resolver, Scalar};
+use extentdb_tsql::Span;
+use extentdb_tsql::syntax::{
+    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax,
+};
+
+use crate::binder::{Binder, Prologue, shown};
+use crate::error::{Cause, Error, Result, not_supported};
+use crate::group::Grouping;
+use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
+use crate::stage::{Stage, StageStep};
+use crate::surroundings::SessionFunction;
+use crate::walk;
+
+/// Where an expression stands: what it may contain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Clause {
+    Where,
+    On,
+    GroupBy,
+    Having,
+    Select,
+    Order,
+    Set,
+    /// The argument of an aggregate.
+    Aggregate,
+    /// VALUES, TOP, arguments of table functions …
+    Other,
+}
+
+/// What an expression of a clause is bound with.
+pub(crate) struct Place<'p> {
+    pub(crate) clause: Clause,
+    pub(crate) stage: &'p mut Stage,
+    /// Of a grouped query, after its groups are known.
+    pub(crate) grouping: Option<&'p mut Grouping>,
+}
+
+impl Place<'_> {
+    /// The same place, for a shorter time.
+    pub(crate) fn again(&mut self) -> Place<'_> {
+        Place {
+            clause: self.clause,
+            stage: self.stage,
+            grouping: self.grouping.as_deref_mut(),
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// A value.
+    pub(crate) fn value(&mut self, expr: &Expr, place: Place<'_>) -> Result<Scalar> {
+        let environment = self.environment.clone();
+        let mut resolver = ClauseResolver { binder: self, place, error: None };
+        let bound = Scalar::of_value(expr, &environment, &mut resolver);
+        let error = resolver.error.take();
+        bound.map_err(|cause| error.unwrap_or_else(|| Cause::Expression(cause).at(expr.span)))
+    }
+
+    /// A condition as a whole.
+    pub(crate) fn condition(&mut self, condition: &Condition, place: Place<'_>) -> Result<Scalar> {
+        let environment = self.environment.clone();
+        let mut resolver = ClauseResolver { binder: self, place, error: None };
+        let bound = Scalar::of_condition(condition, &environment, &mut resolver);
+        let error = resolver.error.take();
+        bound.map_err(|cause| error.unwrap_or_else(|| Cause::Expression(cause).at(condition.span)))
+    }
+
+    /// The conjuncts of a condition; subqueries among them become joins of the stage, and conjuncts
+    /// no more.
+    pub(crate) fn conjuncts(
+        &mut self,
+        condition: &Condition,
+        mut place: Place<'_>,
+    ) -> Result<Vec<Scalar>> {
+        match &condition.kind {
+            ConditionKind::And(parts) => {
+                let mut all = Vec::new();
+                for part in parts {
+                    all.extend(self.conjuncts(part, place.again())?);
+                }
+                Ok(all)
+            }
+            _ if self.joined(condition, &mut place)? => Ok(Vec::new()),
+            _ => {
+                let whole = self.condition(condition, place)?;
+                let parts = whole.conjuncts(&self.environment);
+                parts.map_err(|cause| Cause::Expression(cause).at(condition.span))
+            }
+        }
+    }
+
+    /// Joins a subquery that is a conjunct by itself.
+    fn joined(&mut self, condition: &Condition, place: &mut Place<'_>) -> Result<bool> {
+        match &condition.kind {
+            ConditionKind::Exists(query) => self.join_exists(query, JoinKind::Semi, place)?,
+            ConditionKind::Not(inner) => match &inner.kind {
+                ConditionKind::Exists(query) => self.join_exists(query, JoinKind::Anti, place)?,
+                _ => return Ok(false),
+            },
+            ConditionKind::InQuery { operand, query, is_negated: false } => {
+                let (right, condition) = self.in_query(operand, query, place)?;
+                let conditions = vec![condition];
+                place.stage.push(StageStep::Join { kind: JoinKind::Semi, right, conditions });
+            }
+            ConditionKind::Quantified(quantified) if !quantified.is_all => {
+                let (right, condition) = self.quantified(quantified, place)?;
+                let conditions = vec![condition];
+                place.stage.push(StageStep::Join { kind: JoinKind::Semi, right, conditions });
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The value as one of the stage, computed where it is no value yet.
+    pub(crate) fn staged(&mut self, value: &Scalar, stage: &mut Stage) -> ValueId {
+        if let Some(parameter) = value.as_parameter()
+            && !self.is_outside(parameter.place)
+        {
+            return parameter.place;
+        }
+        if let Some(id) = stage.known(value) {
+            return id;
+        }
+        let id = self.new_id();
+        stage.compute(Computed { id, value: value.clone() });
+        id
+    }
+
+    /// Is it a value from outside of all rows?
+    fn is_outside(&self, id: ValueId) -> bool {
+        self.prologue.iter().any(|it| match it {
+            Prologue::Variable { id: own, .. } => *own == id,
+            Prologue::Call(call) => call.column.id == id,
+        })
+    }
+
+    /// The parameter of a variable.
+    fn variable(&mut self, name: &str, span: Span) -> Result<Parameter> {
+        let Some((variable, ty)) = self.surroundings.variable(name) else {
+            return Err(Cause::UnknownVariable { name: name.to_owned() }.at(span));
+        };
+        let known = self.prologue.iter().find_map(|it| match it {
+            Prologue::Variable { variable: own, id } if *own == variable => Some(*id),
+            _ => None,
+        });
+        let id = known.unwrap_or_else(|| {
+            let id = self.new_id();
+            self.prologue.push(Prologue::Variable { variable, id });
+            id
+        });
+        Ok(Parameter { place: id, ty, is_nullable: true })
+    }
+
+    /// The call of a function of the session.
+    fn session_call(
+        &mut self,
+        function: &SessionFunction,
+        arguments: &[Expr],
+        mut place: Place<'_>,
+        span: Span,
+    ) -> Result<Parameter> {
+        let mut values = Vec::new();
+        for (number, argument) in arguments.iter().enumerate() {
+            let value = self.value(argument, place.again())?;
+            let target = function.arguments.get(number).copied().flatten();
+            let converted = match target {
+                Some(ty) => value.assigned(ty, &self.environment),
+                None => Ok(value),
+            };
+            values.push(converted.map_err(|cause| Cause::Expression(cause).at(span))?);
+        }
+        let is_constant = !function.is_per_row
+            && values.iter().flat_map(Scalar::places).all(|place| self.is_outside(place));
+        let column = self.new_column(function.ty, function.is_nullable);
+        let parameter = parameter(&column);
+        let call = FunctionCall { column, function: function.number, arguments: values };
+        if is_constant {
+            self.prologue.push(Prologue::Call(call));
+        } else {
+            place.stage.push(StageStep::Call(call));
+        }
+        Ok(parameter)
+    }
+}
+
+/// The parameter that a column is in expressions.
+pub(crate) fn parameter(column: &Column) -> Parameter {
+    Parameter {
+        place: column.id,
+        ty: column.ty,
+        is_nullable: column.is_nullable,
+    }
+}
+
+/// Answers what `expr` asks for.
+struct ClauseResolver<'r, 'b, 'p> {
+    binder: &'r mut Binder<'b>,
+    place: Place<'p>,
+    error: Option<Error>,
+}
+
+impl ClauseResolver<'_, '_, '_> {
+    /// Keeps the error of a query; `expr` has none of this kind.
+    fn kept<T>(&mut self, done: Result<T>) -> std::result::Result<T, CompileError> {
+        done.map_err(|error| {
+            let at = error.span.start as usize;
+            self.error = Some(error);
+            CompileError::Unsupported { what: "an expression of a query".to_owned(), at }
+        })
+    }
+
+    fn part(&mut self, expr: &Expr) -> Result<Option<Parameter>> {
+        if let Some(grouping) = &self.place.grouping
+            && let Some(key) = self.binder.grouped_key(expr, grouping)?
+        {
+            return Ok(Some(key));
+        }
+        match &expr.kind {
+            ExprKind::Column(name) => self.column(name, expr.span).map(Some),
+            ExprKind::Variable(name) => self.binder.variable(name, expr.span).map(Some),
+            ExprKind::GlobalVariable(name) => match self.binder.surroundings.function(name, 0)? {
+                Some(function) => {
+                    let place = self.place.again();
+                    self.binder.session_call(&function, &[], place, expr.span).map(Some)
+                }
+                None => Err(Cause::UnknownVariable { name: name.to_string() }.at(expr.span)),
+            },
+            ExprKind::Subquery(query) => {
+                self.binder.scalar_subquery(query, &mut self.place).map(Some)
+            }
+            ExprKind::Function(call) => self.function(call, expr.span),
+            ExprKind::Default => not_supported("DEFAULT here", expr.span),
+            _ => Ok(None),
+        }
+    }
+
+    fn column(
+        &mut self,
+        name: &extentdb_tsql::syntax::ColumnName,
+        span: Span,
+    ) -> Result<Parameter> {
+        let found = self.binder.column(name, span)?;
+        let column = &found.named.column;
+        let grouped = self.binder.scopes.get(found.scope).and_then(|it| it.grouped.as_ref());
+        let is_hidden = grouped.is_some_and(|keys| !keys.contains(&column.id))
+            && self.place.clause != Clause::Aggregate;
+        if is_hidden {
+            let column = found.shown.clone();
+            return Err(match self.place.clause {
+                Clause::Having => Cause::UngroupedInHaving { column },
+                Clause::Order => Cause::UngroupedInOrder { column },
+                _ => Cause::UngroupedInSelect { column },
+            }
+            .at(span));
+        }
+        Ok(parameter(column))
+    }
+
+    fn function(&mut self, call: &CallSyntax, span: Span) -> Result<Option<Parameter>> {
+        if !call.name.is_simple() {
+            return not_supported(format!("the function {}", shown(&call.name)), span);
+        }
+        if call.over.is_some() {
+            return self.binder.window_call(call, span, &mut self.place).map(Some);
+        }
+        if walk::is_aggregate(call) {
+            return self.aggregate(call, span).map(Some);
+        }
+        let name = &call.name.name.text;
+        if let Some(window) = crate::function::WindowFunction::named(name)
+            && !matches!(window, crate::function::WindowFunction::Aggregate(_))
+        {
+            return Err(Cause::NeedsOver { function: name.to_string() }.at(span));
+        }
+        let arguments: &[Expr] = match &call.arguments {
+            Arguments::List(values) => values,
+            Arguments::None => &[],
+            _ => return Ok(None),
+        };
+        match self.binder.surroundings.function(name, arguments.len())? {
+            Some(function) => {
+                let place = self.place.again();
+                self.binder.session_call(&function, arguments, place, span).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn aggregate(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {
+        match (self.place.clause, self.place.grouping.as_deref_mut()) {
+            (_, Some(grouping)) => self.binder.aggregate_call(call, span, grouping),
+            (Clause::Where, _) => Err(Cause::AggregateInWhere.at(span)),
+            (Clause::On, _) => Err(Cause::AggregateInOn.at(span)),
+            (Clause::GroupBy, _) => Err(Cause::AggregateInGroupBy.at(span)),
+            (Clause::Set, _) => Err(Cause::AggregateInSet.at(span)),
+            (Clause::Aggregate, _) => Err(Cause::NestedAggregate.at(span)),
+            _ => not_supported("an aggregate here", span),
+        }
+    }
+}
+
+impl Resolver for ClauseResolver<'_, '_, '_> {
+    fn resolve(&mut self, expr: &Expr) -> std::result::Result<Option<Parameter>, CompileError> {
+        let part = self.part(expr);
+        self.kept(part)
+    }
+
+    fn resolve_condition(
+        &mut self,
+        condition: &Condition,
+    ) -> std::result::Result<Option<Parameter>, CompileError> {
+        let part = match &condition.kind {
+            ConditionKind::Exists(query) => {
+                self.binder.mark_exists(query, &mut self.place).map(Some)
+            }
+            ConditionKind::InQuery { operand, query, is_negated: false } => {
+                self.binder.mark_in(operand, query, &mut self.place).map(Some)
+            }
+            ConditionKind::Quantified(quantified) if !quantified.is_all => {
+                self.binder.mark_quantified(quantified, &mut self.place).map(Some)
+            }
+            _ => Ok(None),
+        };
+        self.kept(part)
+    }
+}

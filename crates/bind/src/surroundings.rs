@@ -1,0 +1,109 @@
+//! What a query stands in: the catalog, variables, functions of the session.
+
+use extentdb_base::sync::Arc;
+use extentdb_engine::Database;
+use extentdb_engine::Table;
+use extentdb_engine::model::ObjectModel;
+use extentdb_expr::Environment;
+use extentdb_tsql::syntax::{DataType, ObjectName, Query};
+use extentdb_types::SqlType;
+
+use crate::error::Result;
+use crate::logical::RowProvider;
+
+/// A stored table.
+#[derive(Clone)]
+pub struct StoredTable {
+    /// Its database.
+    pub database: Arc<Database>,
+    /// The table.
+    pub table: Arc<Table>,
+    /// What the catalog says of it.
+    pub object: Arc<ObjectModel>,
+}
+
+/// A view.
+#[derive(Clone)]
+pub struct View {
+    /// Where the names of its query are looked up.
+    pub database: Arc<Database>,
+    /// Its name, for messages.
+    pub name: String,
+    /// Its query.
+    pub query: Arc<Query>,
+    /// Names of its columns; empty: those of the query.
+    pub columns: Vec<String>,
+}
+
+/// Rows that are made: a system view.
+#[derive(Clone)]
+pub struct MadeRows {
+    /// Columns: names, types, nullability.
+    pub columns: Vec<(String, SqlType, bool)>,
+    /// Makes the rows.
+    pub provider: Arc<dyn RowProvider>,
+}
+
+/// What a name in FROM stands for.
+#[derive(Clone)]
+pub enum Object {
+    /// A table.
+    Table(StoredTable),
+    /// A view.
+    View(View),
+    /// A system view.
+    Rows(MadeRows),
+}
+
+/// A function that the session evaluates.
+#[derive(Clone, Debug)]
+pub struct SessionFunction {
+    /// Its number, for whoever calls it.
+    pub number: usize,
+    /// Type of the result.
+    pub ty: SqlType,
+    /// Can it be NULL?
+    pub is_nullable: bool,
+    /// Types that the arguments are converted to; `None`: as they are.
+    pub arguments: Vec<Option<SqlType>>,
+    /// Has it another value for each row, as NEWID?
+    pub is_per_row: bool,
+}
+
+/// What a query stands in.
+pub trait Surroundings {
+    /// How expressions are compiled.
+    fn environment(&self) -> &Environment;
+
+    /// What a name in FROM stands for, seen from a database (`None`: the current one); `None` when
+    /// there is no such object.
+    ///
+    /// # Errors
+    /// It is there and cannot be read, or the caller may not.
+    fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>)
+    -> Result<Option<Object>>;
+
+    /// A table variable by its name, with `@`.
+    fn table_variable(&mut self, name: &str) -> Option<StoredTable>;
+
+    /// Is IDENTITY_INSERT on for a table?
+    fn takes_identity(&self, _: &StoredTable) -> bool {
+        false
+    }
+
+    /// A scalar variable by its name, with `@`: number and type.
+    fn variable(&mut self, name: &str) -> Option<(usize, SqlType)>;
+
+    /// A function of the session by its name, `@@` functions among them, called with so many
+    /// arguments.
+    ///
+    /// # Errors
+    /// It does not take so many.
+    fn function(&mut self, name: &str, arguments: usize) -> Result<Option<SessionFunction>>;
+
+    /// A type by its name.
+    ///
+    /// # Errors
+    /// There is none, or its parameters are impossible.
+    fn data_type(&mut self, data_type: &DataType) -> Result<SqlType>;
+}

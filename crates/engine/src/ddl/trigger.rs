@@ -1,0 +1,130 @@
+//! Triggers of tables: kept as texts, enabled or not.
+//!
+//! A table with an enabled trigger is only read here: what the trigger would do after a change is
+//! not done. Its definition may change, as triggers do not run for that.
+
+use extentdb_base::sync::{Arc, lock};
+use extentdb_catalog::model::{Object, ObjectType};
+
+use crate::catalog::{Storage, Table, Trigger};
+use crate::ddl::module::{ModuleSettings, NewModule, no_module};
+use crate::error::Error;
+use crate::error::invalid::verify_name;
+use crate::session::Session;
+
+const TRIGGER: ObjectType = ObjectType(*b"TR");
+
+impl Session {
+    /// Keeps the text of a trigger. From now on the rows of its table are only read here.
+    ///
+    /// # Errors
+    /// The same as for other modules.
+    pub fn create_trigger(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+    ) -> Result<(), Error> {
+        self.create_trigger_with(table, name, text, ModuleSettings::default())
+    }
+
+    /// The same with the settings of the session that defines it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn create_trigger_with(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.statement("CREATE TRIGGER", |context| {
+            verify_name("trigger", name)?;
+            let old = context.lock_definition(table)?;
+            let schema = context.schema_id(table.schema())?;
+            context.lock_name(schema, name)?;
+            let _ddl = lock(&context.db().ddl);
+            let id = context.insert_module(&NewModule {
+                kind: TRIGGER,
+                schema,
+                parent: table.id(),
+                name,
+                text,
+                columns: &[],
+                settings,
+            })?;
+            let mut new = Storage::clone(&old);
+            new.triggers.push(Trigger { id, name: name.to_owned(), is_enabled: true });
+            context.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Drops a trigger of a table.
+    ///
+    /// # Errors
+    /// The table has no such trigger.
+    pub fn drop_trigger(&mut self, table: &Arc<Table>, name: &str) -> Result<(), Error> {
+        self.statement("DROP TRIGGER", |context| {
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let trigger = trigger_named(&old, name)?;
+            context.forget_object(trigger.id)?;
+            let mut new = Storage::clone(&old);
+            new.triggers.retain(|other| other.id != trigger.id);
+            context.store(table, new);
+            Ok(())
+        })
+    }
+
+    /// Keeps another text of a trigger of a table.
+    ///
+    /// # Errors
+    /// The table has no such trigger.
+    pub fn alter_trigger(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TRIGGER", |context| {
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let trigger = trigger_named(&old, name)?;
+            context.replace_text(trigger.id, text, settings)
+        })
+    }
+
+    /// Enables or disables a trigger of a table.
+    ///
+    /// # Errors
+    /// The table has no such trigger.
+    pub fn switch_trigger(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        is_enabled: bool,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_definition(table)?;
+            let _ddl = lock(&context.db().ddl);
+            let trigger = trigger_named(&old, name)?;
+            match is_enabled {
+                true => context.mark_object(trigger.id, 0, Object::DISABLED)?,
+                false => context.mark_object(trigger.id, Object::DISABLED, 0)?,
+            }
+            let mut new = Storage::clone(&old);
+            let own = new.triggers.iter_mut().filter(|own| own.id == trigger.id);
+            own.for_each(|own| own.is_enabled = is_enabled);
+            context.store(table, new);
+            Ok(())
+        })
+    }
+}
+
+fn trigger_named(storage: &Storage, name: &str) -> Result<Trigger, Error> {
+    let is_it = |trigger: &&Trigger| trigger.name.eq_ignore_ascii_case(name);
+    storage.triggers.iter().find(is_it).cloned().ok_or_else(|| no_module(name))
+}

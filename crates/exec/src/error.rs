@@ -1,0 +1,77 @@
+//! What ends an execution.
+
+use extentdb_expr::Failure;
+
+/// Why an execution ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The engine's: locks, pages, cancellation …
+    #[error(transparent)]
+    Engine(#[from] extentdb_engine::Error),
+    /// The engine's, while rows of a table are changed.
+    #[error("{error}")]
+    Change {
+        /// Why.
+        error: extentdb_engine::Error,
+        /// `database.schema.table`
+        table: String,
+    },
+    /// A column takes no NULL (515).
+    #[error("column {column} of {table} takes no NULL")]
+    Null {
+        /// `database.schema.table`
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// A value is longer than its column (2628).
+    #[error("column {column} of {table} takes no value so long")]
+    Truncated {
+        /// `database.schema.table`
+        table: String,
+        /// The column.
+        column: String,
+        /// The beginning of the value.
+        value: String,
+    },
+    /// An expression has no value for a row.
+    #[error("{0}")]
+    Expression(Box<Failure>),
+    /// A function of the session failed.
+    #[error(transparent)]
+    Function(Box<dyn std::error::Error + Send + Sync>),
+    /// A subquery that stands for a value has a second row (512).
+    #[error("a subquery returned more than 1 value")]
+    SubqueryRows,
+    /// A sum or count does not fit its type (8115).
+    #[error("arithmetic overflow converting expression to data type {ty}")]
+    Overflow {
+        /// The type.
+        ty: extentdb_types::SqlType,
+    },
+    /// TOP, OFFSET or FETCH of less than nothing, with its message number.
+    #[error("a number of rows is not valid")]
+    RowCount {
+        /// Message number.
+        number: i32,
+    },
+    /// An argument of a window function is out of its range, with its message number: that of
+    /// NTILE, of LAG and LEAD, of percentiles.
+    #[error("an argument of a window function is out of its range")]
+    WindowArgument {
+        /// Message number.
+        number: i32,
+    },
+    /// A recursion does not end (530).
+    #[error("the maximum recursion {most} has been exhausted")]
+    Recursion {
+        /// MAXRECURSION.
+        most: u32,
+    },
+    /// The result of STRING_AGG is longer than its type (9829).
+    #[error("STRING_AGG aggregation result exceeded the limit of 8000 bytes")]
+    StringAggLength,
+    /// A plan asks for what is not executed here.
+    #[error("not supported: {0}")]
+    NotSupported(String),
+}

@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
+)]
+
+mod batch;
+mod build;
+mod byte_table;
+mod context;
+mod error;
+mod evaluate;
+mod group_table;
+mod hash_key;
+mod key;
+mod number;
+mod operator;
+#[cfg(test)]
+mod testing;
+pub mod write;
+
+pub use batch::{BATCH_ROWS, Batch};
+pub use build::build;
+pub use context::{Context, Functions, OuterValues};
+pub use error::Error;
+pub use evaluate::{Evaluator, datum};
+pub use operator::Operator;
+pub use operator::scan::address;

@@ -1,0 +1,183 @@
+//! Rows that are made: system views, and functions in FROM.
+
+use extentdb_bind::logical::{Column, RowsSource};
+use extentdb_engine::Vector;
+use extentdb_plan::physical::Expression;
+use extentdb_types::{Datum, NText, SqlType};
+
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::context::Context;
+use crate::error::Error;
+use crate::evaluate::Evaluator;
+use crate::operator::{Operator, poll};
+
+/// A function in FROM.
+pub(crate) struct Function {
+    source: RowsSource,
+    arguments: Vec<Evaluator>,
+    types: Vec<SqlType>,
+    rows: std::vec::IntoIter<Vec<Datum<'static>>>,
+}
+
+impl Function {
+    pub(crate) fn new(
+        source: &RowsSource,
+        arguments: &[Expression],
+        columns: &[Column],
+    ) -> Function {
+        Function {
+            source: source.clone(),
+            arguments: arguments.iter().map(Evaluator::new).collect(),
+            types: columns.iter().map(|column| column.ty).collect(),
+            rows: Vec::new().into_iter(),
+        }
+    }
+
+    fn made(&mut self, context: &Context<'_>) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        let mut values = Vec::new();
+        for argument in &mut self.arguments {
+            values.push(argument.datum(&context.outer)?);
+        }
+        match &self.source {
+            RowsSource::Provider(provider) => provider.rows().map_err(Error::NotSupported),
+            RowsSource::StringSplit(_) => self.split(&values),
+            RowsSource::GenerateSeries(_) => self.series(&values, context),
+            RowsSource::OpenJson { .. } => Err(Error::NotSupported("OPENJSON".to_owned())),
+        }
+    }
+
+    /// STRING_SPLIT: the parts between separators, empty ones among them; none of NULL.
+    fn split(&self, values: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        let (Some(text), Some(separator)) = (
+            values.first().and_then(text_of),
+            values.get(1).and_then(text_of).filter(|it| it.chars().count() == 1),
+        ) else {
+            return Ok(Vec::new());
+        };
+        let ty = self.types.first().copied().unwrap_or(SqlType::Int);
+        let mut rows = Vec::new();
+        for (ordinal, part) in (1..).zip(text.split(&separator)) {
+            let mut row = vec![text_value(part, &ty)?];
+            if self.types.len() > 1 {
+                row.push(Datum::BigInt(ordinal));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// GENERATE_SERIES: up or down by the step, ends included.
+    fn series(
+        &self,
+        values: &[Datum<'static>],
+        context: &Context<'_>,
+    ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        let number = |at: usize| values.get(at).and_then(integer_of);
+        let (Some(start), Some(stop)) = (number(0), number(1)) else { return Ok(Vec::new()) };
+        let step = match values.get(2) {
+            None => {
+                if start <= stop {
+                    1
+                } else {
+                    -1
+                }
+            }
+            Some(_) => match number(2) {
+                None => return Ok(Vec::new()),
+                Some(0) => {
+                    return Err(Error::NotSupported("GENERATE_SERIES with a step of 0".to_owned()));
+                }
+                Some(step) => step,
+            },
+        };
+        let ty = self.types.first().copied().unwrap_or(SqlType::Int);
+        let mut rows = Vec::new();
+        let mut value = start;
+        while if step > 0 { value <= stop } else { value >= stop } {
+            if rows.len() % (64 * BATCH_ROWS) == 0 {
+                poll(context)?;
+            }
+            rows.push(vec![integer_value(value, &ty)]);
+            let Some(next) = value.checked_add(step) else { break };
+            value = next;
+        }
+        Ok(rows)
+    }
+}
+
+impl Operator for Function {
+    fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+        self.rows = self.made(context)?.into_iter();
+        Ok(())
+    }
+
+    fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {
+        poll(context)?;
+        let mut columns: Vec<Vector> = self.types.iter().map(|ty| Vector::computed(*ty)).collect();
+        let mut rows = 0;
+        let mut bytes = Vec::new();
+        for row in self.rows.by_ref().take(BATCH_ROWS) {
+            rows += 1;
+            for (column, value) in columns.iter_mut().zip(&row) {
+                push(column, value, &mut bytes)?;
+            }
+        }
+        Ok((rows > 0).then_some(Batch { rows, columns }))
+    }
+}
+
+fn push(column: &mut Vector, value: &Datum<'_>, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    bytes.clear();
+    let pushed = if value.is_null() {
+        column.push_stored(None)
+    } else {
+        let ty = column.ty;
+        let encoded = value.encode(&ty, bytes);
+        encoded.map_err(|error| Error::NotSupported(error.to_string()))?;
+        column.push_stored(Some(bytes))
+    };
+    pushed.map_err(|error| Error::NotSupported(error.to_string()))
+}
+
+fn text_of(value: &Datum<'_>) -> Option<String> {
+    match value {
+        Datum::NChar(text) => Some(text.decode().0),
+        Datum::Char(text) => Some(text.decode().0.into_owned()),
+        _ => None,
+    }
+}
+
+/// A text as a value of a text type.
+fn text_value(text: &str, ty: &SqlType) -> Result<Datum<'static>, Error> {
+    match ty {
+        SqlType::VarChar { collation, .. } => {
+            let page = collation.code_page();
+            let bytes = page.and_then(|page| page.encode(text));
+            let missing = || Error::NotSupported("a text outside of its code page".to_owned());
+            let bytes = bytes.ok_or_else(missing)?;
+            Datum::decode(ty, &bytes)
+                .map(Datum::into_owned)
+                .map_err(|error| Error::NotSupported(error.to_string()))
+        }
+        _ => Ok(Datum::NChar(NText::from_text(text))),
+    }
+}
+
+fn integer_of(value: &Datum<'_>) -> Option<i64> {
+    Some(match value {
+        Datum::TinyInt(value) => i64::from(*value),
+        Datum::SmallInt(value) => i64::from(*value),
+        Datum::Int(value) => i64::from(*value),
+        Datum::BigInt(value) => *value,
+        _ => return None,
+    })
+}
+
+fn integer_value(value: i64, ty: &SqlType) -> Datum<'static> {
+    match ty {
+        SqlType::TinyInt => Datum::TinyInt(value as u8),
+        SqlType::SmallInt => Datum::SmallInt(value as i16),
+        SqlType::Int => Datum::Int(value as i32),
+        _ => Datum::BigInt(value),
+    }
+}

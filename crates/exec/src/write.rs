@@ -1,0 +1,332 @@
+//! Changes of rows: what INSERT, UPDATE, DELETE and MERGE do with the rows that they have read.
+//!
+//! Invariants
+//! - A row is changed once by a statement, however often it was read.
+//! - What does not fit its column is an error; blanks at the end of a text are not missed.
+
+use extentdb_base::sync::Arc;
+use extentdb_bind::ColumnSource;
+use extentdb_bind::surroundings::StoredTable;
+use extentdb_engine::model::ObjectBody;
+use extentdb_engine::{Address, Database, LoadLock, Session, Table, Value, Vector};
+use extentdb_types::{Datum, SqlType};
+use rustc_hash::FxHashSet;
+
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Error;
+use crate::evaluate::datum;
+use crate::operator::scan::{address, within};
+
+/// A table whose rows are changed.
+pub struct Target {
+    database: Arc<Database>,
+    table: Arc<Table>,
+    columns: Vec<TargetColumn>,
+    /// Places of rows that were changed already.
+    changed: FxHashSet<Vec<u8>>,
+}
+
+/// A column of a table whose rows are changed.
+struct TargetColumn {
+    name: String,
+    ty: SqlType,
+    /// Must a row have a value: neither NULL nor one that the engine makes?
+    is_required: bool,
+}
+
+/// A row before or after a change.
+pub type RowImage = Vec<Datum<'static>>;
+
+impl Target {
+    /// The table of a statement.
+    pub fn new(stored: &StoredTable) -> Target {
+        Target {
+            database: stored.database.clone(),
+            table: stored.table.clone(),
+            columns: columns_of(stored),
+            changed: FxHashSet::default(),
+        }
+    }
+
+    /// Types of its columns.
+    pub fn types(&self) -> Vec<SqlType> {
+        self.columns.iter().map(|column| column.ty).collect()
+    }
+
+    /// Inserts the rows of a batch, whose columns `sources` name by position.
+    ///
+    /// # Errors
+    /// A value does not fit its column, a constraint does not allow a row …
+    pub fn insert(
+        &self,
+        context: &mut Context<'_>,
+        batch: &Batch,
+        sources: &[ColumnSource],
+        lock: LoadLock,
+    ) -> Result<(), Error> {
+        let is_plain = sources.iter().all(|source| *source != ColumnSource::Default);
+        if batch.rows > 1 && is_plain {
+            return self.insert_set(context, batch, sources, lock);
+        }
+        for row in 0..batch.rows {
+            self.insert_row(context, batch, row, sources)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts one row; returns where it is.
+    ///
+    /// # Errors
+    /// As for [`insert`](Self::insert).
+    pub fn insert_row(
+        &self,
+        context: &mut Context<'_>,
+        batch: &Batch,
+        row: usize,
+        sources: &[ColumnSource],
+    ) -> Result<Address, Error> {
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(sources.len());
+        for (ordinal, source) in sources.iter().enumerate() {
+            values.push(match source {
+                ColumnSource::Value(column) => {
+                    Value::Datum(self.value(batch, *column, row, ordinal)?)
+                }
+                _ => Value::Default,
+            });
+        }
+        within(context.session, &self.database, |session| {
+            let inserted = session.insert_values(&self.table, values);
+            inserted.map_err(|error| self.failure(error))
+        })
+    }
+
+    fn insert_set(
+        &self,
+        context: &mut Context<'_>,
+        batch: &Batch,
+        sources: &[ColumnSource],
+        lock: LoadLock,
+    ) -> Result<(), Error> {
+        let mut rows: Vec<Vec<Datum<'static>>> = Vec::with_capacity(batch.rows);
+        within(context.session, &self.database, |session| {
+            for row in 0..batch.rows {
+                rows.push(self.row(session, batch, row, sources)?);
+            }
+            let inserted = session.insert_set(&self.table, &mut rows.iter(), lock);
+            inserted.map(|_| ()).map_err(|error| self.failure(error))
+        })
+    }
+
+    fn row(
+        &self,
+        session: &mut Session,
+        batch: &Batch,
+        row: usize,
+        sources: &[ColumnSource],
+    ) -> Result<Vec<Datum<'static>>, Error> {
+        let mut values = Vec::with_capacity(sources.len());
+        for (ordinal, source) in sources.iter().enumerate() {
+            values.push(match source {
+                ColumnSource::Value(column) => self.value(batch, *column, row, ordinal)?,
+                ColumnSource::Identity => session.next_identity(&self.table)?,
+                ColumnSource::Generated | ColumnSource::Default => Datum::Null,
+            });
+        }
+        Ok(values)
+    }
+
+    /// Gives columns of a row their new values; returns where the row is from then on. `None` when
+    /// the statement has changed it before.
+    ///
+    /// # Errors
+    /// As for [`insert`](Self::insert).
+    pub fn update(
+        &mut self,
+        context: &mut Context<'_>,
+        place: &[u8],
+        values: &[(usize, &Vector)],
+        row: usize,
+    ) -> Result<Option<Address>, Error> {
+        let Some(at) = self.first_change(place)? else { return Ok(None) };
+        let mut all: Vec<Value<'_>> = Vec::new();
+        all.resize_with(self.columns.len(), || Value::Unchanged);
+        for (ordinal, vector) in values {
+            let value = self.fitted(vector, row, *ordinal)?;
+            if let Some(slot) = all.get_mut(*ordinal) {
+                *slot = Value::Datum(value);
+            }
+        }
+        let address = within(context.session, &self.database, |session| {
+            let updated = session.update_values(&self.table, &at, all);
+            updated.map_err(|error| self.failure(error))
+        })?;
+        // The row may be met again at its new place.
+        self.changed.insert(crate::operator::scan::place(&address));
+        Ok(Some(address))
+    }
+
+    /// Deletes a row; false when the statement has done so before.
+    ///
+    /// # Errors
+    /// A constraint needs the row.
+    pub fn delete(&mut self, context: &mut Context<'_>, place: &[u8]) -> Result<bool, Error> {
+        let Some(at) = self.first_change(place)? else { return Ok(false) };
+        within(context.session, &self.database, |session| {
+            let deleted = session.delete(&self.table, &at);
+            deleted.map_err(|error| self.failure(error))
+        })?;
+        Ok(true)
+    }
+
+    /// Was the row at this place not changed by the statement yet?
+    pub fn is_unchanged(&self, place: &[u8]) -> bool {
+        !self.changed.contains(place)
+    }
+
+    fn first_change(&mut self, place: &[u8]) -> Result<Option<Address>, Error> {
+        if !self.changed.insert(place.to_vec()) {
+            return Ok(None);
+        }
+        let missing = || Error::NotSupported("the place of a row that is none".to_owned());
+        address(place).ok_or_else(missing).map(Some)
+    }
+
+    /// The row at a place, as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn image(
+        &self,
+        context: &mut Context<'_>,
+        at: &Address,
+    ) -> Result<Option<RowImage>, Error> {
+        within(context.session, &self.database, |session| Ok(session.get(&self.table, at)?))
+    }
+
+    /// The row at a place of a relation.
+    ///
+    /// # Errors
+    /// As for [`image`](Self::image).
+    pub fn image_at(
+        &self,
+        context: &mut Context<'_>,
+        place: &[u8],
+    ) -> Result<Option<RowImage>, Error> {
+        match address(place) {
+            Some(at) => self.image(context, &at),
+            None => Ok(None),
+        }
+    }
+
+    fn value(
+        &self,
+        batch: &Batch,
+        column: usize,
+        row: usize,
+        ordinal: usize,
+    ) -> Result<Datum<'static>, Error> {
+        let Some(vector) = batch.columns.get(column) else { return Ok(Datum::Null) };
+        self.fitted(vector, row, ordinal)
+    }
+
+    /// A value as one of its column.
+    fn fitted(&self, vector: &Vector, row: usize, ordinal: usize) -> Result<Datum<'static>, Error> {
+        let Some(TargetColumn { name, ty, is_required }) = self.columns.get(ordinal) else {
+            return Ok(Datum::Null);
+        };
+        if vector.is_null(row) {
+            if *is_required {
+                return Err(Error::Null { table: self.full_name(), column: name.clone() });
+            }
+            return Ok(Datum::Null);
+        }
+        let unit: &[u8] = match (vector.ty, ty) {
+            (own, ty) if own == *ty => return datum(vector, row),
+            (SqlType::VarChar { .. }, _) => b" ",
+            (SqlType::NVarChar { .. }, _) => b" \0",
+            (SqlType::VarBinary { .. }, _) => b"\0",
+            _ => return datum(vector, row),
+        };
+        let is_binary = matches!(vector.ty, SqlType::VarBinary { .. });
+        let mut bytes = vector.bytes(row).to_vec();
+        if let Some(most) = ty.max_bytes()
+            && bytes.len() > most
+        {
+            let rest = bytes.get(most..).unwrap_or_default();
+            if is_binary || rest.chunks(unit.len()).any(|chunk| chunk != unit) {
+                return Err(self.truncated(name, vector, row));
+            }
+            bytes.truncate(most);
+        }
+        if let Some(width) = ty.fixed_bytes() {
+            while bytes.len() < width {
+                bytes.extend_from_slice(unit);
+            }
+        }
+        let value = Datum::decode(ty, &bytes).map(Datum::into_owned);
+        value.map_err(|error| Error::NotSupported(format!("column {name}: {error}")))
+    }
+
+    fn truncated(&self, column: &str, vector: &Vector, row: usize) -> Error {
+        let shown = match datum(vector, row) {
+            Ok(Datum::NChar(text)) => text.decode().0,
+            Ok(Datum::Char(text)) => text.decode().0.into_owned(),
+            _ => String::new(),
+        };
+        Error::Truncated {
+            table: self.full_name(),
+            column: column.to_owned(),
+            value: shown.chars().take(100).collect(),
+        }
+    }
+
+    /// `database.schema.table`
+    fn full_name(&self) -> String {
+        format!("{}.{}.{}", self.database.name(), self.table.schema(), self.table.name())
+    }
+
+    /// An error of the engine with the table that it happened in.
+    fn failure(&self, error: extentdb_engine::Error) -> Error {
+        Error::Change { error, table: self.full_name() }
+    }
+}
+
+/// Rows as a batch with these types.
+///
+/// # Errors
+/// A value is not one of its type.
+pub fn batch_of(types: &[SqlType], rows: &[RowImage]) -> Result<Batch, Error> {
+    let mut columns: Vec<Vector> = types.iter().map(|ty| Vector::computed(*ty)).collect();
+    let mut bytes = Vec::new();
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            bytes.clear();
+            let ty = column.ty;
+            let pushed = if value.is_null() {
+                column.push_stored(None)
+            } else {
+                let encoded = value.encode(&ty, &mut bytes);
+                encoded.map_err(|error| Error::NotSupported(error.to_string()))?;
+                column.push_stored(Some(&bytes))
+            };
+            pushed.map_err(|error| Error::NotSupported(error.to_string()))?;
+        }
+    }
+    Ok(Batch { rows: rows.len(), columns })
+}
+
+fn columns_of(stored: &StoredTable) -> Vec<TargetColumn> {
+    let model = match &stored.object.body {
+        ObjectBody::Table(table) => table.columns.as_slice(),
+        _ => &[],
+    };
+    let columns = stored.table.columns().into_iter();
+    columns
+        .map(|(name, ty)| {
+            let own = model.iter().find(|column| column.name == name);
+            let is_required = own.is_some_and(|own| !own.nullable && own.computed.is_none());
+            TargetColumn { name, ty, is_required }
+        })
+        .collect()
+}

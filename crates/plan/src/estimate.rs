@@ -1,0 +1,193 @@
+//! Estimates of how many rows a relation has.
+//!
+//! Counts of tables come from the engine; what conditions leave is guessed by their form, as the
+//! System R optimizer did: equality with one of so many values, a tenth where that is not known, a
+//! third for a range.
+
+use extentdb_bind::logical::{JoinKind, Relation, RowsSource, ValueId};
+use extentdb_bind::table::BoundTable;
+use extentdb_engine::model::ObjectBody;
+use extentdb_expr::{Environment, Scalar, ScalarTest};
+
+use crate::uses;
+
+const EQUAL: f64 = 0.05;
+const RANGE: f64 = 0.3;
+const OTHER: f64 = 0.25;
+/// Rows of functions and recursions.
+const UNKNOWN: f64 = 100.0;
+
+/// Rows of a relation, at least one.
+pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
+    let found = match relation {
+        Relation::Row => 1.0,
+        Relation::Values { rows, .. } => rows.len() as f64,
+        Relation::Table(table) => table_rows(table),
+        Relation::Function(function) => match function.source {
+            RowsSource::Provider(_) => 200.0,
+            _ => UNKNOWN,
+        },
+        Relation::Filter { input, conditions } => {
+            let share: f64 = conditions.iter().map(|it| share(it, input, environment)).product();
+            rows(input, environment) * share
+        }
+        Relation::Compute { input, .. }
+        | Relation::Call { input, .. }
+        | Relation::Window { input, .. }
+        | Relation::Sort { input, .. } => rows(input, environment),
+        Relation::Join { kind, left, right, conditions } => {
+            joined(*kind, left, right, conditions, environment)
+        }
+        Relation::Aggregate { input, keys, .. } => {
+            if keys.is_empty() {
+                1.0
+            } else {
+                let all = rows(input, environment);
+                let groups: f64 =
+                    keys.iter().map(|key| distinct(input, *key, environment)).product();
+                groups.min(all * 0.9)
+            }
+        }
+        Relation::Limit { input, limit } => {
+            let all = rows(input, environment);
+            let count = limit.count.as_ref().and_then(Scalar::literal_integer);
+            count.filter(|_| !limit.is_percent).map_or(all, |count| all.min(count as f64))
+        }
+        Relation::Concat { inputs, .. } => {
+            inputs.iter().map(|(input, _)| rows(input, environment)).sum()
+        }
+        Relation::SetOperation { left, .. } => rows(&left.0, environment),
+        Relation::Recursive(_) => 1000.0,
+        Relation::Recent { .. } => UNKNOWN,
+    };
+    found.max(1.0)
+}
+
+/// Rows of a table as the engine counts them.
+pub(crate) fn table_rows(table: &BoundTable) -> f64 {
+    (table.table.row_count().max(0) as f64).max(1.0)
+}
+
+/// Different values of a column, about.
+pub(crate) fn distinct(relation: &Relation, id: ValueId, environment: &Environment) -> f64 {
+    let all = rows(relation, environment);
+    match origin(relation, id) {
+        Some(table) => distinct_in_table(table, id).min(all),
+        None => all.sqrt().max(10.0).min(all),
+    }
+}
+
+fn distinct_in_table(table: &BoundTable, id: ValueId) -> f64 {
+    let all = table_rows(table);
+    let Some(column) = table.columns.iter().find(|it| it.column.id == id) else { return all };
+    let ObjectBody::Table(model) = &table.object.body else { return all };
+    let mut best: Option<f64> = None;
+    for index in &model.indexes {
+        let mut keys: Vec<_> = index.columns.iter().filter(|it| it.key_ordinal > 0).collect();
+        keys.sort_by_key(|it| it.key_ordinal);
+        if keys.first().is_some_and(|key| key.column_id == column.column_id) {
+            let own = if index.unique && keys.len() == 1 { all } else { all / 4.0 };
+            best = Some(best.map_or(own, |best| best.max(own)));
+        }
+    }
+    best.unwrap_or_else(|| (all / 10.0).max(all.min(10.0)))
+}
+
+/// The table that a value is a column of.
+fn origin(relation: &Relation, id: ValueId) -> Option<&BoundTable> {
+    match relation {
+        Relation::Table(table) => {
+            table.columns.iter().any(|it| it.column.id == id).then_some(&**table)
+        }
+        Relation::Filter { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Call { input, .. }
+        | Relation::Window { input, .. }
+        | Relation::Sort { input, .. }
+        | Relation::Aggregate { input, .. }
+        | Relation::Limit { input, .. } => origin(input, id),
+        Relation::Join { left, right, .. } => origin(left, id).or_else(|| origin(right, id)),
+        _ => None,
+    }
+}
+
+/// The share of rows that a condition leaves.
+pub(crate) fn share(condition: &Scalar, input: &Relation, environment: &Environment) -> f64 {
+    if condition.disjuncts(environment).is_ok_and(|parts| parts.len() > 1) {
+        let parts = condition.disjuncts(environment).unwrap_or_default();
+        let none: f64 = parts.iter().map(|part| 1.0 - share(part, input, environment)).product();
+        return 1.0 - none;
+    }
+    match condition.as_comparison(environment) {
+        Ok(Some((ScalarTest::Equal, left, right))) => {
+            let column = left.as_parameter().or_else(|| right.as_parameter());
+            match column.and_then(|it| origin(input, it.place).map(|table| (table, it.place))) {
+                Some((table, id)) => (1.0 / distinct_in_table(table, id)).min(EQUAL),
+                None => EQUAL,
+            }
+        }
+        Ok(Some((ScalarTest::NotEqual, ..))) => 0.9,
+        Ok(Some(_)) => RANGE,
+        _ => OTHER,
+    }
+}
+
+fn joined(
+    kind: JoinKind,
+    left: &Relation,
+    right: &Relation,
+    conditions: &[Scalar],
+    environment: &Environment,
+) -> f64 {
+    let (l, r) = (rows(left, environment), rows(right, environment));
+    match kind {
+        JoinKind::Semi => l * 0.5,
+        JoinKind::Anti => l * 0.5,
+        JoinKind::Mark(_) | JoinKind::Single => l,
+        JoinKind::Inner => pairs((left, l), (right, r), conditions, environment),
+        JoinKind::Left => pairs((left, l), (right, r), conditions, environment).max(l),
+        JoinKind::Full => pairs((left, l), (right, r), conditions, environment).max(l).max(r),
+    }
+}
+
+/// Pairs of rows that satisfy the conditions.
+pub(crate) fn pairs(
+    (left, l): (&Relation, f64),
+    (right, r): (&Relation, f64),
+    conditions: &[Scalar],
+    environment: &Environment,
+) -> f64 {
+    let (of_left, of_right) = (uses::given(left), uses::given(right));
+    let mut all = l * r;
+    for condition in conditions {
+        let Ok(Some((test, a, b))) = condition.as_comparison(environment) else {
+            all *= OTHER;
+            continue;
+        };
+        if test != ScalarTest::Equal {
+            all *= RANGE;
+            continue;
+        }
+        let column = |value: &Scalar| value.as_parameter().map(|it| it.place);
+        let distinct_of = |id: ValueId| {
+            if of_left.contains(&id) {
+                distinct_before(left, id, environment)
+            } else if of_right.contains(&id) {
+                distinct_before(right, id, environment)
+            } else {
+                1.0
+            }
+        };
+        let values = [column(&a), column(&b)].into_iter().flatten().map(distinct_of);
+        all /= values.fold(10.0, f64::max);
+    }
+    all
+}
+
+/// Different values of a column before conditions: those of its table.
+fn distinct_before(relation: &Relation, id: ValueId, environment: &Environment) -> f64 {
+    match origin(relation, id) {
+        Some(table) => distinct_in_table(table, id),
+        None => distinct(relation, id, environment),
+    }
+}

@@ -1,0 +1,162 @@
+//! What the names of a query mean here: objects of the catalog, variables, functions.
+
+use extentdb_base::sync::Arc;
+use extentdb_bind::surroundings::{Object, SessionFunction, StoredTable, Surroundings, View};
+use extentdb_bind::{Cause as BindCause, Error as BindError, Result as Bound};
+use extentdb_engine::Database;
+use extentdb_engine::model::ObjectBody;
+use extentdb_expr::Environment;
+use extentdb_tsql::syntax::{
+    DataType, Module, Name, ObjectName, Qualifier, Statement, StatementKind,
+};
+use extentdb_tsql::{Options, Span, parse};
+use extentdb_types::SqlType;
+
+use crate::cause::Cause;
+use crate::connection::Connection;
+use crate::data_type;
+use crate::frame::{Variable, variable_named};
+use crate::function::{self, Definition};
+use crate::objects::ResolvedObject;
+use crate::query::system_view;
+
+/// What a query stands in.
+pub(crate) struct QuerySurroundings<'s> {
+    connection: &'s mut Connection,
+    variables: &'s [Variable],
+    environment: Environment,
+    /// The functions that were met; their numbers are positions here.
+    pub(crate) functions: Vec<&'static Definition>,
+    /// Was a table met?
+    pub(crate) reads_tables: bool,
+}
+
+impl<'s> QuerySurroundings<'s> {
+    pub(crate) fn new(
+        connection: &'s mut Connection,
+        variables: &'s [Variable],
+    ) -> QuerySurroundings<'s> {
+        let database_collation = connection.collation();
+        let settings = connection.options.settings();
+        QuerySurroundings {
+            connection,
+            variables,
+            environment: Environment { columns: Vec::new(), database_collation, settings },
+            functions: Vec::new(),
+            reads_tables: false,
+        }
+    }
+
+    fn resolved(&mut self, found: ResolvedObject, span: Span) -> Bound<Option<Object>> {
+        if let ObjectBody::Module(module) = &found.object.body
+            && found.kind() == "V"
+        {
+            let name = found.object.object.name.clone();
+            let Some(text) = &module.text else {
+                return Err(refused(
+                    Cause::not_supported(format!("the encrypted view {name}")),
+                    span,
+                ));
+            };
+            return view(text, found.database.clone(), name, span).map(Some);
+        }
+        self.reads_tables = true;
+        let table = found.into_table().map_err(|cause| refused(cause, span))?;
+        Ok(table.map(|table| {
+            Object::Table(StoredTable {
+                database: table.database,
+                table: table.table,
+                object: table.object,
+            })
+        }))
+    }
+}
+
+impl Surroundings for QuerySurroundings<'_> {
+    fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>) -> Bound<Option<Object>> {
+        let within = from.filter(|_| name.database().is_none()).map(|database| {
+            let span = name.span;
+            let database = Name { text: database.name().into(), span };
+            let schema = name.schema().cloned();
+            let qualifier = Qualifier { server: None, database: Some(database), schema };
+            ObjectName { qualifier: Some(Box::new(qualifier)), ..name.clone() }
+        });
+        let name = within.as_ref().unwrap_or(name);
+        let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
+        if let Some(found) = found {
+            return self.resolved(found, name.span);
+        }
+        let at = self.connection.qualified(name).map_err(|cause| refused(cause, name.span))?;
+        let Some(at) = at else { return Ok(None) };
+        let instance = self.connection.server.instance.clone();
+        let collation = self.environment.database_collation;
+        system_view::object(name, &instance, &at.database, collation)
+    }
+
+    fn table_variable(&mut self, _: &str) -> Option<StoredTable> {
+        None
+    }
+
+    fn variable(&mut self, name: &str) -> Option<(usize, SqlType)> {
+        let slot = variable_named(self.variables, name)?;
+        self.variables.get(slot).map(|variable| (slot, variable.ty))
+    }
+
+    fn function(&mut self, name: &str, arguments: usize) -> Bound<Option<SessionFunction>> {
+        let found = match name.starts_with("@@") {
+            true => function::global(name),
+            false => function::named(name),
+        };
+        let Some(definition) = found else { return Ok(None) };
+        definition.verify_count(arguments).map_err(|cause| refused(cause, Span::default()))?;
+        let collation = self.environment.database_collation;
+        let types = (0..arguments)
+            .map(|place| definition.argument(place).map(|kind| kind.ty(collation)))
+            .collect();
+        self.functions.push(definition);
+        Ok(Some(SessionFunction {
+            number: self.functions.len() - 1,
+            ty: definition.result.ty(collation),
+            is_nullable: definition.is_nullable,
+            arguments: types,
+            is_per_row: matches!(definition.name, "newid" | "newsequentialid"),
+        }))
+    }
+
+    fn data_type(&mut self, data_type: &DataType) -> Bound<SqlType> {
+        let collation = self.environment.database_collation;
+        data_type::declared(data_type, 1, collation).map_err(|cause| refused(cause, data_type.span))
+    }
+}
+
+/// A cause of this crate in the words of the binder.
+fn refused(cause: Cause, span: Span) -> BindError {
+    BindCause::Other { number: cause.number(), text: cause.to_string() }.at(span)
+}
+
+/// The query of a view, from its text.
+fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<Object> {
+    let unreadable = |what: String| {
+        refused(Cause::not_supported(format!("the text of view {name}: {what}")), span)
+    };
+    let script = parse(text, Options { quoted_identifier: true })
+        .map_err(|error| unreadable(error.cause.to_string()))?;
+    let [Statement { kind: StatementKind::DefineModule(define), .. }] =
+        script.statements.as_slice()
+    else {
+        return Err(unreadable("it is no CREATE VIEW".to_owned()));
+    };
+    let Module::View(view) = &define.module else {
+        return Err(unreadable("it is no CREATE VIEW".to_owned()));
+    };
+    Ok(Object::View(View {
+        database,
+        query: Arc::new((*view.query).clone()),
+        columns: view.columns.iter().map(|name| name.text.to_string()).collect(),
+        name,
+    }))
+}

@@ -1,0 +1,105 @@
+//! INSERT.
+
+use extentdb_base::sync::Arc;
+use extentdb_bind::logical::ValueId;
+use extentdb_bind::{BoundInsert, ColumnSource};
+use extentdb_engine::LoadLock;
+use extentdb_exec::write::Target;
+use extentdb_exec::{Batch, Context};
+use extentdb_tsql::syntax::Insert;
+
+use super::output::{ChangedRows, Outputs};
+use crate::frame::Frame;
+use crate::output::Output;
+use crate::query::{Prepared, QueryStop, each_batch};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
+
+pub(super) struct InsertStep {
+    pub(super) syntax: Arc<Insert>,
+    pub(super) limit: u32,
+}
+
+impl Step for InsertStep {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        super::verify_writable(run)?;
+        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
+            binder.set_recursion_limit(self.limit);
+            binder.insert(&self.syntax)
+        })?;
+        prepared.changes("INSERT", &bound.stored);
+        let count = insert(run, frame, prepared, bound)?;
+        super::ended(run, frame, count)
+    }
+}
+
+/// Inserts the rows of a bound INSERT; says how many.
+pub(super) fn insert(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    mut prepared: Prepared,
+    bound: BoundInsert,
+) -> Result<u64, Stop> {
+    let mut ids: Vec<ValueId> = Vec::new();
+    let mut sources = Vec::new();
+    for source in &bound.columns {
+        sources.push(match source {
+            ColumnSource::Value(id) => {
+                let known = ids.iter().position(|own| own == id);
+                ColumnSource::Value(known.unwrap_or_else(|| {
+                    ids.push(*id);
+                    ids.len() - 1
+                }))
+            }
+            other => *other,
+        });
+    }
+    let is_own = bound.relation.reads(bound.stored.table.id());
+    let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
+    let outputs = Outputs::new(&prepared, &bound.outputs, &[], &bound.inserted, &columns)?;
+    let lock = if bound.locks_table { LoadLock::Table } else { LoadLock::Rows };
+    let mut work = Inserting { target: Target::new(&bound.stored), sources, outputs, lock };
+    prepared.execute(run, frame, |context, output| {
+        work.outputs.begin(output)?;
+        let mut count = 0;
+        let mut kept: Vec<Batch> = Vec::new();
+        each_batch(&mut *operator, context, &mut |context, batch| {
+            count += batch.rows as u64;
+            if is_own {
+                kept.push(batch.clone());
+                return Ok(());
+            }
+            work.insert(context, output, batch)
+        })?;
+        for batch in &kept {
+            work.insert(context, output, batch)?;
+        }
+        Ok(count)
+    })
+}
+
+struct Inserting {
+    target: Target,
+    sources: Vec<ColumnSource>,
+    outputs: Outputs,
+    lock: LoadLock,
+}
+
+impl Inserting {
+    fn insert(
+        &mut self,
+        context: &mut Context<'_>,
+        output: &mut dyn Output,
+        batch: &Batch,
+    ) -> Result<(), QueryStop> {
+        if self.outputs.is_empty() {
+            return Ok(self.target.insert(context, batch, &self.sources, self.lock)?);
+        }
+        let mut rows = ChangedRows::default();
+        for row in 0..batch.rows {
+            let at = self.target.insert_row(context, batch, row, &self.sources)?;
+            rows.inserted.extend(self.target.image(context, &at)?);
+        }
+        self.outputs.tell(context, output, &rows, batch)
+    }
+}

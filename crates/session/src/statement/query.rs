@@ -1,0 +1,145 @@
+//! SELECT over tables: a result for the client, or values for variables.
+
+use extentdb_base::sync::Arc;
+use extentdb_tsql::syntax::{
+    Literal, Query, QueryBody, QueryHint, QueryHintKind, SelectItem, SelectStatement,
+};
+use extentdb_types::Datum;
+
+use super::{Compiled, Context};
+use crate::cause::Cause;
+use crate::frame::Frame;
+use crate::options::SetOptions;
+use crate::output::StatementCode;
+use crate::query::{self, Prepared};
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
+
+/// A query that is bound when it runs.
+struct QueryStep {
+    query: Arc<Query>,
+    recursion_limit: u32,
+}
+
+/// A query whose rows are assigned to variables.
+struct AssignStep {
+    query: Arc<Query>,
+    recursion_limit: u32,
+}
+
+/// MAXRECURSION without a hint.
+const RECURSION_LIMIT: u32 = 100;
+
+pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled {
+    let query = Arc::new(statement.query.clone());
+    let recursion_limit = recursion_limit(&statement.option)?;
+    let items = match &query.body {
+        QueryBody::Select(select) => select.items.as_slice(),
+        _ => &[],
+    };
+    let assigned = items.iter().filter(|item| matches!(item, SelectItem::Assign(_))).count();
+    match assigned {
+        0 => Ok(Box::new(QueryStep { query, recursion_limit })),
+        count if count == items.len() => Ok(Box::new(AssignStep { query, recursion_limit })),
+        _ => Err(Cause::AssignsAndReturns),
+    }
+}
+
+/// OPTION: what changes results is refused by its name; what only changes plans is taken.
+pub(super) fn recursion_limit(hints: &[QueryHint]) -> Result<u32, Cause> {
+    let mut limit = RECURSION_LIMIT;
+    for hint in hints {
+        match &hint.kind {
+            QueryHintKind::Number { name: "MAXRECURSION", value: Literal::Integer(digits) } => {
+                limit = digits.parse().unwrap_or(RECURSION_LIMIT);
+            }
+            QueryHintKind::ForTimestamp(_) => {
+                return Err(Cause::not_supported("OPTION (FOR TIMESTAMP AS OF)"));
+            }
+            _ => {}
+        }
+    }
+    Ok(limit)
+}
+
+impl Step for QueryStep {
+    fn is_run(&self, options: &SetOptions) -> bool {
+        !options.noexec && !options.parseonly
+    }
+
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        if self.query.for_clause.is_some() {
+            return Err(Cause::not_supported("FOR BROWSE, FOR XML and FOR JSON").into());
+        }
+        let (prepared, bound) = Prepared::bind(run, frame, |binder| {
+            binder.set_recursion_limit(self.recursion_limit);
+            binder.statement(&self.query)
+        })?;
+        if run.connection.options.fmtonly {
+            run.output.columns(&query::column_infos(&bound))?;
+            run.done(frame.scope, StatementCode::Select, Some(0), false)?;
+            return Ok(RowCount::Rows(0));
+        }
+        let count = query::send_rows(run, frame, prepared, bound)?;
+        run.done(frame.scope, StatementCode::Select, Some(count), false)?;
+        Ok(RowCount::Rows(count as i64))
+    }
+}
+
+impl Step for AssignStep {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
+            binder.set_recursion_limit(self.recursion_limit);
+            binder.assignments(&self.query)
+        })?;
+        let given = bound.relation.columns();
+        let mut ids: Vec<usize> = Vec::new();
+        for id in bound.assignments.iter().flat_map(|(_, value)| value.places()) {
+            if given.iter().any(|column| column.id == id) && !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
+        let mut assignments = Vec::new();
+        for (slot, value) in &bound.assignments {
+            assignments.push((*slot, prepared.evaluator(value, &columns)?));
+        }
+        let variables = frame.variables.clone();
+        let mut values: Vec<(usize, Datum<'static>)> = Vec::new();
+        let rows = prepared.execute(run, frame, |context, _| {
+            let mut rows = 0_i64;
+            query::each_batch(&mut *operator, context, &mut |context, batch| {
+                for at in 0..batch.rows {
+                    let row = batch.slice(at, 1);
+                    for (slot, evaluator) in &mut assignments {
+                        let vector = evaluator.vector(&row, &context.outer)?;
+                        let value = extentdb_exec::datum(&vector, 0)?;
+                        // The next value may use this one.
+                        let id = prepared.prologue.iter().find_map(|it| match it {
+                            extentdb_bind::Prologue::Variable { variable, id }
+                                if variable == slot =>
+                            {
+                                Some(*id)
+                            }
+                            _ => None,
+                        });
+                        if let (Some(id), Some(variable)) = (id, variables.get(*slot)) {
+                            query::set(context, id, &value, &variable.ty)?;
+                        }
+                        values.retain(|(own, _)| own != slot);
+                        values.push((*slot, value));
+                    }
+                }
+                rows += batch.rows as i64;
+                Ok(())
+            })?;
+            Ok(rows)
+        })?;
+        for (slot, value) in values {
+            if let Some(own) = frame.values.get_mut(slot) {
+                *own = value;
+            }
+        }
+        Ok(RowCount::Rows(rows))
+    }
+}

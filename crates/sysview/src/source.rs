@@ -1,0 +1,77 @@
+//! What views read.
+
+use extentdb_base::DatabaseId;
+use extentdb_base::sync::Arc;
+use extentdb_engine::model::{CatalogModel, ObjectModel};
+use extentdb_engine::{Database, DatabaseInfo, Instance};
+
+use crate::facts::{Facts, NoFacts};
+
+/// What views read: a server, and one of its databases with its catalog.
+#[derive(Clone)]
+pub struct Source<'s> {
+    /// The server.
+    pub instance: &'s Instance,
+    /// The database that the view is read in.
+    pub database: &'s Database,
+    /// Its catalog.
+    pub model: &'s CatalogModel,
+    /// What the engine does not know.
+    pub facts: &'s dyn Facts,
+    /// What the server calls the database.
+    name: String,
+}
+
+impl<'s> Source<'s> {
+    /// Without facts beyond the engine.
+    #[must_use]
+    pub fn new(
+        instance: &'s Instance,
+        database: &'s Database,
+        model: &'s CatalogModel,
+    ) -> Source<'s> {
+        let id = database.locks().database();
+        let info = instance.databases().into_iter().find(|info| info.id == id);
+        let name = info.map_or_else(|| database.name().to_owned(), |info| info.name);
+        Source { instance, database, model, facts: &NoFacts, name }
+    }
+
+    /// With what the crate above knows.
+    #[must_use]
+    pub fn with_facts(self, facts: &'s dyn Facts) -> Source<'s> {
+        Source { facts, ..self }
+    }
+
+    /// The id of the current database.
+    pub(crate) fn database_id(&self) -> DatabaseId {
+        self.database.locks().database()
+    }
+
+    /// All databases of the server.
+    pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
+        self.instance.databases()
+    }
+
+    /// What the server calls the current database.
+    pub(crate) fn database_name(&self) -> &str {
+        &self.name
+    }
+
+    /// The objects of the database, by id.
+    pub(crate) fn objects(&self) -> Vec<&'s Arc<ObjectModel>> {
+        let mut objects: Vec<_> = self.model.objects().collect();
+        objects.sort_by_key(|model| model.object.id);
+        objects
+    }
+
+    /// The name of a schema; `None` where there is none of this id.
+    pub(crate) fn schema_name(&self, id: i32) -> Option<&'s str> {
+        self.model.schema_by_id(id).map(|schema| schema.name.as_str())
+    }
+}
+
+impl std::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Source({:?})", self.database)
+    }
+}
