@@ -264,6 +264,15 @@ pub enum CompileError {
 }
 
 impl CompileError {
+    /// The severity of its message.
+    #[must_use]
+    pub fn severity(&self) -> u8 {
+        match self.number() {
+            Some(131 | 155 | 174 | 189 | 195 | 1001) => 15,
+            _ => 16,
+        }
+    }
+
     /// The number of SQL Server's message with this text; `None` for what is refused only here.
     #[must_use]
     pub fn number(&self) -> Option<u32> {

@@ -54,19 +54,22 @@ fn outcome(text: &str, options: StatementOptions) -> (String, String) {
         Ok(program) => program,
         Err(error) => return (String::new(), refused(&error)),
     };
+    (program.result_type().to_string(), value_of(&program))
+}
+
+/// The value of a program without inputs, or the number of its message.
+fn value_of(program: &Program) -> String {
     let mut batch = Batch::new();
-    batch.reset(&program);
+    batch.reset(program);
     batch.end_row();
     program.run(&mut batch);
-    let ty = program.result_type();
-    let value = match batch.value(0) {
-        Ok(value) => shown(&ty, value),
+    match batch.value(0) {
+        Ok(value) => shown(&program.result_type(), value),
         Err(error) => match program.failure(&batch, 0).and_then(|failure| failure.number()) {
             Some(number) => format!("E {number}"),
             None => error.to_string(),
         },
-    };
-    (ty.to_string(), value)
+    }
 }
 
 fn shown(ty: &SqlType, value: Option<&[u8]>) -> String {
@@ -632,6 +635,76 @@ fn functions_of_bytes_and_json() {
         ("CAST('<a>1</a>' AS xml)", "<a>1</a>"),
         ("CAST(CAST('<a>1</a>' AS xml) AS nvarchar(20))", "<a>1</a>"),
     ]);
+}
+
+#[test]
+fn texts_have_the_lengths_of_the_public_rules() {
+    let cases = [
+        ("'a'+'bc'", "varchar(3)"),
+        ("'a'+N'b'", "nvarchar(2)"),
+        ("CAST('a' AS char(3))+CAST('b' AS char(2))", "char(5)"),
+        ("CAST('a' AS char(3))+'b'", "varchar(4)"),
+        ("CAST('a' AS varchar(5000))+CAST('b' AS varchar(5000))", "varchar(8000)"),
+        ("CAST('a' AS varchar(max))+'b'", "varchar(max)"),
+        ("0x01+0x0203", "varbinary(3)"),
+        ("''", "varchar(1)"),
+        ("CASE WHEN 1=1 THEN 'a' ELSE 'bcd' END", "varchar(3)"),
+        ("CASE WHEN 1=1 THEN CAST('a' AS char(2)) ELSE CAST('b' AS char(5)) END", "char(5)"),
+        ("CASE WHEN 1=1 THEN 'a' ELSE N'b' END", "nvarchar(1)"),
+        ("ISNULL('a','bcd')", "varchar(1)"),
+        ("LEFT('abc',2)", "varchar(2)"),
+        ("RIGHT(N'abc',9)", "nvarchar(3)"),
+        ("SUBSTRING('abc',1,0)", "varchar(1)"),
+        ("REPLICATE('ab',3)", "varchar(6)"),
+        ("REPLACE('abc','b','x')", "varchar(8000)"),
+        ("REPLACE(N'abc','b','x')", "nvarchar(4000)"),
+        ("UPPER(CAST('a' AS char(3)))", "varchar(3)"),
+        ("LTRIM('abc')", "varchar(3)"),
+        ("QUOTENAME('a')", "nvarchar(258)"),
+        ("FORMAT(1,'N')", "nvarchar(4000)"),
+        ("DATENAME(month,'20200101')", "nvarchar(30)"),
+        ("CHAR(65)", "char(1)"),
+        ("NCHAR(65)", "nchar(1)"),
+        ("STR(1,5)", "varchar(5)"),
+        ("CAST(1 AS varchar)", "varchar(30)"),
+        ("CONCAT('a',1)", "varchar(13)"),
+        ("CONCAT(N'a',1)", "nvarchar(13)"),
+        ("LEN('a')", "int"),
+        ("LEN(CAST('a' AS varchar(max)))", "bigint"),
+        ("CHARINDEX('a','b')", "int"),
+        ("GREATEST('a','bcd')", "varchar(3)"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(outcome(text, StatementOptions::default()).0, expected, "{text}");
+    }
+}
+
+#[test]
+fn an_assignment_converts_what_converts_by_itself() {
+    let varchar = SqlType::VarChar { len: Some(3), collation: DEFAULT };
+    let cases = [
+        ("CAST('10:00' AS time)", SqlType::Date, "E 206"),
+        ("'abc'", SqlType::VarBinary { len: Some(10) }, "E 257"),
+        ("CAST(1 AS datetime)", SqlType::Int, "E 257"),
+        ("$1", varchar, "E 257"),
+        ("'abcdef'", varchar, "abc"),
+        ("12345", varchar, "*"),
+        ("1.5", SqlType::Int, "1"),
+        ("'12'", SqlType::Int, "12"),
+        ("1", SqlType::DateTime, "1900-01-02T00:00:00.000"),
+        ("NULL", SqlType::Date, "NULL"),
+        ("300", SqlType::TinyInt, "E 220"),
+    ];
+    for (text, target, expected) in cases {
+        let Ok(Term::Value(expr)) = parse_term(text, Options::default()) else { panic!("{text}") };
+        let environment = environment(StatementOptions::default());
+        let program = Program::of_value(&expr, &environment, &mut Nothing, Some(target));
+        let found = match program {
+            Ok(program) => value_of(&program),
+            Err(error) => refused(&error),
+        };
+        assert_eq!(found, expected, "{text} as {target}");
+    }
 }
 
 #[test]

@@ -75,6 +75,7 @@ impl Binder<'_> {
             collation,
             encoding: self.encoding(&ty),
             has_plain_ascii: collation.has_plain_ascii(typing::is_wide_text(&ty)),
+            ignores_case: !collation.is_binary() && collation.ignores_case(),
         };
         // Characters of a char text are bytes of its code page.
         let is_byte = alphabet.encoding.unit() == 1;

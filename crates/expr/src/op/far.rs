@@ -12,6 +12,7 @@ pub(super) fn run(plan: WidePlan, operands: (&Lane, &Lane), out: &mut Lane) {
     match sign {
         // Loops for what needs no more than 128 bits.
         Sign::Add | Sign::Subtract | Sign::Multiply if drop == 0 => wide(plan, operands, out),
+        Sign::Divide if dividend_up <= MAX_PRECISION => wide(plan, operands, out),
         Sign::Add => zip(out, operands, |a, b| fit(far_sum(a, b, up, drop))),
         Sign::Subtract => zip(out, operands, |a, b: i128| fit(far_sum(a, -b, up, drop))),
         Sign::Multiply => zip(out, operands, |a, b| fit(far_product(a, b, drop))),
