@@ -11,7 +11,9 @@ use crate::error::CompileError;
 use crate::op::ascii::Encoding;
 use crate::op::cast;
 use crate::op::row::Function as RowFunction;
-use crate::syntax::{AT_TIME_ZONE, IS_DISTINCT, ODBC_ESCAPE, PARSE, TRY_PARSE};
+use crate::syntax::{
+    AT_TIME_ZONE, IS_DISTINCT, ODBC_ESCAPE, ODBC_FUNCTION, ODBC_FUNCTIONS, PARSE, TRY_PARSE,
+};
 use crate::typing::{self, Conversion};
 
 /// A function's arguments.
@@ -78,6 +80,12 @@ impl Binder<'_> {
         part: Option<&str>,
         values: Vec<Value>,
     ) -> BindResult {
+        let odbc = name
+            .strip_prefix(ODBC_FUNCTION)
+            .and_then(|own| ODBC_FUNCTIONS.iter().find(|(name, ..)| *name == own));
+        if let Some((_, name, part)) = odbc {
+            return self.call_exactly(name, *part, values);
+        }
         let Some(entry) = find(name) else {
             if values.is_empty()
                 && let Some(value) = self.context_function(name)?

@@ -154,7 +154,7 @@ impl Binder<'_> {
         let to = TypeName { name, first: number().map(Some), second: number() };
         let target = typing::named(&to, self.environment.database_collation);
         let Some(target) = target else {
-            return Err(CompileError::UnknownType { name: to.name, at: self.at });
+            return Err(self.no_such_type(&to));
         };
         let function = match target {
             _ if typing::is_number(&target) && target != SqlType::Bit => number::parse,
