@@ -85,6 +85,17 @@ pub(crate) fn compile(
     collation: Collation,
     settings: Settings,
 ) -> Built<Flow> {
+    compile_body(script, &script.statements, variables, collation, settings)
+}
+
+/// Compiles the body of a procedure, which is a part of its script; `variables` are its parameters.
+pub(crate) fn compile_body(
+    script: &Script,
+    statements: &[Statement],
+    variables: Vec<Variable>,
+    collation: Collation,
+    settings: Settings,
+) -> Built<Flow> {
     let mut builder = Builder {
         script,
         collation,
@@ -98,7 +109,7 @@ pub(crate) fn compile(
         handler: None,
         catch: None,
     };
-    builder.statements(&script.statements)?;
+    builder.statements(statements)?;
     builder.finish()
 }
 

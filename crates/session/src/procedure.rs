@@ -6,6 +6,7 @@
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_reset_connection | here |
+//! | those of users | `stored.rs` |
 //!
 //! Procedures of server cursors are refused by name; any other name is message 2812, as for any
 //! procedure that does not exist.
@@ -14,6 +15,7 @@ mod execute_sql;
 mod parameters;
 mod prepare;
 mod rename;
+mod stored;
 
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
@@ -109,10 +111,13 @@ pub(crate) fn run(
         Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
             Err(Cause::not_supported(format!("the procedure {known}")).into())
         }
-        _ => {
-            let name = name.replace(['[', ']'], "");
-            Err(Cause::UnknownProcedure { name }.into())
-        }
+        _ => match stored::run(run, name, arguments, caller)? {
+            Some(finished) => Ok(finished),
+            None => {
+                let name = name.replace(['[', ']'], "");
+                Err(Cause::UnknownProcedure { name }.into())
+            }
+        },
     }
 }
 

@@ -24,7 +24,7 @@ use crate::output::{Output, Scope, StatementCode};
 use crate::procedure;
 use crate::query::{self, Prepared};
 use crate::request::{Request, TransactionRequest};
-use crate::step::{RowCount, Run, Text};
+use crate::step::{RowCount, Run, Source, Text};
 use crate::stop::{Raised, Stop, located};
 
 /// Where to go on.
@@ -87,21 +87,29 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
 
 /// Compiles and runs a text; its frame afterwards, for output parameters.
 fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
-    let flow = run.compiled(text.text, text.parameters)?;
+    let compiled;
+    let (flow, name) = match text.source {
+        Source::Text(source) => {
+            compiled = run.compiled(source, text.parameters)?;
+            (&compiled, "")
+        }
+        Source::Procedure { flow, name } => (flow, name),
+    };
     let mut frame = Frame::new(text.scope, flow.variables.clone());
     for (slot, value) in frame.values.iter_mut().zip(text.values) {
         *slot = value;
     }
+    frame.procedure = name.into();
     frame.inherited = text.inherited;
     frame.has_outer_handler = text.has_outer_handler;
-    run.flow(&flow, &mut frame)?;
+    run.flow(flow, &mut frame)?;
     Ok(frame)
 }
 
 impl Run<'_> {
     fn batch(&mut self, text: &str) -> Result<(), Stop> {
         let text = Text {
-            text,
+            source: Source::Text(text),
             scope: Scope::Batch,
             parameters: Vec::new(),
             values: Vec::new(),
@@ -200,6 +208,7 @@ impl Run<'_> {
     ) -> Result<Next, Stop> {
         if raised.message.line == 0 {
             raised.message.line = placed.line;
+            raised.message.procedure = frame.procedure.to_string();
         }
         self.connection.error = raised.message.number;
         self.connection.rowcount = 0;

@@ -4,6 +4,7 @@ use extentdb_base::sync::Arc;
 
 use crate::cause::Cause;
 use crate::connection::Connection;
+use crate::flow::Flow;
 use crate::frame::{Frame, Values, Variable};
 use crate::message::Message;
 use crate::options::SetOptions;
@@ -42,9 +43,18 @@ pub(crate) struct Run<'r> {
 /// Compiles and runs a text.
 pub(crate) type RunText = fn(&mut Run<'_>, Text<'_>) -> Result<Frame, Stop>;
 
+/// What is run.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'t> {
+    /// A text, compiled with the parameters.
+    Text(&'t str),
+    /// The body of a procedure, whose first variables are its parameters.
+    Procedure { flow: &'t Flow, name: &'t str },
+}
+
 /// A text to be run, and what it is run in.
 pub(crate) struct Text<'t> {
-    pub(crate) text: &'t str,
+    pub(crate) source: Source<'t>,
     pub(crate) scope: Scope,
     pub(crate) parameters: Vec<Variable>,
     pub(crate) values: Vec<extentdb_types::Datum<'static>>,
