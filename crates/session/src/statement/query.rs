@@ -71,9 +71,6 @@ impl Step for QueryStep {
     }
 
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        if self.query.for_clause.is_some() {
-            return Err(Cause::not_supported("FOR BROWSE, FOR XML and FOR JSON").into());
-        }
         let (prepared, bound) = Prepared::bind(run, frame, |binder| {
             binder.set_recursion_limit(self.recursion_limit);
             binder.statement(&self.query)
