@@ -93,4 +93,6 @@ scripts! {
     name_errors
     system_views
     new_tables
+    texts
+    procedures
 }
