@@ -296,7 +296,7 @@ pub struct GroupingSets {
 pub struct FunctionCall {
     /// The result.
     pub column: Column,
-    /// Which one: a number that whoever resolved it knows.
+    /// Which one: a number that the caller of the binder knows.
     pub function: usize,
     /// Its arguments.
     pub arguments: Vec<Scalar>,

@@ -101,8 +101,8 @@ fn xml_form(xml: &ForXml, span: Span) -> Result<XmlForm> {
     })
 }
 
-/// Which columns are texts of their own form already: those of a query FOR JSON or FOR XML, TYPE, and
-/// of JSON_QUERY.
+/// Which columns are texts of their own form already: those of a query FOR JSON or FOR XML, TYPE,
+/// and of JSON_QUERY.
 fn raw_items(body: &QueryBody, count: usize) -> Vec<bool> {
     let items = match body {
         QueryBody::Select(select) => select.items.as_slice(),

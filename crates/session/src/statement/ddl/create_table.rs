@@ -176,7 +176,10 @@ impl Ddl<'_, '_> {
         elements: &Elements<'_>,
         clustered: Option<Clustered<'_>>,
     ) -> Defined {
-        let is_done = |constraint: &Constraint| matches!(clustered, Some(Clustered::Key(done, _)) if std::ptr::eq(done, constraint));
+        let is_done = |constraint: &Constraint| match clustered {
+            Some(Clustered::Key(done, _)) => std::ptr::eq(done, constraint),
+            _ => false,
+        };
         for (constraint, column) in &elements.constraints {
             if !is_done(constraint) {
                 self.add_constraint(target, constraint, *column, ExistingRows::Verified)?;

@@ -93,7 +93,7 @@ impl Ddl<'_, '_> {
 
 /// The table of a foreign key.
 fn child_of(model: &CatalogModel, schema: &str, key: &str) -> String {
-    let is_key = |object: &&std::sync::Arc<ObjectModel>| {
+    let is_key = |object: &&extentdb_base::sync::Arc<ObjectModel>| {
         object.object.kind.code() == "F" && object.object.name == key
     };
     let object = model.object(schema, key).or_else(|| model.objects().find(is_key));
