@@ -219,6 +219,11 @@ fn statements() -> Vec<Statement> {
             let table = whole(session, "child");
             session.add_column(&table, &column)
         }),
+        ("row guid", |session| {
+            let table = whole(session, "child");
+            session.add_column(&table, &ColumnSpec::new("g", SqlType::UniqueIdentifier))?;
+            session.set_row_guid(&table, "g", true)
+        }),
         ("rebuild tables", |session| {
             for name in ["parent", "child"] {
                 let table = whole(session, name);

@@ -176,7 +176,7 @@ impl StatementContext<'_> {
             // The row is this transaction's own: what others wrote into it could not be rolled
             // back with it.
             properties.replace(self.tx()?, &row)?;
-            // What a rollback of this statement takes back is not handed out from memory.
+            // What a rollback of this statement undoes is not handed out from memory.
             self.defer_change(DeferredChange::Sequence(id));
         } else {
             in_own_system(&*db.space, "Sequence", |system| properties.replace(system, &row))?;

@@ -176,7 +176,12 @@ impl Ddl<'_, '_> {
         elements: &Elements<'_>,
         clustered: Option<Clustered<'_>>,
     ) -> Defined {
-        let is_done = |constraint: &Constraint| matches!(clustered, Some(Clustered::Key(done, _)) if std::ptr::eq(done, constraint));
+        let key = match clustered {
+            Some(Clustered::Key(key, _)) => Some(key),
+            _ => None,
+        };
+        let is_done =
+            |constraint: &Constraint| key.is_some_and(|key| std::ptr::eq(key, constraint));
         for (constraint, column) in &elements.constraints {
             if !is_done(constraint) {
                 self.add_constraint(target, constraint, *column, ExistingRows::Verified)?;
