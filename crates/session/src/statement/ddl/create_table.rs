@@ -18,7 +18,9 @@ use super::options::verify_table_options;
 use super::problem::{Defined, Problem};
 use super::{Ddl, Define};
 use crate::cause::{Cause, DefinitionCause};
-use crate::objects::{QualifiedName, is_global_temporary, is_temporary, stored_name};
+use crate::objects::{
+    DEFAULT_SCHEMA, QualifiedName, is_global_temporary, is_temporary, stored_name,
+};
 
 /// A table as its syntax describes it.
 struct Elements<'t> {
@@ -70,6 +72,7 @@ impl Ddl<'_, '_> {
         let stored: Vec<String> =
             connection.temporary.stored_at(name, nesting).map(str::to_owned).collect();
         for stored in stored {
+            let stored = format!("{DEFAULT_SCHEMA}.{stored}");
             if connection.session.table_in(&tempdb, &stored).is_ok() {
                 return Err(DefinitionCause::ObjectExists { name: name.to_owned() }.into());
             }
