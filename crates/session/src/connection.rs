@@ -240,7 +240,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // What cannot be rolled back is when the database is opened again; tempdb is made again.
+        // What cannot be rolled back is when the database is opened again; tempdb is made at
+        // every start.
         let _ = self.session.rollback();
         self.drop_temporary_from(0);
     }
