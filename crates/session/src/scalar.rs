@@ -109,12 +109,7 @@ impl<'c> Compiler<'c> {
         {
             let ty = target.unwrap_or(ty);
             let is_nullable = nullability::of(expr, self);
-            return Ok(Scalar {
-                form,
-                inputs: collector.into_inputs(),
-                ty,
-                is_nullable,
-            });
+            return Ok(Scalar { form, inputs: collector.into_inputs(), ty, is_nullable });
         }
         if target == Some(SqlType::SqlVariant) {
             return self.wrapped(expr);

@@ -24,6 +24,8 @@ use crate::cause::Cause;
 use crate::scalar::Compiler;
 use crate::step::Step;
 
+pub(crate) use query::recursion_limit;
+
 /// What a statement is compiled with.
 pub(crate) struct Context<'c> {
     pub(crate) compiler: Compiler<'c>,

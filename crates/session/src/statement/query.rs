@@ -46,7 +46,7 @@ pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled 
 }
 
 /// OPTION: what changes results is refused by its name; what only changes plans is taken.
-pub(super) fn recursion_limit(hints: &[QueryHint]) -> Result<u32, Cause> {
+pub(crate) fn recursion_limit(hints: &[QueryHint]) -> Result<u32, Cause> {
     let mut limit = RECURSION_LIMIT;
     for hint in hints {
         match &hint.kind {
