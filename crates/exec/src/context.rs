@@ -1,5 +1,6 @@
-//! What operators work with: the session, values from outside, functions of the session.
+//! What operators work with: the session of the engine, if there is one, values from outside, functions of the session.
 
+use extentdb_base::cancel::{Cancellation, Cancelled};
 use extentdb_bind::logical::ValueId;
 use extentdb_engine::Session;
 use extentdb_types::Datum;
@@ -10,8 +11,7 @@ use crate::error::Error;
 
 /// What operators work with.
 pub struct Context<'c> {
-    /// The engine's session: transaction, locks, cancellation.
-    pub session: &'c mut Session,
+    engine: Engine<'c>,
     /// Values from outside: variables, rows of outer loops.
     pub outer: OuterValues,
     /// Functions that the session evaluates.
@@ -20,11 +20,53 @@ pub struct Context<'c> {
     pub recent: FxHashMap<usize, Vec<Batch>>,
 }
 
+/// Where rows of stored tables come from.
+enum Engine<'c> {
+    /// The engine's session: transaction, locks, cancellation.
+    Session(&'c mut Session),
+    /// Nowhere: all rows are those of providers and functions.
+    Absent(&'c Cancellation),
+}
+
 impl<'c> Context<'c> {
     /// A context without values from outside.
     pub fn new(session: &'c mut Session, functions: &'c mut dyn Functions) -> Context<'c> {
+        Context::over(Engine::Session(session), functions)
+    }
+
+    /// The same for plans that read no stored table.
+    pub fn without_engine(
+        cancellation: &'c Cancellation,
+        functions: &'c mut dyn Functions,
+    ) -> Context<'c> {
+        Context::over(Engine::Absent(cancellation), functions)
+    }
+
+    /// The engine's session.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn session(&mut self) -> Result<&mut Session, Error> {
+        match &mut self.engine {
+            Engine::Session(session) => Ok(session),
+            Engine::Absent(_) => {
+                Err(Error::NotSupported("a stored table without its engine".to_owned()))
+            }
+        }
+    }
+
+    /// # Errors
+    /// The statement was cancelled.
+    pub(crate) fn verify_not_cancelled(&self) -> Result<(), Cancelled> {
+        match &self.engine {
+            Engine::Session(session) => session.cancellation().verify(),
+            Engine::Absent(cancellation) => cancellation.verify(),
+        }
+    }
+
+    fn over(engine: Engine<'c>, functions: &'c mut dyn Functions) -> Context<'c> {
         Context {
-            session,
+            engine,
             outer: OuterValues::default(),
             functions,
             recent: FxHashMap::default(),

@@ -95,7 +95,7 @@ impl Target {
                 _ => Value::Default,
             });
         }
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             let inserted = session.insert_values(&self.table, values);
             inserted.map_err(|error| self.failure(error))
         })
@@ -109,7 +109,7 @@ impl Target {
         lock: LoadLock,
     ) -> Result<(), Error> {
         let mut rows: Vec<Vec<Datum<'static>>> = Vec::with_capacity(batch.rows);
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             for row in 0..batch.rows {
                 rows.push(self.row(session, batch, row, sources)?);
             }
@@ -160,7 +160,7 @@ impl Target {
                 *slot = Value::Datum(value);
             }
         }
-        let address = within(context.session, &self.database, |session| {
+        let address = within(context.session()?, &self.database, |session| {
             let updated = session.update_values(&self.table, &at, all);
             updated.map_err(|error| self.failure(error))
         })?;
@@ -176,7 +176,7 @@ impl Target {
     /// A constraint needs the row.
     pub fn delete(&mut self, context: &mut Context<'_>, place: &[u8]) -> Result<bool, Error> {
         let Some(at) = self.first_change(place)? else { return Ok(false) };
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             let deleted = session.delete(&self.table, &at);
             deleted.map_err(|error| self.failure(error))
         })?;
@@ -204,7 +204,7 @@ impl Target {
         context: &mut Context<'_>,
         at: &Address,
     ) -> Result<Option<RowImage>, Error> {
-        within(context.session, &self.database, |session| Ok(session.get(&self.table, at)?))
+        within(context.session()?, &self.database, |session| Ok(session.get(&self.table, at)?))
     }
 
     /// The row at a place of a relation.

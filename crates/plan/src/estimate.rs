@@ -23,8 +23,8 @@ pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
         Relation::Row => 1.0,
         Relation::Values { rows, .. } => rows.len() as f64,
         Relation::Table(table) => table_rows(table),
-        Relation::Function(function) => match function.source {
-            RowsSource::Provider(_) => 200.0,
+        Relation::Function(function) => match &function.source {
+            RowsSource::Provider(provider) => provider.row_estimate(),
             _ => UNKNOWN,
         },
         Relation::Filter { input, conditions } => {

@@ -19,6 +19,7 @@ mod hooks;
 pub mod login;
 mod message;
 mod objects;
+pub mod offline;
 mod options;
 mod output;
 mod password;

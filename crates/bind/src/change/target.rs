@@ -20,8 +20,6 @@ pub(crate) struct TargetRows {
     pub(crate) stored: StoredTable,
     pub(crate) relation: Relation,
     pub(crate) sources: Vec<Source>,
-    /// Which source is the target.
-    pub(crate) own: usize,
     /// The value that says where a row is.
     pub(crate) locator: ValueId,
 }
@@ -70,7 +68,6 @@ impl Binder<'_> {
         let (mut relation, sources) = self.from(from)?;
         let Some(own) = self.source_of(target, &sources)? else {
             let lone = self.lone_target(target)?;
-            let own = sources.len();
             let mut all = sources;
             all.extend(lone.sources);
             let relation = Relation::Join {
@@ -79,7 +76,7 @@ impl Binder<'_> {
                 right: Box::new(lone.relation),
                 conditions: Vec::new(),
             };
-            return Ok(TargetRows { relation, sources: all, own, ..lone });
+            return Ok(TargetRows { relation, sources: all, ..lone });
         };
         let locator = self.new_id();
         let first = sources.get(own).and_then(|source| source.columns.first());
@@ -87,7 +84,7 @@ impl Binder<'_> {
         let Some(stored) = marked(&mut relation, first, locator) else {
             return not_supported("changes of rows of what is no table", target.span);
         };
-        Ok(TargetRows { stored, relation, sources, own, locator })
+        Ok(TargetRows { stored, relation, sources, locator })
     }
 
     fn lone_target(&mut self, target: &Target) -> Result<TargetRows> {
@@ -106,7 +103,7 @@ impl Binder<'_> {
             table.locator = Some(locator);
             lock_for_update(table);
         }
-        Ok(TargetRows { stored, relation, sources: vec![source], own: 0, locator })
+        Ok(TargetRows { stored, relation, sources: vec![source], locator })
     }
 
     /// The source that the target names: by its alias, or as the one source of its table.

@@ -59,7 +59,8 @@ impl<'s> QuerySurroundings<'s> {
                     span,
                 ));
             };
-            return view(text, found.database.clone(), name, span).map(Some);
+            let database = Some(found.database.clone());
+            return view(text, ViewName { database, schema: None, name }, span).map(Some);
         }
         self.reads_tables = true;
         let table = found.into_table().map_err(|cause| refused(cause, span))?;
@@ -148,12 +149,22 @@ impl Surroundings for QuerySurroundings<'_> {
 }
 
 /// A cause of this crate in the words of the binder.
-fn refused(cause: Cause, span: Span) -> BindError {
+pub(crate) fn refused(cause: Cause, span: Span) -> BindError {
     BindCause::Other { number: cause.number(), text: cause.to_string() }.at(span)
 }
 
+/// What a view is called.
+pub(crate) struct ViewName {
+    /// Its database; `None`: the one that its name was looked up in.
+    pub(crate) database: Option<Arc<Database>>,
+    /// Its schema, where columns may be named by it.
+    pub(crate) schema: Option<String>,
+    pub(crate) name: String,
+}
+
 /// The query of a view, from its text.
-fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<Object> {
+pub(crate) fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
+    let ViewName { database, schema, name } = view;
     let unreadable = |what: String| {
         refused(Cause::not_supported(format!("the text of view {name}: {what}")), span)
     };
@@ -169,6 +180,7 @@ fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<
     };
     Ok(Object::View(View {
         database,
+        schema,
         query: Arc::new((*view.query).clone()),
         columns: view.columns.iter().map(|name| name.text.to_string()).collect(),
         name,

@@ -1,13 +1,13 @@
 //! System views as tables of queries.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::logical::RowProvider;
+use extentdb_bind::provider::{KeptRows, RequestedColumn, RowProvider, RowStream};
 use extentdb_bind::surroundings::{MadeRows, Object};
 use extentdb_bind::{Cause as BindCause, Result as Bound};
 use extentdb_engine::{Database, Instance};
 use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
-use extentdb_types::{Collation, Datum};
+use extentdb_types::Collation;
 
 /// A system view in a database.
 struct SystemRows {
@@ -17,10 +17,11 @@ struct SystemRows {
 }
 
 impl RowProvider for SystemRows {
-    fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String> {
+    fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
         let source = Source::new(&self.instance, &self.database, &model);
-        self.view.rows(&source).map_err(|error| error.to_string())
+        let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
+        Ok(Box::new(KeptRows::new(rows, columns)))
     }
 }
 
@@ -47,5 +48,6 @@ pub(super) fn object(
         .collect();
     let (instance, database) = (instance.clone(), database.clone());
     let provider = Arc::new(SystemRows { instance, database, view });
-    Ok(Some(Object::Rows(MadeRows { columns, provider })))
+    let schema = Some(view.schema.to_owned());
+    Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
 }
