@@ -262,6 +262,8 @@ pub struct TableFunction {
 pub enum RowsSource {
     /// A system view.
     Provider(Arc<dyn RowProvider>),
+    /// A function of the system.
+    Called { provider: Arc<dyn CallProvider>, arguments: Vec<Scalar> },
     /// STRING_SPLIT (text, separator [, enable_ordinal]).
     StringSplit(Vec<Scalar>),
     /// GENERATE_SERIES (start, stop [, step]).
@@ -274,6 +276,7 @@ impl std::fmt::Debug for RowsSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             RowsSource::Provider(_) => "Provider",
+            RowsSource::Called { .. } => "Called",
             RowsSource::StringSplit(_) => "StringSplit",
             RowsSource::GenerateSeries(_) => "GenerateSeries",
             RowsSource::OpenJson { .. } => "OpenJson",
@@ -299,6 +302,15 @@ pub trait RowProvider: Send + Sync {
     /// # Errors
     /// Text of why there are none.
     fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String>;
+}
+
+/// Makes the rows of a function of the system.
+pub trait CallProvider: Send + Sync {
+    /// The rows for these arguments.
+    ///
+    /// # Errors
+    /// Text of why there are none.
+    fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String>;
 }
 
 impl Relation {

@@ -18,6 +18,20 @@ pub struct Context<'c> {
     pub functions: &'c mut dyn Functions,
     /// The rows that were added last, of each recursion that runs.
     pub recent: FxHashMap<usize, Vec<Batch>>,
+    /// What the rows that were inserted last have done to `@@IDENTITY`.
+    pub identity: LastIdentity,
+}
+
+/// The identity value of the row that a statement has inserted last.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum LastIdentity {
+    /// No row was inserted.
+    #[default]
+    Unchanged,
+    /// Into a table without an identity column.
+    Missing,
+    /// This value.
+    Value(Datum<'static>),
 }
 
 impl<'c> Context<'c> {
@@ -28,17 +42,23 @@ impl<'c> Context<'c> {
             outer: OuterValues::default(),
             functions,
             recent: FxHashMap::default(),
+            identity: LastIdentity::default(),
         }
     }
 }
 
 /// Functions that need more than their arguments.
 pub trait Functions {
-    /// The value of a function for one row.
+    /// The value of a function for one row. The session is that of the execution.
     ///
     /// # Errors
     /// Any; it ends the execution.
-    fn call(&mut self, function: usize, arguments: &[Datum<'_>]) -> Result<Datum<'static>, Error>;
+    fn call(
+        &mut self,
+        session: &mut Session,
+        function: usize,
+        arguments: &[Datum<'_>],
+    ) -> Result<Datum<'static>, Error>;
 }
 
 /// Values from outside, by their numbers, in stored form.

@@ -44,6 +44,7 @@ impl Planner<'_> {
                 let arguments = match &function.source {
                     RowsSource::Provider(_) => &[][..],
                     RowsSource::StringSplit(arguments)
+                    | RowsSource::Called { arguments, .. }
                     | RowsSource::GenerateSeries(arguments)
                     | RowsSource::OpenJson { arguments, .. } => arguments,
                 };

@@ -14,6 +14,7 @@ use extentdb_types::Collation;
 use crate::cause::Cause;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
+use crate::identities::Identities;
 use crate::login::{ClientInfo, DEFAULT_DATABASE};
 use crate::message::Message;
 use crate::objects::TemporaryTables;
@@ -21,6 +22,7 @@ use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
 use crate::prepared::Prepared;
 use crate::server::Server;
+use crate::session_context::SessionContext;
 use crate::transaction::TransactionState;
 
 /// A connection of a client.
@@ -34,6 +36,8 @@ pub struct Connection {
     pub(crate) transaction: TransactionState,
     pub(crate) prepared: Prepared,
     pub(crate) temporary: TemporaryTables,
+    pub(crate) identities: Identities,
+    pub(crate) context: SessionContext,
     /// `@@ROWCOUNT`
     pub(crate) rowcount: i64,
     /// `@@ERROR`
@@ -103,6 +107,8 @@ impl Connection {
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
             temporary: TemporaryTables::default(),
+            identities: Identities::default(),
+            context: SessionContext::default(),
             rowcount: 0,
             error: 0,
             nesting: 0,
@@ -181,6 +187,8 @@ impl Connection {
             self.options.isolation = isolation;
         }
         self.prepared = Prepared::default();
+        self.identities = Identities::default();
+        self.context = SessionContext::default();
         self.rowcount = 0;
         self.error = 0;
         self.nesting = 0;

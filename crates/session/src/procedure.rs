@@ -5,15 +5,18 @@
 //! | sp_executesql | `execute_sql.rs` |
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_rename | `rename.rs` |
+//! | sp_set_session_context | `session_context.rs` |
 //! | sp_reset_connection | here |
 //!
 //! Procedures of server cursors are refused by name; any other name is message 2812, as for any
 //! procedure that does not exist.
 
 mod execute_sql;
+mod given;
 mod parameters;
 mod prepare;
 mod rename;
+mod session_context;
 
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
@@ -102,6 +105,7 @@ pub(crate) fn run(
         Some("sp_execute") => prepare::execute(run, arguments, caller),
         Some("sp_unprepare") => prepare::unprepare(run, arguments),
         Some("sp_rename") => rename::run(run, arguments),
+        Some("sp_set_session_context") => session_context::run(run, arguments),
         Some("sp_reset_connection") => {
             run.connection.reset(false, run.output)?;
             Ok(Finished::default())
@@ -137,7 +141,9 @@ pub(crate) fn nested<T>(
     let database = run.connection.database.clone();
     let before = run.connection.transaction.count;
     run.connection.nesting += 1;
+    run.connection.identities.enter();
     let done = work(run);
+    run.connection.identities.leave();
     run.connection.drop_temporary_from(run.connection.nesting);
     run.connection.nesting = run.connection.nesting.saturating_sub(1);
     run.connection.options = options;

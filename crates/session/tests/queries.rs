@@ -92,4 +92,6 @@ scripts! {
     constraint_errors
     name_errors
     system_views
+    catalog_functions
+    identity
 }

@@ -40,6 +40,9 @@ impl Function {
         }
         match &self.source {
             RowsSource::Provider(provider) => provider.rows().map_err(Error::NotSupported),
+            RowsSource::Called { provider, .. } => {
+                provider.rows(&values).map_err(Error::NotSupported)
+            }
             RowsSource::StringSplit(_) => self.split(&values),
             RowsSource::GenerateSeries(_) => self.series(&values, context),
             RowsSource::OpenJson { .. } => Err(Error::NotSupported("OPENJSON".to_owned())),
