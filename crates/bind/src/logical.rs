@@ -15,7 +15,7 @@ use extentdb_expr::Scalar;
 use extentdb_types::SqlType;
 
 use crate::function::{Aggregate, WindowFunction};
-use crate::provider::RowProvider;
+use crate::provider::{CallProvider, RowProvider};
 use crate::table::BoundTable;
 
 /// Number of a value in a plan; the place of its parameter in expressions.
@@ -318,6 +318,8 @@ pub struct TableFunction {
 pub enum RowsSource {
     /// A system view, or a table of files that are only read.
     Provider(Arc<dyn RowProvider>),
+    /// A function of the system.
+    Called { provider: Arc<dyn CallProvider>, arguments: Vec<Scalar> },
     /// STRING_SPLIT (text, separator [, enable_ordinal]).
     StringSplit(Vec<Scalar>),
     /// GENERATE_SERIES (start, stop [, step]).
@@ -330,6 +332,7 @@ impl std::fmt::Debug for RowsSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             RowsSource::Provider(_) => "Provider",
+            RowsSource::Called { .. } => "Called",
             RowsSource::StringSplit(_) => "StringSplit",
             RowsSource::GenerateSeries(_) => "GenerateSeries",
             RowsSource::OpenJson { .. } => "OpenJson",

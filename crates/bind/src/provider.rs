@@ -36,6 +36,15 @@ pub trait RowStream: Send {
     fn next(&mut self) -> Result<Option<RowBatch>, String>;
 }
 
+/// Makes the rows of a function of the system.
+pub trait CallProvider: Send + Sync {
+    /// The rows for these arguments.
+    ///
+    /// # Errors
+    /// Text of why there are none.
+    fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String>;
+}
+
 /// A column that is read.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RequestedColumn {

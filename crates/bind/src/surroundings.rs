@@ -9,7 +9,7 @@ use extentdb_tsql::syntax::{DataType, ObjectName, Query};
 use extentdb_types::SqlType;
 
 use crate::error::Result;
-use crate::provider::RowProvider;
+use crate::provider::{CallProvider, RowProvider};
 
 /// A stored table.
 #[derive(Clone)]
@@ -46,6 +46,15 @@ pub struct MadeRows {
     pub columns: Vec<(String, SqlType, bool)>,
     /// Makes the rows.
     pub provider: Arc<dyn RowProvider>,
+}
+
+/// A function of the system in FROM.
+#[derive(Clone)]
+pub struct CalledRows {
+    /// Columns: names, types, nullability.
+    pub columns: Vec<(String, SqlType, bool)>,
+    /// Makes the rows.
+    pub provider: Arc<dyn CallProvider>,
 }
 
 /// What a name in FROM stands for.
@@ -104,6 +113,28 @@ pub trait Surroundings {
     /// # Errors
     /// It does not take so many.
     fn function(&mut self, name: &str, arguments: usize) -> Result<Option<SessionFunction>>;
+
+    /// A function of the system that returns a table, by its name, seen from a database; `None`
+    /// when there is no such function.
+    ///
+    /// # Errors
+    /// It is there and cannot be called.
+    fn table_function(
+        &mut self,
+        _name: &ObjectName,
+        _from: Option<&Arc<Database>>,
+    ) -> Result<Option<CalledRows>> {
+        Ok(None)
+    }
+
+    /// A sequence by its name, as the function that gives its next value; `None` when there is no
+    /// such sequence. One sequence has one number.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn sequence(&mut self, _name: &ObjectName) -> Result<Option<SessionFunction>> {
+        Ok(None)
+    }
 
     /// A type by its name.
     ///

@@ -1,4 +1,5 @@
-//! What operators work with: the session of the engine, if there is one, values from outside, functions of the session.
+//! What operators work with: the session of the engine, if there is one, values from outside,
+//! functions of the session.
 
 use extentdb_base::cancel::{Cancellation, Cancelled};
 use extentdb_bind::logical::ValueId;
@@ -18,6 +19,20 @@ pub struct Context<'c> {
     pub functions: &'c mut dyn Functions,
     /// The rows that were added last, of each recursion that runs.
     pub recent: FxHashMap<usize, Vec<Batch>>,
+    /// What the rows that were inserted last have done to `@@IDENTITY`.
+    pub identity: LastIdentity,
+}
+
+/// The identity value of the row that a statement has inserted last.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum LastIdentity {
+    /// No row was inserted.
+    #[default]
+    Unchanged,
+    /// Into a table without an identity column.
+    Missing,
+    /// This value.
+    Value(Datum<'static>),
 }
 
 /// Where rows of stored tables come from.
@@ -55,6 +70,22 @@ impl<'c> Context<'c> {
         }
     }
 
+    /// The value of a function that the session evaluates.
+    ///
+    /// # Errors
+    /// Any; it ends the execution.
+    pub fn call(
+        &mut self,
+        function: usize,
+        arguments: &[Datum<'_>],
+    ) -> Result<Datum<'static>, Error> {
+        let session = match &mut self.engine {
+            Engine::Session(session) => Some(&mut **session),
+            Engine::Absent(_) => None,
+        };
+        self.functions.call(session, function, arguments)
+    }
+
     /// # Errors
     /// The statement was cancelled.
     pub(crate) fn verify_not_cancelled(&self) -> Result<(), Cancelled> {
@@ -70,17 +101,23 @@ impl<'c> Context<'c> {
             outer: OuterValues::default(),
             functions,
             recent: FxHashMap::default(),
+            identity: LastIdentity::default(),
         }
     }
 }
 
 /// Functions that need more than their arguments.
 pub trait Functions {
-    /// The value of a function for one row.
+    /// The value of a function for one row. The session is that of the execution, if it has one.
     ///
     /// # Errors
     /// Any; it ends the execution.
-    fn call(&mut self, function: usize, arguments: &[Datum<'_>]) -> Result<Datum<'static>, Error>;
+    fn call(
+        &mut self,
+        session: Option<&mut Session>,
+        function: usize,
+        arguments: &[Datum<'_>],
+    ) -> Result<Datum<'static>, Error>;
 }
 
 /// Values from outside, by their numbers, in stored form.

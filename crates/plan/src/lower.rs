@@ -47,6 +47,7 @@ impl Planner<'_> {
                         return Ok(provided(provider, &function.columns, needed, rows));
                     }
                     RowsSource::StringSplit(arguments)
+                    | RowsSource::Called { arguments, .. }
                     | RowsSource::GenerateSeries(arguments)
                     | RowsSource::OpenJson { arguments, .. } => arguments,
                 };

@@ -16,6 +16,7 @@ mod format_message;
 mod frame;
 mod function;
 mod hooks;
+mod identities;
 pub mod login;
 mod message;
 mod objects;
@@ -32,6 +33,7 @@ mod request;
 mod run;
 mod scalar;
 mod server;
+mod session_context;
 mod statement;
 mod step;
 mod stop;
@@ -42,7 +44,7 @@ pub use cause::{Cause, DefinitionCause, Effect};
 pub use connection::{Connection, Interrupt, Outcome};
 pub use hooks::{Hooks, NoHooks, ShutdownMode};
 pub use message::Message;
-pub use options::SetOptions;
+pub use options::{IdentityInsert, SetOptions};
 pub use output::{
     ColumnInfo, Discard, Done, Environment, Gone, Output, OutputValue, Scope, StatementCode,
 };

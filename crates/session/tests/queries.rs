@@ -95,4 +95,6 @@ scripts! {
     new_tables
     texts
     procedures
+    catalog_functions
+    identity
 }

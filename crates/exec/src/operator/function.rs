@@ -42,6 +42,9 @@ impl Function {
         match &self.source {
             // A plan has an operator of its own for them.
             RowsSource::Provider(_) => Ok(Vec::new()),
+            RowsSource::Called { provider, .. } => {
+                provider.rows(&values).map_err(Error::NotSupported)
+            }
             RowsSource::StringSplit(_) => self.split(&values),
             RowsSource::GenerateSeries(_) => self.series(&values, context),
             RowsSource::OpenJson { .. } => Err(Error::NotSupported("OPENJSON".to_owned())),

@@ -141,7 +141,10 @@ impl Operator for TableScan {
 }
 
 /// Works in a database, and returns to the one that was current.
-pub(crate) fn within<T>(
+///
+/// # Errors
+/// Those of the work; the database is not online.
+pub fn within<T>(
     session: &mut Session,
     database: &Arc<Database>,
     work: impl FnOnce(&mut Session) -> Result<T, Error>,

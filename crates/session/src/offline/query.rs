@@ -5,6 +5,7 @@ use std::time::Duration;
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_bind::{Binder, Prologue};
+use extentdb_engine::Session;
 use extentdb_exec::{Context, Error as ExecError, Functions, Operator, build, datum};
 use extentdb_expr::Environment;
 use extentdb_plan::Statement as Planner;
@@ -49,7 +50,12 @@ struct TimeFunctions {
 }
 
 impl Functions for TimeFunctions {
-    fn call(&mut self, function: usize, _: &[Datum<'_>]) -> Result<Datum<'static>, ExecError> {
+    fn call(
+        &mut self,
+        _: Option<&mut Session>,
+        function: usize,
+        _: &[Datum<'_>],
+    ) -> Result<Datum<'static>, ExecError> {
         let definition = self.definitions.get(function);
         let value = definition.and_then(|own| clock::value_at(own.name, self.now));
         value.ok_or_else(|| ExecError::NotSupported("a function without a definition".to_owned()))

@@ -1,19 +1,27 @@
 //! System views as tables of queries.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::provider::{KeptRows, RequestedColumn, RowProvider, RowStream};
-use extentdb_bind::surroundings::{MadeRows, Object};
+use extentdb_bind::provider::{CallProvider, KeptRows, RequestedColumn, RowProvider, RowStream};
+use extentdb_bind::surroundings::{CalledRows, MadeRows, Object};
 use extentdb_bind::{Cause as BindCause, Result as Bound};
 use extentdb_engine::{Database, Instance};
 use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
-use extentdb_types::Collation;
+use extentdb_types::{Collation, Datum, SqlType};
 
 /// A system view in a database.
 struct SystemRows {
     instance: Arc<Instance>,
     database: Arc<Database>,
     view: &'static View,
+}
+
+impl CallProvider for SystemRows {
+    fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String> {
+        let model = self.database.model().map_err(|error| error.to_string())?;
+        let source = Source::new(&self.instance, &self.database, &model);
+        self.view.call(&source, arguments).map_err(|error| error.to_string())
+    }
 }
 
 impl RowProvider for SystemRows {
@@ -41,13 +49,44 @@ pub(super) fn object(
         let what = format!("the view {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
-    let columns = view
-        .columns
-        .iter()
-        .map(|column| (column.name.to_owned(), column.ty.sql_type(collation), column.is_nullable))
-        .collect();
+    let columns = columns_of(view, collation);
     let (instance, database) = (instance.clone(), database.clone());
     let provider = Arc::new(SystemRows { instance, database, view });
     let schema = Some(view.schema.to_owned());
     Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
+}
+
+/// The function of the system that a name stands for. Those of schema sys may be written without
+/// it when their name begins with `fn_`.
+///
+/// # Errors
+/// The server has what the function is about, and does not fill it.
+pub(super) fn function(
+    name: &ObjectName,
+    instance: &Arc<Instance>,
+    database: &Arc<Database>,
+    collation: Collation,
+) -> Bound<Option<CalledRows>> {
+    let text = &name.name.text;
+    let is_plain = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("fn_"));
+    let schema = match name.schema() {
+        Some(schema) => &*schema.text,
+        None if is_plain => "sys",
+        None => return Ok(None),
+    };
+    let Some(view) = extentdb_sysview::function(schema, text) else { return Ok(None) };
+    if view.content() == Content::Refused {
+        let what = format!("the function {}.{}", view.schema, view.name);
+        return Err(BindCause::NotSupported { what }.at(name.span));
+    }
+    let (instance, database) = (instance.clone(), database.clone());
+    let provider = Arc::new(SystemRows { instance, database, view });
+    Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
+}
+
+fn columns_of(view: &View, collation: Collation) -> Vec<(String, SqlType, bool)> {
+    let columns = view.columns.iter();
+    columns
+        .map(|column| (column.name.to_owned(), column.ty.sql_type(collation), column.is_nullable))
+        .collect()
 }
