@@ -3,8 +3,8 @@
 //! Invariants
 //! - A span that was handed out stays valid until the batch is reset; a part of a text is a span
 //!   inside its span, so `left`, `substring` and `rtrim` copy nothing.
-//! - At most [`MAX_BYTES`] bytes, or [`MAX_STATEMENT_BYTES`] for a program of a statement; what would
-//!   go beyond is [`EvalError::Space`] for its row.
+//! - At most [`MAX_BYTES`] bytes, or [`MAX_STATEMENT_BYTES`] for a program of a statement; what
+//!   would go beyond is [`EvalError::Space`] for its row.
 
 use crate::error::{EvalError, EvalResult};
 use crate::lane::Span;

@@ -16,25 +16,27 @@
 
 use extentdb_types::{Collation, SqlType};
 
+use crate::constant::Constant;
 use crate::disk::StorageForm;
 use crate::error::CompileError;
 use crate::lane::Reg;
 use crate::op::{Op, codec, logic, number_form};
-use crate::program::{Constant, Environment};
+use crate::program::Environment;
 use crate::resolver::Parameter;
 use crate::syntax::{Id, Node, Syntax, Test};
 use crate::typing;
 
 mod bytes;
-mod function_table;
 mod choice;
 mod concat;
 mod conversion;
 mod date_function;
 mod dates;
+mod entry;
 mod exact;
 mod exact_operator;
 mod function;
+mod function_table;
 mod json;
 mod math;
 mod operator;

@@ -18,10 +18,10 @@ use crate::lane::LaneKind;
 use crate::syntax::{Infix, TypeName};
 use crate::wide::MAX_PRECISION;
 
-mod common;
+mod common_type;
 mod matrix;
 
-pub(crate) use common::common_of_statement;
+pub(crate) use common_type::common_of_statement;
 pub(crate) use matrix::{Conversion, conversion};
 
 /// Bytes that a character or binary value may have when it is not `(max)`.

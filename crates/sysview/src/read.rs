@@ -1,4 +1,4 @@
-//! Rows of views and of functions, whoever fills them.
+//! The rows of views and of functions: of those that are filled here, and of those that are empty.
 
 use extentdb_types::Datum;
 

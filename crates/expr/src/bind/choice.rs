@@ -2,13 +2,13 @@
 
 use extentdb_types::SqlType;
 
-use super::function_table::Arguments;
+use super::entry::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::op::function::{date, number, zone};
 use crate::op::{Op, logic};
-use crate::program::Constant;
 use crate::syntax::{Test, TypeName};
 use crate::typing;
 

@@ -2,11 +2,11 @@
 
 use extentdb_types::SqlType;
 
-use super::function_table::Arguments;
+use super::entry::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Ty, Value};
+use crate::constant::Constant;
 use crate::op::function::text;
-use crate::program::Constant;
 use crate::typing;
 
 impl Binder<'_> {

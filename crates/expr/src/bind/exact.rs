@@ -4,13 +4,13 @@ use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Ty, Value};
 use crate::calendar::Clock;
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::lane::Reg;
 use crate::op::convert::How;
 use crate::op::moment_style::{self, NO_STYLE};
 use crate::op::row::{self, Call, Function};
 use crate::op::{Op, cast, codec};
-use crate::program::Constant;
 use crate::syntax::TypeName;
 use crate::typing::{self, Conversion};
 

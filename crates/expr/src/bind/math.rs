@@ -2,14 +2,14 @@
 
 use extentdb_types::SqlType;
 
-use super::function_table::{Arguments, Entry, entry};
+use super::entry::{Arguments, Entry, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
+use crate::constant::Constant;
 use crate::op::Op;
 use crate::op::arithmetic;
 use crate::op::function::number;
 use crate::op::row::Function as RowFunction;
-use crate::program::Constant;
 use crate::typing;
 use crate::wide::MAX_PRECISION;
 

@@ -2,11 +2,11 @@
 
 use extentdb_types::SqlType;
 
-use super::function_table::Arguments;
+use super::entry::Arguments;
 use super::{BindResult, Binder, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::op::{Op, codec, pattern};
-use crate::program::Constant;
 use crate::typing;
 
 impl Binder<'_> {

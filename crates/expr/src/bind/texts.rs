@@ -2,14 +2,14 @@
 
 use extentdb_types::SqlType;
 
-use super::function_table::{Arguments, Entry, MANY, entry};
+use super::entry::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::op::ascii::Encoding;
 use crate::op::function::{format, text};
 use crate::op::row::Function as RowFunction;
 use crate::op::{Op, cast, text as text_op};
-use crate::program::Constant;
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[

@@ -1,7 +1,7 @@
 //! LIKE and PATINDEX of statements: any characters, any pattern, by the collation.
 //!
 //! ```text
-//! %  any text      _  one character      [a-c] [^x]  one of, none of      escape  the next as it is
+//! %  any text     _  one character     [a-c] [^x]  one of, none of      escape  the next as it is
 //! ```
 //!
 //! A pattern is taken apart once where it is a constant, else when it changes from one row to the

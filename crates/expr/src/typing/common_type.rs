@@ -46,7 +46,7 @@ fn fraction_digits(ty: &SqlType) -> u8 {
     }
 }
 
-/// Wide enough for both; beyond 38 digits the fraction gives way.
+/// Wide enough for both; beyond 38 digits the fraction is cut.
 fn common_decimal((p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> SqlType {
     let whole = (p1.saturating_sub(s1)).max(p2.saturating_sub(s2));
     let scale = s1.max(s2).min(MAX_PRECISION.saturating_sub(whole));
