@@ -319,7 +319,7 @@ impl Connection {
         Ok((header.status & status::END_OF_MESSAGE != 0, body))
     }
 
-    /// Receives until there are so many bytes.
+    /// Receives until `bytes` bytes are there.
     fn fill(&mut self, bytes: usize, take: &mut Take<'_>) -> Result<(), Error> {
         let mut buffer = vec![0; READ_BYTES];
         while self.input.len() < bytes {

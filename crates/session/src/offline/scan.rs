@@ -28,7 +28,7 @@ type Sent = Result<Piece, String>;
 
 /// A part of a scan.
 struct Piece {
-    /// The rows; `None`: there are no more.
+    /// The rows; `None` at the end.
     batch: Option<RowBatch>,
     /// What could not be read so far.
     losses: TableLosses,

@@ -1,7 +1,7 @@
 //! The prompt, for a person at a terminal: `1> `, `2> `, as the lines of a batch are counted.
 //!
-//! The terminal edits lines; what was typed is kept in a plain file, `.extentdb_history` in the home
-//! folder, or the one that EXTENTDB_HISTORY names. Passwords are typed there only by those who type
+//! The terminal edits lines; what was typed is kept in a plain file, `.extentdb_history` in the
+//! home folder, or the one that EXTENTDB_HISTORY names. Passwords are typed there only by those who type
 //! them as T-SQL; lines that hold the word are not kept.
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::session::{Flow, Session};
 /// Name of the file of what was typed.
 const HISTORY: &str = ".extentdb_history";
 
-/// Takes lines until there are no more.
+/// Takes lines to the end of the input.
 pub(super) fn run(session: &mut Session<'_>, context: &Context) -> anyhow::Result<()> {
     let mut history = history();
     let mut lines = io::stdin().lock().lines();
