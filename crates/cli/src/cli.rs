@@ -13,7 +13,7 @@ use crate::options::CommonOptions;
 /// Reads, proves and exports SQL Server files on any machine.
 ///
 /// Input files are opened read-only, always. No telemetry; no network access but for `serve`, which
-/// listens. Exit codes: 0 done; 1 the job could not be done; 2 damage or a difference was found; 3
+/// listens, and `sql`, which connects. Exit codes: 0 done; 1 the job could not be done; 2 damage or a difference was found; 3
 /// something that was asked for was not done; 130 or 143 interrupted.
 #[derive(Parser, Debug)]
 #[command(name = "extentdb", version = version(), max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
@@ -23,11 +23,12 @@ pub(crate) struct Cli {
 }
 
 /// Common options that a verb takes and has no use for: its help leaves them out.
-const NOT_IN_HELP: [(&str, &[&str]); 12] = [
+const NOT_IN_HELP: [(&str, &[&str]); 13] = [
     ("info", &["color"]),
     ("tables", &["color", "progress"]),
     ("schema", &["color", "progress"]),
     ("export", &["color"]),
+    ("query", &["color", "progress"]),
     ("page", &["color", "progress"]),
     ("log", &["color", "no_siblings"]),
     ("explain", &["color", "progress", "jobs", "set", "no_siblings", "exit_zero"]),
@@ -63,6 +64,8 @@ pub(crate) enum Verb {
     Schema(command::schema::SchemaArgs),
     /// Writes the rows of tables as JSON lines, CSV or SQL
     Export(command::export::ExportArgs),
+    /// Runs a SELECT over the files of a database or a backup
+    Query(command::query::QueryArgs),
     /// Shows one page
     Page(command::page::PageArgs),
     /// Shows the records of a transaction log
@@ -86,6 +89,9 @@ pub(crate) enum Verb {
     /// Serves databases over the protocol of SQL Server
     #[cfg(feature = "server")]
     Serve(command::serve::ServeArgs),
+    /// Runs T-SQL on a server, as sqlcmd does
+    #[cfg(feature = "server")]
+    Sql(command::sql::SqlArgs),
     /// Prints the completions of a shell
     Completions(command::manual::CompletionsArgs),
     /// Writes the manual pages into a folder
@@ -104,6 +110,7 @@ impl Verb {
             Verb::Tables(args) => Some(&mut args.files),
             Verb::Schema(args) => Some(&mut args.files),
             Verb::Export(args) => Some(&mut args.files),
+            Verb::Query(args) => Some(&mut args.files),
             Verb::Page(args) => Some(&mut args.files),
             Verb::Log(args) => Some(&mut args.files),
             Verb::Check(args) => Some(&mut args.files),
@@ -118,6 +125,7 @@ impl Verb {
             Verb::Tables(args) => &args.common,
             Verb::Schema(args) => &args.common,
             Verb::Export(args) => &args.common,
+            Verb::Query(args) => &args.common,
             Verb::Page(args) => &args.common,
             Verb::Log(args) => &args.common,
             Verb::Check(args) => &args.common,
@@ -129,6 +137,8 @@ impl Verb {
             Verb::Demo(args) => &args.common,
             #[cfg(feature = "server")]
             Verb::Serve(args) => &args.common,
+            #[cfg(feature = "server")]
+            Verb::Sql(args) => &args.common,
             Verb::Completions(args) => &args.common,
             Verb::Man(args) => &args.common,
             Verb::Other(_) => return None,

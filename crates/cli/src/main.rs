@@ -23,6 +23,7 @@ mod cli;
 mod command;
 mod context;
 mod exit;
+mod grid;
 mod inputs;
 mod interrupt;
 mod measure;

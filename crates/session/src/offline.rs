@@ -50,7 +50,7 @@ impl Database {
         &self.files.database
     }
 
-    /// What the scans that have ended could not read, by table.
+    /// What the queries that have run could not read, by table.
     pub fn losses(&self) -> Vec<TableLosses> {
         self.files.losses()
     }

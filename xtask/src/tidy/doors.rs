@@ -6,15 +6,15 @@
 
 use crate::house::{Complaint, House};
 
-/// Crates at the edge, where the outside world is handed in: the program, the server, and the
-/// simulator, whose program reads its arguments.
-const EDGE: [&str; 3] = ["cli", "server", "sim"];
+/// Crates at the edge, where the outside world is handed in: the program, the server, its client,
+/// and the simulator, whose program reads its arguments.
+const EDGE: [&str; 4] = ["cli", "client", "server", "sim"];
 /// Module of std, the crate that may use it, what to use instead.
 const DOORS: [(&str, &str, &str); 6] = [
     ("fs", "io", "extentdb_io"),
     ("thread", "base", "extentdb_base::sync::thread"),
     ("sync", "base", "extentdb_base::sync"),
-    ("net", "", "nothing: only the server opens sockets"),
+    ("net", "", "nothing: only the server and its client open sockets"),
     ("env", "", "an argument"),
     ("process", "", "nothing: storage starts no programs"),
 ];

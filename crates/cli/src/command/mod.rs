@@ -21,14 +21,16 @@ pub(crate) mod log;
 pub(crate) mod make;
 pub(crate) mod manual;
 pub(crate) mod page;
+pub(crate) mod query;
 pub(crate) mod schema;
 #[cfg(feature = "server")]
 pub(crate) mod serve;
+#[cfg(feature = "server")]
+pub(crate) mod sql;
 pub(crate) mod tables;
 
 /// Verbs that are planned and not here yet.
-const LATER: &[&str] =
-    &["deleted", "diff", "doctor", "lab", "map", "query", "recover", "repair", "walk"];
+const LATER: &[&str] = &["deleted", "diff", "doctor", "lab", "map", "recover", "repair", "walk"];
 
 /// Runs a verb.
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
@@ -47,11 +49,13 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
 
 /// Makes files of the inputs, which are as long as the verb runs.
 fn with_inputs(mut verb: Verb, context: &Context) -> anyhow::Result<Exit> {
-    // `check` finds the siblings of each database by itself, and the last word of `page` is a page.
+    // `check` finds the siblings of each database by itself; the last word of `page` is a page, that
+    // of `query` a query.
     let has_siblings =
         !matches!(verb, Verb::Check(_) | Verb::Log(_)) && !context.common.no_siblings;
-    let page = match &mut verb {
+    let last = match &mut verb {
         Verb::Page(args) => args.files.pop(),
+        Verb::Query(args) if args.script.is_none() => args.files.pop(),
         _ => None,
     };
     let mut spooled = None;
@@ -64,7 +68,7 @@ fn with_inputs(mut verb: Verb, context: &Context) -> anyhow::Result<Exit> {
         if has_siblings {
             inputs::add_siblings(files, context);
         }
-        files.extend(page);
+        files.extend(last);
     }
     let done = run_verb(verb, context);
     drop(spooled);
@@ -77,6 +81,7 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
         Verb::Tables(args) => tables::run(&args, context),
         Verb::Schema(args) => schema::run(&args, context),
         Verb::Export(args) => export::run(&args, context),
+        Verb::Query(args) => query::run(&args, context),
         Verb::Page(args) => page::run(&args, context),
         Verb::Log(args) => log::run(&args, context),
         Verb::Check(args) => check::run(&args, context),
@@ -88,6 +93,8 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
         Verb::Demo(args) => demo::run(&args, context),
         #[cfg(feature = "server")]
         Verb::Serve(args) => serve::run(&args, context),
+        #[cfg(feature = "server")]
+        Verb::Sql(args) => sql::run(&args, context),
         Verb::Completions(args) => manual::completions(&args, context),
         Verb::Man(args) => manual::pages(&args),
         Verb::Other(words) => not_a_verb(&words),
@@ -96,7 +103,7 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
 
 fn not_a_verb(words: &[OsString]) -> anyhow::Result<Exit> {
     let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-    if word == "serve" {
+    if word == "serve" || word == "sql" {
         bail!("this program was built without the feature server");
     }
     if LATER.contains(&&*word) {

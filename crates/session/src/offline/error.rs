@@ -10,24 +10,24 @@ use crate::cause::Cause;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// Which message.
-    pub cause: Cause,
+    pub cause: Box<Cause>,
     /// Line of the text, from 1; 0 where it is about none.
     pub line: u32,
 }
 
 impl Error {
     pub(super) fn new(cause: Cause, span: Span) -> Error {
-        Error { cause, line: span.line }
+        Error { cause: Box::new(cause), line: span.line }
     }
 
     pub(super) fn plain(cause: Cause) -> Error {
-        Error { cause, line: 0 }
+        Error { cause: Box::new(cause), line: 0 }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if matches!(self.cause, Cause::NotSupported { .. }) {
+        if matches!(*self.cause, Cause::NotSupported { .. }) {
             return write!(f, "{}", self.cause.to_string().trim_end_matches('.'));
         }
         write!(f, "Msg {}, Level {}", self.cause.number(), self.cause.severity())?;

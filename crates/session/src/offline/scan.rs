@@ -2,6 +2,9 @@
 //!
 //! A scan of the reader borrows the files; so it runs on a thread of its own, which shares them,
 //! and hands over batches through a bounded channel. It ends when nobody takes them any more.
+//!
+//! Invariant: what a scan lost is noted when the rows after it are taken, not when they are read
+//! ahead: equal queries lose equal rows.
 
 use extentdb_base::sync::{Arc, mpsc, thread};
 use extentdb_base::{ObjectId, Rid};
@@ -21,7 +24,15 @@ const BATCHES_AHEAD: usize = 2;
 /// The longest value that is taken; in memory it has to be whole.
 const VALUE_BYTES_MAX: usize = 64 << 20;
 
-type Sent = Result<RowBatch, String>;
+type Sent = Result<Piece, String>;
+
+/// A part of a scan.
+struct Piece {
+    /// The rows; `None` at the end.
+    batch: Option<RowBatch>,
+    /// What could not be read so far.
+    losses: TableLosses,
+}
 
 /// The rows of a table.
 pub(super) struct TableRows {
@@ -52,7 +63,7 @@ impl RowProvider for TableRows {
         let thread = thread::Builder::new().name("scan".to_owned());
         let begun = thread.spawn(move || work.run(&sender));
         begun.map_err(|error| format!("a thread for a scan: {error}"))?;
-        Ok(Box::new(Batches { receiver }))
+        Ok(Box::new(Batches { files: self.files.clone(), table: self.table, receiver }))
     }
 
     fn row_estimate(&self) -> f64 {
@@ -64,12 +75,16 @@ impl RowProvider for TableRows {
 
 /// What the thread has read.
 struct Batches {
+    files: Arc<Files>,
+    table: ObjectId,
     receiver: mpsc::Receiver<Sent>,
 }
 
 impl RowStream for Batches {
     fn next(&mut self) -> Result<Option<RowBatch>, String> {
-        self.receiver.recv().ok().transpose()
+        let Some(piece) = self.receiver.recv().ok().transpose()? else { return Ok(None) };
+        self.files.note(self.table, piece.losses);
+        Ok(piece.batch)
     }
 }
 
@@ -121,20 +136,18 @@ impl Work {
         let pages = CheckedPages::new(self.files.database.source());
         let refused = |error: ScanError| error.to_string().replace("not supported: ", "");
         let mut scan = TableScan::new(&pages, catalog, table).map_err(refused)?;
-        let mut losses = TableLosses::of(table.full_name());
-        let done = self.batches(table, &mut scan, &mut losses, sender);
-        losses.absent_pages = scan.absent_pages();
-        self.files.note(self.table, losses);
-        done
+        let losses = self.batches(table, &mut scan, sender)?;
+        let _ = sender.send(Ok(Piece { batch: None, losses }));
+        Ok(())
     }
 
     fn batches(
         &self,
         table: &Table,
         scan: &mut TableScan<'_>,
-        losses: &mut TableLosses,
         sender: &mpsc::SyncSender<Sent>,
-    ) -> Result<(), String> {
+    ) -> Result<TableLosses, String> {
+        let mut losses = TableLosses::of(table.full_name());
         let mut columns = self.read_columns(table)?;
         let requested: Vec<RequestedColumn> = self.columns.iter().map(|(_, it)| *it).collect();
         let mut batch = RowBatch::empty(&requested);
@@ -161,16 +174,19 @@ impl Work {
             if batch.rows < BATCH_ROWS && bytes < BATCH_BYTES {
                 continue;
             }
+            losses.absent_pages = scan.absent_pages();
             let full = std::mem::replace(&mut batch, RowBatch::empty(&requested));
-            if sender.send(Ok(full)).is_err() {
-                return Ok(());
+            let piece = Piece { batch: Some(full), losses: losses.clone() };
+            if sender.send(Ok(piece)).is_err() {
+                return Ok(losses);
             }
             bytes = 0;
         }
+        losses.absent_pages = scan.absent_pages();
         if batch.rows > 0 {
-            let _ = sender.send(Ok(batch));
+            let _ = sender.send(Ok(Piece { batch: Some(batch), losses: losses.clone() }));
         }
-        Ok(())
+        Ok(losses)
     }
 
     fn read_columns(&self, table: &Table) -> Result<Vec<ReadColumn>, String> {

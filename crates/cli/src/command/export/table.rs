@@ -258,9 +258,8 @@ impl TableExport<'_> {
     }
 
     fn exported(&self, selected: &[&Column], losses: &[Loss]) -> Vec<Exported> {
-        let is_written = |column: &Column| {
-            why_left_out(self.style.format, &ColumnHead::of(column)).is_none()
-        };
+        let is_written =
+            |column: &Column| why_left_out(self.style.format, &ColumnHead::of(column)).is_none();
         let columns = selected.iter().zip(losses).filter(|(column, _)| is_written(column));
         let exported = |(column, loss): (&&Column, &Loss)| Exported {
             name: column.name.clone(),
