@@ -159,6 +159,7 @@ pub(crate) fn pairs(
 ) -> f64 {
     let (of_left, of_right) = (uses::given(left), uses::given(right));
     let mut all = l * r;
+    let mut divisors = Vec::new();
     for condition in conditions {
         let Ok(Some((test, a, b))) = condition.as_comparison(environment) else {
             all *= OTHER;
@@ -179,9 +180,22 @@ pub(crate) fn pairs(
             }
         };
         let values = [column(&a), column(&b)].into_iter().flatten().map(distinct_of);
-        all /= values.fold(10.0, f64::max);
+        divisors.push(values.fold(10.0, f64::max));
     }
-    all
+    all / damped(divisors)
+}
+
+/// The product of shares that are not independent: the strongest counts whole, the next one by its
+/// square root, and so on.
+fn damped(mut divisors: Vec<f64>) -> f64 {
+    divisors.sort_by(|a, b| b.total_cmp(a));
+    let mut power = 1.0;
+    let mut product = 1.0;
+    for divisor in divisors {
+        product *= divisor.powf(power);
+        power /= 2.0;
+    }
+    product
 }
 
 /// Different values of a column before conditions: those of its table.
