@@ -171,6 +171,7 @@ fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<
         database,
         query: Arc::new((*view.query).clone()),
         columns: view.columns.iter().map(|name| name.text.to_string()).collect(),
+        has_check_option: view.with_check_option,
         name,
     }))
 }
