@@ -91,6 +91,10 @@ scripts! {
     changes
     constraint_errors
     name_errors
+    nested_queries
+    pivot
+    query_targets
+    rows_and_groups
     system_views
     new_tables
 }
