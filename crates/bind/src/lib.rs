@@ -23,6 +23,7 @@ mod stage;
 mod subquery;
 pub mod surroundings;
 pub mod table;
+mod text_query;
 mod walk;
 mod window;
 

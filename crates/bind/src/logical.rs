@@ -205,11 +205,66 @@ pub enum Relation {
         right: Box<(Relation, Vec<ValueId>)>,
         columns: Vec<Column>,
     },
+    /// All rows as one text; no row without any.
+    Text { input: Box<Relation>, text: Box<TextQuery> },
     /// The rows of `anchor`, and those that `step` makes of the rows added last, until there are
     /// none.
     Recursive(Box<Recursive>),
     /// In the step of a recursion: the rows that were added last.
     Recent { recursion: usize, columns: Vec<Column> },
+}
+
+/// FOR JSON, FOR XML.
+#[derive(Clone, Debug)]
+pub struct TextQuery {
+    /// The columns of the text.
+    pub items: Vec<TextItem>,
+    /// How they are written.
+    pub form: TextForm,
+    /// The text.
+    pub column: Column,
+}
+
+/// A column of a text.
+#[derive(Clone, Debug)]
+pub struct TextItem {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub id: ValueId,
+    /// Is it written as it is: JSON or XML itself?
+    pub is_raw: bool,
+}
+
+/// How rows are written.
+#[derive(Clone, Debug)]
+pub enum TextForm {
+    /// FOR JSON.
+    Json {
+        /// ROOT.
+        root: Option<String>,
+        /// INCLUDE_NULL_VALUES.
+        includes_nulls: bool,
+        /// Not WITHOUT_ARRAY_WRAPPER.
+        has_array: bool,
+    },
+    /// FOR XML.
+    Xml(XmlForm),
+}
+
+/// FOR XML RAW and PATH.
+#[derive(Clone, Debug)]
+pub struct XmlForm {
+    /// The element of a row; empty for none.
+    pub row: String,
+    /// ROOT.
+    pub root: Option<String>,
+    /// PATH: names are paths.
+    pub is_path: bool,
+    /// ELEMENTS: columns are elements, not attributes.
+    pub has_elements: bool,
+    /// XSINIL.
+    pub shows_nulls: bool,
 }
 
 /// A recursive common table expression.
@@ -241,7 +296,7 @@ pub struct GroupingSets {
 pub struct FunctionCall {
     /// The result.
     pub column: Column,
-    /// Which one: a number that whoever resolved it knows.
+    /// Which one: a number that the caller of the binder knows.
     pub function: usize,
     /// Its arguments.
     pub arguments: Vec<Scalar>,
@@ -360,6 +415,7 @@ impl Relation {
                 input.collect_columns(out);
                 out.extend(calls.iter().map(|call| call.column.clone()));
             }
+            Relation::Text { text, .. } => out.push(text.column.clone()),
             Relation::Recursive(recursive) => out.extend_from_slice(&recursive.columns),
         }
     }
@@ -378,6 +434,7 @@ impl Relation {
             | Relation::Aggregate { input, .. }
             | Relation::Window { input, .. }
             | Relation::Sort { input, .. }
+            | Relation::Text { input, .. }
             | Relation::Limit { input, .. } => input.reads(table),
             Relation::Join { left, right, .. } => left.reads(table) || right.reads(table),
             Relation::Concat { inputs, .. } => inputs.iter().any(|(input, _)| input.reads(table)),

@@ -60,7 +60,7 @@ pub enum Object {
 /// A function that the session evaluates.
 #[derive(Clone, Debug)]
 pub struct SessionFunction {
-    /// Its number, for whoever calls it.
+    /// Its number, for the caller.
     pub number: usize,
     /// Type of the result.
     pub ty: SqlType,

@@ -17,6 +17,7 @@ use crate::operator::row::Row;
 use crate::operator::scan::TableScan;
 use crate::operator::set_operation::SetOperation;
 use crate::operator::sort::Sort;
+use crate::operator::text::{Text, TextColumn};
 use crate::operator::top::Top;
 use crate::operator::values::Values;
 use crate::operator::window::Window;
@@ -67,6 +68,15 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::SetOperation { operation, left, right } => {
             let left = build(left)?;
             Box::new(SetOperation::new(*operation, left, build(right)?, &node.columns))
+        }
+        physical::Operator::Text { input, text } => {
+            let column = |(column, item): (usize, &extentdb_bind::logical::TextItem)| TextColumn {
+                name: item.name.clone(),
+                column,
+                is_raw: item.is_raw,
+            };
+            let columns = text.items.iter().enumerate().map(column).collect();
+            Box::new(Text::new(build(input)?, columns, &text.form, text.column.ty))
         }
         physical::Operator::Recursive { number, anchor, step, most } => {
             Box::new(Recursive::new(*number, build(anchor)?, build(step)?, *most))

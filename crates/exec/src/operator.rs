@@ -15,6 +15,7 @@ pub(crate) mod row_limit;
 pub(crate) mod scan;
 pub(crate) mod set_operation;
 pub(crate) mod sort;
+pub(crate) mod text;
 pub(crate) mod top;
 pub(crate) mod values;
 pub(crate) mod window;

@@ -14,6 +14,7 @@
 use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::{Collation, SqlType};
 
+use crate::arena;
 use crate::batch::{ArithmeticNulls, Batch};
 use crate::bind::{Binder, Note, Ty, Value};
 use crate::disk::StorageForm;
@@ -177,6 +178,11 @@ impl Program {
 
     pub(crate) fn steps(&self) -> &[(Op, Reg)] {
         &self.steps
+    }
+
+    /// Most bytes of text in a batch.
+    pub(crate) fn text_limit(&self) -> usize {
+        if self.settings.is_statement() { arena::MAX_STATEMENT_BYTES } else { arena::MAX_BYTES }
     }
 
     /// Of each step.

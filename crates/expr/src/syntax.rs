@@ -24,7 +24,10 @@ pub(crate) const ODBC_ESCAPE: &str = "\0an ODBC escape";
 pub(crate) const ODBC_FUNCTION: &str = "\0the function ";
 
 /// Functions that ODBC names otherwise: its name, ours, the part of a date.
-pub(crate) const ODBC_FUNCTIONS: [(&str, &str, Option<&str>); 12] = [
+pub(crate) const ODBC_FUNCTIONS: [(&str, &str, Option<&str>); 15] = [
+    ("octet_length", "datalength", None),
+    ("dayname", "datename", Some("weekday")),
+    ("monthname", "datename", Some("month")),
     ("ucase", "upper", None),
     ("lcase", "lower", None),
     ("length", "len", None),

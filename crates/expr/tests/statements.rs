@@ -10,7 +10,7 @@ use extentdb_expr::{
 };
 use extentdb_tsql::syntax::Expr;
 use extentdb_tsql::{Options, Term, parse_term};
-use extentdb_types::SqlType;
+use extentdb_types::{Collation, SqlType};
 use support::{DEFAULT, show};
 
 /// How a type before a value begins.
@@ -302,6 +302,7 @@ fn values_become_texts_by_their_styles() {
         ),
         ("CAST(CAST('2019-08-23 10:11:12 +02:00' AS datetimeoffset(0)) AS varchar(10))", "E 241"),
         ("CONVERT(varchar(10),CAST('20190823' AS datetime),LEN('abc')+100)", "23/08/2019"),
+        ("CONVERT(varchar(10),CAST('20190823' AS datetime),'103')", "23/08/2019"),
         ("CONVERT(varchar(10),CAST('20190823' AS datetime),NULL)", "NULL"),
     ]);
 }
@@ -680,6 +681,52 @@ fn texts_have_the_lengths_of_the_public_rules() {
 }
 
 #[test]
+fn a_column_binds_its_collation_stronger_than_a_literal() {
+    let column = |name: &str| SqlType::VarChar {
+        len: Some(5),
+        collation: Collation::from_name(name).unwrap(),
+    };
+    let environment = Environment {
+        columns: vec![
+            ("s".to_owned(), column("Latin1_General_CS_AS")),
+            ("b".to_owned(), column("Latin1_General_BIN")),
+        ],
+        ..environment(StatementOptions::default())
+    };
+    let cases = [
+        ("IIF(s='A',1,0)", "0"),
+        ("IIF(s='A' COLLATE Latin1_General_CI_AS,1,0)", "1"),
+        ("IIF(s=b,1,0)", "E 468"),
+        ("IIF(s=b COLLATE Latin1_General_CI_AS,1,0)", "1"),
+        ("IIF(QUOTENAME(s)='[A]',1,0)", "1"),
+        ("IIF(UPPER(s)=s,1,0)", "0"),
+        ("IIF(QUOTENAME(s)=s,1,0)", "0"),
+        ("IIF(CAST(s AS nvarchar(9))=N'A',1,0)", "0"),
+        ("IIF(s LIKE 'A',1,0)", "0"),
+        ("CHARINDEX('A',s)", "0"),
+        ("REPLACE(s,'A','x')", "a"),
+        ("COALESCE(s,b)", "E 468"),
+    ];
+    for (text, expected) in cases {
+        let Ok(Term::Value(expr)) = parse_term(text, Options::default()) else { panic!("{text}") };
+        let program = match Program::of_value(&expr, &environment, &mut Nothing, None) {
+            Ok(program) => program,
+            Err(error) => {
+                assert_eq!(refused(&error), expected, "{text}");
+                continue;
+            }
+        };
+        let mut batch = Batch::new();
+        batch.reset(&program);
+        (0..program.inputs().len()).for_each(|input| batch.push(input, Some(b"a")));
+        batch.end_row();
+        program.run(&mut batch);
+        let value = batch.value(0).map(|value| shown(&program.result_type(), value));
+        assert_eq!(value.as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
 fn an_assignment_converts_what_converts_by_itself() {
     let varchar = SqlType::VarChar { len: Some(3), collation: DEFAULT };
     let cases = [
@@ -737,6 +784,14 @@ fn messages_name_types_and_values() {
             "Arithmetic overflow error converting numeric to data type numeric.",
         ),
         ("2147483647+1", "Arithmetic overflow error converting expression to data type int."),
+        (
+            "CAST(CAST(3000000000 AS bigint) AS int)",
+            "Arithmetic overflow error converting expression to data type int.",
+        ),
+        (
+            "CAST(100 AS decimal(2,0))",
+            "Arithmetic overflow error converting int to data type numeric.",
+        ),
         (
             "CAST('20201301' AS datetime)",
             "The conversion of a varchar data type to a datetime data type resulted in an \

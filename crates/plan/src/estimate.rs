@@ -57,6 +57,7 @@ pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
             inputs.iter().map(|(input, _)| rows(input, environment)).sum()
         }
         Relation::SetOperation { left, .. } => rows(&left.0, environment),
+        Relation::Text { .. } => 1.0,
         Relation::Recursive(_) => 1000.0,
         Relation::Recent { .. } => UNKNOWN,
     };

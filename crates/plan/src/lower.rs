@@ -101,6 +101,12 @@ impl Planner<'_> {
                 let operator = Operator::SetOperation { operation: *operation, left, right };
                 Ok(node(operator, columns.clone(), rows))
             }
+            Relation::Text { input, text } => {
+                let ids: Vec<ValueId> = text.items.iter().map(|item| item.id).collect();
+                let input = Box::new(self.exactly(input, &ids)?);
+                let columns = vec![text.column.clone()];
+                Ok(node(Operator::Text { input, text: text.clone() }, columns, 1.0))
+            }
             Relation::Recursive(recursive) => {
                 let anchor = Box::new(self.exactly(&recursive.anchor.0, &recursive.anchor.1)?);
                 let step = Box::new(self.exactly(&recursive.step.0, &recursive.step.1)?);

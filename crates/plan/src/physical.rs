@@ -5,7 +5,9 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_bind::function::{Aggregate, WindowFunction};
-use extentdb_bind::logical::{Column, Frame, JoinKind, RowsSource, SetOperation, ValueId};
+use extentdb_bind::logical::{
+    Column, Frame, JoinKind, RowsSource, SetOperation, TextQuery, ValueId,
+};
 use extentdb_bind::table::BoundTable;
 use extentdb_engine::CompareOp;
 use extentdb_expr::{Program, Scalar};
@@ -85,6 +87,8 @@ pub enum Operator {
     Concat(Vec<Node>),
     /// EXCEPT and INTERSECT over inputs with the columns of the result.
     SetOperation { operation: SetOperation, left: Box<Node>, right: Box<Node> },
+    /// All rows as one text: the columns of the input are those of the text, in order.
+    Text { input: Box<Node>, text: Box<TextQuery> },
     /// A recursion.
     Recursive { number: usize, anchor: Box<Node>, step: Box<Node>, most: u32 },
     /// The rows that were added last to a recursion.

@@ -12,7 +12,6 @@ use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
-use crate::bulk_load::PendingLoad;
 use crate::cause::Cause;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
@@ -21,6 +20,7 @@ use crate::message::Message;
 use crate::objects::TemporaryTables;
 use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
+use crate::pending_load::PendingLoad;
 use crate::prepared::Prepared;
 use crate::server::Server;
 use crate::transaction::TransactionState;
@@ -240,7 +240,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // What cannot be rolled back is when the database is opened again; tempdb is made anew.
+        // What cannot be rolled back is when the database is opened again; tempdb is made at
+        // every start.
         let _ = self.session.rollback();
         self.drop_temporary_from(0);
     }

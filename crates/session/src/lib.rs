@@ -22,6 +22,7 @@ mod objects;
 mod options;
 mod output;
 mod password;
+mod pending_load;
 mod prepared;
 mod procedure;
 mod product;
@@ -36,7 +37,6 @@ mod stop;
 mod transaction;
 mod variant;
 
-pub use bulk_load::BulkRows;
 pub use cause::{Cause, DefinitionCause, Effect};
 pub use connection::{Connection, Interrupt, Outcome};
 pub use hooks::{Hooks, NoHooks, ShutdownMode};
@@ -46,6 +46,7 @@ pub use output::{
     ColumnInfo, Discard, Done, Environment, Gone, Output, OutputValue, Scope, StatementCode,
 };
 pub use password::{PasswordHash, PasswordWeakness, verify_strength};
+pub use pending_load::BulkRows;
 pub use product::Product;
 pub use request::{Argument, Isolation, ProcedureCall, ProcedureName, Request, TransactionRequest};
 pub use server::Server;

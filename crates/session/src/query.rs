@@ -8,8 +8,8 @@
 //!
 //! Invariants
 //! - Names are resolved when the statement runs: the one before may have made what they name.
-//! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are those
-//!   of one statement.
+//! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are
+//!   those of one statement.
 
 mod change_failure;
 mod failure;

@@ -10,7 +10,7 @@ pub enum Request {
     /// Calls of procedures, one after the other.
     Procedure(ProcedureCall),
     /// The rows of a bulk load, after INSERT BULK.
-    BulkLoad(crate::bulk_load::BulkRows),
+    BulkLoad(crate::pending_load::BulkRows),
     /// A transaction begins or ends by a request of its own.
     Transaction(TransactionRequest),
 }

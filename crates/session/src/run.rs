@@ -87,13 +87,14 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
 
 /// Compiles and runs a text; its frame afterwards, for output parameters.
 fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
-    let compiled;
     let (flow, name) = match text.source {
-        Source::Text(source) => {
-            compiled = run.compiled(source, text.parameters)?;
-            (&compiled, "")
+        Source::Text(source) => (run.compiled(source, text.parameters)?, ""),
+        Source::Procedure { script, body, name } => {
+            let collation = run.connection.collation();
+            let settings = run.connection.options.settings();
+            let compiled = flow::compile_body(script, body, text.parameters, collation, settings);
+            (compiled.map_err(|failure| located(failure.cause, failure.line))?, name)
         }
-        Source::Procedure { flow, name } => (flow, name),
     };
     let mut frame = Frame::new(text.scope, flow.variables.clone());
     for (slot, value) in frame.values.iter_mut().zip(text.values) {
@@ -102,7 +103,7 @@ fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
     frame.procedure = name.into();
     frame.inherited = text.inherited;
     frame.has_outer_handler = text.has_outer_handler;
-    run.flow(flow, &mut frame)?;
+    run.flow(&flow, &mut frame)?;
     Ok(frame)
 }
 

@@ -7,6 +7,7 @@ mod change;
 mod database;
 mod ddl;
 mod execute;
+mod hints;
 mod insert_bulk;
 mod login;
 mod message;
@@ -54,7 +55,10 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
         return compiled;
     }
     match &context.statement.kind {
-        StatementKind::Select(select) => select::compile(context, select),
+        StatementKind::Select(select) => match select_into::into_of(&select.query) {
+            Some(into) => select_into::compile(&select.query, into, &select.option),
+            None => select::compile(context, select),
+        },
         StatementKind::Dml(dml) => change::compile(context, dml),
         StatementKind::InsertBulk(bulk) => insert_bulk::compile(bulk),
         StatementKind::Set(set) => set::compile(context, set),

@@ -1,10 +1,10 @@
 //! A statement that is ready to run, and what it runs in.
 
 use extentdb_base::sync::Arc;
+use extentdb_tsql::syntax::{Script, Statement};
 
 use crate::cause::Cause;
 use crate::connection::Connection;
-use crate::flow::Flow;
 use crate::frame::{Frame, Values, Variable};
 use crate::message::Message;
 use crate::options::SetOptions;
@@ -48,8 +48,8 @@ pub(crate) type RunText = fn(&mut Run<'_>, Text<'_>) -> Result<Frame, Stop>;
 pub(crate) enum Source<'t> {
     /// A text, compiled with the parameters.
     Text(&'t str),
-    /// The body of a procedure, whose first variables are its parameters.
-    Procedure { flow: &'t Flow, name: &'t str },
+    /// The body of a procedure, which is a part of its script.
+    Procedure { script: &'t Script, body: &'t [Statement], name: &'t str },
 }
 
 /// A text to be run, and what it is run in.

@@ -97,4 +97,6 @@ scripts! {
     rows_and_groups
     system_views
     new_tables
+    texts
+    procedures
 }

@@ -8,6 +8,7 @@ use extentdb_tsql::{Options, Span, parse_expression};
 
 use super::query_target::TargetNames;
 use crate::binder::{Binder, shown};
+use crate::change::arriving::arriving;
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Relation, ValueId};
 use crate::scalar::{Clause, Place};
@@ -193,7 +194,7 @@ impl Binder<'_> {
         let column = model_column(stored, &name)?;
         let ObjectBody::Table(model) = &stored.object.body else { return None };
         let Some(default) = model.default_of(column) else {
-            return Some(Scalar::null(super::arriving(ty)));
+            return Some(Scalar::null(arriving(ty)));
         };
         let text = default.definition.as_deref()?;
         let expr = parse_expression(text, Options::default()).ok()?;

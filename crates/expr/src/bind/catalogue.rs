@@ -266,7 +266,11 @@ impl Binder<'_> {
         arguments: &[Value],
         result: SqlType,
     ) -> BindResult {
-        let label = arguments.first().map(|value| value.label);
+        let keeps_collation = |value: &&Value| match value.ty {
+            Ty::Sql(ty) => ty.collation().is_some() && ty.collation() == result.collation(),
+            _ => false,
+        };
+        let label = arguments.first().filter(keeps_collation).map(|value| value.label);
         let value = self.row(function, arguments, result, 0)?;
         Ok(Value { label: label.unwrap_or(value.label), ..value })
     }

@@ -94,8 +94,8 @@ impl Binder<'_> {
     }
 
     fn style(&mut self, style: &Value, from: &SqlType, to: &SqlType) -> BindResult<Style> {
-        let Some(number) = self.constant_integer(style) else {
-            let style = self.implicit(style.clone(), SqlType::Int)?;
+        let style = self.implicit(style.clone(), SqlType::Int)?;
+        let Some(number) = self.constant_integer(&style) else {
             return Ok(Style::Row(Box::new(style)));
         };
         let is_text_date = cast::is_character(from) && typing::is_temporal(to);

@@ -39,7 +39,10 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         let pi = Constant::Float(std::f64::consts::PI);
         binder.constant(pi, Ty::Sql(SqlType::Float))
     }),
-    entry("rand", 1, 1, |binder, a| {
+    entry("rand", 0, 1, |binder, a| {
+        if a.values.is_empty() {
+            return binder.unsupported("the function rand without a seed");
+        }
         let seed = binder.int_argument(&a, 0)?;
         binder.by_rows(number::rand, &[seed], SqlType::Float)
     }),

@@ -245,6 +245,11 @@ pub enum DefinitionCause {
     /// 1927
     #[error("There are already statistics on table '{table}' named '{name}'.")]
     StatisticsExist { table: String, name: String },
+    /// 1934
+    #[error(
+        "{statement} failed because the following SET options have incorrect settings: '{options}'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations."
+    )]
+    SetOptions { statement: &'static str, options: String },
     /// 1944
     #[error(
         "Index '{index}' was not created. This index has a key length of at least {bytes} \
@@ -433,6 +438,11 @@ pub enum DefinitionCause {
     /// 4924
     #[error("{statement} failed because column '{column}' does not exist in table '{table}'.")]
     NoColumnToAlter { statement: &'static str, column: String, table: String },
+    /// 4925
+    #[error(
+        "ALTER TABLE ALTER COLUMN ADD ROWGUIDCOL failed because a column already exists in table '{table}' with ROWGUIDCOL property."
+    )]
+    RowGuidExists { table: String },
     /// 4927
     #[error("Cannot alter column '{column}' to be data type {ty}.")]
     CannotAlterToType { column: String, ty: String },

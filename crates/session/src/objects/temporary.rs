@@ -8,15 +8,20 @@
 //! A table ends with the procedure or dynamic text that has created it, or with the session.
 //! Entries are not removed with their table: a rollback may bring it back, and take it away.
 
+use std::time::Duration;
+
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Database, Table};
+use extentdb_engine::{Database, Table, Timeout};
 
 use super::{DEFAULT_SCHEMA, TEMPDB};
 use crate::connection::Connection;
 
 /// Characters of a stored name before its digits.
 const NAME_UNITS: usize = 116;
+
+/// How long the end of a scope waits for a lock on a table.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The temporary tables that a session has created.
 #[derive(Debug, Default)]
@@ -100,12 +105,16 @@ impl Connection {
             return;
         }
         let Ok(tempdb) = self.tempdb() else { return };
+        // A global one may be locked by a transaction of another session: the end of this one does
+        // not wait for that.
+        self.session.set_lock_timeout(Timeout::After(LOCK_WAIT));
         for table in ended {
             // In a transaction that can only be rolled back it stays, and nobody sees it.
             if !self.drop_temporary(&tempdb, &table) {
                 self.temporary.tables.push(TemporaryTable { nesting: 0, is_hidden: true, ..table });
             }
         }
+        self.apply_options();
     }
 
     /// Drops a table, unless it is gone; false when it could not be dropped.

@@ -9,7 +9,6 @@ use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, execute_sql, nested};
 use crate::cause::Cause;
 use crate::data_type;
-use crate::flow;
 use crate::frame::Variable;
 use crate::objects::{ResolvedObject, object_name};
 use crate::output::Scope;
@@ -55,13 +54,10 @@ fn called(
     let bound = parameters::bind(run, &parameters, arguments, 0, Callee::Procedure(&name))?;
     let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
     let variables: Vec<Variable> = parameters.iter().map(|it| it.variable.clone()).collect();
-    let settings = run.connection.options.settings();
-    let flow = flow::compile_body(&script, body, variables, collation, settings)
-        .map_err(|failure| located(failure.cause, failure.line))?;
     let text = Text {
-        source: Source::Procedure { flow: &flow, name: &name },
+        source: Source::Procedure { script: &script, body, name: &name },
         scope: Scope::Procedure,
-        parameters: Vec::new(),
+        parameters: variables,
         values: bound.into_iter().map(|bound| bound.value).collect(),
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,

@@ -12,13 +12,13 @@ use extentdb_tsql::syntax::{
 use extentdb_tsql::{Options, Span, parse};
 use extentdb_types::SqlType;
 
-use crate::bulk_load;
 use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::data_type;
 use crate::frame::{Variable, variable_named};
 use crate::function::{self, Definition};
 use crate::objects::ResolvedObject;
+use crate::pending_load;
 use crate::query::system_view;
 
 /// What a query stands in.
@@ -79,7 +79,7 @@ impl Surroundings for QuerySurroundings<'_> {
     }
 
     fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>) -> Bound<Option<Object>> {
-        if let Some(rows) = bulk_load::rows_named(self.connection.bulk_rows.as_ref(), name) {
+        if let Some(rows) = pending_load::rows_named(self.connection.bulk_rows.as_ref(), name) {
             return Ok(Some(Object::Rows(rows)));
         }
         let within = from.filter(|_| name.database().is_none()).map(|database| {

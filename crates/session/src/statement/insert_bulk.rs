@@ -3,9 +3,9 @@
 use extentdb_tsql::syntax::InsertBulk;
 
 use super::Compiled;
-use crate::bulk_load::PendingLoad;
 use crate::frame::Frame;
 use crate::output::StatementCode;
+use crate::pending_load::PendingLoad;
 use crate::step::{RowCount, Run, Step};
 use crate::stop::Stop;
 

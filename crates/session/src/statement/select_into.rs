@@ -52,7 +52,7 @@ pub(super) fn compile(query: &Query, into: &Into, hints: &[QueryHint]) -> Compil
         into: into.clone(),
         query: Arc::new(plain),
         hints: hints.to_vec(),
-        recursion_limit: super::query::recursion_limit(hints)?,
+        recursion_limit: super::hints::recursion_limit(hints)?,
     }))
 }
 

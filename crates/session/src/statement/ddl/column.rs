@@ -122,7 +122,7 @@ impl Columns<'_> {
         Ok(spec)
     }
 
-    /// The type of a column that ALTER COLUMN defines anew.
+    /// The type of a column that ALTER COLUMN gives it.
     pub(super) fn altered(
         &self,
         definition: &ColumnDefinition,

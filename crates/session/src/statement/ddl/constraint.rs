@@ -167,11 +167,31 @@ impl Ddl<'_, '_> {
             ));
         }
         key::verify(spec, &target.qualified(), &columns_of(own))?;
+        self.verify_set_options(spec, own)?;
         if let Some(filter) = &spec.filter {
             columns_used(filter, own, &model, "filter", target)?;
         }
         let made = self.session().create_index(&target.table, spec);
         made.map_err(|error| then(target.problem_of_index(spec, error)))
+    }
+
+    /// Filtered indexes, and those over computed columns, mean what they mean under the options
+    /// of the standard.
+    fn verify_set_options(&mut self, spec: &IndexSpec, table: &TableModel) -> Defined {
+        let is_computed = |name: &String| {
+            let own = table.columns.iter().find(|own| own.name.eq_ignore_ascii_case(name));
+            own.is_some_and(|own| own.computed.is_some())
+        };
+        let mut columns = spec.keys.iter().map(|(name, _)| name).chain(&spec.included);
+        if spec.filter.is_none() && !columns.any(is_computed) {
+            return Ok(());
+        }
+        let options = self.connection().options.wrong_for_indexes();
+        if options.is_empty() {
+            return Ok(());
+        }
+        let options = options.join(", ");
+        Err(DefinitionCause::SetOptions { statement: "CREATE INDEX", options }.into())
     }
 
     fn add_check(

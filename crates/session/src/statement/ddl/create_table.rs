@@ -18,7 +18,9 @@ use super::options::verify_table_options;
 use super::problem::{Defined, Problem};
 use super::{Ddl, Define};
 use crate::cause::{Cause, DefinitionCause};
-use crate::objects::{QualifiedName, is_global_temporary, is_temporary, stored_name};
+use crate::objects::{
+    DEFAULT_SCHEMA, QualifiedName, is_global_temporary, is_temporary, stored_name,
+};
 
 /// A table as its syntax describes it.
 struct Elements<'t> {
@@ -70,6 +72,7 @@ impl Ddl<'_, '_> {
         let stored: Vec<String> =
             connection.temporary.stored_at(name, nesting).map(str::to_owned).collect();
         for stored in stored {
+            let stored = format!("{DEFAULT_SCHEMA}.{stored}");
             if connection.session.table_in(&tempdb, &stored).is_ok() {
                 return Err(DefinitionCause::ObjectExists { name: name.to_owned() }.into());
             }
@@ -176,7 +179,12 @@ impl Ddl<'_, '_> {
         elements: &Elements<'_>,
         clustered: Option<Clustered<'_>>,
     ) -> Defined {
-        let is_done = |constraint: &Constraint| matches!(clustered, Some(Clustered::Key(done, _)) if std::ptr::eq(done, constraint));
+        let key = match clustered {
+            Some(Clustered::Key(key, _)) => Some(key),
+            _ => None,
+        };
+        let is_done =
+            |constraint: &Constraint| key.is_some_and(|key| std::ptr::eq(key, constraint));
         for (constraint, column) in &elements.constraints {
             if !is_done(constraint) {
                 self.add_constraint(target, constraint, *column, ExistingRows::Verified)?;

@@ -72,6 +72,15 @@ impl Problem {
                 of_engine(&error).unwrap_or_else(|| connection.engine_cause(&error)).into()
             }
         };
+        // What an earlier message ends, the statement ends.
+        let most = self.before.iter().map(Cause::effect).max();
+        let last = match (last, most) {
+            (Stop::Raised(mut raised), Some(most)) => {
+                raised.effect = raised.effect.max(most);
+                Stop::Raised(raised)
+            }
+            (last, _) => last,
+        };
         (self.before, last)
     }
 }
