@@ -165,6 +165,10 @@ pub enum Cause {
     )]
     IdentityMissing { table: String },
     #[error(
+        "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON."
+    )]
+    IdentityList { table: String },
+    #[error(
         "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement."
     )]
     MoreInsertColumns,
@@ -250,6 +254,7 @@ impl Cause {
             Cause::DistinctLob => 421,
             Cause::IdentityInsert { .. } => 544,
             Cause::IdentityMissing { .. } => 545,
+            Cause::IdentityList { .. } => 8101,
             Cause::SameAliases { .. } => 1011,
             Cause::SameNames { .. } => 1013,
             Cause::OrderInSubquery => 1033,

@@ -5,9 +5,9 @@ use extentdb_engine::{ReadHints, TableHint as EngineHint};
 use extentdb_expr::Scalar;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Arguments, Condition, Expr, IndexReference, Join, JoinKind as JoinSyntax, Query, TableAlias,
-    TableFunction as FunctionSyntax, TableHint, TableHintKind, TableReference, TableSource,
-    TableSourceKind,
+    Arguments, Condition, Expr, ExprKind, IndexReference, Join, JoinKind as JoinSyntax, Literal,
+    ObjectName, Query, TableAlias, TableFunction as FunctionSyntax, TableHint, TableHintKind,
+    TableReference, TableSource, TableSourceKind,
 };
 use extentdb_types::SqlType;
 
@@ -18,7 +18,7 @@ use crate::query::QueryPlace;
 use crate::scalar::{Clause, Place};
 use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
-use crate::surroundings::{MadeRows, Object, StoredTable, View};
+use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, View};
 use crate::table::{BoundTable, TableColumn};
 
 /// Rows with the names of their columns.
@@ -202,7 +202,9 @@ impl Binder<'_> {
         }
         let source = RowsSource::Provider(rows.provider);
         let function = TableFunction { source, columns };
-        (Relation::Function(Box::new(function)), Source::derived(name, named))
+        let mut own = Source::derived(name, named);
+        own.schema = rows.schema;
+        (Relation::Function(Box::new(function)), own)
     }
 
     /// The rows of a view: those of its query, whose names mean what they mean there.
@@ -214,14 +216,16 @@ impl Binder<'_> {
     ) -> Result<Named> {
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
-        let database = self.database.replace(view.database.clone());
+        let database = std::mem::replace(&mut self.database, view.database.clone());
         let bound = self.query(&view.query, QueryPlace::Subquery);
         self.database = database;
         self.common_tables = common_tables;
         self.scopes = scopes;
         let bound = bound.map_err(|error| crate::error::Error { span, ..error })?;
         let columns = self.output_columns(bound.outputs, &view.columns, &view.name, span)?;
-        self.aliased(bound.relation, Source::derived(view.name.clone(), columns), alias, span)
+        let mut own = Source::derived(view.name.clone(), columns);
+        own.schema = view.schema.clone();
+        self.aliased(bound.relation, own, alias, span)
     }
 
     fn derived(&mut self, query: &Query, alias: Option<&TableAlias>, span: Span) -> Result<Named> {
@@ -480,19 +484,20 @@ impl Binder<'_> {
         let mut arguments = Vec::new();
         for value in values {
             let place = Place { clause: Clause::Other, stage: &mut stage, grouping: None };
+            // DEFAULT is NULL for the functions of the system.
+            let value = match value.kind {
+                ExprKind::Default => {
+                    &Expr { kind: ExprKind::Literal(Literal::Null), span: value.span }
+                }
+                _ => value,
+            };
             arguments.push(self.value(value, place)?);
         }
         let (source, columns) = match (name.as_str(), arguments.len()) {
             ("string_split", 2 | 3) => self.string_split(arguments),
             ("generate_series", 2 | 3) => self.generate_series(arguments, span)?,
             ("openjson", 1 | 2) => self.open_json(arguments, function)?,
-            _ => {
-                let name = shown(&function.call.name);
-                if function.call.name.is_simple() {
-                    return Err(Cause::InvalidObject { name }.at(span));
-                }
-                return not_supported(format!("the table function {name}"), span);
-            }
+            _ => self.called(&function.call.name, arguments, span)?,
         };
         let own = columns.iter().map(|it| it.column.clone()).collect();
         let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
@@ -507,6 +512,29 @@ impl Binder<'_> {
             },
         };
         self.aliased(relation, Source::derived(name, columns), alias, span)
+    }
+
+    /// A function of the system.
+    fn called(
+        &mut self,
+        name: &ObjectName,
+        arguments: Vec<Scalar>,
+        span: Span,
+    ) -> Result<(RowsSource, Vec<NamedColumn>)> {
+        let database = self.database.clone();
+        let found = self.surroundings.table_function(name, database.as_ref())?;
+        let Some(CalledRows { columns, provider }) = found else {
+            let shown = shown(name);
+            if name.is_simple() {
+                return Err(Cause::InvalidObject { name: shown }.at(span));
+            }
+            return not_supported(format!("the table function {shown}"), span);
+        };
+        let mut own = Vec::new();
+        for (name, ty, is_nullable) in columns {
+            own.push(NamedColumn::new(name, self.new_column(ty, is_nullable)));
+        }
+        Ok((RowsSource::Called { provider, arguments }, own))
     }
 
     fn string_split(&mut self, mut arguments: Vec<Scalar>) -> (RowsSource, Vec<NamedColumn>) {

@@ -15,6 +15,7 @@ mod group;
 pub mod logical;
 mod names;
 mod pivot;
+pub mod provider;
 mod query;
 mod scalar;
 mod scope;

@@ -12,9 +12,10 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_expr::Scalar;
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::SqlType;
 
 use crate::function::{Aggregate, WindowFunction};
+use crate::provider::{CallProvider, RowProvider};
 use crate::table::BoundTable;
 
 /// Number of a value in a plan; the place of its parameter in expressions.
@@ -315,8 +316,10 @@ pub struct TableFunction {
 #[derive(Clone)]
 #[allow(missing_docs, reason = "fields are arguments")]
 pub enum RowsSource {
-    /// A system view.
+    /// A system view, or a table of files that are only read.
     Provider(Arc<dyn RowProvider>),
+    /// A function of the system.
+    Called { provider: Arc<dyn CallProvider>, arguments: Vec<Scalar> },
     /// STRING_SPLIT (text, separator [, enable_ordinal]).
     StringSplit(Vec<Scalar>),
     /// GENERATE_SERIES (start, stop [, step]).
@@ -329,6 +332,7 @@ impl std::fmt::Debug for RowsSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             RowsSource::Provider(_) => "Provider",
+            RowsSource::Called { .. } => "Called",
             RowsSource::StringSplit(_) => "StringSplit",
             RowsSource::GenerateSeries(_) => "GenerateSeries",
             RowsSource::OpenJson { .. } => "OpenJson",
@@ -345,15 +349,6 @@ pub struct JsonField {
     pub is_json: bool,
     /// Type of the value.
     pub ty: SqlType,
-}
-
-/// Makes the rows of a system view when the statement runs.
-pub trait RowProvider: Send + Sync {
-    /// All rows, with the values of the view's columns in order.
-    ///
-    /// # Errors
-    /// Text of why there are none.
-    fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String>;
 }
 
 impl Relation {

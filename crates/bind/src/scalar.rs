@@ -6,7 +6,7 @@
 use extentdb_expr::{CompileError, Parameter, Resolver, Scalar};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax,
+    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax, NextValue,
 };
 
 use crate::binder::{Binder, Prologue, shown};
@@ -236,6 +236,7 @@ impl ClauseResolver<'_, '_, '_> {
                 self.binder.scalar_subquery(query, &mut self.place).map(Some)
             }
             ExprKind::Function(call) => self.function(call, expr.span),
+            ExprKind::NextValue(next) => self.next_value(next, expr.span).map(Some),
             ExprKind::Default => not_supported("DEFAULT here", expr.span),
             _ => Ok(None),
         }
@@ -261,6 +262,28 @@ impl ClauseResolver<'_, '_, '_> {
             .at(span));
         }
         Ok(parameter(column))
+    }
+
+    /// NEXT VALUE FOR: one value for each row, wherever it stands.
+    fn next_value(&mut self, next: &NextValue, span: Span) -> Result<Parameter> {
+        if next.over.is_some() {
+            return not_supported("NEXT VALUE FOR … OVER", span);
+        }
+        if !matches!(self.place.clause, Clause::Select | Clause::Set | Clause::Other)
+            || self.place.grouping.is_some()
+        {
+            return not_supported("NEXT VALUE FOR here", span);
+        }
+        let Some(sequence) = self.binder.surroundings.sequence(&next.sequence)? else {
+            return Err(Cause::InvalidObject { name: shown(&next.sequence) }.at(span));
+        };
+        match self.place.stage.called(sequence.number) {
+            Some(column) => Ok(parameter(column)),
+            None => {
+                let place = self.place.again();
+                self.binder.session_call(&sequence, &[], place, span)
+            }
+        }
     }
 
     fn function(&mut self, call: &CallSyntax, span: Span) -> Result<Option<Parameter>> {

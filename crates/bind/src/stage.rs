@@ -6,7 +6,9 @@
 
 use extentdb_expr::Scalar;
 
-use crate::logical::{Computed, FunctionCall, JoinKind, OrderKey, Relation, ValueId, WindowCall};
+use crate::logical::{
+    Column, Computed, FunctionCall, JoinKind, OrderKey, Relation, ValueId, WindowCall,
+};
 
 /// Operators upon a relation that may not be known yet.
 #[derive(Debug, Default)]
@@ -51,6 +53,14 @@ impl Stage {
             StageStep::Compute(values) => {
                 values.iter().find(|it| it.value == *value).map(|it| it.id)
             }
+            _ => None,
+        })
+    }
+
+    /// The column of a function that is called already.
+    pub(crate) fn called(&self, function: usize) -> Option<&Column> {
+        self.steps.iter().find_map(|step| match step {
+            StageStep::Call(call) if call.function == function => Some(&call.column),
             _ => None,
         })
     }

@@ -9,7 +9,7 @@ use extentdb_tsql::syntax::{DataType, ObjectName, Query};
 use extentdb_types::SqlType;
 
 use crate::error::Result;
-use crate::logical::RowProvider;
+use crate::provider::{CallProvider, RowProvider};
 
 /// A stored table.
 #[derive(Clone)]
@@ -25,8 +25,10 @@ pub struct StoredTable {
 /// A view.
 #[derive(Clone)]
 pub struct View {
-    /// Where the names of its query are looked up.
-    pub database: Arc<Database>,
+    /// Where the names of its query are looked up; `None`: where its own name was.
+    pub database: Option<Arc<Database>>,
+    /// Its schema.
+    pub schema: Option<String>,
     /// Its name, for messages.
     pub name: String,
     /// Its query.
@@ -37,13 +39,24 @@ pub struct View {
     pub has_check_option: bool,
 }
 
-/// Rows that are made: a system view.
+/// Rows that are made: a system view, or a table of files that are only read.
 #[derive(Clone)]
 pub struct MadeRows {
+    /// Its schema.
+    pub schema: Option<String>,
     /// Columns: names, types, nullability.
     pub columns: Vec<(String, SqlType, bool)>,
     /// Makes the rows.
     pub provider: Arc<dyn RowProvider>,
+}
+
+/// A function of the system in FROM.
+#[derive(Clone)]
+pub struct CalledRows {
+    /// Columns: names, types, nullability.
+    pub columns: Vec<(String, SqlType, bool)>,
+    /// Makes the rows.
+    pub provider: Arc<dyn CallProvider>,
 }
 
 /// What a name in FROM stands for.
@@ -53,7 +66,7 @@ pub enum Object {
     Table(StoredTable),
     /// A view.
     View(View),
-    /// A system view.
+    /// A system view, or a table of files that are only read.
     Rows(MadeRows),
 }
 
@@ -102,6 +115,28 @@ pub trait Surroundings {
     /// # Errors
     /// It does not take so many.
     fn function(&mut self, name: &str, arguments: usize) -> Result<Option<SessionFunction>>;
+
+    /// A function of the system that returns a table, by its name, seen from a database; `None`
+    /// when there is no such function.
+    ///
+    /// # Errors
+    /// It is there and cannot be called.
+    fn table_function(
+        &mut self,
+        _name: &ObjectName,
+        _from: Option<&Arc<Database>>,
+    ) -> Result<Option<CalledRows>> {
+        Ok(None)
+    }
+
+    /// A sequence by its name, as the function that gives its next value; `None` when there is no
+    /// such sequence. One sequence has one number.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn sequence(&mut self, _name: &ObjectName) -> Result<Option<SessionFunction>> {
+        Ok(None)
+    }
 
     /// A type by its name.
     ///

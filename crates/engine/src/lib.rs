@@ -17,9 +17,9 @@ mod tests;
 mod versions;
 
 pub use catalog::address::Address;
-pub use catalog::identity::IdentitySpec;
+pub use catalog::identity::{IdentitySpec, IdentityState};
 pub use catalog::index::Constraint;
-pub use catalog::sequence::SequenceDefinition;
+pub use catalog::sequence::{SequenceDefinition, SequenceState};
 pub use catalog::storage::UnreadableColumn;
 pub use catalog::table::Table;
 pub use database::Database;

@@ -12,6 +12,7 @@ use crate::operator::function::Function;
 use crate::operator::hash_join::HashJoin;
 use crate::operator::loop_join::LoopJoin;
 use crate::operator::project::Project;
+use crate::operator::provided::Provided;
 use crate::operator::recursive::{Recent, Recursive};
 use crate::operator::row::Row;
 use crate::operator::scan::TableScan;
@@ -31,6 +32,7 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::Row => Box::new(Row::default()),
         physical::Operator::Values(rows) => Box::new(Values::new(&node.columns, rows)),
         physical::Operator::Scan(scan) => Box::new(TableScan::new(scan)),
+        physical::Operator::Provided(rows) => Box::new(Provided::new(rows)),
         physical::Operator::Function(source, arguments) => {
             Box::new(Function::new(source, arguments, &node.columns))
         }

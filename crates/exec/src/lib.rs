@@ -22,8 +22,8 @@ pub mod write;
 
 pub use batch::{BATCH_ROWS, Batch};
 pub use build::build;
-pub use context::{Context, Functions, OuterValues};
+pub use context::{Context, Functions, LastIdentity, OuterValues};
 pub use error::Error;
 pub use evaluate::{Evaluator, datum};
 pub use operator::Operator;
-pub use operator::scan::address;
+pub use operator::scan::{address, within};

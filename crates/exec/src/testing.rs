@@ -201,7 +201,12 @@ pub(crate) fn join_types(kind: JoinKind, left: &[SqlType], right: &[SqlType]) ->
 struct TestFunctions;
 
 impl Functions for TestFunctions {
-    fn call(&mut self, function: usize, arguments: &[Datum<'_>]) -> Result<Datum<'static>, Error> {
+    fn call(
+        &mut self,
+        _: Option<&mut Session>,
+        function: usize,
+        arguments: &[Datum<'_>],
+    ) -> Result<Datum<'static>, Error> {
         match (function, arguments) {
             (0, [first, ..]) => Ok(first.clone().into_owned()),
             _ => Err(Error::Function("no such function".into())),

@@ -13,7 +13,7 @@ use extentdb_types::{Datum, SqlType};
 use rustc_hash::FxHashSet;
 
 use crate::batch::Batch;
-use crate::context::Context;
+use crate::context::{Context, LastIdentity};
 use crate::error::Error;
 use crate::evaluate::datum;
 use crate::operator::scan::{address, within};
@@ -23,6 +23,8 @@ pub struct Target {
     database: Arc<Database>,
     table: Arc<Table>,
     columns: Vec<TargetColumn>,
+    /// Position of the identity column.
+    identity: Option<usize>,
     /// Places of rows that were changed already.
     changed: FxHashSet<Vec<u8>>,
 }
@@ -45,6 +47,7 @@ impl Target {
             database: stored.database.clone(),
             table: stored.table.clone(),
             columns: columns_of(stored),
+            identity: identity_of(stored),
             changed: FxHashSet::default(),
         }
     }
@@ -95,10 +98,47 @@ impl Target {
                 _ => Value::Default,
             });
         }
-        within(context.session, &self.database, |session| {
+        let (address, identity) = within(context.session()?, &self.database, |session| {
+            let identity = self.identity_value(session, &mut values, sources)?;
             let inserted = session.insert_values(&self.table, values);
-            inserted.map_err(|error| self.failure(error))
+            let address = inserted.map_err(|error| self.failure(error))?;
+            self.given_identity(session, sources, &identity)?;
+            Ok((address, identity))
+        })?;
+        context.identity = identity;
+        Ok(address)
+    }
+
+    /// The identity value of a row, drawn where the row does not have it.
+    fn identity_value(
+        &self,
+        session: &mut Session,
+        values: &mut [Value<'_>],
+        sources: &[ColumnSource],
+    ) -> Result<LastIdentity, Error> {
+        let Some(ordinal) = self.identity else { return Ok(LastIdentity::Missing) };
+        let Some(value) = values.get_mut(ordinal) else { return Ok(LastIdentity::Missing) };
+        if sources.get(ordinal) == Some(&ColumnSource::Identity) {
+            *value = Value::Datum(session.next_identity(&self.table)?);
+        }
+        Ok(match value {
+            Value::Datum(value) => LastIdentity::Value(value.clone().into_owned()),
+            _ => LastIdentity::Unchanged,
         })
+    }
+
+    /// Identity values that rows have brought along are used up.
+    fn given_identity(
+        &self,
+        session: &mut Session,
+        sources: &[ColumnSource],
+        identity: &LastIdentity,
+    ) -> Result<(), Error> {
+        let source = self.identity.and_then(|ordinal| sources.get(ordinal));
+        if let (Some(ColumnSource::Value(_)), LastIdentity::Value(value)) = (source, identity) {
+            session.raise_identity(&self.table, value)?;
+        }
+        Ok(())
     }
 
     fn insert_set(
@@ -109,13 +149,26 @@ impl Target {
         lock: LoadLock,
     ) -> Result<(), Error> {
         let mut rows: Vec<Vec<Datum<'static>>> = Vec::with_capacity(batch.rows);
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             for row in 0..batch.rows {
                 rows.push(self.row(session, batch, row, sources)?);
             }
             let inserted = session.insert_set(&self.table, &mut rows.iter(), lock);
-            inserted.map(|_| ()).map_err(|error| self.failure(error))
-        })
+            inserted.map(|_| ()).map_err(|error| self.failure(error))?;
+            for row in &rows {
+                self.given_identity(session, sources, &self.identity_in(row))?;
+            }
+            Ok(())
+        })?;
+        if let Some(row) = rows.last() {
+            context.identity = self.identity_in(row);
+        }
+        Ok(())
+    }
+
+    fn identity_in(&self, row: &[Datum<'static>]) -> LastIdentity {
+        let value = self.identity.and_then(|ordinal| row.get(ordinal));
+        value.map_or(LastIdentity::Missing, |value| LastIdentity::Value(value.clone()))
     }
 
     fn row(
@@ -160,7 +213,7 @@ impl Target {
                 *slot = Value::Datum(value);
             }
         }
-        let address = within(context.session, &self.database, |session| {
+        let address = within(context.session()?, &self.database, |session| {
             let updated = session.update_values(&self.table, &at, all);
             updated.map_err(|error| self.failure(error))
         })?;
@@ -176,7 +229,7 @@ impl Target {
     /// A constraint needs the row.
     pub fn delete(&mut self, context: &mut Context<'_>, place: &[u8]) -> Result<bool, Error> {
         let Some(at) = self.first_change(place)? else { return Ok(false) };
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             let deleted = session.delete(&self.table, &at);
             deleted.map_err(|error| self.failure(error))
         })?;
@@ -204,7 +257,7 @@ impl Target {
         context: &mut Context<'_>,
         at: &Address,
     ) -> Result<Option<RowImage>, Error> {
-        within(context.session, &self.database, |session| Ok(session.get(&self.table, at)?))
+        within(context.session()?, &self.database, |session| Ok(session.get(&self.table, at)?))
     }
 
     /// The row at a place of a relation.
@@ -321,6 +374,13 @@ pub fn batch_of(types: &[SqlType], rows: &[RowImage]) -> Result<Batch, Error> {
 
 fn address_of(place: &[u8]) -> Result<Address, Error> {
     address(place).ok_or_else(|| Error::NotSupported("a place where no row can be".to_owned()))
+}
+
+/// Position of the identity column.
+fn identity_of(stored: &StoredTable) -> Option<usize> {
+    let ObjectBody::Table(model) = &stored.object.body else { return None };
+    let own = model.columns.iter().find(|column| column.identity.is_some())?;
+    stored.table.columns().iter().position(|(name, _)| *name == own.name)
 }
 
 fn columns_of(stored: &StoredTable) -> Vec<TargetColumn> {

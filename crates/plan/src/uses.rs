@@ -36,6 +36,7 @@ fn collect(relation: &Relation, used: &mut Values, made: &mut Values) {
         Relation::Function(function) => match &function.source {
             RowsSource::Provider(_) => {}
             RowsSource::StringSplit(arguments)
+            | RowsSource::Called { arguments, .. }
             | RowsSource::GenerateSeries(arguments)
             | RowsSource::OpenJson { arguments, .. } => values(arguments),
         },

@@ -3,7 +3,7 @@
 //! Where we differ: checks and foreign keys are verified whether CHECK_CONSTRAINTS is said or not.
 
 use extentdb_base::sync::{Arc, Mutex, lock};
-use extentdb_bind::logical::RowProvider;
+use extentdb_bind::provider::{KeptRows, RequestedColumn, RowProvider, RowStream};
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_types::Datum;
 
@@ -20,8 +20,9 @@ use crate::stop::Stop;
 struct Rows(Mutex<Vec<Vec<Datum<'static>>>>);
 
 impl RowProvider for Rows {
-    fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String> {
-        Ok(std::mem::take(&mut *lock(&self.0)))
+    fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
+        let rows = std::mem::take(&mut *lock(&self.0));
+        Ok(Box::new(KeptRows::new(rows, columns)))
     }
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
         .map(|(name, (_, ty))| (name.clone(), *ty, true))
         .collect();
     let provider = Arc::new(Rows(Mutex::new(bulk.rows.clone())));
-    run.connection.bulk_rows = Some(MadeRows { columns, provider });
+    run.connection.bulk_rows = Some(MadeRows { schema: None, columns, provider });
     let frame = Frame::new(Scope::Batch, Arc::from([]));
     let bound = Prepared::bind(run, &frame, |binder| binder.insert(&pending.insert));
     run.connection.bulk_rows = None;

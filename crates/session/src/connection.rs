@@ -15,6 +15,7 @@ use extentdb_types::Collation;
 use crate::cause::Cause;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
+use crate::identities::Identities;
 use crate::login::{ClientInfo, DEFAULT_DATABASE};
 use crate::message::Message;
 use crate::objects::TemporaryTables;
@@ -23,6 +24,7 @@ use crate::output::{Environment, Gone, Output};
 use crate::pending_load::PendingLoad;
 use crate::prepared::Prepared;
 use crate::server::Server;
+use crate::session_context::SessionContext;
 use crate::transaction::TransactionState;
 
 /// A connection of a client.
@@ -40,6 +42,8 @@ pub struct Connection {
     pub(crate) pending_load: Option<PendingLoad>,
     /// The rows of the load that runs.
     pub(crate) bulk_rows: Option<MadeRows>,
+    pub(crate) identities: Identities,
+    pub(crate) context: SessionContext,
     /// `@@ROWCOUNT`
     pub(crate) rowcount: i64,
     /// `@@ERROR`
@@ -111,6 +115,8 @@ impl Connection {
             temporary: TemporaryTables::default(),
             pending_load: None,
             bulk_rows: None,
+            identities: Identities::default(),
+            context: SessionContext::default(),
             rowcount: 0,
             error: 0,
             nesting: 0,
@@ -189,6 +195,8 @@ impl Connection {
             self.options.isolation = isolation;
         }
         self.prepared = Prepared::default();
+        self.identities = Identities::default();
+        self.context = SessionContext::default();
         self.rowcount = 0;
         self.error = 0;
         self.nesting = 0;

@@ -4,13 +4,21 @@
 //! Invariant: the type that a client is told is that of the table; what a definition evaluates to
 //! is NULL or of that type.
 
+mod catalog;
 pub(crate) mod clock;
+mod column;
 mod error;
+mod file;
 mod global;
+mod identity;
 pub(crate) mod language;
 mod names;
+mod object;
 mod property;
+mod security;
 mod session;
+mod ty;
+mod variant;
 
 use extentdb_types::{Collation, Datum, SqlType};
 
@@ -37,6 +45,8 @@ pub(crate) enum Kind {
     Name,
     /// nvarchar of so many characters
     Text(u16),
+    /// nvarchar(max)
+    LongText,
     /// char of so many characters
     Char(u16),
     Binary(u16),
@@ -58,6 +68,7 @@ impl Kind {
             Kind::DateTimeOffset => SqlType::DateTimeOffset { scale: 7 },
             Kind::Name => SqlType::NVarChar { len: Some(256), collation },
             Kind::Text(characters) => SqlType::NVarChar { len: Some(characters * 2), collation },
+            Kind::LongText => SqlType::NVarChar { len: None, collation },
             Kind::Char(len) => SqlType::Char { len, collation },
             Kind::Binary(len) => SqlType::VarBinary { len: Some(len) },
             Kind::Guid => SqlType::UniqueIdentifier,
@@ -110,6 +121,13 @@ impl Definition {
         self
     }
 
+    /// With arguments, of which so many are needed.
+    const fn of_some(mut self, least: usize, arguments: &'static [Kind]) -> Definition {
+        self.arguments = arguments;
+        self.least = least;
+        self
+    }
+
     /// With arguments that may be left out.
     const fn of_optional(mut self, arguments: &'static [Kind]) -> Definition {
         self.arguments = arguments;
@@ -149,10 +167,20 @@ pub(crate) fn global(name: &str) -> Option<&'static Definition> {
 
 /// A function of the session by its name.
 pub(crate) fn named(name: &str) -> Option<&'static Definition> {
-    [session::TABLE, error::TABLE, property::TABLE, clock::TABLE]
-        .into_iter()
-        .flatten()
-        .find(|definition| definition.name.eq_ignore_ascii_case(name))
+    let tables = [
+        session::TABLE,
+        error::TABLE,
+        property::TABLE,
+        clock::TABLE,
+        object::TABLE,
+        column::TABLE,
+        ty::TABLE,
+        identity::TABLE,
+        security::TABLE,
+        file::TABLE,
+        variant::TABLE,
+    ];
+    tables.into_iter().flatten().find(|definition| definition.name.eq_ignore_ascii_case(name))
 }
 
 /// The base type of a property whose function gives a sql_variant.

@@ -16,9 +16,11 @@ mod format_message;
 mod frame;
 mod function;
 mod hooks;
+mod identities;
 pub mod login;
 mod message;
 mod objects;
+pub mod offline;
 mod options;
 mod output;
 mod password;
@@ -31,6 +33,7 @@ mod request;
 mod run;
 mod scalar;
 mod server;
+mod session_context;
 mod statement;
 mod step;
 mod stop;
@@ -41,7 +44,7 @@ pub use cause::{Cause, DefinitionCause, Effect};
 pub use connection::{Connection, Interrupt, Outcome};
 pub use hooks::{Hooks, NoHooks, ShutdownMode};
 pub use message::Message;
-pub use options::SetOptions;
+pub use options::{IdentityInsert, SetOptions};
 pub use output::{
     ColumnInfo, Discard, Done, Environment, Gone, Output, OutputValue, Scope, StatementCode,
 };

@@ -52,6 +52,29 @@ pub struct SetOptions {
     pub query_governor_cost_limit: i64,
     pub isolation: Isolation,
     pub context_info: Option<Vec<u8>>,
+    /// The table of SET IDENTITY_INSERT.
+    pub identity_insert: Option<IdentityInsert>,
+}
+
+/// The table whose identity column takes values from INSERT.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityInsert {
+    /// Its database.
+    pub database: String,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Its id in the database.
+    pub table: extentdb_base::ObjectId,
+}
+
+impl IdentityInsert {
+    /// Is it this table?
+    #[must_use]
+    pub fn is(&self, database: &str, table: extentdb_base::ObjectId) -> bool {
+        self.table == table && self.database == database
+    }
 }
 
 impl SetOptions {
@@ -91,6 +114,7 @@ impl SetOptions {
             query_governor_cost_limit: 0,
             isolation: Isolation::ReadCommitted,
             context_info: None,
+            identity_insert: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! | sp_executesql | `execute_sql.rs` |
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_rename | `rename.rs` |
+//! | sp_set_session_context | `session_context.rs` |
 //! | sp_reset_connection | here |
 //! | those of users | `stored.rs` |
 //!
@@ -12,9 +13,11 @@
 //! procedure that does not exist.
 
 mod execute_sql;
+mod given;
 mod parameters;
 mod prepare;
 mod rename;
+mod session_context;
 mod stored;
 
 use extentdb_base::sync::Arc;
@@ -104,6 +107,7 @@ pub(crate) fn run(
         Some("sp_execute") => prepare::execute(run, arguments, caller),
         Some("sp_unprepare") => prepare::unprepare(run, arguments),
         Some("sp_rename") => rename::run(run, arguments),
+        Some("sp_set_session_context") => session_context::run(run, arguments),
         Some("sp_reset_connection") => {
             run.connection.reset(false, run.output)?;
             Ok(Finished::default())
@@ -142,7 +146,9 @@ pub(crate) fn nested<T>(
     let database = run.connection.database.clone();
     let before = run.connection.transaction.count;
     run.connection.nesting += 1;
+    run.connection.identities.enter();
     let done = work(run);
+    run.connection.identities.leave();
     run.connection.drop_temporary_from(run.connection.nesting);
     run.connection.nesting = run.connection.nesting.saturating_sub(1);
     run.connection.options = options;

@@ -176,9 +176,9 @@ fn direct_form(ty: SqlType, target: Option<SqlType>) -> Result<Option<Form>, Cau
     }
 }
 
-/// Is there a query in it?
+/// Is there a query in it, or what needs one as NEXT VALUE FOR does?
 pub(crate) fn has_subquery(expr: &Expr) -> bool {
-    let mut found = matches!(expr.kind, ExprKind::Subquery(_));
+    let mut found = matches!(expr.kind, ExprKind::Subquery(_) | ExprKind::NextValue(_));
     extentdb_bind::each_operand(expr, &mut |operand| found |= has_subquery(operand));
     found || extentdb_bind::has_query_condition(expr)
 }

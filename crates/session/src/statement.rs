@@ -30,6 +30,7 @@ use crate::scalar::Compiler;
 use crate::step::Step;
 
 pub(crate) use change::insert_rows;
+pub(crate) use hints::recursion_limit;
 
 /// What a statement is compiled with.
 pub(crate) struct Context<'c> {

@@ -99,4 +99,6 @@ scripts! {
     new_tables
     texts
     procedures
+    catalog_functions
+    identity
 }

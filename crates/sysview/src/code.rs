@@ -164,6 +164,13 @@ pub(crate) fn permission(code: &str) -> Option<&'static str> {
     lines.find(|(own, _)| *own == code).map(|(_, name)| name)
 }
 
+/// Is it the name of a permission, or the word for any?
+#[must_use]
+pub fn is_permission(name: &str) -> bool {
+    let mut names = PERMISSIONS.lines().filter_map(|line| line.split('\t').nth(1));
+    name.eq_ignore_ascii_case("ANY") || names.any(|own| own.eq_ignore_ascii_case(name))
+}
+
 /// `sys.database_permissions.state_desc`.
 pub(crate) fn permission_state(state: &str) -> Option<&'static str> {
     Some(match state {

@@ -12,12 +12,14 @@ mod content;
 mod error;
 mod facts;
 mod feature;
+pub mod property;
 mod rows;
 mod shape;
 mod source;
 mod value;
 mod view;
 
+pub use code::is_permission;
 pub use content::Content;
 pub use error::Error;
 pub use facts::{

@@ -14,6 +14,7 @@ mod object;
 mod old;
 mod permission;
 mod principal;
+mod sequence;
 mod server;
 mod space;
 mod statistics;
@@ -22,6 +23,11 @@ mod type_facets;
 mod types;
 
 use extentdb_types::Datum;
+
+pub(crate) use column::columns_of;
+pub(crate) use index::indexes_of;
+pub(crate) use module::{events_of, mentions};
+pub(crate) use type_facets::{Facets, user_type_id};
 
 use crate::error::Error;
 use crate::rows::Rows;
@@ -95,6 +101,7 @@ const SYS: &[(&str, Fill)] = &[
     ("procedures", module::procedures),
     ("schemas", object::schemas),
     ("securable_classes", permission::securable_classes),
+    ("sequences", sequence::all),
     ("server_permissions", permission::of_server),
     ("server_principals", principal::of_server),
     ("server_role_members", principal::server_role_members),
@@ -157,6 +164,7 @@ const INFORMATION_SCHEMA: &[(&str, Fill)] = &[
     ("ROUTINES", information_schema::routine::all),
     ("ROUTINE_COLUMNS", information_schema::column::of_routines),
     ("SCHEMATA", information_schema::table::schemata),
+    ("SEQUENCES", sequence::of_information_schema),
     ("TABLES", information_schema::table::all),
     ("TABLE_CONSTRAINTS", information_schema::constraint::all),
     ("TABLE_PRIVILEGES", information_schema::privilege::of_tables),

@@ -96,6 +96,12 @@ impl Binder<'_> {
     /// Numbers of the columns that are listed, or of all that take a value.
     pub(crate) fn listed(&mut self, stored: &StoredTable, insert: &Insert) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
+            if self.surroundings.takes_identity(stored)
+                && !matches!(insert.source, InsertSource::DefaultValues)
+            {
+                let table = stored.table.name().to_owned();
+                return Err(Cause::IdentityList { table }.at(insert.target.span));
+            }
             return Ok(match insert.source {
                 InsertSource::DefaultValues => Vec::new(),
                 _ => self.insertable(stored),
@@ -119,6 +125,14 @@ impl Binder<'_> {
             ordinals.push(ordinal);
         }
         Ok(ordinals)
+    }
+
+    /// What another count of values than of columns is, without a list of columns.
+    fn count_cause(&self, stored: &StoredTable) -> Cause {
+        match self.identity_name(stored) {
+            Some(_) => Cause::IdentityList { table: stored.table.name().to_owned() },
+            None => Cause::InsertColumnCount,
+        }
     }
 
     fn identity_name(&self, stored: &StoredTable) -> Option<String> {
@@ -172,7 +186,7 @@ impl Binder<'_> {
             let has_list = !insert.columns.is_empty();
             let cause = match row.len().cmp(&ordinals.len()) {
                 std::cmp::Ordering::Equal => continue,
-                _ if !has_list => Cause::InsertColumnCount,
+                _ if !has_list => self.count_cause(stored),
                 std::cmp::Ordering::Less => Cause::MoreInsertColumns,
                 std::cmp::Ordering::Greater => Cause::FewerInsertColumns,
             };
@@ -284,7 +298,7 @@ impl Binder<'_> {
         let has_list = !insert.columns.is_empty();
         match query.outputs.len().cmp(&ordinals.len()) {
             std::cmp::Ordering::Equal => {}
-            _ if !has_list => return Err(Cause::InsertColumnCount.at(span)),
+            _ if !has_list => return Err(self.count_cause(stored).at(span)),
             std::cmp::Ordering::Less => return Err(Cause::FewerInsertItems.at(span)),
             std::cmp::Ordering::Greater => return Err(Cause::MoreInsertItems.at(span)),
         }
@@ -327,7 +341,13 @@ impl Binder<'_> {
                     return Err(Cause::InsertTimestamp.at(span));
                 }
                 Some((_, id)) => ColumnSource::Value(*id),
-                None if column.is_some_and(|it| it.identity.is_some()) => ColumnSource::Identity,
+                None if column.is_some_and(|it| it.identity.is_some()) => {
+                    if self.surroundings.takes_identity(stored) {
+                        let table = stored.table.name().to_owned();
+                        return Err(Cause::IdentityMissing { table }.at(span));
+                    }
+                    ColumnSource::Identity
+                }
                 None if ty == SqlType::RowVersion
                     || column.is_some_and(|it| it.computed.is_some()) =>
                 {

@@ -124,7 +124,6 @@ impl Binder<'_> {
             stored,
             relation,
             sources,
-            own: 0,
             locator,
             names: names.unwrap_or_default(),
         })

@@ -22,8 +22,6 @@ pub(crate) struct TargetRows {
     pub(crate) stored: StoredTable,
     pub(crate) relation: Relation,
     pub(crate) sources: Vec<Source>,
-    /// Which source is the target.
-    pub(crate) own: usize,
     /// The columns of the target by name, where it is a query.
     pub(crate) names: TargetNames,
     /// The value that says where a row is.
@@ -74,7 +72,6 @@ impl Binder<'_> {
         let (mut relation, sources) = self.from(from)?;
         let Some(own) = self.source_of(target, &sources)? else {
             let lone = self.lone_target(target)?;
-            let own = sources.len();
             let mut all = sources;
             all.extend(lone.sources);
             let relation = Relation::Join {
@@ -83,7 +80,7 @@ impl Binder<'_> {
                 right: Box::new(lone.relation),
                 conditions: Vec::new(),
             };
-            return Ok(TargetRows { relation, sources: all, own, ..lone });
+            return Ok(TargetRows { relation, sources: all, ..lone });
         };
         let locator = self.new_id();
         let columns = sources.get(own).map(|source| source.columns.as_slice()).unwrap_or_default();
@@ -101,7 +98,7 @@ impl Binder<'_> {
             object: table.object.clone(),
         };
         let names = names.unwrap_or_default();
-        Ok(TargetRows { stored, relation, sources, own, locator, names })
+        Ok(TargetRows { stored, relation, sources, locator, names })
     }
 
     fn lone_target(&mut self, target: &Target) -> Result<TargetRows> {
@@ -128,7 +125,6 @@ impl Binder<'_> {
             stored,
             relation,
             sources,
-            own: 0,
             locator,
             names: TargetNames::default(),
         })

@@ -38,6 +38,19 @@ pub struct IdentitySpec {
     pub increment: i128,
 }
 
+/// An identity as it is now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IdentityState {
+    /// Type of its column.
+    pub ty: SqlType,
+    /// The first value.
+    pub seed: i128,
+    /// From one value to the next.
+    pub increment: i128,
+    /// The last value that was given out; `None` when there was none.
+    pub last: Option<i128>,
+}
+
 /// The identity of a table.
 #[derive(Debug)]
 pub(crate) struct Identity {
@@ -160,13 +173,36 @@ impl Identity {
         let is_beyond = state.is_fresh
             || state.is_unstored
             || (value - state.stored).signum() == state.increment.signum();
-        (state.last, state.is_fresh) = (value, false);
-        if is_beyond {
-            state.is_unstored = false;
-            let ahead = state.increment.saturating_mul(AHEAD);
-            state.stored = value.saturating_add(ahead).clamp(least, most);
+        Some((value, state.advance(value, is_beyond, (least, most))))
+    }
+
+    /// A value that a statement has given: those that follow come after it. The state that the
+    /// catalog must store, if any.
+    pub(crate) fn raise(&self, value: i128) -> Option<State> {
+        let range = range(&self.ty)?;
+        let mut state = lock(&self.state);
+        let sign = state.increment.signum();
+        let is_later = match (value - state.last).signum() {
+            0 => state.is_fresh,
+            step => step == sign,
+        };
+        if !is_later {
+            return None;
         }
-        Some((value, is_beyond.then_some(*state)))
+        let is_beyond =
+            state.is_fresh || state.is_unstored || (value - state.stored).signum() == sign;
+        state.advance(value, is_beyond, range)
+    }
+
+    /// Seed, increment and the last value.
+    pub(crate) fn current(&self) -> IdentityState {
+        let state = lock(&self.state);
+        IdentityState {
+            ty: self.ty,
+            seed: state.seed,
+            increment: state.increment,
+            last: (!state.is_fresh).then_some(state.last),
+        }
     }
 
     /// What the catalog has may have been rolled back: it is stored again with the next value.
@@ -212,6 +248,23 @@ impl State {
         }
     }
 
+    /// A value is the last one. When it is beyond what the catalog has, the catalog gets ahead
+    /// again: the state that it must store.
+    fn advance(
+        &mut self,
+        value: i128,
+        is_beyond: bool,
+        (least, most): (i128, i128),
+    ) -> Option<State> {
+        (self.last, self.is_fresh) = (value, false);
+        if is_beyond {
+            self.is_unstored = false;
+            let ahead = self.increment.saturating_mul(AHEAD);
+            self.stored = value.saturating_add(ahead).clamp(least, most);
+        }
+        is_beyond.then_some(*self)
+    }
+
     fn bytes(self, ty: &SqlType) -> Vec<u8> {
         let mut bytes: Vec<u8> = [self.stored, self.increment, self.seed]
             .iter()
@@ -248,6 +301,24 @@ mod tests {
             }
             assert!((10..=11).contains(&told), "{told}");
         }
+    }
+
+    #[test]
+    fn a_given_value_moves_the_next_one_only_forward() {
+        let cases: [(i128, &[i128], i128); 5] =
+            [(1, &[10], 11), (1, &[9], 10), (1, &[50, 20], 51), (-1, &[50], 10), (-1, &[-7], -8)];
+        for (increment, given, next) in cases {
+            let identity = identity(SqlType::Int, 10, increment);
+            for value in given {
+                identity.raise(*value);
+            }
+            assert_eq!(identity.next().unwrap().0, next, "{increment} {given:?}");
+        }
+        let identity = identity(SqlType::Int, 1, 1);
+        assert_eq!(identity.current().last, None);
+        assert_eq!(identity.raise(500).unwrap().stored, 600);
+        assert_eq!(identity.raise(510).map(|state| state.stored), None);
+        assert_eq!(identity.current().last, Some(510));
     }
 
     #[test]

@@ -43,6 +43,15 @@ pub struct SequenceDefinition {
     pub cache: u32,
 }
 
+/// Where a sequence is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SequenceState {
+    /// The last value that was given out; `None` when there was none.
+    pub last: Option<i128>,
+    /// It has no more.
+    pub is_exhausted: bool,
+}
+
 impl SequenceDefinition {
     /// Values that are reserved at once when a sequence does not say how many.
     pub const DEFAULT_CACHE: u32 = 50;
@@ -82,6 +91,28 @@ impl SequenceDefinition {
             None if self.increment > 0 => Some(self.minimum),
             None => Some(self.maximum),
         }
+    }
+
+    /// The value that was given out before the next one; `None` when there was none.
+    fn before(&self, next: Option<i128>) -> Option<i128> {
+        if next == Some(self.start) && !self.is_cycling {
+            return None;
+        }
+        let previous = next.and_then(|next| next.checked_sub(self.increment));
+        let is_inside = |value: &i128| (self.minimum..=self.maximum).contains(value);
+        previous.filter(is_inside).or_else(|| self.last())
+    }
+
+    /// The value before the end.
+    fn last(&self) -> Option<i128> {
+        let limit = if self.increment > 0 { self.maximum } else { self.minimum };
+        let steps = limit.checked_sub(self.start)?.checked_div(self.increment)?;
+        self.start.checked_add(steps.checked_mul(self.increment)?)
+    }
+
+    /// Where a sequence is that gives this value next; `None`: it has no more.
+    pub(crate) fn state(&self, next: Option<i128>) -> SequenceState {
+        SequenceState { last: self.before(next), is_exhausted: next.is_none() }
     }
 
     /// How many values are reserved at once.
@@ -225,6 +256,12 @@ impl Sequences {
         Some(value)
     }
 
+    /// The value that [`take`](Self::take) would give.
+    pub(crate) fn peek(&self, id: ObjectId) -> Option<i128> {
+        let all = lock(&self.reserved);
+        all.get(&id).filter(|own| own.left > 0).map(|own| own.next)
+    }
+
     /// Values were reserved in the catalog.
     pub(crate) fn add(&self, id: ObjectId, reservation: Reservation) {
         let Reservation { first, count, .. } = reservation;
@@ -283,6 +320,15 @@ mod tests {
     }
 
     /// All values until there are none, and how often the catalog was asked.
+    #[test]
+    fn a_state_tells_of_the_last_value() {
+        let plain = sequence(5, 2, (1, 10));
+        for (next, last) in [(Some(5), None), (Some(7), Some(5)), (None, Some(9))] {
+            assert_eq!(plain.state(next).last, last, "{next:?}");
+            assert_eq!(plain.state(next).is_exhausted, next.is_none());
+        }
+    }
+
     fn all(definition: &SequenceDefinition, most: usize) -> (Vec<i128>, usize) {
         let sequences = Sequences::default();
         let id = ObjectId(1);

@@ -15,8 +15,8 @@ use extentdb_types::{Collation, Datum};
 
 use crate::catalog::DeferredChange;
 use crate::catalog::sequence::{
-    DEFINITION, NEXT, Reservation, SequenceDefinition, next_of_text, next_to_text, property_bytes,
-    property_text,
+    DEFINITION, NEXT, Reservation, SequenceDefinition, SequenceState, next_of_text, next_to_text,
+    property_bytes, property_text,
 };
 use crate::catalog::system_table::{byte, bytes, int, name_cell};
 use crate::database::Database;
@@ -192,6 +192,19 @@ impl StatementContext<'_> {
 }
 
 impl Database {
+    /// Where a sequence is now.
+    ///
+    /// # Errors
+    /// There is none of this id.
+    pub fn sequence(&self, id: ObjectId) -> Result<SequenceState, Error> {
+        let definition = self.sequence_definition(id)?;
+        let next = match self.catalog.sequences.peek(id) {
+            Some(next) => Some(next),
+            None => self.stored_next(id)?,
+        };
+        Ok(definition.state(next))
+    }
+
     /// The collation that values of extended properties name.
     fn property_collation(&self) -> Collation {
         Collation(extentdb_catalog::table::DEFAULT_COLLATION)

@@ -6,7 +6,7 @@ use extentdb_change::in_own_system;
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
-use crate::catalog::identity::State;
+use crate::catalog::identity::{IdentityState, State};
 use crate::catalog::{Identity, Table};
 use crate::database::Database;
 use crate::error::{Error, Unsupported};
@@ -22,6 +22,35 @@ impl Session {
     pub fn next_identity(&mut self, table: &Table) -> Result<Datum<'static>, Error> {
         self.in_transaction("IDENTITY", |context| context.next_identity(table))
     }
+
+    /// A row was given this value for the table's identity column: the values that follow are
+    /// drawn after it.
+    ///
+    /// # Errors
+    /// The catalog cannot be written.
+    pub fn raise_identity(&mut self, table: &Table, value: &Datum<'_>) -> Result<(), Error> {
+        let Some(value) = whole_number(value) else { return Ok(()) };
+        self.in_transaction("IDENTITY", |context| {
+            let storage = table.storage();
+            let Some(identity) = storage.identity.as_ref() else { return Ok(()) };
+            match identity.raise(value) {
+                Some(state) => context.keep_identity(table, identity, state),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// The value of an identity column.
+fn whole_number(value: &Datum<'_>) -> Option<i128> {
+    Some(match value {
+        Datum::TinyInt(value) => (*value).into(),
+        Datum::SmallInt(value) => (*value).into(),
+        Datum::Int(value) => (*value).into(),
+        Datum::BigInt(value) => (*value).into(),
+        Datum::Decimal(value) => value.to_string().parse().ok()?,
+        _ => return None,
+    })
 }
 
 impl StatementContext<'_> {
@@ -33,24 +62,41 @@ impl StatementContext<'_> {
         let storage = table.storage();
         let identity = storage.identity.as_ref().ok_or_else(missing)?;
         let (value, told) = identity.next().ok_or_else(used_up)?;
-        match told {
-            // The column's row is this transaction's own: what others wrote into it could not be
-            // rolled back with it.
-            Some(state) if self.has_own_identity(table.id()) => {
-                let _ddl = lock(&self.db().ddl);
-                let columns = self.db().catalog.system("syscolpars")?;
-                for row in identity.rows(columns, table.id(), state)? {
-                    columns.replace(self.tx()?, &row)?;
-                }
-            }
-            Some(state) => self.db().store_identity(table.id(), identity, state)?,
-            None => {}
+        if let Some(state) = told {
+            self.keep_identity(table, identity, state)?;
         }
         identity.datum(value).ok_or_else(used_up)
+    }
+
+    /// The catalog stores how far it is ahead.
+    fn keep_identity(
+        &mut self,
+        table: &Table,
+        identity: &Identity,
+        state: State,
+    ) -> Result<(), Error> {
+        if !self.has_own_identity(table.id()) {
+            return self.db().store_identity(table.id(), identity, state);
+        }
+        // The column's row is this transaction's own: what others wrote into it could not be rolled
+        // back with it.
+        let _ddl = lock(&self.db().ddl);
+        let columns = self.db().catalog.system("syscolpars")?;
+        for row in identity.rows(columns, table.id(), state)? {
+            columns.replace(self.tx()?, &row)?;
+        }
+        Ok(())
     }
 }
 
 impl Database {
+    /// The identity of a table as it is now; `None` when it has none.
+    pub fn identity(&self, table: ObjectId) -> Option<IdentityState> {
+        let table = self.catalog.table_by_id(table)?;
+        let storage = table.storage();
+        storage.identity.as_ref().map(|identity| identity.current())
+    }
+
     fn store_identity(
         &self,
         table: ObjectId,

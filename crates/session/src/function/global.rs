@@ -1,6 +1,6 @@
 //! `@@` functions.
 
-use extentdb_types::{Datum, Decimal};
+use extentdb_types::Datum;
 
 use super::{Definition, Kind};
 use crate::frame::Values;
@@ -25,11 +25,6 @@ fn microsoft_version(at: Values<'_>) -> i32 {
 
 fn last_rowversion() -> Datum<'static> {
     Datum::Binary(vec![0; 8].into())
-}
-
-/// No identity was given yet: INSERT is not there.
-fn no_identity() -> Option<Decimal> {
-    None
 }
 
 pub(super) static TABLE: &[Definition] = &[
@@ -59,8 +54,8 @@ pub(super) static TABLE: &[Definition] = &[
     Definition::new("@@options", Kind::Int, |at, _| Ok(Datum::Int(at.connection.options.bits()))),
     Definition::new("@@fetch_status", Kind::Int, |_, _| Ok(Datum::Int(0))),
     Definition::new("@@cursor_rows", Kind::Int, |_, _| Ok(Datum::Int(0))),
-    Definition::new("@@identity", Kind::Numeric, |_, _| {
-        Ok(no_identity().map_or(Datum::Null, Datum::Decimal))
+    Definition::new("@@identity", Kind::Numeric, |at, _| {
+        Ok(at.connection.identities.last().map_or(Datum::Null, Datum::Decimal))
     })
     .nullable(),
     Definition::new("@@datefirst", Kind::TinyInt, |at, _| {

@@ -31,6 +31,32 @@ const CHARACTER_SET: u8 = 1;
 /// Compatibility level and version of databases made here.
 const DATABASE_VERSION: i32 = 661;
 
+/// Properties of databases that are false here.
+const ABSENT_OF_DATABASES: [&str; 22] = [
+    "isansinulldefault",
+    "isansinullsenabled",
+    "isansipaddingenabled",
+    "isansiwarningsenabled",
+    "isarithmeticabortenabled",
+    "isautocreatestatisticsincremental",
+    "isclone",
+    "isclosecursorsoncommitenabled",
+    "isfulltextenabled",
+    "islocalcursorsdefault",
+    "ismemoryoptimizedelevatetosnapshotenabled",
+    "ismergepublished",
+    "isnullconcat",
+    "isnumericroundabortenabled",
+    "isparameterizationforced",
+    "isquotedidentifiersenabled",
+    "ispublished",
+    "isrecursivetriggersenabled",
+    "issubscribed",
+    "issyncwithbackup",
+    "isverifiedclone",
+    "isxtpsupported",
+];
+
 /// Names of properties whose base type is int.
 const INTEGERS: [&str; 24] = [
     "engineedition",
@@ -168,7 +194,10 @@ fn of_database(at: Values<'_>, database: &str, name: &str) -> Value {
         "recovery" => text("SIMPLE"),
         "collation" if is_online => collation_name(at),
         "version" if is_online => Value::Int(DATABASE_VERSION),
+        "isautocreatestatistics" | "isautoupdatestatistics" => Value::Int(1),
         "isinstandby" | "isautoclose" | "isautoshrink" => Value::Int(0),
+        "comparisonstyle" => Value::Int(COMPARISON_STYLE),
+        other if ABSENT_OF_DATABASES.contains(&other) => Value::Int(0),
         "lcid" => Value::Int(LCID),
         "sqlsortorder" => Value::TinyInt(SORT_ORDER),
         _ => Value::Null,

@@ -1,39 +1,28 @@
 //! Names, ids and states of the session.
 
 use extentdb_base::DatabaseId;
-use extentdb_engine::DatabaseInfo;
 use extentdb_types::{Datum, Guid};
 
+use super::catalog::{database_info, number, text};
 use super::{Definition, Kind};
 use crate::format_message::{self, Substitution};
 use crate::frame::Values;
 use crate::login::SA;
-use crate::variant::{self, nchar, nchar_or_null};
+use crate::variant::{nchar, nchar_or_null};
 
 /// The security id of `sa`.
 const SA_SID: [u8; 1] = [1];
-const DBO_ID: i32 = 1;
+/// Principal id of `sa`.
+const SA_ID: i32 = 1;
 /// Bytes of CONTEXT_INFO.
 const CONTEXT_BYTES: usize = 128;
-
-fn text(arguments: &[Datum<'static>], place: usize) -> Option<String> {
-    arguments.get(place).and_then(variant::text)
-}
-
-fn number(arguments: &[Datum<'static>], place: usize) -> Option<i64> {
-    arguments.get(place).and_then(variant::integer)
-}
-
-fn database(at: Values<'_>, is_it: impl Fn(&DatabaseInfo) -> bool) -> Option<DatabaseInfo> {
-    at.connection.server.instance.databases().into_iter().find(is_it)
-}
 
 fn db_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
     if arguments.is_empty() {
         return nchar(&at.connection.database);
     }
     let id = number(arguments, 0).and_then(|id| u16::try_from(id).ok()).map(DatabaseId);
-    let found = id.and_then(|id| database(at, |it| it.id == id));
+    let found = id.and_then(|id| database_info(at, |it| it.id == id));
     found.map_or(Datum::Null, |found| nchar(&found.name))
 }
 
@@ -43,7 +32,7 @@ fn db_id(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
     } else {
         text(arguments, 0)
     };
-    let found = name.and_then(|name| database(at, |it| it.name.eq_ignore_ascii_case(&name)));
+    let found = name.and_then(|name| database_info(at, |it| it.name.eq_ignore_ascii_case(&name)));
     found.map_or(Datum::Null, |found| Datum::Int(found.id.0.into()))
 }
 
@@ -56,21 +45,9 @@ fn login_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
     }
 }
 
-fn user_name(arguments: &[Datum<'static>]) -> Datum<'static> {
-    match number(arguments, 0) {
-        None if arguments.is_empty() => nchar("dbo"),
-        Some(0) => nchar("public"),
-        Some(1) => nchar("dbo"),
-        Some(2) => nchar("guest"),
-        Some(3) => nchar("INFORMATION_SCHEMA"),
-        Some(4) => nchar("sys"),
-        _ => Datum::Null,
-    }
-}
-
 fn id_of(name: Option<String>, known: &str) -> Datum<'static> {
     match name {
-        Some(name) if name.eq_ignore_ascii_case(known) => Datum::Int(DBO_ID),
+        Some(name) if name.eq_ignore_ascii_case(known) => Datum::Int(SA_ID),
         _ => Datum::Null,
     }
 }
@@ -101,37 +78,6 @@ fn new_id(at: Values<'_>) -> Datum<'static> {
     bytes[7] = bytes[7] & 0x0F | 0x40;
     bytes[8] = bytes[8] & 0x3F | 0x80;
     Datum::Guid(Guid(bytes))
-}
-
-/// Every login is a member of sysadmin; other names are no role.
-fn is_role(name: Option<String>) -> Datum<'static> {
-    let known = [
-        "sysadmin",
-        "serveradmin",
-        "securityadmin",
-        "processadmin",
-        "setupadmin",
-        "bulkadmin",
-        "diskadmin",
-        "dbcreator",
-        "public",
-    ];
-    let name = name.map(|name| name.to_lowercase());
-    name.filter(|name| known.contains(&name.as_str())).map_or(Datum::Null, |_| Datum::Int(1))
-}
-
-fn is_database_role(name: Option<String>) -> Datum<'static> {
-    let known = ["db_owner", "public", "db_datareader", "db_datawriter", "db_ddladmin"];
-    let name = name.map(|name| name.to_lowercase());
-    let is_member = name.filter(|name| known.contains(&name.as_str()));
-    is_member
-        .map_or(Datum::Null, |name| Datum::Int(i32::from(name == "db_owner" || name == "public")))
-}
-
-fn has_access(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
-    let name = text(arguments, 0);
-    let found = name.and_then(|name| database(at, |it| it.name.eq_ignore_ascii_case(&name)));
-    found.map_or(Datum::Null, |_| Datum::Int(1))
 }
 
 fn format_message(arguments: &[Datum<'static>]) -> Datum<'static> {
@@ -173,30 +119,6 @@ pub(super) static TABLE: &[Definition] = &[
     })
     .nullable()
     .of_optional(&[Kind::Name]),
-    Definition::new("user_name", Kind::Name, |_, it| Ok(user_name(it)))
-        .nullable()
-        .of_optional(&[Kind::Int]),
-    Definition::new("user", Kind::Name, |_, _| Ok(nchar("dbo"))),
-    Definition::new("current_user", Kind::Name, |_, _| Ok(nchar("dbo"))),
-    Definition::new("session_user", Kind::Name, |_, _| Ok(nchar("dbo"))),
-    Definition::new("user_id", Kind::Int, |_, it| {
-        Ok(if it.is_empty() { Datum::Int(DBO_ID) } else { id_of(text(it, 0), "dbo") })
-    })
-    .nullable()
-    .of_optional(&[Kind::Name]),
-    Definition::new("database_principal_id", Kind::Int, |_, it| {
-        Ok(if it.is_empty() { Datum::Int(DBO_ID) } else { id_of(text(it, 0), "dbo") })
-    })
-    .nullable()
-    .of_optional(&[Kind::Name]),
-    Definition::new("schema_name", Kind::Name, |_, it| Ok(user_name(it)))
-        .nullable()
-        .of_optional(&[Kind::Int]),
-    Definition::new("schema_id", Kind::Int, |_, it| {
-        Ok(if it.is_empty() { Datum::Int(DBO_ID) } else { id_of(text(it, 0), "dbo") })
-    })
-    .nullable()
-    .of_optional(&[Kind::Name]),
     Definition::new("host_name", Kind::Name, |at, _| Ok(nchar_or_null(&at.connection.client.host)))
         .nullable(),
     Definition::new("host_id", Kind::Char(10), |at, _| Ok(host_id(at))).nullable(),
@@ -204,7 +126,6 @@ pub(super) static TABLE: &[Definition] = &[
         Ok(nchar_or_null(&at.connection.client.application))
     })
     .nullable(),
-    Definition::new("scope_identity", Kind::Numeric, |_, _| Ok(Datum::Null)).nullable(),
     Definition::new("xact_state", Kind::SmallInt, |at, _| {
         Ok(Datum::SmallInt(at.connection.transaction.state()))
     }),
@@ -220,18 +141,20 @@ pub(super) static TABLE: &[Definition] = &[
         .of_optional(&[Kind::Name]),
     Definition::new("context_info", Kind::Binary(128), |at, _| Ok(context_info(at))).nullable(),
     Definition::new("newid", Kind::Guid, |at, _| Ok(new_id(at))).nullable(),
-    Definition::new("is_srvrolemember", Kind::Int, |_, it| Ok(is_role(text(it, 0))))
-        .nullable()
-        .of(&[Kind::Name]),
-    Definition::new("is_member", Kind::Int, |_, it| Ok(is_database_role(text(it, 0))))
-        .nullable()
-        .of(&[Kind::Name]),
-    Definition::new("is_rolemember", Kind::Int, |_, it| Ok(is_database_role(text(it, 0))))
-        .nullable()
-        .of(&[Kind::Name]),
-    Definition::new("has_dbaccess", Kind::Int, |at, it| Ok(has_access(at, it)))
-        .nullable()
-        .of(&[Kind::Name]),
+    Definition::new("session_context", Kind::Variant, |at, it| {
+        Ok(text(it, 0).map_or(Datum::Null, |key| at.connection.context.value(&key)))
+    })
+    .nullable()
+    .of(&[Kind::Name]),
+    Definition::new("original_db_name", Kind::Name, |at, _| {
+        Ok(nchar_or_null(&at.connection.client.database))
+    })
+    .nullable(),
+    Definition::new("trigger_nestlevel", Kind::Int, |_, _| Ok(Datum::Int(0))).of_optional(&[
+        Kind::Int,
+        Kind::Name,
+        Kind::Name,
+    ]),
     Definition::new("formatmessage", Kind::Text(2_048), |_, it| Ok(format_message(it)))
         .nullable()
         .of(&[Kind::Text(4_000)])

@@ -60,7 +60,7 @@ pub(super) fn shown(stored: &str) -> &str {
 
 impl TemporaryTables {
     /// Stored names of the tables of a name, that of the innermost scope first.
-    pub(super) fn stored_names(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn stored_names(&self, name: &str) -> impl Iterator<Item = &str> {
         let has_name = move |table: &&TemporaryTable| {
             !table.is_hidden && table.name.eq_ignore_ascii_case(name)
         };

@@ -1,6 +1,6 @@
 //! A statement that is bound and planned, ready to run once.
 
-use extentdb_bind::logical::{Column, Relation, ValueId};
+use extentdb_bind::logical::{Column, FunctionCall, Relation, ValueId};
 use extentdb_bind::surroundings::StoredTable;
 use extentdb_bind::{Binder, Prologue};
 use extentdb_engine::{Session, StatementEnd};
@@ -9,10 +9,10 @@ use extentdb_expr::Environment;
 use extentdb_plan::Statement as Planner;
 use extentdb_types::{Datum, SqlType};
 
+use super::functions::RowFunction;
 use super::{QuerySurroundings, RowFunctions, bind_cause, exec_cause, plan_cause};
 use crate::cause::Cause;
 use crate::frame::Frame;
-use crate::function::Definition;
 use crate::step::Run;
 use crate::stop::Stop;
 
@@ -21,7 +21,7 @@ pub(crate) struct Prepared {
     pub(crate) environment: Environment,
     pub(crate) prologue: Vec<Prologue>,
     pub(crate) last: ValueId,
-    functions: Vec<&'static Definition>,
+    functions: Vec<RowFunction>,
     pub(crate) reads_tables: bool,
     /// What it changes.
     pub(crate) change: Option<Change>,
@@ -130,18 +130,20 @@ impl Prepared {
             true => Some(session.begin_scope().map_err(ExecError::from)?),
             false => None,
         };
-        let done = {
+        let (done, identity) = {
             let mut functions = RowFunctions {
                 connection: run.connection,
                 frame,
                 definitions: &self.functions,
             };
             let mut context = Context::new(session, &mut functions);
-            match self.evaluate_prologue(&mut context, frame) {
+            let done = match self.evaluate_prologue(&mut context, frame) {
                 Ok(()) => work(&mut context, run.output),
                 Err(error) => Err(error.into()),
-            }
+            };
+            (done, context.identity)
         };
+        run.connection.identities.note(&identity);
         let Some(scope) = scope else { return done };
         let end = if done.is_ok() { StatementEnd::Done } else { StatementEnd::Failed };
         let ended = session.end_scope(scope, end).map_err(ExecError::from);
@@ -162,21 +164,29 @@ impl Prepared {
                     set(context, *id, value, &ty)?;
                 }
                 Prologue::Call(call) => {
-                    let mut arguments = Vec::new();
-                    for argument in &call.arguments {
-                        let planner = Planner::new(&self.environment, self.last);
-                        let expression = planner.expression(argument, &[]);
-                        let expression = expression
-                            .map_err(|error| ExecError::NotSupported(error.to_string()))?;
-                        arguments.push(Evaluator::new(&expression).datum(&context.outer)?);
-                    }
-                    let value = context.functions.call(call.function, &arguments)?;
-                    set(context, call.column.id, &value, &call.column.ty)?;
+                    let planner = Planner::new(&self.environment, self.last);
+                    evaluate_call(call, &planner, context)?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Evaluates a function without columns, whose value then comes from outside.
+pub(crate) fn evaluate_call(
+    call: &FunctionCall,
+    planner: &Planner<'_>,
+    context: &mut Context<'_>,
+) -> Result<(), ExecError> {
+    let mut arguments = Vec::new();
+    for argument in &call.arguments {
+        let expression = planner.expression(argument, &[]);
+        let expression = expression.map_err(|error| ExecError::NotSupported(error.to_string()))?;
+        arguments.push(Evaluator::new(&expression).datum(&context.outer)?);
+    }
+    let value = context.call(call.function, &arguments)?;
+    set(context, call.column.id, &value, &call.column.ty)
 }
 
 /// Gives a value from outside its value.

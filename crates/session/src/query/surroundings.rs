@@ -1,7 +1,9 @@
 //! What the names of a query mean here: objects of the catalog, variables, functions.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::surroundings::{Object, SessionFunction, StoredTable, Surroundings, View};
+use extentdb_bind::surroundings::{
+    CalledRows, Object, SessionFunction, StoredTable, Surroundings, View,
+};
 use extentdb_bind::{Cause as BindCause, Error as BindError, Result as Bound};
 use extentdb_engine::Database;
 use extentdb_engine::model::ObjectBody;
@@ -16,9 +18,10 @@ use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::data_type;
 use crate::frame::{Variable, variable_named};
-use crate::function::{self, Definition};
+use crate::function;
 use crate::objects::ResolvedObject;
 use crate::pending_load;
+use crate::query::functions::RowFunction;
 use crate::query::system_view;
 
 /// What a query stands in.
@@ -27,7 +30,7 @@ pub(crate) struct QuerySurroundings<'s> {
     variables: &'s [Variable],
     environment: Environment,
     /// The functions that were met; their numbers are positions here.
-    pub(crate) functions: Vec<&'static Definition>,
+    pub(crate) functions: Vec<RowFunction>,
     /// Was a table met?
     pub(crate) reads_tables: bool,
 }
@@ -48,6 +51,23 @@ impl<'s> QuerySurroundings<'s> {
         }
     }
 
+    /// The number of a sequence among the functions.
+    fn sequence_number(&mut self, found: &ResolvedObject) -> usize {
+        let id = found.object.object.id;
+        let is_it = |own: &RowFunction| match own {
+            RowFunction::NextValue { database, sequence, .. } => {
+                *sequence == id && Arc::ptr_eq(database, &found.database)
+            }
+            RowFunction::Session(_) => false,
+        };
+        self.functions.iter().position(is_it).unwrap_or_else(|| {
+            let database = found.database.clone();
+            let name = found.object.object.name.clone();
+            self.functions.push(RowFunction::NextValue { database, sequence: id, name });
+            self.functions.len() - 1
+        })
+    }
+
     fn resolved(&mut self, found: ResolvedObject, span: Span) -> Bound<Option<Object>> {
         if let ObjectBody::Module(module) = &found.object.body
             && found.kind() == "V"
@@ -59,7 +79,8 @@ impl<'s> QuerySurroundings<'s> {
                     span,
                 ));
             };
-            return view(text, found.database.clone(), name, span).map(Some);
+            let database = Some(found.database.clone());
+            return view(text, ViewName { database, schema: None, name }, span).map(Some);
         }
         self.reads_tables = true;
         let table = found.into_table().map_err(|cause| refused(cause, span))?;
@@ -111,10 +132,6 @@ impl Surroundings for QuerySurroundings<'_> {
         })
     }
 
-    fn takes_identity(&self, _: &StoredTable) -> bool {
-        self.connection.bulk_rows.is_some()
-    }
-
     fn variable(&mut self, name: &str) -> Option<(usize, SqlType)> {
         let slot = variable_named(self.variables, name)?;
         self.variables.get(slot).map(|variable| (slot, variable.ty))
@@ -131,13 +148,44 @@ impl Surroundings for QuerySurroundings<'_> {
         let types = (0..arguments)
             .map(|place| definition.argument(place).map(|kind| kind.ty(collation)))
             .collect();
-        self.functions.push(definition);
+        self.functions.push(RowFunction::Session(definition));
         Ok(Some(SessionFunction {
             number: self.functions.len() - 1,
             ty: definition.result.ty(collation),
             is_nullable: definition.is_nullable,
             arguments: types,
             is_per_row: matches!(definition.name, "newid" | "newsequentialid"),
+        }))
+    }
+
+    fn takes_identity(&self, stored: &StoredTable) -> bool {
+        let table = self.connection.options.identity_insert.as_ref();
+        self.connection.bulk_rows.is_some()
+            || table.is_some_and(|own| own.is(stored.database.name(), stored.table.id()))
+    }
+
+    fn table_function(
+        &mut self,
+        name: &ObjectName,
+        from: Option<&Arc<Database>>,
+    ) -> Bound<Option<CalledRows>> {
+        let current = self.connection.session.database().clone();
+        let database = from.filter(|_| name.database().is_none()).unwrap_or(&current);
+        let instance = self.connection.server.instance.clone();
+        system_view::function(name, &instance, database, self.environment.database_collation)
+    }
+
+    fn sequence(&mut self, name: &ObjectName) -> Bound<Option<SessionFunction>> {
+        let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
+        let Some(found) = found else { return Ok(None) };
+        let ObjectBody::Sequence(definition) = &found.object.body else { return Ok(None) };
+        self.reads_tables = true;
+        Ok(Some(SessionFunction {
+            number: self.sequence_number(&found),
+            ty: definition.ty,
+            is_nullable: false,
+            arguments: Vec::new(),
+            is_per_row: true,
         }))
     }
 
@@ -148,12 +196,22 @@ impl Surroundings for QuerySurroundings<'_> {
 }
 
 /// A cause of this crate in the words of the binder.
-fn refused(cause: Cause, span: Span) -> BindError {
+pub(crate) fn refused(cause: Cause, span: Span) -> BindError {
     BindCause::Other { number: cause.number(), text: cause.to_string() }.at(span)
 }
 
+/// What a view is called.
+pub(crate) struct ViewName {
+    /// Its database; `None`: the one that its name was looked up in.
+    pub(crate) database: Option<Arc<Database>>,
+    /// Its schema, where columns may be named by it.
+    pub(crate) schema: Option<String>,
+    pub(crate) name: String,
+}
+
 /// The query of a view, from its text.
-fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<Object> {
+pub(crate) fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
+    let ViewName { database, schema, name } = view;
     let unreadable = |what: String| {
         refused(Cause::not_supported(format!("the text of view {name}: {what}")), span)
     };
@@ -169,6 +227,7 @@ fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<
     };
     Ok(Object::View(View {
         database,
+        schema,
         query: Arc::new((*view.query).clone()),
         columns: view.columns.iter().map(|name| name.text.to_string()).collect(),
         has_check_option: view.with_check_option,

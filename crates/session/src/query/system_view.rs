@@ -1,13 +1,13 @@
 //! System views as tables of queries.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::logical::RowProvider;
-use extentdb_bind::surroundings::{MadeRows, Object};
+use extentdb_bind::provider::{CallProvider, KeptRows, RequestedColumn, RowProvider, RowStream};
+use extentdb_bind::surroundings::{CalledRows, MadeRows, Object};
 use extentdb_bind::{Cause as BindCause, Result as Bound};
 use extentdb_engine::{Database, Instance};
 use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
-use extentdb_types::{Collation, Datum};
+use extentdb_types::{Collation, Datum, SqlType};
 
 /// A system view in a database.
 struct SystemRows {
@@ -16,11 +16,20 @@ struct SystemRows {
     view: &'static View,
 }
 
-impl RowProvider for SystemRows {
-    fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String> {
+impl CallProvider for SystemRows {
+    fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
         let source = Source::new(&self.instance, &self.database, &model);
-        self.view.rows(&source).map_err(|error| error.to_string())
+        self.view.call(&source, arguments).map_err(|error| error.to_string())
+    }
+}
+
+impl RowProvider for SystemRows {
+    fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
+        let model = self.database.model().map_err(|error| error.to_string())?;
+        let source = Source::new(&self.instance, &self.database, &model);
+        let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
+        Ok(Box::new(KeptRows::new(rows, columns)))
     }
 }
 
@@ -40,12 +49,44 @@ pub(super) fn object(
         let what = format!("the view {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
-    let columns = view
-        .columns
-        .iter()
-        .map(|column| (column.name.to_owned(), column.ty.sql_type(collation), column.is_nullable))
-        .collect();
+    let columns = columns_of(view, collation);
     let (instance, database) = (instance.clone(), database.clone());
     let provider = Arc::new(SystemRows { instance, database, view });
-    Ok(Some(Object::Rows(MadeRows { columns, provider })))
+    let schema = Some(view.schema.to_owned());
+    Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
+}
+
+/// The function of the system that a name stands for. Those of schema sys may be written without
+/// it when their name begins with `fn_`.
+///
+/// # Errors
+/// The server has what the function is about, and does not fill it.
+pub(super) fn function(
+    name: &ObjectName,
+    instance: &Arc<Instance>,
+    database: &Arc<Database>,
+    collation: Collation,
+) -> Bound<Option<CalledRows>> {
+    let text = &name.name.text;
+    let is_plain = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("fn_"));
+    let schema = match name.schema() {
+        Some(schema) => &*schema.text,
+        None if is_plain => "sys",
+        None => return Ok(None),
+    };
+    let Some(view) = extentdb_sysview::function(schema, text) else { return Ok(None) };
+    if view.content() == Content::Refused {
+        let what = format!("the function {}.{}", view.schema, view.name);
+        return Err(BindCause::NotSupported { what }.at(name.span));
+    }
+    let (instance, database) = (instance.clone(), database.clone());
+    let provider = Arc::new(SystemRows { instance, database, view });
+    Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
+}
+
+fn columns_of(view: &View, collation: Collation) -> Vec<(String, SqlType, bool)> {
+    let columns = view.columns.iter();
+    columns
+        .map(|column| (column.name.to_owned(), column.ty.sql_type(collation), column.is_nullable))
+        .collect()
 }

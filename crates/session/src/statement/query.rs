@@ -1,9 +1,7 @@
 //! SELECT over tables: a result for the client, or values for variables.
 
 use extentdb_base::sync::Arc;
-use extentdb_tsql::syntax::{
-    Literal, Query, QueryBody, QueryHint, QueryHintKind, SelectItem, SelectStatement,
-};
+use extentdb_tsql::syntax::{Query, QueryBody, SelectItem, SelectStatement};
 use extentdb_types::Datum;
 
 use super::{Compiled, Context, hints};

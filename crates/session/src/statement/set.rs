@@ -7,7 +7,9 @@
 //! | ARITHABORT, ARITHIGNORE, ANSI_WARNINGS OFF | kept and shown in @@OPTIONS; errors stay errors |
 //! | NO_BROWSETABLE, REMOTE_PROC_TRANSACTIONS, FORCEPLAN, QUERY_GOVERNOR_COST_LIMIT | kept |
 //! | STATISTICS IO, TIME | kept; nothing is measured yet |
-//! | SHOWPLAN_*, STATISTICS XML and PROFILE, OFFSETS ON, FIPS_FLAGGER, IDENTITY_INSERT | refused |
+//! | SHOWPLAN_*, STATISTICS XML and PROFILE, OFFSETS ON, FIPS_FLAGGER | refused |
+
+mod identity;
 
 use extentdb_tsql::syntax::{Column, Expr, ExprKind, IsolationLevel, Set};
 use extentdb_types::SqlType;
@@ -72,7 +74,7 @@ pub(super) fn compile(context: &Context<'_>, set: &Set) -> Compiled {
         }
         Set::FipsFlagger(Some(_)) => Err(Cause::not_supported("SET FIPS_FLAGGER")),
         Set::Offsets { .. } => Err(Cause::not_supported("SET OFFSETS ON")),
-        Set::IdentityInsert { .. } => Err(Cause::not_supported("SET IDENTITY_INSERT")),
+        Set::IdentityInsert { table, is_on } => Ok(identity::compile(table, *is_on)),
         Set::Cursor { .. } => Err(Cause::not_supported("a cursor variable")),
         Set::Property { .. } | Set::Method { .. } => {
             Err(Cause::not_supported("a method or property of a variable"))

@@ -24,6 +24,8 @@ struct ColumnItem<'a> {
     collation: Option<String>,
     is_nullable: bool,
     is_ansi_padded: bool,
+    /// The last identity value, as the table has it now.
+    last_identity: Value,
     /// Its row in `syscolpars`; `None` of a column of a system view.
     own: Option<&'a Column>,
 }
@@ -40,6 +42,7 @@ impl<'a> ColumnItem<'a> {
             collation: column.ty.and_then(|ty| ty.collation()).and_then(|it| it.name()),
             is_nullable: column.nullable,
             is_ansi_padded: is_ansi_padded(column),
+            last_identity: last_identity(object, column, source),
             own: Some(column),
         }
     }
@@ -59,6 +62,17 @@ impl<'a> ColumnItem<'a> {
     }
 }
 
+/// The last identity value of a column: the catalog is ahead of it while its database is open.
+fn last_identity(object: ObjectId, column: &Column, source: &Source<'_>) -> Value {
+    let Some(own) = &column.identity else { return Value::NULL };
+    let last = match source.database.identity(object) {
+        Some(now) => now.last.map(|last| last.to_string()),
+        None => own.last.clone(),
+    };
+    let typed = last.and_then(|last| typed_number(column.ty?, &last));
+    typed.unwrap_or(Value::NULL)
+}
+
 /// A number as a sql_variant of its type.
 fn typed_number(ty: SqlType, text: &str) -> Option<Value> {
     let value = match ty {
@@ -75,7 +89,7 @@ fn typed_number(ty: SqlType, text: &str) -> Option<Value> {
 }
 
 /// The columns of an object that has some.
-pub(super) fn columns_of(model: &ObjectModel) -> &[Column] {
+pub(crate) fn columns_of(model: &ObjectModel) -> &[Column] {
     match &model.body {
         ObjectBody::Table(table) => &table.columns,
         ObjectBody::Module(module) => &module.columns,
@@ -106,6 +120,7 @@ fn items_of_view<'s>(view: &'static View, source: &Source<'s>) -> Vec<ColumnItem
             collation: ty.collation().and_then(|it| it.name()),
             is_nullable: column.is_nullable,
             is_ansi_padded: is_padded || ty.collation().is_some(),
+            last_identity: Value::NULL,
             own: None,
         }
     };
@@ -176,7 +191,7 @@ pub(super) fn identity(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error
     let columns = shared()
         .put("seed_value", |it| it.identity_value(|own| Some(&own.seed)))
         .put("increment_value", |it| it.identity_value(|own| Some(&own.increment)))
-        .put("last_value", |it| it.identity_value(|own| own.last.as_deref()))
+        .put("last_value", |it| it.last_identity.clone())
         .zero(&["is_not_for_replication"]);
     rows.add(&columns, items(source).filter(|it| it.identity().is_some()))
 }

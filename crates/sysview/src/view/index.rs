@@ -11,7 +11,7 @@ use crate::rows::Rows;
 use crate::source::Source;
 
 /// The indexes of an object: heap or clustered index first.
-pub(super) fn indexes_of(model: &ObjectModel) -> &[Index] {
+pub(crate) fn indexes_of(model: &ObjectModel) -> &[Index] {
     match &model.body {
         ObjectBody::Table(table) => &table.indexes,
         ObjectBody::Module(module) => &module.indexes,

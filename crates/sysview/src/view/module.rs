@@ -15,7 +15,7 @@ use crate::source::Source;
 use crate::value::Value;
 
 /// Does a text have these words, which are small letters and single blanks, in this order?
-pub(super) fn mentions(text: &str, words: &str) -> bool {
+pub(crate) fn mentions(text: &str, words: &str) -> bool {
     let folded: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
     folded.join(" ").contains(words)
 }
@@ -99,7 +99,7 @@ pub(super) fn triggers(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error
 const EVENTS: [(u8, &str); 3] = [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")];
 
 /// The events that the text of a trigger names, after AFTER, FOR or INSTEAD OF and before AS.
-fn events_of(text: &str) -> impl Iterator<Item = (u8, &'static str)> {
+pub(crate) fn events_of(text: &str) -> impl Iterator<Item = (u8, &'static str)> {
     let separated = text.replace(',', " ");
     let mut words = separated.split_whitespace().map(str::to_ascii_uppercase);
     let is_trigger = words.any(|word| word == "TRIGGER");

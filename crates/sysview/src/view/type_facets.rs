@@ -11,26 +11,26 @@ use extentdb_types::{SqlType, UdtKind};
 
 /// Length, precision and scale.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(in crate::view) struct Facets {
-    pub(in crate::view) max_length: i16,
-    pub(in crate::view) precision: u8,
-    pub(in crate::view) scale: u8,
+pub(crate) struct Facets {
+    pub(crate) max_length: i16,
+    pub(crate) precision: u8,
+    pub(crate) scale: u8,
 }
 
 /// Bytes of a text pointer.
 const TEXT_POINTER: i16 = 16;
 /// Id of sysname.
-pub(in crate::view) const SYSNAME: i32 = 256;
+pub(crate) const SYSNAME: i32 = 256;
 
 impl Facets {
     /// Those of a type.
-    pub(in crate::view) fn of(ty: &SqlType) -> Facets {
+    pub(crate) fn of(ty: &SqlType) -> Facets {
         let (precision, scale) = digits(ty);
         Facets { max_length: max_length(ty), precision, scale }
     }
 
     /// Those of a column; zeros where its type is not known.
-    pub(in crate::view) fn of_column(column: &Column) -> Facets {
+    pub(crate) fn of_column(column: &Column) -> Facets {
         column.ty.as_ref().map(Facets::of).unwrap_or_default()
     }
 }
@@ -70,7 +70,7 @@ fn digits(ty: &SqlType) -> (u8, u8) {
 }
 
 /// `user_type_id`: of an alias type its own, of a system type that of `sys.types`.
-pub(in crate::view) fn user_type_id(column: &Column, model: &CatalogModel) -> i32 {
+pub(crate) fn user_type_id(column: &Column, model: &CatalogModel) -> i32 {
     let alias = column.user_type.as_deref().and_then(|name| alias_id(name, model));
     alias.unwrap_or_else(|| match column.ty {
         Some(SqlType::Udt { kind: UdtKind::HierarchyId, .. }) => 128,

@@ -84,7 +84,7 @@ fn update(
                 None => whole = Some(batch),
             }
         }
-        for batch in &whole {
+        if let Some(batch) = &whole {
             work.update(context, output, batch)?;
             if let Some(last) = batch.rows.checked_sub(1) {
                 for (slot, column) in &variables {

@@ -1,0 +1,41 @@
+//! Arguments of a system procedure by name or position.
+
+use crate::cause::Cause;
+use crate::request::Argument;
+use crate::variant;
+
+/// The arguments of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) procedure: &'static str,
+    pub(super) arguments: &'a [Argument],
+}
+
+impl<'a> Given<'a> {
+    /// The argument of a parameter; `None` when it is left out.
+    pub(super) fn argument(&self, place: usize, name: &str) -> Option<&'a Argument> {
+        let named = self.arguments.iter().find(|it| it.name.eq_ignore_ascii_case(name));
+        let placed = self.arguments.get(place).filter(|it| it.name.is_empty());
+        named.or(placed).filter(|argument| !argument.is_default)
+    }
+
+    /// It as text; `None` for NULL.
+    pub(super) fn text(&self, place: usize, name: &str) -> Option<String> {
+        variant::text(&self.argument(place, name)?.value)
+    }
+
+    /// It as a whole number.
+    pub(super) fn number(&self, place: usize, name: &str) -> Option<i64> {
+        let value = &self.argument(place, name)?.value;
+        let text = || variant::text(value).and_then(|text| text.trim().parse().ok());
+        variant::integer(value).or_else(text)
+    }
+
+    /// The cause when a parameter has no value.
+    pub(super) fn missing(&self, parameter: &str) -> Cause {
+        Cause::MissingParameter {
+            procedure: self.procedure.to_owned(),
+            parameter: parameter.to_owned(),
+        }
+    }
+}
