@@ -144,7 +144,11 @@ impl Binder<'_> {
         let values: &[Expr] = match &call.arguments {
             Arguments::Star | Arguments::None => &[],
             Arguments::List(values) => values,
-            _ => return not_supported("DISTINCT in a window function", span),
+            Arguments::Distinct(_) => {
+                let text = "Use of DISTINCT is not allowed with the OVER clause.".to_owned();
+                return Err(Cause::Other { number: 10759, text }.at(span));
+            }
+            _ => return not_supported("these arguments of a window function", span),
         };
         let mut bound = Vec::new();
         for value in values {

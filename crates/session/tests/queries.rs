@@ -95,6 +95,7 @@ scripts! {
     pivot
     query_targets
     rows_and_groups
+    statements
     system_views
     new_tables
     texts
