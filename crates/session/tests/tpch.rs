@@ -97,6 +97,7 @@ fn queries() -> Vec<(usize, String)> {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "times are printed, nothing depends on them")]
 fn queries_answer_as_another_engine_does() {
     let scale: Option<f64> = std::env::var("TPCH_SCALE").ok().and_then(|it| it.parse().ok());
     let answers = std::fs::read_to_string(folder("answers.txt")).unwrap_or_default();
