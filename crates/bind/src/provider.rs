@@ -32,7 +32,7 @@ pub trait RowStream: Send {
     /// The next rows, at least one; `None` at the end.
     ///
     /// # Errors
-    /// Text of why there are no more.
+    /// Text of why the rest is missing.
     fn next(&mut self) -> Result<Option<RowBatch>, String>;
 }
 

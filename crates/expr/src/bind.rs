@@ -26,7 +26,7 @@ use crate::syntax::{Id, Node, Syntax, Test};
 use crate::typing;
 
 mod bytes;
-mod catalogue;
+mod function_table;
 mod choice;
 mod concat;
 mod conversion;

@@ -55,7 +55,8 @@ impl Database {
         self.files.losses()
     }
 
-    /// Prepares a query: the text is one SELECT. `now`, since 1970, is the time that functions give.
+    /// Prepares a query: the text is one SELECT. `now`, since 1970, is the time that functions
+    /// give.
     ///
     /// # Errors
     /// The message that SQL Server would give, or what is not supported.

@@ -1,5 +1,5 @@
-//! Values on their way to a column: a text is converted to the longest type of its kind, so that what
-//! does not fit the column is an error there, and not cut here.
+//! Values on their way to a column: a text is converted to the longest type of its kind, so that
+//! what does not fit the column is an error there, and not cut here.
 
 use extentdb_expr::Scalar;
 use extentdb_tsql::Span;

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::{Arguments, Entry, MANY, entry};
+use super::function_table::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
 use crate::op::cast;
 use crate::op::function::binary;

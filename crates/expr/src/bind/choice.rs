@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::Arguments;
+use super::function_table::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::error::CompileError;

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::Arguments;
+use super::function_table::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Ty, Value};
 use crate::op::function::text;

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::Arguments;
+use super::function_table::Arguments;
 use super::{BindResult, Binder, Ty, Value};
 use crate::error::CompileError;
 use crate::op::{Op, codec, pattern};

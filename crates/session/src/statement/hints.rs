@@ -1,5 +1,5 @@
-//! OPTION ( … ): what changes results is followed or refused by its name; what only changes plans is
-//! taken.
+//! OPTION ( … ): what changes results is followed or refused by its name; what only changes plans
+//! is taken.
 
 use extentdb_tsql::syntax::{Literal, QueryHint, QueryHintKind};
 

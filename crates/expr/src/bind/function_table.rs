@@ -33,7 +33,7 @@ impl Arguments {
 
 type Bind = fn(&mut Binder<'_>, Arguments) -> BindResult;
 
-/// A function of the catalogue.
+/// A function of the table.
 pub(super) struct Entry {
     pub(super) name: &'static str,
     pub(super) least: usize,
