@@ -14,6 +14,7 @@ mod delete;
 mod insert;
 mod merge;
 mod output;
+mod query_target;
 mod target;
 mod update;
 

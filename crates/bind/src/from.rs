@@ -62,7 +62,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn source(&mut self, source: &TableSource) -> Result<Named> {
+    pub(crate) fn source(&mut self, source: &TableSource) -> Result<Named> {
         let alias = source.alias.as_ref();
         let span = source.span;
         match &source.kind {
@@ -208,7 +208,12 @@ impl Binder<'_> {
     }
 
     /// The rows of a view: those of its query, whose names mean what they mean there.
-    fn view(&mut self, view: &View, alias: Option<&TableAlias>, span: Span) -> Result<Named> {
+    pub(crate) fn view(
+        &mut self,
+        view: &View,
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Result<Named> {
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
         let database = std::mem::replace(&mut self.database, view.database.clone());
@@ -383,7 +388,7 @@ impl Binder<'_> {
         if types.all(|ty| ty == first) {
             return Ok(first);
         }
-        let common = Scalar::common_type(values, &self.environment);
+        let common = Scalar::common_type(&kinds(values), &self.environment);
         common.map_err(|cause| Cause::Expression(cause).at(span))
     }
 
@@ -434,11 +439,20 @@ impl Binder<'_> {
                 let rows = Relation::Join { kind, left, right, conditions: Vec::new() };
                 stage.upon(rows).filtered(conditions)
             }
-            _ if !stage.is_empty() => {
+            _ if !stage.is_empty() && kind == JoinKind::Full => {
                 return not_supported(
-                    "a subquery in the condition of an outer join",
+                    "a subquery in the condition of a full outer join",
                     join.right.span,
                 );
+            }
+            _ if !stage.is_empty() => {
+                // The subqueries belong to the rows that are joined, as those of an APPLY do.
+                let (outer, inner) = match join.kind {
+                    JoinSyntax::Right => (right, left),
+                    _ => (left, right),
+                };
+                let inner = Box::new(stage.upon(*inner).filtered(conditions));
+                Relation::Join { kind, left: outer, right: inner, conditions: Vec::new() }
             }
             JoinSyntax::Right => Relation::Join { kind, left: right, right: left, conditions },
             _ => Relation::Join { kind, left, right, conditions },
@@ -622,6 +636,22 @@ impl Binder<'_> {
         })?;
         Ok(found)
     }
+}
+
+/// Values that stand for all: one of each type, among constants and among others.
+pub(crate) fn kinds(values: &[Scalar]) -> Vec<Scalar> {
+    let mut kinds: Vec<Scalar> = Vec::new();
+    for value in values {
+        let is_known = kinds.iter().any(|it| {
+            it.ty() == value.ty()
+                && it.is_constant() == value.is_constant()
+                && it.is_null_literal() == value.is_null_literal()
+        });
+        if !is_known {
+            kinds.push(value.clone());
+        }
+    }
+    kinds
 }
 
 /// What table hints ask for.

@@ -366,7 +366,14 @@ impl Relation {
             | Relation::Concat { columns, .. }
             | Relation::SetOperation { columns, .. }
             | Relation::Recent { columns, .. } => out.extend_from_slice(columns),
-            Relation::Table(table) => out.extend(table.columns.iter().map(|it| it.column.clone())),
+            Relation::Table(table) => {
+                out.extend(table.columns.iter().map(|it| it.column.clone()));
+                out.extend(table.locator.map(|id| Column {
+                    id,
+                    ty: SqlType::VarBinary { len: None },
+                    is_nullable: false,
+                }));
+            }
             Relation::Function(function) => out.extend_from_slice(&function.columns),
             Relation::Filter { input, .. }
             | Relation::Sort { input, .. }

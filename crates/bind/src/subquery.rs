@@ -9,7 +9,7 @@ use crate::binder::Binder;
 use crate::error::{Cause, Result};
 use crate::logical::{Column, Computed, JoinKind, Relation};
 use crate::query::{BoundQuery, QueryPlace};
-use crate::scalar::{Place, parameter};
+use crate::scalar::{Clause, Place, parameter};
 use crate::stage::StageStep;
 
 impl Binder<'_> {
@@ -19,6 +19,7 @@ impl Binder<'_> {
         query: &Query,
         place: &mut Place<'_>,
     ) -> Result<Parameter> {
+        verify_place(query, place)?;
         let (right, column) = self.column_query(query)?;
         let value = Parameter { is_nullable: true, ..parameter(&column) };
         place.stage.push(StageStep::Join { kind: JoinKind::Single, right, conditions: Vec::new() });
@@ -42,6 +43,7 @@ impl Binder<'_> {
         query: &Query,
         place: &mut Place<'_>,
     ) -> Result<Parameter> {
+        verify_place(query, place)?;
         let id = self.new_id();
         self.join_exists(query, JoinKind::Mark(id), place)?;
         Ok(mark(id))
@@ -107,6 +109,7 @@ impl Binder<'_> {
         query: &Query,
         place: &mut Place<'_>,
     ) -> Result<(Relation, Scalar)> {
+        verify_place(query, place)?;
         let left = self.value(operand, place.again())?;
         let (right, column) = self.column_query(query)?;
         let own = Scalar::parameter(parameter(&column));
@@ -129,6 +132,15 @@ impl Binder<'_> {
         let id = self.new_id();
         let value = Scalar::parameter(parameter(&column));
         Ok((relation.computing(vec![Computed { id, value }]), Column { id, ..column }))
+    }
+}
+
+/// Arguments of aggregates and keys of groups have no subqueries.
+fn verify_place(query: &Query, place: &Place<'_>) -> Result<()> {
+    match place.clause {
+        Clause::Aggregate => Err(Cause::NestedAggregate.at(query.span)),
+        Clause::GroupBy => Err(Cause::AggregateInGroupBy.at(query.span)),
+        _ => Ok(()),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct View {
     pub query: Arc<Query>,
     /// Names of its columns; empty: those of the query.
     pub columns: Vec<String>,
+    /// WITH CHECK OPTION.
+    pub has_check_option: bool,
 }
 
 /// Rows that are made: a system view, or a table of files that are only read.

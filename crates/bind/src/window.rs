@@ -45,9 +45,15 @@ impl Binder<'_> {
             return Err(Cause::NoFrame { function: name }.at(span));
         }
         let values = self.window_arguments(call, function, span, place)?;
-        let types: Vec<SqlType> = values.iter().map(Scalar::ty).collect();
+        let mut types: Vec<SqlType> = values.iter().map(Scalar::ty).collect();
         for item in &call.within_group {
-            let id = self.order_value(&item.value, place)?;
+            let mut value = self.value(&item.value, place.again())?;
+            if function == WindowFunction::PercentileCont {
+                let converted = value.assigned(SqlType::Float, &self.environment);
+                value = converted.map_err(|cause| Cause::Expression(cause).at(span))?;
+            }
+            types = vec![value.ty()];
+            let id = self.staged(&value, place.stage);
             window.order.push(OrderKey { id, is_descending: is_descending(item) });
         }
         let (ty, is_nullable) = result(function, &types, span)?;
@@ -138,7 +144,11 @@ impl Binder<'_> {
         let values: &[Expr] = match &call.arguments {
             Arguments::Star | Arguments::None => &[],
             Arguments::List(values) => values,
-            _ => return not_supported("DISTINCT in a window function", span),
+            Arguments::Distinct(_) => {
+                let text = "Use of DISTINCT is not allowed with the OVER clause.".to_owned();
+                return Err(Cause::Other { number: 10759, text }.at(span));
+            }
+            _ => return not_supported("these arguments of a window function", span),
         };
         let mut bound = Vec::new();
         for value in values {
@@ -234,8 +244,8 @@ fn result(function: WindowFunction, types: &[SqlType], span: Span) -> Result<(Sq
         | WindowFunction::NTile => (SqlType::BigInt, false),
         WindowFunction::PercentRank | WindowFunction::CumeDist => (SqlType::Float, false),
         WindowFunction::PercentileCont => (SqlType::Float, true),
-        WindowFunction::PercentileDisc => (SqlType::Float, true),
-        WindowFunction::Lag
+        WindowFunction::PercentileDisc
+        | WindowFunction::Lag
         | WindowFunction::Lead
         | WindowFunction::FirstValue
         | WindowFunction::LastValue => (first, true),

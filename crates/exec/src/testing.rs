@@ -3,7 +3,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_bind::logical::{Column, JoinKind};
 use extentdb_engine::{Database, DatabaseSpec, Options, Session, Values, Vector};
-use extentdb_expr::{Environment, Parameter, Scalar, ScalarTest};
+use extentdb_expr::{Environment, Parameter, Scalar, ScalarTest, Settings, StatementOptions};
 use extentdb_io::MemDisk;
 use extentdb_plan::physical::{Expression, Input, Node, Operator};
 use extentdb_types::{Collation, Datum, SqlType};
@@ -149,6 +149,7 @@ fn environment() -> Environment {
     Environment {
         columns: Vec::new(),
         database_collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
+        settings: Settings::statement(StatementOptions::default()),
     }
 }
 

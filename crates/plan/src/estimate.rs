@@ -152,6 +152,9 @@ fn joined(
 }
 
 /// Pairs of rows that satisfy the conditions.
+///
+/// Where equalities cover a unique key of a table, each row of the other side has one partner there
+/// at most.
 pub(crate) fn pairs(
     (left, l): (&Relation, f64),
     (right, r): (&Relation, f64),
@@ -160,29 +163,77 @@ pub(crate) fn pairs(
 ) -> f64 {
     let (of_left, of_right) = (uses::given(left), uses::given(right));
     let mut all = l * r;
+    let mut equal: Vec<[Option<ValueId>; 2]> = Vec::new();
     for condition in conditions {
-        let Ok(Some((test, a, b))) = condition.as_comparison(environment) else {
-            all *= OTHER;
-            continue;
-        };
-        if test != ScalarTest::Equal {
-            all *= RANGE;
-            continue;
-        }
-        let column = |value: &Scalar| value.as_parameter().map(|it| it.place);
-        let distinct_of = |id: ValueId| {
-            if of_left.contains(&id) {
-                distinct_before(left, id, environment)
-            } else if of_right.contains(&id) {
-                distinct_before(right, id, environment)
-            } else {
-                1.0
+        match condition.as_comparison(environment) {
+            Ok(Some((ScalarTest::Equal, a, b))) => {
+                let column = |value: &Scalar, of: &uses::Values| {
+                    value.as_parameter().map(|it| it.place).filter(|id| of.contains(id))
+                };
+                let of = |own: &uses::Values| column(&a, own).or_else(|| column(&b, own));
+                equal.push([of(&of_left), of(&of_right)]);
             }
-        };
-        let values = [column(&a), column(&b)].into_iter().flatten().map(distinct_of);
-        all /= values.fold(10.0, f64::max);
+            Ok(Some(_)) => all *= RANGE,
+            _ => all *= OTHER,
+        }
     }
-    all
+    let keys = [
+        unique_key(left, equal.iter().filter_map(|[own, _]| *own)),
+        unique_key(right, equal.iter().filter_map(|[_, own]| *own)),
+    ];
+    let is_covered = |id: Option<ValueId>| {
+        let mut ids = keys.iter().flatten().flat_map(|(ids, _)| ids);
+        id.is_some_and(|id| ids.any(|own| *own == id))
+    };
+    let mut divisors = Vec::new();
+    divisors.extend(keys.iter().flatten().map(|(_, rows)| *rows).reduce(f64::max));
+    for pair in equal.iter().filter(|pair| !pair.iter().any(|id| is_covered(*id))) {
+        let distinct_of = |(id, relation): (Option<ValueId>, &Relation)| {
+            id.map(|id| distinct_before(relation, id, environment))
+        };
+        let values = pair.iter().copied().zip([left, right]).filter_map(distinct_of);
+        divisors.push(values.fold(10.0, f64::max));
+    }
+    all / damped(divisors)
+}
+
+/// The longest unique key among columns of a relation, and the rows of its table.
+fn unique_key(
+    relation: &Relation,
+    ids: impl Iterator<Item = ValueId>,
+) -> Option<(Vec<ValueId>, f64)> {
+    let ids: Vec<ValueId> = ids.collect();
+    let mut best: Option<(Vec<ValueId>, f64)> = None;
+    for table in ids.iter().filter_map(|id| origin(relation, *id)) {
+        let ObjectBody::Table(model) = &table.object.body else { continue };
+        let id_of = |column_id: i32| {
+            let column = table.columns.iter().find(|it| it.column_id == column_id)?;
+            ids.iter().copied().find(|id| *id == column.column.id)
+        };
+        let rows = table_rows(table);
+        for index in model.indexes.iter().filter(|index| index.unique) {
+            let keys = index.columns.iter().filter(|it| it.key_ordinal > 0);
+            let key: Option<Vec<ValueId>> = keys.map(|key| id_of(key.column_id)).collect();
+            let Some(key) = key.filter(|key| !key.is_empty()) else { continue };
+            if best.as_ref().is_none_or(|(_, most)| rows > *most) {
+                best = Some((key, rows));
+            }
+        }
+    }
+    best
+}
+
+/// The product of shares that are not independent: the strongest counts whole, the next one by its
+/// square root, and so on.
+fn damped(mut divisors: Vec<f64>) -> f64 {
+    divisors.sort_by(|a, b| b.total_cmp(a));
+    let mut power = 1.0;
+    let mut product = 1.0;
+    for divisor in divisors {
+        product *= divisor.powf(power);
+        power /= 2.0;
+    }
+    product
 }
 
 /// Different values of a column before conditions: those of its table.

@@ -7,6 +7,7 @@
 
 mod access;
 mod decorrelate;
+mod disjunction;
 mod error;
 mod estimate;
 mod join;

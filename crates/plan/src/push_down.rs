@@ -3,6 +3,7 @@
 use extentdb_bind::logical::{Computed, JoinKind, Relation};
 use extentdb_expr::{CompileError, Environment, Scalar};
 
+use crate::disjunction;
 use crate::uses::{self, Values};
 
 /// The relation with the conditions that hold upon it, each of them as deep as possible.
@@ -12,7 +13,8 @@ pub(crate) fn push(
     environment: &Environment,
 ) -> Result<Relation, CompileError> {
     match relation {
-        Relation::Filter { input, conditions: mut own } => {
+        Relation::Filter { input, conditions: own } => {
+            let mut own = disjunction::factored(own, environment)?;
             own.extend(conditions);
             push(*input, own, environment)
         }
@@ -171,7 +173,7 @@ fn join(
             _ => stays.push(condition),
         }
     }
-    for condition in own {
+    for condition in disjunction::factored(own, environment)? {
         match (kind, uses_left(&condition), uses_right(&condition)) {
             (JoinKind::Inner | JoinKind::Semi, true, false) => to_left.push(condition),
             // A condition of an IN that is unknown makes the mark unknown.
@@ -185,6 +187,19 @@ fn join(
                 true,
             ) => to_right.push(condition),
             _ => kept.push(condition),
+        }
+    }
+    if kind == JoinKind::Inner {
+        let is_about = |condition: &Scalar, given: &Values, other: &Values| {
+            let mut places = condition.places();
+            places.any(|id| given.contains(&id))
+                && !condition.places().any(|id| other.contains(&id))
+        };
+        for condition in &kept {
+            let left_only = |it: &Scalar| is_about(it, &of_left, &of_right);
+            to_left.extend(disjunction::implied(condition, &left_only, environment)?);
+            let right_only = |it: &Scalar| is_about(it, &of_right, &of_left);
+            to_right.extend(disjunction::implied(condition, &right_only, environment)?);
         }
     }
     let left = Box::new(push(left, to_left, environment)?);

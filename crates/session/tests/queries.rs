@@ -91,6 +91,11 @@ scripts! {
     changes
     constraint_errors
     name_errors
+    nested_queries
+    pivot
+    query_targets
+    rows_and_groups
+    statements
     system_views
     new_tables
     texts

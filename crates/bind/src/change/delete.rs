@@ -42,7 +42,7 @@ impl Binder<'_> {
     }
 
     fn delete_rows(&mut self, delete: &Delete, rows: TargetRows) -> Result<BoundDelete> {
-        let TargetRows { stored, relation, sources, locator, .. } = rows;
+        let TargetRows { stored, relation, sources, locator, names, .. } = rows;
         let mut relation = self.dml_filtered(relation, delete.filter.as_ref())?;
         if let Some(top) = &delete.top {
             relation = self.top(relation, top, None)?;
@@ -50,7 +50,7 @@ impl Binder<'_> {
         let deleted = self.row_columns(&stored);
         let rows = OutputRows {
             inserted: None,
-            deleted: Some(&deleted),
+            deleted: Some(&names.named(&deleted)),
             sources: if delete.from.is_empty() { &[] } else { &sources },
             action: None,
         };

@@ -9,6 +9,7 @@ use super::output::{BoundOutput, OutputRows};
 use super::target::model_column;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
+use crate::from::kinds;
 use crate::logical::{Column, Computed, Relation, ValueId};
 use crate::query::{BoundQuery, QueryPlace};
 use crate::scalar::{Clause, Place, parameter};
@@ -273,7 +274,7 @@ impl Binder<'_> {
             if types.all(|ty| ty == first) {
                 continue;
             }
-            let common = Scalar::common_type(&column, &self.environment);
+            let common = Scalar::common_type(&kinds(&column), &self.environment);
             let common = common.map_err(|cause| Cause::Expression(cause).at(span))?;
             for row in rows.iter_mut() {
                 if let Some(value) = row.get_mut(at) {

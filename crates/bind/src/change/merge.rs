@@ -13,6 +13,7 @@ use extentdb_types::SqlType;
 
 use super::insert::ColumnSource;
 use super::output::{BoundOutput, OutputRows};
+use super::query_target::TargetNames;
 use super::update::SetColumn;
 use crate::binder::Binder;
 use crate::error::{Result, not_supported};
@@ -133,8 +134,12 @@ impl Binder<'_> {
         for clause in &merge.clauses {
             clauses.push(self.merge_clause(merge, &stored, clause, &mut stage)?);
         }
-        let deleted = self.row_columns(&stored);
-        let inserted = self.row_columns(&stored);
+        let mut deleted = self.row_columns(&stored);
+        let mut inserted = self.row_columns(&stored);
+        // A row that is inserted has no values from before, one that is deleted none after.
+        for (_, column) in deleted.iter_mut().chain(&mut inserted) {
+            column.is_nullable = true;
+        }
         let collation = self.environment.database_collation;
         let action = self.new_column(SqlType::NVarChar { len: Some(20), collation }, false);
         let sources = self.scopes.last().map(|scope| scope.sources.clone()).unwrap_or_default();
@@ -176,6 +181,7 @@ impl Binder<'_> {
         let action = match &clause.action {
             MergeAction::Delete => BoundAction::Delete,
             MergeAction::Update(sets) => {
+                let names = TargetNames::default();
                 let mut columns = Vec::new();
                 for set in sets {
                     let SetItem::Column { variable: None, column, operator, value } = set else {
@@ -187,7 +193,7 @@ impl Binder<'_> {
                     };
                     let value = crate::select::assigned_value(*operator, own, value);
                     let mut own_stage = Stage::default();
-                    let set = self.set_column(stored, column, &value, &mut own_stage)?;
+                    let set = self.set_column(stored, &names, column, &value, &mut own_stage)?;
                     columns.push(self.unstaged(set, own_stage, stage)?);
                 }
                 BoundAction::Update(columns)

@@ -6,6 +6,7 @@ use extentdb_expr::Scalar;
 use extentdb_tsql::syntax::{ObjectName, TableSource, Target, TargetKind};
 use extentdb_tsql::{Options, Span, parse_expression};
 
+use super::query_target::TargetNames;
 use crate::binder::{Binder, shown};
 use crate::change::arriving::arriving;
 use crate::error::{Cause, Result, not_supported};
@@ -14,12 +15,15 @@ use crate::scalar::{Clause, Place};
 use crate::scope::Source;
 use crate::stage::Stage;
 use crate::surroundings::{Object, StoredTable};
+use crate::table::BoundTable;
 
 /// The rows of a statement that changes some of them.
 pub(crate) struct TargetRows {
     pub(crate) stored: StoredTable,
     pub(crate) relation: Relation,
     pub(crate) sources: Vec<Source>,
+    /// The columns of the target by name, where it is a query.
+    pub(crate) names: TargetNames,
     /// The value that says where a row is.
     pub(crate) locator: ValueId,
 }
@@ -79,15 +83,28 @@ impl Binder<'_> {
             return Ok(TargetRows { relation, sources: all, ..lone });
         };
         let locator = self.new_id();
-        let first = sources.get(own).and_then(|source| source.columns.first());
-        let first = first.map_or(0, |column| column.column.id);
-        let Some(stored) = marked(&mut relation, first, locator) else {
+        let columns = sources.get(own).map(|source| source.columns.as_slice()).unwrap_or_default();
+        let mut ids = columns.iter().map(|it| it.column.id);
+        let found = ids.find(|id| table_of(&mut relation, *id).is_some());
+        let Some(table) = found.and_then(|id| table_of(&mut relation, id)) else {
             return not_supported("changes of rows of what is no table", target.span);
         };
-        Ok(TargetRows { stored, relation, sources, locator })
+        table.locator = Some(locator);
+        lock_for_update(table);
+        let names = sources.get(own).map(|source| TargetNames::of(source, table));
+        let stored = StoredTable {
+            database: table.database.clone(),
+            table: table.table.clone(),
+            object: table.object.clone(),
+        };
+        let names = names.unwrap_or_default();
+        Ok(TargetRows { stored, relation, sources, locator, names })
     }
 
     fn lone_target(&mut self, target: &Target) -> Result<TargetRows> {
+        if let Some(rows) = self.query_target(target)? {
+            return Ok(rows);
+        }
         let stored = self.target(target)?;
         let hints = self.hints(&target.hints)?;
         let name = match &target.kind {
@@ -103,7 +120,14 @@ impl Binder<'_> {
             table.locator = Some(locator);
             lock_for_update(table);
         }
-        Ok(TargetRows { stored, relation, sources: vec![source], locator })
+        let sources = vec![source];
+        Ok(TargetRows {
+            stored,
+            relation,
+            sources,
+            locator,
+            names: TargetNames::default(),
+        })
     }
 
     /// The source that the target names: by its alias, or as the one source of its table.
@@ -184,32 +208,27 @@ pub(crate) fn model_column<'s>(stored: &'s StoredTable, name: &str) -> Option<&'
     model.columns.iter().find(|column| column.name == name)
 }
 
-/// Marks the table that gives a value as the one whose rows are changed.
-fn marked(relation: &mut Relation, column: ValueId, locator: ValueId) -> Option<StoredTable> {
+/// The table that gives a value.
+fn table_of(relation: &mut Relation, column: ValueId) -> Option<&mut BoundTable> {
     match relation {
         Relation::Table(table) => {
-            if !table.columns.iter().any(|it| it.column.id == column) {
-                return None;
-            }
-            table.locator = Some(locator);
-            lock_for_update(table);
-            Some(StoredTable {
-                database: table.database.clone(),
-                table: table.table.clone(),
-                object: table.object.clone(),
-            })
+            table.columns.iter().any(|it| it.column.id == column).then_some(&mut **table)
         }
         Relation::Filter { input, .. }
         | Relation::Compute { input, .. }
-        | Relation::Call { input, .. } => marked(input, column, locator),
-        Relation::Join { left, right, .. } => {
-            marked(left, column, locator).or_else(|| marked(right, column, locator))
-        }
+        | Relation::Call { input, .. }
+        | Relation::Window { input, .. }
+        | Relation::Sort { input, .. }
+        | Relation::Limit { input, .. } => table_of(input, column),
+        Relation::Join { left, right, .. } => match table_of(left, column) {
+            Some(table) => Some(table),
+            None => table_of(right, column),
+        },
         _ => None,
     }
 }
 
-fn lock_for_update(table: &mut crate::table::BoundTable) {
+pub(super) fn lock_for_update(table: &mut BoundTable) {
     if table.hints.row_lock == RowLock::ByIsolation {
         table.hints.row_lock = RowLock::Update;
         // Rows that are changed are locked, whatever is read without locks.

@@ -8,6 +8,7 @@ use extentdb_tsql::syntax::{
 use extentdb_types::SqlType;
 
 use super::output::{BoundOutput, OutputRows};
+use super::query_target::TargetNames;
 use super::target::{TargetRows, model_column};
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
@@ -65,7 +66,7 @@ impl Binder<'_> {
     }
 
     fn update_rows(&mut self, update: &Update, rows: TargetRows) -> Result<BoundUpdate> {
-        let TargetRows { stored, relation, sources, locator, .. } = rows;
+        let TargetRows { stored, relation, sources, locator, names, .. } = rows;
         let mut relation = self.dml_filtered(relation, update.filter.as_ref())?;
         if let Some(top) = &update.top {
             relation = self.top(relation, top, None)?;
@@ -74,14 +75,14 @@ impl Binder<'_> {
         let mut columns: Vec<SetColumn> = Vec::new();
         let mut variables = Vec::new();
         for set in &update.sets {
-            self.set_item(&stored, set, &mut stage, &mut columns, &mut variables)?;
+            self.set_item(&stored, &names, set, &mut stage, &mut columns, &mut variables)?;
         }
         let relation = stage.upon(relation);
         let deleted = self.row_columns(&stored);
         let inserted = self.row_columns(&stored);
         let rows = OutputRows {
-            inserted: Some(&inserted),
-            deleted: Some(&deleted),
+            inserted: Some(&names.named(&inserted)),
+            deleted: Some(&names.named(&deleted)),
             sources: if update.from.is_empty() { &[] } else { &sources },
             action: None,
         };
@@ -115,6 +116,7 @@ impl Binder<'_> {
     fn set_item(
         &mut self,
         stored: &StoredTable,
+        names: &TargetNames,
         set: &SetItem,
         stage: &mut Stage,
         columns: &mut Vec<SetColumn>,
@@ -127,7 +129,7 @@ impl Binder<'_> {
                     span: value.span,
                 };
                 let value = assigned_value(*operator, own, value);
-                let set = self.set_column(stored, column, &value, stage)?;
+                let set = self.set_column(stored, names, column, &value, stage)?;
                 if columns.iter().any(|it| it.ordinal == set.ordinal) {
                     let column = crate::names::column_text(column);
                     return Err(Cause::AssignedTwice { column }.at(value.span));
@@ -162,6 +164,7 @@ impl Binder<'_> {
     pub(crate) fn set_column(
         &mut self,
         stored: &StoredTable,
+        names: &TargetNames,
         column: &ColumnName,
         value: &Expr,
         stage: &mut Stage,
@@ -169,7 +172,7 @@ impl Binder<'_> {
         let ColumnSyntax::Named(name) = &column.column else {
             return not_supported("a pseudo-column in SET", value.span);
         };
-        let ordinal = self.ordinal(stored, &name.text, name.span)?;
+        let ordinal = self.target_ordinal(stored, names, name)?;
         let columns = stored.table.columns();
         let Some((text, ty)) = columns.get(ordinal) else {
             return Err(Cause::InvalidColumn { name: name.text.to_string() }.at(name.span));

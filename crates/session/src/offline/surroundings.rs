@@ -118,6 +118,7 @@ impl FileSurroundings {
             schema: Some(table.schema.clone()),
             query: Arc::new(query(&text, &name, span)?),
             columns: Vec::new(),
+            has_check_option: false,
             name,
         }))
     }

@@ -230,6 +230,7 @@ pub(crate) fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
         schema,
         query: Arc::new((*view.query).clone()),
         columns: view.columns.iter().map(|name| name.text.to_string()).collect(),
+        has_check_option: view.with_check_option,
         name,
     }))
 }
