@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use extentdb_bind::logical::SetOperation;
-use extentdb_expr::ScalarTest;
+use extentdb_expr::{EvalError, ScalarTest};
 use extentdb_plan::physical::{self, Expression, LoopJoin, Node, Operator, SortKey, TopRows};
 use extentdb_types::SqlType;
 use proptest::prelude::*;
@@ -69,8 +69,8 @@ fn an_expression_without_a_value_ends_the_execution() {
     let operator = Operator::Project { input, keep: vec![], computed: vec![sum] };
     match harness.try_run(&node(operator, &[INT])) {
         Err(Error::Expression(failure)) => {
-            let stored = i32::MAX.to_le_bytes().to_vec();
-            assert_eq!(failure.values, [(0, Some(stored))]);
+            assert_eq!(failure.error, EvalError::Overflow);
+            assert_eq!(failure.to, INT);
         }
         other => panic!("{other:?}"),
     }
