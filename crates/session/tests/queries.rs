@@ -93,5 +93,6 @@ scripts! {
     name_errors
     system_views
     catalog_functions
+    catalog_procedures
     identity
 }

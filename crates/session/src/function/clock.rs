@@ -24,14 +24,16 @@ pub(crate) fn since_epoch(connection: &Connection) -> Duration {
     connection.server.instance.options().database.clock.since_epoch()
 }
 
-fn datetime(at: Values<'_>) -> Datum<'static> {
-    let now = since_epoch(at.connection);
+/// A time since 1970 as datetime; `None` past the year 9999.
+pub(crate) fn datetime_of(now: Duration) -> Option<DateTime> {
     let of_day = now.as_secs() % SECONDS_PER_DAY * DATETIME_TICKS
         + u64::from(now.subsec_millis()) * DATETIME_TICKS / 1000;
     let days = EPOCH_OF_DATETIME + now.as_secs() / SECONDS_PER_DAY;
-    let moment = i32::try_from(days).ok().zip(u32::try_from(of_day).ok());
-    let moment = moment.and_then(|(days, ticks)| DateTime::new(days, ticks).ok());
-    moment.map_or(Datum::Null, Datum::DateTime)
+    DateTime::new(i32::try_from(days).ok()?, u32::try_from(of_day).ok()?).ok()
+}
+
+fn datetime(at: Values<'_>) -> Datum<'static> {
+    datetime_of(since_epoch(at.connection)).map_or(Datum::Null, Datum::DateTime)
 }
 
 fn instant(at: Values<'_>) -> Option<DateTime2> {

@@ -24,6 +24,13 @@ pub(super) struct Parameter {
     default: Option<Expr>,
 }
 
+impl Parameter {
+    /// Has it a value without an argument?
+    pub(super) fn has_default(&self) -> bool {
+        self.default.is_some()
+    }
+}
+
 /// A parameter's value, and the argument that it came from.
 pub(super) struct Bound {
     pub(super) value: Datum<'static>,

@@ -4,14 +4,17 @@ use extentdb_base::sync::Arc;
 use extentdb_bind::logical::{CallProvider, RowProvider};
 use extentdb_bind::surroundings::{CalledRows, MadeRows, Object};
 use extentdb_bind::{Cause as BindCause, Result as Bound};
-use extentdb_engine::{Database, Instance};
+use extentdb_engine::Database;
 use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::{Collation, Datum, SqlType};
 
+use crate::facts::ServerView;
+use crate::server::Server;
+
 /// A system view in a database.
 struct SystemRows {
-    instance: Arc<Instance>,
+    server: Arc<Server>,
     database: Arc<Database>,
     view: &'static View,
 }
@@ -19,7 +22,9 @@ struct SystemRows {
 impl CallProvider for SystemRows {
     fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
-        let source = Source::new(&self.instance, &self.database, &model);
+        let facts = ServerView(&self.server);
+        let source = Source::new(&self.server.instance, &self.database, &model);
+        let source = source.with_facts(&facts);
         self.view.call(&source, arguments).map_err(|error| error.to_string())
     }
 }
@@ -27,7 +32,9 @@ impl CallProvider for SystemRows {
 impl RowProvider for SystemRows {
     fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
-        let source = Source::new(&self.instance, &self.database, &model);
+        let facts = ServerView(&self.server);
+        let source = Source::new(&self.server.instance, &self.database, &model);
+        let source = source.with_facts(&facts);
         self.view.rows(&source).map_err(|error| error.to_string())
     }
 }
@@ -38,7 +45,7 @@ impl RowProvider for SystemRows {
 /// The server has what the view is about, and does not fill it.
 pub(super) fn object(
     name: &ObjectName,
-    instance: &Arc<Instance>,
+    server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
 ) -> Bound<Option<Object>> {
@@ -49,8 +56,8 @@ pub(super) fn object(
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
     let columns = columns_of(view, collation);
-    let (instance, database) = (instance.clone(), database.clone());
-    let provider = Arc::new(SystemRows { instance, database, view });
+    let provider =
+        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
     Ok(Some(Object::Rows(MadeRows { columns, provider })))
 }
 
@@ -61,7 +68,7 @@ pub(super) fn object(
 /// The server has what the function is about, and does not fill it.
 pub(super) fn function(
     name: &ObjectName,
-    instance: &Arc<Instance>,
+    server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
 ) -> Bound<Option<CalledRows>> {
@@ -77,8 +84,8 @@ pub(super) fn function(
         let what = format!("the function {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
-    let (instance, database) = (instance.clone(), database.clone());
-    let provider = Arc::new(SystemRows { instance, database, view });
+    let provider =
+        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
     Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
 }
 
