@@ -1,6 +1,6 @@
 //! Common table expressions, recursive ones among them.
 //!
-//! Each reference binds the query anew. A query that names itself after UNION ALL is a recursion:
+//! Each reference binds the query again. A query that names itself after UNION ALL is a recursion:
 //! what is before the first such term is the anchor.
 
 use extentdb_base::sync::Arc;

@@ -202,21 +202,25 @@ impl Binder<'_> {
         }
         let source = RowsSource::Provider(rows.provider);
         let function = TableFunction { source, columns };
-        (Relation::Function(Box::new(function)), Source::derived(name, named))
+        let mut own = Source::derived(name, named);
+        own.schema = rows.schema;
+        (Relation::Function(Box::new(function)), own)
     }
 
     /// The rows of a view: those of its query, whose names mean what they mean there.
     fn view(&mut self, view: &View, alias: Option<&TableAlias>, span: Span) -> Result<Named> {
         let scopes = std::mem::take(&mut self.scopes);
         let common_tables = std::mem::take(&mut self.common_tables);
-        let database = self.database.replace(view.database.clone());
+        let database = std::mem::replace(&mut self.database, view.database.clone());
         let bound = self.query(&view.query, QueryPlace::Subquery);
         self.database = database;
         self.common_tables = common_tables;
         self.scopes = scopes;
         let bound = bound.map_err(|error| crate::error::Error { span, ..error })?;
         let columns = self.output_columns(bound.outputs, &view.columns, &view.name, span)?;
-        self.aliased(bound.relation, Source::derived(view.name.clone(), columns), alias, span)
+        let mut own = Source::derived(view.name.clone(), columns);
+        own.schema = view.schema.clone();
+        self.aliased(bound.relation, own, alias, span)
     }
 
     fn derived(&mut self, query: &Query, alias: Option<&TableAlias>, span: Span) -> Result<Named> {

@@ -1,9 +1,9 @@
 //! GROUP BY and aggregates.
 //!
 //! ```text
-//! before   rows of FROM and WHERE, then what keys and arguments are computed from   Grouping::input
-//! groups   keys, aggregates                                                          Relation::Aggregate
-//! after    HAVING, select list, ORDER BY: they see keys and aggregates only          Stage
+//! before   rows of FROM and WHERE, then what keys and arguments need    Grouping::input
+//! groups   keys, aggregates                                              Relation::Aggregate
+//! after    HAVING, select list, ORDER BY: keys and aggregates only       Stage
 //! ```
 
 use extentdb_expr::{Parameter, Scalar};

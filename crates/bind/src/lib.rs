@@ -15,6 +15,7 @@ mod group;
 pub mod logical;
 mod names;
 mod pivot;
+pub mod provider;
 mod query;
 mod scalar;
 mod scope;
@@ -23,6 +24,7 @@ mod stage;
 mod subquery;
 pub mod surroundings;
 pub mod table;
+mod text_query;
 mod walk;
 mod window;
 

@@ -12,9 +12,10 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_expr::Scalar;
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::SqlType;
 
 use crate::function::{Aggregate, WindowFunction};
+use crate::provider::{CallProvider, RowProvider};
 use crate::table::BoundTable;
 
 /// Number of a value in a plan; the place of its parameter in expressions.
@@ -205,11 +206,66 @@ pub enum Relation {
         right: Box<(Relation, Vec<ValueId>)>,
         columns: Vec<Column>,
     },
+    /// All rows as one text; no row without any.
+    Text { input: Box<Relation>, text: Box<TextQuery> },
     /// The rows of `anchor`, and those that `step` makes of the rows added last, until there are
     /// none.
     Recursive(Box<Recursive>),
     /// In the step of a recursion: the rows that were added last.
     Recent { recursion: usize, columns: Vec<Column> },
+}
+
+/// FOR JSON, FOR XML.
+#[derive(Clone, Debug)]
+pub struct TextQuery {
+    /// The columns of the text.
+    pub items: Vec<TextItem>,
+    /// How they are written.
+    pub form: TextForm,
+    /// The text.
+    pub column: Column,
+}
+
+/// A column of a text.
+#[derive(Clone, Debug)]
+pub struct TextItem {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub id: ValueId,
+    /// Is it written as it is: JSON or XML itself?
+    pub is_raw: bool,
+}
+
+/// How rows are written.
+#[derive(Clone, Debug)]
+pub enum TextForm {
+    /// FOR JSON.
+    Json {
+        /// ROOT.
+        root: Option<String>,
+        /// INCLUDE_NULL_VALUES.
+        includes_nulls: bool,
+        /// Not WITHOUT_ARRAY_WRAPPER.
+        has_array: bool,
+    },
+    /// FOR XML.
+    Xml(XmlForm),
+}
+
+/// FOR XML RAW and PATH.
+#[derive(Clone, Debug)]
+pub struct XmlForm {
+    /// The element of a row; empty for none.
+    pub row: String,
+    /// ROOT.
+    pub root: Option<String>,
+    /// PATH: names are paths.
+    pub is_path: bool,
+    /// ELEMENTS: columns are elements, not attributes.
+    pub has_elements: bool,
+    /// XSINIL.
+    pub shows_nulls: bool,
 }
 
 /// A recursive common table expression.
@@ -241,7 +297,7 @@ pub struct GroupingSets {
 pub struct FunctionCall {
     /// The result.
     pub column: Column,
-    /// Which one: a number that whoever resolved it knows.
+    /// Which one: a number that the caller of the binder knows.
     pub function: usize,
     /// Its arguments.
     pub arguments: Vec<Scalar>,
@@ -260,7 +316,7 @@ pub struct TableFunction {
 #[derive(Clone)]
 #[allow(missing_docs, reason = "fields are arguments")]
 pub enum RowsSource {
-    /// A system view.
+    /// A system view, or a table of files that are only read.
     Provider(Arc<dyn RowProvider>),
     /// A function of the system.
     Called { provider: Arc<dyn CallProvider>, arguments: Vec<Scalar> },
@@ -293,24 +349,6 @@ pub struct JsonField {
     pub is_json: bool,
     /// Type of the value.
     pub ty: SqlType,
-}
-
-/// Makes the rows of a system view when the statement runs.
-pub trait RowProvider: Send + Sync {
-    /// All rows, with the values of the view's columns in order.
-    ///
-    /// # Errors
-    /// Text of why there are none.
-    fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String>;
-}
-
-/// Makes the rows of a function of the system.
-pub trait CallProvider: Send + Sync {
-    /// The rows for these arguments.
-    ///
-    /// # Errors
-    /// Text of why there are none.
-    fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String>;
 }
 
 impl Relation {
@@ -365,6 +403,7 @@ impl Relation {
                 input.collect_columns(out);
                 out.extend(calls.iter().map(|call| call.column.clone()));
             }
+            Relation::Text { text, .. } => out.push(text.column.clone()),
             Relation::Recursive(recursive) => out.extend_from_slice(&recursive.columns),
         }
     }
@@ -383,6 +422,7 @@ impl Relation {
             | Relation::Aggregate { input, .. }
             | Relation::Window { input, .. }
             | Relation::Sort { input, .. }
+            | Relation::Text { input, .. }
             | Relation::Limit { input, .. } => input.reads(table),
             Relation::Join { left, right, .. } => left.reads(table) || right.reads(table),
             Relation::Concat { inputs, .. } => inputs.iter().any(|(input, _)| input.reads(table)),

@@ -73,16 +73,14 @@ impl Binder<'_> {
         if let Some(with) = &query.with {
             self.add_common_tables(with)?;
         }
-        if query.for_clause.is_some() && place != QueryPlace::Statement {
-            return not_supported("FOR XML and FOR JSON in a subquery", query.span);
-        }
         let has_top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
         let is_limited = has_top || query.offset.is_some();
-        if place != QueryPlace::Statement && !query.order_by.is_empty() && !is_limited {
+        let is_text = query.for_clause.is_some();
+        if place != QueryPlace::Statement && !query.order_by.is_empty() && !is_limited && !is_text {
             return Err(Cause::OrderInSubquery.at(query.span));
         }
         let tail = Tail { order_by: &query.order_by, offset: query.offset.as_deref() };
-        match &query.body {
+        let bound = match &query.body {
             QueryBody::Select(select) => self.select(select, tail),
             QueryBody::Parenthesised(inner) => {
                 let bound = self.query(inner, place)?;
@@ -92,6 +90,10 @@ impl Binder<'_> {
                 let bound = self.set_operations(first, rest)?;
                 self.with_tail(bound, tail, true)
             }
+        }?;
+        match query.for_clause.as_deref() {
+            Some(clause) => self.text_query(bound, clause, query),
+            None => Ok(bound),
         }
     }
 

@@ -9,7 +9,7 @@ use extentdb_tsql::syntax::{DataType, ObjectName, Query};
 use extentdb_types::SqlType;
 
 use crate::error::Result;
-use crate::logical::{CallProvider, RowProvider};
+use crate::provider::{CallProvider, RowProvider};
 
 /// A stored table.
 #[derive(Clone)]
@@ -25,8 +25,10 @@ pub struct StoredTable {
 /// A view.
 #[derive(Clone)]
 pub struct View {
-    /// Where the names of its query are looked up.
-    pub database: Arc<Database>,
+    /// Where the names of its query are looked up; `None`: where its own name was.
+    pub database: Option<Arc<Database>>,
+    /// Its schema.
+    pub schema: Option<String>,
     /// Its name, for messages.
     pub name: String,
     /// Its query.
@@ -35,9 +37,11 @@ pub struct View {
     pub columns: Vec<String>,
 }
 
-/// Rows that are made: a system view.
+/// Rows that are made: a system view, or a table of files that are only read.
 #[derive(Clone)]
 pub struct MadeRows {
+    /// Its schema.
+    pub schema: Option<String>,
     /// Columns: names, types, nullability.
     pub columns: Vec<(String, SqlType, bool)>,
     /// Makes the rows.
@@ -60,14 +64,14 @@ pub enum Object {
     Table(StoredTable),
     /// A view.
     View(View),
-    /// A system view.
+    /// A system view, or a table of files that are only read.
     Rows(MadeRows),
 }
 
 /// A function that the session evaluates.
 #[derive(Clone, Debug)]
 pub struct SessionFunction {
-    /// Its number, for whoever calls it.
+    /// Its number, for the caller.
     pub number: usize,
     /// Type of the result.
     pub ty: SqlType,

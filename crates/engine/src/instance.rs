@@ -24,6 +24,7 @@
 pub(crate) mod background;
 mod create;
 mod decisions;
+mod from_model;
 pub(crate) mod info;
 pub(crate) mod registry;
 mod start;

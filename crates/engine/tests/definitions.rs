@@ -219,6 +219,11 @@ fn statements() -> Vec<Statement> {
             let table = whole(session, "child");
             session.add_column(&table, &column)
         }),
+        ("row guid", |session| {
+            let table = whole(session, "child");
+            session.add_column(&table, &ColumnSpec::new("g", SqlType::UniqueIdentifier))?;
+            session.set_row_guid(&table, "g", true)
+        }),
         ("rebuild tables", |session| {
             for name in ["parent", "child"] {
                 let table = whole(session, name);
@@ -412,8 +417,12 @@ fn a_name_that_a_transaction_has_taken_is_waited_for() {
     other.set_lock_timeout(extentdb_engine::Timeout::NoWait);
     one.begin();
     one.drop_synonym("dbo", "syn").unwrap();
-    let taken = other.create_synonym("dbo", "SYN", "[x]");
-    assert!(matches!(taken, Err(Error::Lock(_))), "{taken:?}");
+    let child = one.table("child").unwrap();
+    one.drop_table(&child).unwrap();
+    for name in ["SYN", "Child"] {
+        let taken = other.create_synonym("dbo", name, "[x]");
+        assert!(matches!(taken, Err(Error::Lock(_))), "{taken:?}");
+    }
     one.rollback().unwrap();
     let taken = other.create_synonym("dbo", "SYN", "[x]");
     assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");

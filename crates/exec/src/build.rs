@@ -12,11 +12,13 @@ use crate::operator::function::Function;
 use crate::operator::hash_join::HashJoin;
 use crate::operator::loop_join::LoopJoin;
 use crate::operator::project::Project;
+use crate::operator::provided::Provided;
 use crate::operator::recursive::{Recent, Recursive};
 use crate::operator::row::Row;
 use crate::operator::scan::TableScan;
 use crate::operator::set_operation::SetOperation;
 use crate::operator::sort::Sort;
+use crate::operator::text::{Text, TextColumn};
 use crate::operator::top::Top;
 use crate::operator::values::Values;
 use crate::operator::window::Window;
@@ -30,6 +32,7 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::Row => Box::new(Row::default()),
         physical::Operator::Values(rows) => Box::new(Values::new(&node.columns, rows)),
         physical::Operator::Scan(scan) => Box::new(TableScan::new(scan)),
+        physical::Operator::Provided(rows) => Box::new(Provided::new(rows)),
         physical::Operator::Function(source, arguments) => {
             Box::new(Function::new(source, arguments, &node.columns))
         }
@@ -67,6 +70,15 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::SetOperation { operation, left, right } => {
             let left = build(left)?;
             Box::new(SetOperation::new(*operation, left, build(right)?, &node.columns))
+        }
+        physical::Operator::Text { input, text } => {
+            let column = |(column, item): (usize, &extentdb_bind::logical::TextItem)| TextColumn {
+                name: item.name.clone(),
+                column,
+                is_raw: item.is_raw,
+            };
+            let columns = text.items.iter().enumerate().map(column).collect();
+            Box::new(Text::new(build(input)?, columns, &text.form, text.column.ty))
         }
         physical::Operator::Recursive { number, anchor, step, most } => {
             Box::new(Recursive::new(*number, build(anchor)?, build(step)?, *most))

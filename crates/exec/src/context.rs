@@ -1,5 +1,7 @@
-//! What operators work with: the session, values from outside, functions of the session.
+//! What operators work with: the session of the engine, if there is one, values from outside,
+//! functions of the session.
 
+use extentdb_base::cancel::{Cancellation, Cancelled};
 use extentdb_bind::logical::ValueId;
 use extentdb_engine::Session;
 use extentdb_types::Datum;
@@ -10,8 +12,7 @@ use crate::error::Error;
 
 /// What operators work with.
 pub struct Context<'c> {
-    /// The engine's session: transaction, locks, cancellation.
-    pub session: &'c mut Session,
+    engine: Engine<'c>,
     /// Values from outside: variables, rows of outer loops.
     pub outer: OuterValues,
     /// Functions that the session evaluates.
@@ -34,11 +35,69 @@ pub enum LastIdentity {
     Value(Datum<'static>),
 }
 
+/// Where rows of stored tables come from.
+enum Engine<'c> {
+    /// The engine's session: transaction, locks, cancellation.
+    Session(&'c mut Session),
+    /// Nowhere: all rows are those of providers and functions.
+    Absent(&'c Cancellation),
+}
+
 impl<'c> Context<'c> {
     /// A context without values from outside.
     pub fn new(session: &'c mut Session, functions: &'c mut dyn Functions) -> Context<'c> {
+        Context::over(Engine::Session(session), functions)
+    }
+
+    /// The same for plans that read no stored table.
+    pub fn without_engine(
+        cancellation: &'c Cancellation,
+        functions: &'c mut dyn Functions,
+    ) -> Context<'c> {
+        Context::over(Engine::Absent(cancellation), functions)
+    }
+
+    /// The engine's session.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn session(&mut self) -> Result<&mut Session, Error> {
+        match &mut self.engine {
+            Engine::Session(session) => Ok(session),
+            Engine::Absent(_) => {
+                Err(Error::NotSupported("a stored table without its engine".to_owned()))
+            }
+        }
+    }
+
+    /// The value of a function that the session evaluates.
+    ///
+    /// # Errors
+    /// Any; it ends the execution.
+    pub fn call(
+        &mut self,
+        function: usize,
+        arguments: &[Datum<'_>],
+    ) -> Result<Datum<'static>, Error> {
+        let session = match &mut self.engine {
+            Engine::Session(session) => Some(&mut **session),
+            Engine::Absent(_) => None,
+        };
+        self.functions.call(session, function, arguments)
+    }
+
+    /// # Errors
+    /// The statement was cancelled.
+    pub(crate) fn verify_not_cancelled(&self) -> Result<(), Cancelled> {
+        match &self.engine {
+            Engine::Session(session) => session.cancellation().verify(),
+            Engine::Absent(cancellation) => cancellation.verify(),
+        }
+    }
+
+    fn over(engine: Engine<'c>, functions: &'c mut dyn Functions) -> Context<'c> {
         Context {
-            session,
+            engine,
             outer: OuterValues::default(),
             functions,
             recent: FxHashMap::default(),
@@ -49,13 +108,13 @@ impl<'c> Context<'c> {
 
 /// Functions that need more than their arguments.
 pub trait Functions {
-    /// The value of a function for one row. The session is that of the execution.
+    /// The value of a function for one row. The session is that of the execution, if it has one.
     ///
     /// # Errors
     /// Any; it ends the execution.
     fn call(
         &mut self,
-        session: &mut Session,
+        session: Option<&mut Session>,
         function: usize,
         arguments: &[Datum<'_>],
     ) -> Result<Datum<'static>, Error>;

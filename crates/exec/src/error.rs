@@ -75,3 +75,14 @@ pub enum Error {
     #[error("not supported: {0}")]
     NotSupported(String),
 }
+
+impl Error {
+    /// Has another row the key already?
+    pub fn is_duplicate_key(&self) -> bool {
+        use extentdb_engine::Error::DuplicateKey;
+        matches!(
+            self,
+            Error::Engine(DuplicateKey { .. }) | Error::Change { error: DuplicateKey { .. }, .. }
+        )
+    }
+}

@@ -9,12 +9,14 @@ pub(crate) mod hash_join;
 pub(crate) mod join;
 pub(crate) mod loop_join;
 pub(crate) mod project;
+pub(crate) mod provided;
 pub(crate) mod recursive;
 pub(crate) mod row;
 pub(crate) mod row_limit;
 pub(crate) mod scan;
 pub(crate) mod set_operation;
 pub(crate) mod sort;
+pub(crate) mod text;
 pub(crate) mod top;
 pub(crate) mod values;
 pub(crate) mod window;
@@ -45,8 +47,7 @@ pub trait Operator: Send {
 
 /// Ends the execution when its statement was cancelled. Loops over batches call it for each.
 pub(crate) fn poll(context: &Context<'_>) -> Result<(), Error> {
-    let verified = context.session.cancellation().verify();
-    verified.map_err(|_| Error::Engine(extentdb_engine::Error::Cancelled))
+    context.verify_not_cancelled().map_err(|_| Error::Engine(extentdb_engine::Error::Cancelled))
 }
 
 /// Reads an operator to its end into one batch; `None` when it has no rows.

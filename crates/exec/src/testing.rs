@@ -202,7 +202,7 @@ struct TestFunctions;
 impl Functions for TestFunctions {
     fn call(
         &mut self,
-        _: &mut Session,
+        _: Option<&mut Session>,
         function: usize,
         arguments: &[Datum<'_>],
     ) -> Result<Datum<'static>, Error> {

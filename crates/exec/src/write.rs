@@ -98,7 +98,7 @@ impl Target {
                 _ => Value::Default,
             });
         }
-        let (address, identity) = within(context.session, &self.database, |session| {
+        let (address, identity) = within(context.session()?, &self.database, |session| {
             let identity = self.identity_value(session, &mut values, sources)?;
             let inserted = session.insert_values(&self.table, values);
             let address = inserted.map_err(|error| self.failure(error))?;
@@ -149,7 +149,7 @@ impl Target {
         lock: LoadLock,
     ) -> Result<(), Error> {
         let mut rows: Vec<Vec<Datum<'static>>> = Vec::with_capacity(batch.rows);
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             for row in 0..batch.rows {
                 rows.push(self.row(session, batch, row, sources)?);
             }
@@ -201,7 +201,10 @@ impl Target {
         values: &[(usize, &Vector)],
         row: usize,
     ) -> Result<Option<Address>, Error> {
-        let Some(at) = self.first_change(place)? else { return Ok(None) };
+        if self.changed.contains(place) {
+            return Ok(None);
+        }
+        let at = address_of(place)?;
         let mut all: Vec<Value<'_>> = Vec::new();
         all.resize_with(self.columns.len(), || Value::Unchanged);
         for (ordinal, vector) in values {
@@ -210,10 +213,11 @@ impl Target {
                 *slot = Value::Datum(value);
             }
         }
-        let address = within(context.session, &self.database, |session| {
+        let address = within(context.session()?, &self.database, |session| {
             let updated = session.update_values(&self.table, &at, all);
             updated.map_err(|error| self.failure(error))
         })?;
+        self.changed.insert(place.to_vec());
         // The row may be met again at its new place.
         self.changed.insert(crate::operator::scan::place(&address));
         Ok(Some(address))
@@ -225,7 +229,7 @@ impl Target {
     /// A constraint needs the row.
     pub fn delete(&mut self, context: &mut Context<'_>, place: &[u8]) -> Result<bool, Error> {
         let Some(at) = self.first_change(place)? else { return Ok(false) };
-        within(context.session, &self.database, |session| {
+        within(context.session()?, &self.database, |session| {
             let deleted = session.delete(&self.table, &at);
             deleted.map_err(|error| self.failure(error))
         })?;
@@ -241,8 +245,7 @@ impl Target {
         if !self.changed.insert(place.to_vec()) {
             return Ok(None);
         }
-        let missing = || Error::NotSupported("the place of a row that is none".to_owned());
-        address(place).ok_or_else(missing).map(Some)
+        address_of(place).map(Some)
     }
 
     /// The row at a place, as it is now.
@@ -254,7 +257,7 @@ impl Target {
         context: &mut Context<'_>,
         at: &Address,
     ) -> Result<Option<RowImage>, Error> {
-        within(context.session, &self.database, |session| Ok(session.get(&self.table, at)?))
+        within(context.session()?, &self.database, |session| Ok(session.get(&self.table, at)?))
     }
 
     /// The row at a place of a relation.
@@ -367,6 +370,10 @@ pub fn batch_of(types: &[SqlType], rows: &[RowImage]) -> Result<Batch, Error> {
         }
     }
     Ok(Batch { rows: rows.len(), columns })
+}
+
+fn address_of(place: &[u8]) -> Result<Address, Error> {
+    address(place).ok_or_else(|| Error::NotSupported("a place where no row can be".to_owned()))
 }
 
 /// Position of the identity column.

@@ -3,23 +3,43 @@
 //! Invariants
 //! - A span that was handed out stays valid until the batch is reset; a part of a text is a span
 //!   inside its span, so `left`, `substring` and `rtrim` copy nothing.
-//! - At most [`MAX_BYTES`] bytes; what would go beyond is [`EvalError::Space`] for its row.
+//! - At most [`MAX_BYTES`] bytes, or [`MAX_STATEMENT_BYTES`] for a program of a statement; what
+//!   would go beyond is [`EvalError::Space`] for its row.
 
 use crate::error::{EvalError, EvalResult};
 use crate::lane::Span;
 
 /// Most bytes of text in one batch.
 pub(crate) const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// Most bytes of text in one batch of a statement, whose values may be large.
+pub(crate) const MAX_STATEMENT_BYTES: usize = 8 * MAX_BYTES;
 
-#[derive(Debug, Default)]
+// A span counts in 32 bits.
+const _: () = assert!(MAX_STATEMENT_BYTES <= u32::MAX as usize);
+
+#[derive(Debug)]
 pub(crate) struct Arena {
     bytes: Vec<u8>,
     scratch: Vec<u8>,
+    limit: usize,
+}
+
+impl Default for Arena {
+    fn default() -> Arena {
+        Arena { bytes: Vec::new(), scratch: Vec::new(), limit: MAX_BYTES }
+    }
 }
 
 impl Arena {
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all texts, to take at most `limit` bytes of others.
+    pub(crate) fn clear(&mut self, limit: usize) {
         self.bytes.clear();
+        self.limit = limit;
+    }
+
+    /// Most bytes of text.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// The bytes of a span.
@@ -33,11 +53,11 @@ impl Arena {
     #[inline]
     pub(crate) fn push(&mut self, text: &[u8]) -> EvalResult<Span> {
         let start = self.bytes.len();
-        if text.len() > MAX_BYTES - start.min(MAX_BYTES) {
+        if text.len() > self.limit - start.min(self.limit) {
             return Err(EvalError::Space);
         }
         self.bytes.extend_from_slice(text);
-        // Both are at most MAX_BYTES.
+        // Both are at most the limit, which has 32 bits.
         Ok(Span { start: start as u32, len: text.len() as u32 })
     }
 

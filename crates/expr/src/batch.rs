@@ -76,7 +76,7 @@ impl Batch {
         self.inputs.extend_from_slice(&program.forms);
         self.lanes.0.resize_with(program.lanes.max(self.lanes.0.len()), Lane::default);
         self.lanes.0.iter_mut().for_each(Lane::clear);
-        self.arena.clear();
+        self.arena.clear(program.text_limit());
         self.rows = 0;
         self.result = None;
     }

@@ -16,27 +16,31 @@
 
 use extentdb_types::{Collation, SqlType};
 
+use crate::constant::Constant;
 use crate::disk::StorageForm;
 use crate::error::CompileError;
 use crate::lane::Reg;
 use crate::op::{Op, codec, logic, number_form};
-use crate::program::{Constant, Environment};
+use crate::program::Environment;
 use crate::resolver::Parameter;
 use crate::syntax::{Id, Node, Syntax, Test};
 use crate::typing;
 
 mod bytes;
-mod catalogue;
 mod choice;
+mod concat;
 mod conversion;
 mod date_function;
 mod dates;
+mod entry;
 mod exact;
 mod exact_operator;
 mod function;
+mod function_table;
 mod json;
 mod math;
 mod operator;
+mod pattern;
 mod text_function;
 mod texts;
 
@@ -450,7 +454,15 @@ impl<'a> Binder<'a> {
     /// A value from outside of the row: an input after the columns.
     fn parameter(&mut self, parameter: Parameter) -> BindResult {
         self.is_deterministic = false;
-        self.input(self.environment.columns.len() + parameter.place, parameter.ty)
+        let place = self.environment.columns.len() + parameter.place;
+        let mut value = self.input(place, parameter.ty)?;
+        // Variables have the collation of the database: another one is that of a column.
+        let own = self.environment.database_collation;
+        let is_column = parameter.ty.collation().is_some_and(|collation| collation != own);
+        if is_column && self.is_statement() {
+            value.label = Label::Implicit;
+        }
+        Ok(value)
     }
 
     /// The lane of an input, which all that name it share.

@@ -181,6 +181,26 @@ pub enum CompileError {
         /// Byte offset in the expression.
         at: usize,
     },
+    /// 131: a length beyond what its type has.
+    #[error("The size ({given}) given to the type '{name}' exceeds the maximum allowed ({most}).")]
+    TypeSize {
+        /// Name of the type.
+        name: String,
+        /// The length that is asked for.
+        given: u32,
+        /// The greatest there is.
+        most: u32,
+        /// Byte offset in the expression.
+        at: usize,
+    },
+    /// 1001, 1002, 2750: a length, precision or scale that its type does not have.
+    #[error("Length or precision specification {given} is invalid.")]
+    TypeParameter {
+        /// What is asked for.
+        given: u32,
+        /// Byte offset in the expression.
+        at: usize,
+    },
     /// 155: no part of a date has this name.
     #[error("'{part}' is not a recognized {function} option.")]
     UnknownDatePart {
@@ -192,10 +212,7 @@ pub enum CompileError {
         at: usize,
     },
     /// 9810, 9806: a part that the type, or the function, does not have.
-    #[error(
-        "The datepart {part} is not supported by date function {function} for data type {}.",
-        name(.ty)
-    )]
+    #[error("{}", date_part(.part, .function, .ty))]
     DatePart {
         /// Name of the part.
         part: String,
@@ -247,6 +264,15 @@ pub enum CompileError {
 }
 
 impl CompileError {
+    /// The severity of its message.
+    #[must_use]
+    pub fn severity(&self) -> u8 {
+        match self.number() {
+            Some(131 | 155 | 174 | 189 | 195 | 1001) => 15,
+            _ => 16,
+        }
+    }
+
     /// The number of SQL Server's message with this text; `None` for what is refused only here.
     #[must_use]
     pub fn number(&self) -> Option<u32> {
@@ -265,7 +291,10 @@ impl CompileError {
             CompileError::UnknownCollation { .. } => 448,
             CompileError::NotCollatable { .. } => 447,
             CompileError::UnknownType { .. } => 243,
+            CompileError::TypeSize { .. } => 131,
+            CompileError::TypeParameter { .. } => 1001,
             CompileError::UnknownDatePart { .. } => 155,
+            CompileError::DatePart { part, function, .. } if is_never(part, function) => 9806,
             CompileError::DatePart { .. } => 9810,
             CompileError::InvalidStyle { .. } => 281,
             CompileError::InvalidEscape { .. } => 506,
@@ -296,6 +325,19 @@ fn argument_count(function: &str, least: usize, most: usize) -> String {
     } else {
         format!("The {function} function requires {least} to {most} arguments.")
     }
+}
+
+/// Has a function this part of no type at all?
+fn is_never(part: &str, function: &str) -> bool {
+    matches!(part, "iso_week" | "tzoffset") && !matches!(function, "datepart" | "datename")
+}
+
+fn date_part(part: &str, function: &str, ty: &SqlType) -> String {
+    let ty = match is_never(part, function) {
+        true => String::new(),
+        false => format!(" for data type {}", name(ty)),
+    };
+    format!("The datepart {part} is not supported by date function {function}{ty}.")
 }
 
 fn only_null(function: &str) -> &'static str {

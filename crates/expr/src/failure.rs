@@ -170,6 +170,15 @@ impl Failure {
     fn source_name(&self) -> &'static str {
         self.from.as_ref().map_or("expression", name)
     }
+
+    /// What message 8115 says is converted: a type where a decimal or text is involved.
+    fn overflowing_name(&self) -> &'static str {
+        let is_plain = |ty: &SqlType| typing::range(ty).is_some() && !typing::is_decimal(ty);
+        let from_integer = self.from.is_some_and(|ty| typing::is_integer(&ty));
+        let is_expression = is_plain(&self.to) || from_integer && typing::is_text(&self.to);
+        let from_text = self.from.is_some_and(|ty| ty.collation().is_some());
+        if is_expression && !from_text { "expression" } else { self.source_name() }
+    }
 }
 
 impl std::fmt::Display for Failure {
@@ -180,6 +189,7 @@ impl std::fmt::Display for Failure {
         match self.number() {
             Some(8134) => f.write_str("Divide by zero error encountered."),
             Some(8115) => {
+                let from = self.overflowing_name();
                 write!(f, "Arithmetic overflow error converting {from} to data type {to}.")
             }
             Some(220) => {

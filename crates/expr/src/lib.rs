@@ -9,6 +9,7 @@ mod arena;
 mod batch;
 mod bind;
 mod calendar;
+mod constant;
 mod context;
 mod disk;
 mod error;

@@ -18,8 +18,8 @@ use extentdb_tsql::{Cause, MAX_NESTING, Options, Span, Term, lexer, parse_term};
 use crate::error::CompileError;
 use crate::resolver::{Nothing, Resolver};
 use crate::syntax::{
-    AT_TIME_ZONE, IS_DISTINCT, Id, Infix, Node, ODBC_ESCAPE, PARSE, Syntax, TRY_PARSE, Test,
-    TypeName,
+    AT_TIME_ZONE, IS_DISTINCT, Id, Infix, Node, ODBC_ESCAPE, ODBC_FUNCTION, ODBC_FUNCTIONS, PARSE,
+    Syntax, TRY_PARSE, Test, TypeName,
 };
 
 const MAX_BYTES: usize = 64 * 1024;
@@ -133,7 +133,7 @@ impl Lowering<'_> {
             }
             ExprKind::Chain { first, rest } => return self.chain(first, rest),
             ExprKind::Function(call) => self.call(call, expr.span)?,
-            ExprKind::OdbcFunction(inner) => return self.expr(inner),
+            ExprKind::OdbcFunction(inner) => return self.odbc_function(inner),
             ExprKind::Collate { operand, collation } => {
                 Node::Collate(self.expr(operand)?, collation.text.to_string())
             }
@@ -253,6 +253,21 @@ impl Lowering<'_> {
         let values = values.get(usize::from(part.is_some())..).unwrap_or_default();
         let args: Lowered<Vec<Id>> = values.iter().map(|value| self.expr(value)).collect();
         Ok(Node::Call { name, part, args: args? })
+    }
+
+    /// `{ fn call }`: some functions have another name there.
+    fn odbc_function(&mut self, inner: &Expr) -> Lowered {
+        let ExprKind::Function(call) = &inner.kind else { return self.expr(inner) };
+        let (true, Arguments::List(values)) = (call.name.is_simple(), &call.arguments) else {
+            return self.expr(inner);
+        };
+        let own = call.name.name.text.to_ascii_lowercase();
+        if !ODBC_FUNCTIONS.iter().any(|(name, ..)| *name == own) {
+            return self.expr(inner);
+        }
+        let args: Vec<&Expr> = values.iter().collect();
+        let node = self.named_call(&format!("{ODBC_FUNCTION}{own}"), None, &args)?;
+        self.push(node, inner.span)
     }
 
     /// Functions whose arguments are more than a list.

@@ -21,6 +21,7 @@ pub(crate) mod convert;
 pub(crate) mod date;
 pub(crate) mod date_text;
 pub(crate) mod digest;
+pub(crate) mod far;
 pub(crate) mod function;
 pub(crate) mod like;
 pub(crate) mod logic;

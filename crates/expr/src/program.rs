@@ -14,14 +14,15 @@
 use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::{Collation, SqlType};
 
+use crate::arena;
 use crate::batch::{ArithmeticNulls, Batch};
 use crate::bind::{Binder, Note, Ty, Value};
+use crate::constant::Constant;
 use crate::disk::StorageForm;
 use crate::error::{CompileError, EvalError};
 use crate::lane::{Lane, Reg};
 use crate::lower;
 use crate::op::Op;
-use crate::op::row::Cell;
 use crate::resolver::Resolver;
 use crate::settings::Settings;
 use crate::syntax::Syntax;
@@ -36,28 +37,6 @@ pub struct Environment {
     pub database_collation: Collation,
     /// How the expression is read.
     pub settings: Settings,
-}
-
-/// A value that is the same for all rows.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Constant {
-    Null,
-    Int(i64),
-    Wide(i128),
-    Float(f64),
-    Bytes(Vec<u8>),
-}
-
-impl Constant {
-    pub(crate) fn cell(&self) -> Cell<'_> {
-        match self {
-            Constant::Null => Cell::Null,
-            Constant::Int(value) => Cell::Int(*value),
-            Constant::Wide(value) => Cell::Wide(*value),
-            Constant::Float(value) => Cell::Float(*value),
-            Constant::Bytes(bytes) => Cell::Bytes(bytes),
-        }
-    }
 }
 
 /// A compiled expression.
@@ -177,6 +156,11 @@ impl Program {
 
     pub(crate) fn steps(&self) -> &[(Op, Reg)] {
         &self.steps
+    }
+
+    /// Most bytes of text in a batch.
+    pub(crate) fn text_limit(&self) -> usize {
+        if self.settings.is_statement() { arena::MAX_STATEMENT_BYTES } else { arena::MAX_BYTES }
     }
 
     /// Of each step.

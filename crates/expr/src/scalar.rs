@@ -569,7 +569,7 @@ mod tests {
     use extentdb_types::Collation;
 
     use super::*;
-    use crate::Batch;
+    use crate::{Batch, Settings, StatementOptions};
 
     /// `@1`, `@2` … are ints of these places; odd ones can be NULL.
     struct Numbers;
@@ -587,6 +587,7 @@ mod tests {
         Environment {
             columns: Vec::new(),
             database_collation: Collation::SQL_LATIN1_GENERAL_CP1_CI_AS,
+            settings: Settings::statement(StatementOptions::default()),
         }
     }
 

@@ -20,6 +20,27 @@ pub(crate) const AT_TIME_ZONE: &str = "\0AT TIME ZONE";
 pub(crate) const PARSE: &str = "\0the function parse";
 pub(crate) const TRY_PARSE: &str = "\0the function try_parse";
 pub(crate) const ODBC_ESCAPE: &str = "\0an ODBC escape";
+/// Stands before the name of a function in `{fn …}`.
+pub(crate) const ODBC_FUNCTION: &str = "\0the function ";
+
+/// Functions that ODBC names otherwise: its name, ours, the part of a date.
+pub(crate) const ODBC_FUNCTIONS: [(&str, &str, Option<&str>); 15] = [
+    ("octet_length", "datalength", None),
+    ("dayname", "datename", Some("weekday")),
+    ("monthname", "datename", Some("month")),
+    ("ucase", "upper", None),
+    ("lcase", "lower", None),
+    ("length", "len", None),
+    ("ifnull", "isnull", None),
+    ("dayofmonth", "day", None),
+    ("dayofweek", "datepart", Some("weekday")),
+    ("dayofyear", "datepart", Some("dayofyear")),
+    ("hour", "datepart", Some("hour")),
+    ("minute", "datepart", Some("minute")),
+    ("quarter", "datepart", Some("quarter")),
+    ("second", "datepart", Some("second")),
+    ("week", "datepart", Some("week")),
+];
 
 /// A node's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

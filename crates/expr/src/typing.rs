@@ -18,8 +18,10 @@ use crate::lane::LaneKind;
 use crate::syntax::{Infix, TypeName};
 use crate::wide::MAX_PRECISION;
 
+mod common_type;
 mod matrix;
 
+pub(crate) use common_type::common_of_statement;
 pub(crate) use matrix::{Conversion, conversion};
 
 /// Bytes that a character or binary value may have when it is not `(max)`.
@@ -230,71 +232,6 @@ pub(crate) fn common(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     }
 }
 
-/// The same for statements, where every pair of types that goes together has one.
-pub(crate) fn common_of_statement(a: &SqlType, b: &SqlType) -> SqlType {
-    let (higher, lower) = if rank(a) <= rank(b) { (*a, *b) } else { (*b, *a) };
-    if is_text(a) && is_text(b) {
-        return common_text_of_statement(a, b);
-    }
-    if is_string_of_bytes(a) && is_string_of_bytes(b) {
-        return common_bytes(a, b);
-    }
-    match (higher, lower) {
-        (SqlType::Decimal { .. } | SqlType::Numeric { .. }, _) => {
-            match digits(&higher).zip(digits(&lower)) {
-                Some((one, other)) => common_decimal(one, other),
-                None => higher,
-            }
-        }
-        (SqlType::Time { scale }, _) => SqlType::Time { scale: scale.max(fraction_digits(&lower)) },
-        (SqlType::DateTime2 { scale }, _) => {
-            SqlType::DateTime2 { scale: scale.max(fraction_digits(&lower)) }
-        }
-        (SqlType::DateTimeOffset { scale }, _) => {
-            SqlType::DateTimeOffset { scale: scale.max(fraction_digits(&lower)) }
-        }
-        _ => higher,
-    }
-}
-
-/// Digits after the second that a type of dates shows; 0 for others.
-fn fraction_digits(ty: &SqlType) -> u8 {
-    match *ty {
-        SqlType::DateTime => 3,
-        SqlType::Time { scale }
-        | SqlType::DateTime2 { scale }
-        | SqlType::DateTimeOffset { scale } => scale,
-        _ => 0,
-    }
-}
-
-/// Wide enough for both; beyond 38 digits the fraction gives way.
-fn common_decimal((p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> SqlType {
-    let whole = (p1.saturating_sub(s1)).max(p2.saturating_sub(s2));
-    let scale = s1.max(s2).min(MAX_PRECISION.saturating_sub(whole));
-    SqlType::Decimal { precision: (whole + scale).clamp(1, MAX_PRECISION), scale }
-}
-
-fn common_text_of_statement(a: &SqlType, b: &SqlType) -> SqlType {
-    let Some(collation) = a.collation() else { return *a };
-    let is_wide = is_wide_text(a) || is_wide_text(b);
-    let chars = characters(a).zip(characters(b)).map(|(a, b)| a.max(b));
-    let ty = text_type(is_wide, chars, collation);
-    if is_padded(a) && is_padded(b) { padded(ty) } else { ty }
-}
-
-fn common_bytes(a: &SqlType, b: &SqlType) -> SqlType {
-    let len = bytes_len(a).zip(bytes_len(b)).map(|(a, b)| a.max(b));
-    match len {
-        Some(len) if is_padded(a) && is_padded(b) => SqlType::Binary { len },
-        len => SqlType::VarBinary { len },
-    }
-}
-
-fn is_string_of_bytes(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Binary { .. } | SqlType::VarBinary { .. })
-}
-
 /// Bytes that a binary type holds, `None` for `(max)` and other types.
 pub(crate) fn bytes_len(ty: &SqlType) -> Option<u16> {
     match *ty {
@@ -302,6 +239,14 @@ pub(crate) fn bytes_len(ty: &SqlType) -> Option<u16> {
         SqlType::VarBinary { len } => len,
         SqlType::RowVersion => Some(8),
         _ => None,
+    }
+}
+
+/// The variable-length form of a text type; other types as they are.
+pub(crate) fn variable(ty: SqlType) -> SqlType {
+    match ty.collation().filter(|_| is_text(&ty)) {
+        Some(collation) => text_type(is_wide_text(&ty), characters(&ty), collation),
+        None => ty,
     }
 }
 

@@ -10,7 +10,7 @@ use extentdb_expr::{
 };
 use extentdb_tsql::syntax::Expr;
 use extentdb_tsql::{Options, Term, parse_term};
-use extentdb_types::SqlType;
+use extentdb_types::{Collation, SqlType};
 use support::{DEFAULT, show};
 
 /// How a type before a value begins.
@@ -54,19 +54,22 @@ fn outcome(text: &str, options: StatementOptions) -> (String, String) {
         Ok(program) => program,
         Err(error) => return (String::new(), refused(&error)),
     };
+    (program.result_type().to_string(), value_of(&program))
+}
+
+/// The value of a program without inputs, or the number of its message.
+fn value_of(program: &Program) -> String {
     let mut batch = Batch::new();
-    batch.reset(&program);
+    batch.reset(program);
     batch.end_row();
     program.run(&mut batch);
-    let ty = program.result_type();
-    let value = match batch.value(0) {
-        Ok(value) => shown(&ty, value),
+    match batch.value(0) {
+        Ok(value) => shown(&program.result_type(), value),
         Err(error) => match program.failure(&batch, 0).and_then(|failure| failure.number()) {
             Some(number) => format!("E {number}"),
             None => error.to_string(),
         },
-    };
-    (ty.to_string(), value)
+    }
 }
 
 fn shown(ty: &SqlType, value: Option<&[u8]>) -> String {
@@ -199,6 +202,8 @@ fn types_that_do_not_go_together_are_refused_by_their_message() {
         ("CONVERT(varchar(10),CAST('20200101' AS datetime),99)", "E 281"),
         ("DATEADD(foo,1,CAST('20200101' AS datetime))", "E 155"),
         ("DATEPART(hour,CAST('20240101' AS date))", "E 9810"),
+        ("DATEDIFF(iso_week,'20240101','20240108')", "E 9806"),
+        ("CAST('/1/' AS hierarchyid)", "not supported at byte 0: conversion to hierarchyid"),
         ("CASE WHEN 1=1 THEN NULL ELSE NULL END", "E 8133"),
         ("COALESCE(NULL,NULL)", "E 4127"),
         ("NULLIF(NULL,1)", "E 4151"),
@@ -297,6 +302,7 @@ fn values_become_texts_by_their_styles() {
         ),
         ("CAST(CAST('2019-08-23 10:11:12 +02:00' AS datetimeoffset(0)) AS varchar(10))", "E 241"),
         ("CONVERT(varchar(10),CAST('20190823' AS datetime),LEN('abc')+100)", "23/08/2019"),
+        ("CONVERT(varchar(10),CAST('20190823' AS datetime),'103')", "23/08/2019"),
         ("CONVERT(varchar(10),CAST('20190823' AS datetime),NULL)", "NULL"),
     ]);
 }
@@ -329,6 +335,10 @@ fn texts_become_dates_as_documented() {
             "CAST(CAST('2019-08-23 10:11:12 +02:00' AS datetimeoffset) AS datetime2(0))",
             "2019-08-23T10:11:12",
         ),
+        ("{fn hour('20200131 10:11')}", "10"),
+        ("{fn ucase('a')}", "A"),
+        ("CAST('a' AS varchar(9000))", "E 131"),
+        ("CAST('a' AS varchar(0))", "E 1001"),
         ("{d '2020-01-31'}", "2020-01-31T00:00:00.000"),
         ("{ts '2020-01-31 10:11:12.123'}", "2020-01-31T10:11:12.123"),
     ]);
@@ -393,11 +403,13 @@ fn texts_compare_and_match_by_their_collation() {
         ("IIF(CAST('20200101' AS date) LIKE '2020%',1,0)", "1"),
         ("IIF('A' = 'a' COLLATE Latin1_General_BIN,1,0)", "0"),
         (
-            "IIF(CAST('20200101 10:00 +02:00' AS datetimeoffset)=CAST('20200101 08:00' AS datetime2),1,0)",
+            "IIF(CAST('20200101 10:00 +02:00' AS datetimeoffset)\
+             =CAST('20200101 08:00' AS datetime2),1,0)",
             "1",
         ),
         (
-            "IIF(CAST(99999999999999999999999999999999999999 AS decimal(38,0)) > CAST(0.5 AS decimal(38,38)),1,0)",
+            "IIF(CAST(99999999999999999999999999999999999999 AS decimal(38,0)) \
+             > CAST(0.5 AS decimal(38,38)),1,0)",
             "1",
         ),
         ("PATINDEX('%abc%','xabcx')", "2"),
@@ -627,6 +639,122 @@ fn functions_of_bytes_and_json() {
 }
 
 #[test]
+fn texts_have_the_lengths_of_the_public_rules() {
+    let cases = [
+        ("'a'+'bc'", "varchar(3)"),
+        ("'a'+N'b'", "nvarchar(2)"),
+        ("CAST('a' AS char(3))+CAST('b' AS char(2))", "char(5)"),
+        ("CAST('a' AS char(3))+'b'", "varchar(4)"),
+        ("CAST('a' AS varchar(5000))+CAST('b' AS varchar(5000))", "varchar(8000)"),
+        ("CAST('a' AS varchar(max))+'b'", "varchar(max)"),
+        ("0x01+0x0203", "varbinary(3)"),
+        ("''", "varchar(1)"),
+        ("CASE WHEN 1=1 THEN 'a' ELSE 'bcd' END", "varchar(3)"),
+        ("CASE WHEN 1=1 THEN CAST('a' AS char(2)) ELSE CAST('b' AS char(5)) END", "char(5)"),
+        ("CASE WHEN 1=1 THEN 'a' ELSE N'b' END", "nvarchar(1)"),
+        ("ISNULL('a','bcd')", "varchar(1)"),
+        ("LEFT('abc',2)", "varchar(2)"),
+        ("RIGHT(N'abc',9)", "nvarchar(3)"),
+        ("SUBSTRING('abc',1,0)", "varchar(1)"),
+        ("REPLICATE('ab',3)", "varchar(6)"),
+        ("REPLACE('abc','b','x')", "varchar(8000)"),
+        ("REPLACE(N'abc','b','x')", "nvarchar(4000)"),
+        ("UPPER(CAST('a' AS char(3)))", "varchar(3)"),
+        ("LTRIM('abc')", "varchar(3)"),
+        ("QUOTENAME('a')", "nvarchar(258)"),
+        ("FORMAT(1,'N')", "nvarchar(4000)"),
+        ("DATENAME(month,'20200101')", "nvarchar(30)"),
+        ("CHAR(65)", "char(1)"),
+        ("NCHAR(65)", "nchar(1)"),
+        ("STR(1,5)", "varchar(5)"),
+        ("CAST(1 AS varchar)", "varchar(30)"),
+        ("CONCAT('a',1)", "varchar(13)"),
+        ("CONCAT(N'a',1)", "nvarchar(13)"),
+        ("LEN('a')", "int"),
+        ("LEN(CAST('a' AS varchar(max)))", "bigint"),
+        ("CHARINDEX('a','b')", "int"),
+        ("GREATEST('a','bcd')", "varchar(3)"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(outcome(text, StatementOptions::default()).0, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_column_binds_its_collation_stronger_than_a_literal() {
+    let column = |name: &str| SqlType::VarChar {
+        len: Some(5),
+        collation: Collation::from_name(name).unwrap(),
+    };
+    let environment = Environment {
+        columns: vec![
+            ("s".to_owned(), column("Latin1_General_CS_AS")),
+            ("b".to_owned(), column("Latin1_General_BIN")),
+        ],
+        ..environment(StatementOptions::default())
+    };
+    let cases = [
+        ("IIF(s='A',1,0)", "0"),
+        ("IIF(s='A' COLLATE Latin1_General_CI_AS,1,0)", "1"),
+        ("IIF(s=b,1,0)", "E 468"),
+        ("IIF(s=b COLLATE Latin1_General_CI_AS,1,0)", "1"),
+        ("IIF(QUOTENAME(s)='[A]',1,0)", "1"),
+        ("IIF(UPPER(s)=s,1,0)", "0"),
+        ("IIF(QUOTENAME(s)=s,1,0)", "0"),
+        ("IIF(CAST(s AS nvarchar(9))=N'A',1,0)", "0"),
+        ("IIF(s LIKE 'A',1,0)", "0"),
+        ("CHARINDEX('A',s)", "0"),
+        ("REPLACE(s,'A','x')", "a"),
+        ("COALESCE(s,b)", "E 468"),
+    ];
+    for (text, expected) in cases {
+        let Ok(Term::Value(expr)) = parse_term(text, Options::default()) else { panic!("{text}") };
+        let program = match Program::of_value(&expr, &environment, &mut Nothing, None) {
+            Ok(program) => program,
+            Err(error) => {
+                assert_eq!(refused(&error), expected, "{text}");
+                continue;
+            }
+        };
+        let mut batch = Batch::new();
+        batch.reset(&program);
+        (0..program.inputs().len()).for_each(|input| batch.push(input, Some(b"a")));
+        batch.end_row();
+        program.run(&mut batch);
+        let value = batch.value(0).map(|value| shown(&program.result_type(), value));
+        assert_eq!(value.as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn an_assignment_converts_what_converts_by_itself() {
+    let varchar = SqlType::VarChar { len: Some(3), collation: DEFAULT };
+    let cases = [
+        ("CAST('10:00' AS time)", SqlType::Date, "E 206"),
+        ("'abc'", SqlType::VarBinary { len: Some(10) }, "E 257"),
+        ("CAST(1 AS datetime)", SqlType::Int, "E 257"),
+        ("$1", varchar, "E 257"),
+        ("'abcdef'", varchar, "abc"),
+        ("12345", varchar, "*"),
+        ("1.5", SqlType::Int, "1"),
+        ("'12'", SqlType::Int, "12"),
+        ("1", SqlType::DateTime, "1900-01-02T00:00:00.000"),
+        ("NULL", SqlType::Date, "NULL"),
+        ("300", SqlType::TinyInt, "E 220"),
+    ];
+    for (text, target, expected) in cases {
+        let Ok(Term::Value(expr)) = parse_term(text, Options::default()) else { panic!("{text}") };
+        let environment = environment(StatementOptions::default());
+        let program = Program::of_value(&expr, &environment, &mut Nothing, Some(target));
+        let found = match program {
+            Ok(program) => value_of(&program),
+            Err(error) => refused(&error),
+        };
+        assert_eq!(found, expected, "{text} as {target}");
+    }
+}
+
+#[test]
 fn options_of_the_session_decide_about_null() {
     let lenient = StatementOptions { ansi_warnings: false, ..Default::default() };
     check_with(
@@ -657,8 +785,17 @@ fn messages_name_types_and_values() {
         ),
         ("2147483647+1", "Arithmetic overflow error converting expression to data type int."),
         (
+            "CAST(CAST(3000000000 AS bigint) AS int)",
+            "Arithmetic overflow error converting expression to data type int.",
+        ),
+        (
+            "CAST(100 AS decimal(2,0))",
+            "Arithmetic overflow error converting int to data type numeric.",
+        ),
+        (
             "CAST('20201301' AS datetime)",
-            "The conversion of a varchar data type to a datetime data type resulted in an out-of-range value.",
+            "The conversion of a varchar data type to a datetime data type resulted in an \
+             out-of-range value.",
         ),
         (
             "CASE WHEN 1=1 THEN CAST('y' AS int) ELSE CAST('z' AS int) END",

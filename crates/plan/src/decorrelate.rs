@@ -320,6 +320,9 @@ pub(crate) fn each_input(
         Relation::Limit { input, limit } => {
             Relation::Limit { input: Box::new(rewrite(*input)?), limit }
         }
+        Relation::Text { input, text } => {
+            Relation::Text { input: Box::new(rewrite(*input)?), text }
+        }
         Relation::Concat { inputs, columns } => {
             let inputs: Result<Vec<_>, CompileError> =
                 inputs.into_iter().map(|(input, ids)| Ok((rewrite(input)?, ids))).collect();

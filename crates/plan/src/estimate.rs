@@ -23,8 +23,8 @@ pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
         Relation::Row => 1.0,
         Relation::Values { rows, .. } => rows.len() as f64,
         Relation::Table(table) => table_rows(table),
-        Relation::Function(function) => match function.source {
-            RowsSource::Provider(_) => 200.0,
+        Relation::Function(function) => match &function.source {
+            RowsSource::Provider(provider) => provider.row_estimate(),
             _ => UNKNOWN,
         },
         Relation::Filter { input, conditions } => {
@@ -57,6 +57,7 @@ pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
             inputs.iter().map(|(input, _)| rows(input, environment)).sum()
         }
         Relation::SetOperation { left, .. } => rows(&left.0, environment),
+        Relation::Text { .. } => 1.0,
         Relation::Recursive(_) => 1000.0,
         Relation::Recent { .. } => UNKNOWN,
     };

@@ -5,13 +5,14 @@ use extentdb_bind::logical::{
     AggregateCall as LogicalCall, Column, Computed, Limit, OrderKey, Relation, RowsSource, ValueId,
     WindowCall as LogicalWindowCall,
 };
+use extentdb_bind::provider::{RequestedColumn, RowProvider};
 use extentdb_expr::{Environment, Scalar};
 
 use crate::error::Result;
 use crate::estimate;
 use crate::physical::{
-    AggregateCall, Expression, Grouping, Input, Node, Operator, SortKey, TopRows, Window,
-    WindowCall,
+    AggregateCall, Expression, Grouping, Input, Node, Operator, ProvidedRows, SortKey, TopRows,
+    Window, WindowCall,
 };
 use crate::uses::{self, Values};
 
@@ -42,7 +43,9 @@ impl Planner<'_> {
             },
             Relation::Function(function) => {
                 let arguments = match &function.source {
-                    RowsSource::Provider(_) => &[][..],
+                    RowsSource::Provider(provider) => {
+                        return Ok(provided(provider, &function.columns, needed, rows));
+                    }
                     RowsSource::StringSplit(arguments)
                     | RowsSource::Called { arguments, .. }
                     | RowsSource::GenerateSeries(arguments)
@@ -101,6 +104,12 @@ impl Planner<'_> {
                 let right = Box::new(self.exactly(&right.0, &right.1)?);
                 let operator = Operator::SetOperation { operation: *operation, left, right };
                 Ok(node(operator, columns.clone(), rows))
+            }
+            Relation::Text { input, text } => {
+                let ids: Vec<ValueId> = text.items.iter().map(|item| item.id).collect();
+                let input = Box::new(self.exactly(input, &ids)?);
+                let columns = vec![text.column.clone()];
+                Ok(node(Operator::Text { input, text: text.clone() }, columns, 1.0))
             }
             Relation::Recursive(recursive) => {
                 let anchor = Box::new(self.exactly(&recursive.anchor.0, &recursive.anchor.1)?);
@@ -355,6 +364,25 @@ impl Planner<'_> {
         let rows = count.map_or(input.rows, |count| input.rows.min(count as f64));
         Ok(node(Operator::Top { input: Box::new(input), top, ties }, columns, rows.max(1.0)))
     }
+}
+
+/// The columns of a provider's rows that are needed.
+fn provided(
+    provider: &Arc<dyn RowProvider>,
+    columns: &[Column],
+    needed: &Values,
+    rows: f64,
+) -> Node {
+    let is_needed = |(_, column): &(usize, &Column)| needed.contains(&column.id);
+    let kept: Vec<(usize, &Column)> = columns.iter().enumerate().filter(is_needed).collect();
+    let requested =
+        |(ordinal, column): &(usize, &Column)| RequestedColumn { ordinal: *ordinal, ty: column.ty };
+    let plan = ProvidedRows {
+        provider: provider.clone(),
+        columns: kept.iter().map(requested).collect(),
+    };
+    let columns = kept.into_iter().map(|(_, column)| column.clone()).collect();
+    node(Operator::Provided(plan), columns, rows)
 }
 
 pub(crate) fn node(operator: Operator, columns: Vec<Column>, rows: f64) -> Node {

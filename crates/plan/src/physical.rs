@@ -5,7 +5,10 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_bind::function::{Aggregate, WindowFunction};
-use extentdb_bind::logical::{Column, Frame, JoinKind, RowsSource, SetOperation, ValueId};
+use extentdb_bind::logical::{
+    Column, Frame, JoinKind, RowsSource, SetOperation, TextQuery, ValueId,
+};
+use extentdb_bind::provider::{RequestedColumn, RowProvider};
 use extentdb_bind::table::BoundTable;
 use extentdb_engine::CompareOp;
 use extentdb_expr::{Program, Scalar};
@@ -61,7 +64,9 @@ pub enum Operator {
     Values(Vec<Vec<Expression>>),
     /// Rows of a table.
     Scan(Box<Scan>),
-    /// Rows that are made.
+    /// Rows of a provider.
+    Provided(ProvidedRows),
+    /// Rows that a function makes.
     Function(RowsSource, Vec<Expression>),
     /// Rows whose conditions are true.
     Filter { input: Box<Node>, condition: Expression },
@@ -85,6 +90,8 @@ pub enum Operator {
     Concat(Vec<Node>),
     /// EXCEPT and INTERSECT over inputs with the columns of the result.
     SetOperation { operation: SetOperation, left: Box<Node>, right: Box<Node> },
+    /// All rows as one text: the columns of the input are those of the text, in order.
+    Text { input: Box<Node>, text: Box<TextQuery> },
     /// A recursion.
     Recursive { number: usize, anchor: Box<Node>, step: Box<Node>, most: u32 },
     /// The rows that were added last to a recursion.
@@ -118,6 +125,21 @@ pub struct Scan {
     pub comparisons: Vec<Comparison>,
     /// May several threads read it, in any order?
     pub is_parallel: bool,
+}
+
+/// Rows of a provider.
+#[derive(Clone)]
+pub struct ProvidedRows {
+    /// Where they come from.
+    pub provider: Arc<dyn RowProvider>,
+    /// The columns that are read, in the order of the result.
+    pub columns: Vec<RequestedColumn>,
+}
+
+impl std::fmt::Debug for ProvidedRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProvidedRows").field("columns", &self.columns).finish_non_exhaustive()
+    }
 }
 
 /// A comparison that a scan makes on its own.

@@ -60,6 +60,10 @@ pub(crate) fn push(
             let input = Box::new(push(*input, Vec::new(), environment)?);
             Ok(Relation::Limit { input, limit }.filtered(conditions))
         }
+        Relation::Text { input, text } => {
+            let input = Box::new(push(*input, Vec::new(), environment)?);
+            Ok(Relation::Text { input, text }.filtered(conditions))
+        }
         Relation::Concat { inputs, columns } => concat(inputs, columns, conditions, environment),
         Relation::SetOperation { operation, left, right, columns } => {
             let left = (push(left.0, Vec::new(), environment)?, left.1);

@@ -83,6 +83,10 @@ fn collect(relation: &Relation, used: &mut Values, made: &mut Values) {
             used.extend(limit.ties.iter().flatten().map(|key| key.id));
             collect(input, used, made);
         }
+        Relation::Text { input, text } => {
+            used.extend(text.items.iter().map(|item| item.id));
+            collect(input, used, made);
+        }
         Relation::Concat { inputs, .. } => {
             for (input, ids) in inputs {
                 used.extend(ids);

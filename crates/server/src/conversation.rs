@@ -223,7 +223,7 @@ fn run_message(
         PacketKind::SqlBatch => arguments::batch(&message.body, &protocol),
         PacketKind::Rpc => arguments::calls(&message.body, &protocol),
         PacketKind::TransactionManager => arguments::transaction(&message.body, &protocol),
-        PacketKind::BulkLoad => Err(Refused::NotSupported("bulk load")),
+        PacketKind::BulkLoad => arguments::bulk_load(&message.body, &protocol),
         _ => Err(Refused::NotSupported("this kind of message")),
     };
     match requests {

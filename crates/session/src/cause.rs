@@ -330,10 +330,16 @@ pub enum Cause {
     Failed { number: i32, severity: u8, text: String },
     /// Of statements that define objects.
     #[error(transparent)]
-    Definition(#[from] DefinitionCause),
+    Definition(Box<DefinitionCause>),
     /// 15007 and others of logins
     #[error("{text}")]
     Login { number: i32, text: String },
+}
+
+impl From<DefinitionCause> for Cause {
+    fn from(cause: DefinitionCause) -> Cause {
+        Cause::Definition(Box::new(cause))
+    }
 }
 
 impl Cause {
@@ -493,7 +499,7 @@ impl Cause {
             Cause::Descriptor => Effect::Batch,
             Cause::DateConversion
             | Cause::ValueConversion { .. }
-            | Cause::Failed { number: 242 | 244 | 245 | 248 | 295 | 296, .. }
+            | Cause::Failed { number: 242 | 244 | 245 | 248 | 295 | 296 | 3960 | 3961, .. }
             | Cause::Deadlock { .. }
             | Cause::TooNested
             | Cause::UnknownDatabase { .. } => Effect::Rollback,

@@ -8,6 +8,7 @@
 
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
+use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
@@ -21,6 +22,7 @@ use crate::message::Message;
 use crate::objects::TemporaryTables;
 use crate::options::SetOptions;
 use crate::output::{Environment, Gone, Output};
+use crate::pending_load::PendingLoad;
 use crate::prepared::Prepared;
 use crate::server::Server;
 use crate::session_context::SessionContext;
@@ -37,6 +39,10 @@ pub struct Connection {
     pub(crate) transaction: TransactionState,
     pub(crate) prepared: Prepared,
     pub(crate) temporary: TemporaryTables,
+    /// INSERT BULK whose rows have not arrived.
+    pub(crate) pending_load: Option<PendingLoad>,
+    /// The rows of the load that runs.
+    pub(crate) bulk_rows: Option<MadeRows>,
     pub(crate) identities: Identities,
     pub(crate) context: SessionContext,
     /// `@@ROWCOUNT`
@@ -113,6 +119,8 @@ impl Connection {
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
             temporary: TemporaryTables::default(),
+            pending_load: None,
+            bulk_rows: None,
             identities: Identities::default(),
             context: SessionContext::default(),
             rowcount: 0,
@@ -224,6 +232,7 @@ impl Connection {
             Isolation::ReadUncommitted => Level::ReadUncommitted,
             Isolation::RepeatableRead => Level::RepeatableRead,
             Isolation::Serializable => Level::Serializable,
+            Isolation::Snapshot => Level::Snapshot,
             _ => Level::ReadCommitted,
         });
     }
@@ -247,7 +256,8 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.server.sessions.leave(self.session.handle().id());
-        // What cannot be rolled back is when the database is opened again; tempdb is made anew.
+        // What cannot be rolled back is when the database is opened again; tempdb is made at
+        // every start.
         let _ = self.session.rollback();
         self.drop_temporary_from(0);
     }

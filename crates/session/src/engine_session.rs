@@ -46,14 +46,14 @@ impl EngineSession {
 impl Deref for EngineSession {
     type Target = Session;
 
-    #[expect(clippy::expect_used, reason = "whoever lends it works with what was lent")]
+    #[expect(clippy::expect_used, reason = "the caller that has lent it works with what was lent")]
     fn deref(&self) -> &Session {
         self.session.as_ref().expect("a session that is not lent")
     }
 }
 
 impl DerefMut for EngineSession {
-    #[expect(clippy::expect_used, reason = "whoever lends it works with what was lent")]
+    #[expect(clippy::expect_used, reason = "the caller that has lent it works with what was lent")]
     fn deref_mut(&mut self) -> &mut Session {
         self.session.as_mut().expect("a session that is not lent")
     }

@@ -17,13 +17,16 @@ use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
 use extentdb_expr::Settings;
-use extentdb_tsql::syntax::{If, Script, Statement, StatementKind, TryCatch, While};
+use extentdb_tsql::syntax::{
+    DeclarationKind, If, Script, Statement, StatementKind, TryCatch, While,
+};
 use extentdb_types::Collation;
 
 use crate::cause::Cause;
 use crate::frame::Variable;
 use crate::scalar::{Compiler, Condition, Scalar};
 use crate::statement;
+use crate::statement::table_variable::DeclareTable;
 use crate::step::Step;
 
 pub(crate) enum Instruction {
@@ -82,6 +85,17 @@ pub(crate) fn compile(
     collation: Collation,
     settings: Settings,
 ) -> Built<Flow> {
+    compile_body(script, &script.statements, variables, collation, settings)
+}
+
+/// Compiles the body of a procedure, which is a part of its script; `variables` are its parameters.
+pub(crate) fn compile_body(
+    script: &Script,
+    statements: &[Statement],
+    variables: Vec<Variable>,
+    collation: Collation,
+    settings: Settings,
+) -> Built<Flow> {
     let mut builder = Builder {
         script,
         collation,
@@ -95,7 +109,7 @@ pub(crate) fn compile(
         handler: None,
         catch: None,
     };
-    builder.statements(&script.statements)?;
+    builder.statements(statements)?;
     builder.finish()
 }
 
@@ -270,6 +284,15 @@ impl Builder<'_> {
 
     fn declare(&mut self, declare: &extentdb_tsql::syntax::Declare, line: u32) -> Built {
         for declaration in &declare.declarations {
+            if let DeclarationKind::Table(elements) = &declaration.kind {
+                let step = DeclareTable {
+                    name: declaration.name.text.clone(),
+                    elements: elements.clone(),
+                    span: declaration.span,
+                };
+                self.push(Instruction::Step(Box::new(step)), line);
+                continue;
+            }
             let position = self.variables.len() + 1;
             let variable = statement::variable::declared(declaration, position, self.collation);
             let variable = match variable {

@@ -41,6 +41,8 @@ pub(crate) struct Frame {
     pub(crate) inherited: Option<Arc<Message>>,
     /// Would a caller catch an error?
     pub(crate) has_outer_handler: bool,
+    /// The procedure that runs; empty in batches and texts.
+    pub(crate) procedure: Box<str>,
     /// What RETURN says.
     pub(crate) return_status: i32,
 }
@@ -57,6 +59,7 @@ impl Frame {
             is_in_try: false,
             inherited: None,
             has_outer_handler: false,
+            procedure: Box::default(),
             return_status: 0,
         }
     }

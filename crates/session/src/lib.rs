@@ -5,6 +5,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)
 )]
 
+mod bulk_load;
 mod cause;
 mod connection;
 mod data_type;
@@ -20,9 +21,11 @@ mod identities;
 pub mod login;
 mod message;
 mod objects;
+pub mod offline;
 mod options;
 mod output;
 mod password;
+mod pending_load;
 mod prepared;
 mod procedure;
 mod product;
@@ -47,6 +50,7 @@ pub use output::{
     ColumnInfo, Discard, Done, Environment, Gone, Output, OutputValue, Scope, StatementCode,
 };
 pub use password::{PasswordHash, PasswordWeakness, verify_strength};
+pub use pending_load::BulkRows;
 pub use product::Product;
 pub use request::{Argument, Isolation, ProcedureCall, ProcedureName, Request, TransactionRequest};
 pub use server::Server;

@@ -55,6 +55,7 @@ pub(crate) struct ResolvedObject {
 #[derive(Clone)]
 pub(crate) struct ResolvedTable {
     pub(crate) database: Arc<Database>,
+    #[allow(dead_code, reason = "binders look columns up in it")]
     pub(crate) model: Arc<CatalogModel>,
     pub(crate) object: Arc<ObjectModel>,
     pub(crate) table: Arc<Table>,
@@ -68,6 +69,11 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 /// Is it the name of a temporary table that all sessions see?
 pub(crate) fn is_global_temporary(name: &str) -> bool {
     name.starts_with("##")
+}
+
+/// The name of the temporary table that a table variable is.
+pub(crate) fn table_variable_name(name: &str) -> String {
+    format!("#{name}")
 }
 
 impl ResolvedObject {
@@ -117,6 +123,28 @@ impl Connection {
             Some(found) => self.behind_synonym(found),
             None => Ok(None),
         }
+    }
+
+    /// The table that a variable of the batch or procedure at hand is, by its name with `@`.
+    ///
+    /// # Errors
+    /// As for [`Connection::object`].
+    pub(crate) fn table_variable(&mut self, name: &str) -> Result<Option<ResolvedTable>, Cause> {
+        let name = table_variable_name(name);
+        let stored: Vec<String> =
+            self.temporary.stored_at(&name, self.nesting).map(str::to_owned).collect();
+        let database = self.tempdb()?;
+        for stored in stored {
+            let at = QualifiedName {
+                database: database.clone(),
+                schema: DEFAULT_SCHEMA.to_owned(),
+                name: stored,
+            };
+            if let Some(found) = self.object_at(&at)? {
+                return found.into_table();
+            }
+        }
+        Ok(None)
     }
 
     /// The object of a name, whatever it is.

@@ -174,6 +174,21 @@ impl SetOptions {
         }
     }
 
+    /// The options that filtered indexes and indexes over computed columns need otherwise.
+    pub(crate) fn wrong_for_indexes(&self) -> Vec<&'static str> {
+        let options = [
+            (self.ansi_nulls, "ANSI_NULLS"),
+            (self.ansi_padding, "ANSI_PADDING"),
+            (self.ansi_warnings, "ANSI_WARNINGS"),
+            // ANSI_WARNINGS supplies it.
+            (self.arithabort || self.ansi_warnings, "ARITHABORT"),
+            (self.concat_null_yields_null, "CONCAT_NULL_YIELDS_NULL"),
+            (self.quoted_identifier, "QUOTED_IDENTIFIER"),
+            (!self.numeric_roundabort, "NUMERIC_ROUNDABORT"),
+        ];
+        options.iter().filter(|(is_right, _)| !is_right).map(|(_, name)| *name).collect()
+    }
+
     /// `@@OPTIONS`.
     #[must_use]
     pub fn bits(&self) -> i32 {

@@ -10,6 +10,7 @@
 //! | sp_helptext | `help_text.rs` |
 //! | sp_describe_first_result_set | `describe.rs` |
 //! | sp_reset_connection | here |
+//! | those of users | `stored.rs` |
 //!
 //! Procedures of server cursors are refused by name; any other name is message 2812, as for any
 //! procedure that does not exist.
@@ -23,6 +24,7 @@ mod parameters;
 mod prepare;
 mod rename;
 mod session_context;
+mod stored;
 
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
@@ -128,10 +130,13 @@ pub(crate) fn run(
         {
             Err(Cause::not_supported(format!("the procedure {known}")).into())
         }
-        _ => {
-            let name = name.replace(['[', ']'], "");
-            Err(Cause::UnknownProcedure { name }.into())
-        }
+        _ => match stored::run(run, name, arguments, caller)? {
+            Some(finished) => Ok(finished),
+            None => {
+                let name = name.replace(['[', ']'], "");
+                Err(Cause::UnknownProcedure { name }.into())
+            }
+        },
     }
 }
 

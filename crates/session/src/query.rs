@@ -8,8 +8,8 @@
 //!
 //! Invariants
 //! - Names are resolved when the statement runs: the one before may have made what they name.
-//! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are those
-//!   of one statement.
+//! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are
+//!   those of one statement.
 
 mod change_failure;
 mod failure;
@@ -19,8 +19,8 @@ mod rows;
 mod surroundings;
 mod system_view;
 
-pub(crate) use failure::{bind_cause, exec_cause, plan_cause};
+pub(crate) use failure::{bind_cause, exec_cause, operator_cause, plan_cause};
 pub(crate) use functions::RowFunctions;
-pub(crate) use prepared::{Change, Prepared, QueryStop, each_batch, set};
+pub(crate) use prepared::{Change, Prepared, QueryStop, each_batch, evaluate_call, set};
 pub(crate) use rows::{column_infos, has_row, send_rows, single_value};
-pub(crate) use surroundings::QuerySurroundings;
+pub(crate) use surroundings::{QuerySurroundings, ViewName, refused, view};

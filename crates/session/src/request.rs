@@ -9,6 +9,8 @@ pub enum Request {
     Batch(String),
     /// Calls of procedures, one after the other.
     Procedure(ProcedureCall),
+    /// The rows of a bulk load, after INSERT BULK.
+    BulkLoad(crate::pending_load::BulkRows),
     /// A transaction begins or ends by a request of its own.
     Transaction(TransactionRequest),
 }

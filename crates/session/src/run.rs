@@ -14,6 +14,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_tsql::{Options, parse};
 
+use crate::bulk_load;
 use crate::cause::{Cause, Effect};
 use crate::connection::{Connection, Outcome};
 use crate::flow::{self, Flow, Instruction, Placed, Test};
@@ -23,7 +24,7 @@ use crate::output::{Output, Scope, StatementCode};
 use crate::procedure;
 use crate::query::{self, Prepared};
 use crate::request::{Request, TransactionRequest};
-use crate::step::{RowCount, Run, Text};
+use crate::step::{RowCount, Run, Source, Text};
 use crate::stop::{Raised, Stop, located};
 
 /// Where to go on.
@@ -72,6 +73,7 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
         _ if is_other => Err(Cause::Descriptor.into()),
         Request::Batch(text) => run.batch(text),
         Request::Procedure(call) => procedure::call(run, call),
+        Request::BulkLoad(rows) => bulk_load::load(run, rows),
         Request::Transaction(request) => run.transaction(request),
     };
     let ended = match ended {
@@ -80,17 +82,27 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
         other => other,
     };
     run.connection.nesting = 0;
+    run.connection.drop_table_variables();
     ended?;
     run.end_doomed()
 }
 
 /// Compiles and runs a text; its frame afterwards, for output parameters.
 fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
-    let flow = run.compiled(text.text, text.parameters)?;
+    let (flow, name) = match text.source {
+        Source::Text(source) => (run.compiled(source, text.parameters)?, ""),
+        Source::Procedure { script, body, name } => {
+            let collation = run.connection.collation();
+            let settings = run.connection.options.settings();
+            let compiled = flow::compile_body(script, body, text.parameters, collation, settings);
+            (compiled.map_err(|failure| located(failure.cause, failure.line))?, name)
+        }
+    };
     let mut frame = Frame::new(text.scope, flow.variables.clone());
     for (slot, value) in frame.values.iter_mut().zip(text.values) {
         *slot = value;
     }
+    frame.procedure = name.into();
     frame.inherited = text.inherited;
     frame.has_outer_handler = text.has_outer_handler;
     run.flow(&flow, &mut frame)?;
@@ -100,7 +112,7 @@ fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
 impl Run<'_> {
     fn batch(&mut self, text: &str) -> Result<(), Stop> {
         let text = Text {
-            text,
+            source: Source::Text(text),
             scope: Scope::Batch,
             parameters: Vec::new(),
             values: Vec::new(),
@@ -199,6 +211,7 @@ impl Run<'_> {
     ) -> Result<Next, Stop> {
         if raised.message.line == 0 {
             raised.message.line = placed.line;
+            raised.message.procedure = frame.procedure.to_string();
         }
         self.connection.error = raised.message.number;
         self.connection.rowcount = 0;

@@ -2,17 +2,22 @@
 //!
 //! A statement that is not here is refused by its name when it is reached.
 
+mod alter_database;
 mod change;
 mod database;
 mod ddl;
 mod execute;
+mod hints;
+mod insert_bulk;
 mod login;
 mod message;
 mod name;
 mod query;
 mod select;
+mod select_into;
 mod server;
 mod set;
+pub(crate) mod table_variable;
 mod throw;
 mod transaction;
 pub(crate) mod variable;
@@ -23,6 +28,9 @@ use extentdb_tsql::syntax::{Script, Statement, StatementKind};
 use crate::cause::Cause;
 use crate::scalar::Compiler;
 use crate::step::Step;
+
+pub(crate) use change::insert_rows;
+pub(crate) use hints::recursion_limit;
 
 /// What a statement is compiled with.
 pub(crate) struct Context<'c> {
@@ -48,8 +56,12 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
         return compiled;
     }
     match &context.statement.kind {
-        StatementKind::Select(select) => select::compile(context, select),
+        StatementKind::Select(select) => match select_into::into_of(&select.query) {
+            Some(into) => select_into::compile(&select.query, into, &select.option),
+            None => select::compile(context, select),
+        },
         StatementKind::Dml(dml) => change::compile(context, dml),
+        StatementKind::InsertBulk(bulk) => insert_bulk::compile(bulk),
         StatementKind::Set(set) => set::compile(context, set),
         StatementKind::Print(print) => message::print(context, print),
         StatementKind::RaiseError(raise) => message::raise(context, raise),

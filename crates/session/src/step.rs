@@ -1,6 +1,7 @@
 //! A statement that is ready to run, and what it runs in.
 
 use extentdb_base::sync::Arc;
+use extentdb_tsql::syntax::{Script, Statement};
 
 use crate::cause::Cause;
 use crate::connection::Connection;
@@ -42,9 +43,18 @@ pub(crate) struct Run<'r> {
 /// Compiles and runs a text.
 pub(crate) type RunText = fn(&mut Run<'_>, Text<'_>) -> Result<Frame, Stop>;
 
+/// What is run.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'t> {
+    /// A text, compiled with the parameters.
+    Text(&'t str),
+    /// The body of a procedure, which is a part of its script.
+    Procedure { script: &'t Script, body: &'t [Statement], name: &'t str },
+}
+
 /// A text to be run, and what it is run in.
 pub(crate) struct Text<'t> {
-    pub(crate) text: &'t str,
+    pub(crate) source: Source<'t>,
     pub(crate) scope: Scope,
     pub(crate) parameters: Vec<Variable>,
     pub(crate) values: Vec<extentdb_types::Datum<'static>>,

@@ -131,9 +131,6 @@ impl Connection {
     pub(crate) fn set_isolation(&mut self, isolation: Isolation) -> Result<(), Cause> {
         match isolation {
             Isolation::Unchanged => return Ok(()),
-            Isolation::Snapshot => {
-                return Err(Cause::not_supported("isolation level SNAPSHOT"));
-            }
             other => self.options.isolation = other,
         }
         self.apply_options();

@@ -98,6 +98,7 @@ scripts! {
     statistics
     sequences
     rename
+    model
 }
 
 /// Rows of `t (a int null, b varchar(10) null)` and `p (id int)`, which no statement inserts here.

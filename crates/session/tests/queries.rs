@@ -92,6 +92,9 @@ scripts! {
     constraint_errors
     name_errors
     system_views
+    new_tables
+    texts
+    procedures
     catalog_functions
     catalog_procedures
     identity

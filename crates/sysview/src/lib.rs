@@ -13,6 +13,7 @@ mod error;
 mod facts;
 mod feature;
 pub mod property;
+mod read;
 mod rows;
 mod shape;
 mod source;

@@ -9,12 +9,7 @@
 //! Names compare without regard to the case of ASCII letters.
 
 use extentdb_base::sync::OnceLock;
-use extentdb_types::{Collation, Datum, SqlType};
-
-use crate::content::Content;
-use crate::error::Error;
-use crate::source::Source;
-use crate::{feature, rows, view as filling};
+use extentdb_types::{Collation, SqlType};
 
 const DATA: &str = include_str!("../data/views.tsv");
 /// Object ids of views count down from here, in the order of their names: far from those that the
@@ -101,53 +96,6 @@ fn all() -> &'static [View] {
 }
 
 impl View {
-    /// Is it filled, rightly empty, or refused?
-    #[must_use]
-    pub fn content(&self) -> Content {
-        if filling::filled(self).is_some() || filling::called(self).is_some() {
-            Content::Filled
-        } else if feature::absent(self.name).is_some() {
-            Content::Empty
-        } else {
-            Content::Refused
-        }
-    }
-
-    /// The rows, each with a value for each column; of a function see [`call`](Self::call).
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when the view is not filled; the database cannot be read.
-    pub fn rows(&'static self, source: &Source<'_>) -> Result<Vec<Vec<Datum<'static>>>, Error> {
-        match filling::filled(self) {
-            Some(fill) => {
-                let mut rows = rows::Rows::new(self);
-                fill(source, &mut rows)?;
-                Ok(rows.into_inner())
-            }
-            None if self.content() == Content::Empty => Ok(Vec::new()),
-            None => Err(rows::Rows::new(self).refused()),
-        }
-    }
-
-    /// The rows that a function returns for its arguments. Those that are missing are NULL.
-    ///
-    /// # Errors
-    /// As [`rows`](Self::rows).
-    pub fn call(
-        &'static self,
-        source: &Source<'_>,
-        arguments: &[Datum<'_>],
-    ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
-        match filling::called(self) {
-            Some(call) => {
-                let mut rows = rows::Rows::new(self);
-                call(source, arguments, &mut rows)?;
-                Ok(rows.into_inner())
-            }
-            None => self.rows(source),
-        }
-    }
-
     /// Its object id: less than 0, as those of all system objects.
     #[must_use]
     pub fn object_id(&self) -> i32 {

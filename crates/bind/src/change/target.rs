@@ -7,6 +7,7 @@ use extentdb_tsql::syntax::{ObjectName, TableSource, Target, TargetKind};
 use extentdb_tsql::{Options, Span, parse_expression};
 
 use crate::binder::{Binder, shown};
+use crate::change::arriving::arriving;
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Relation, ValueId};
 use crate::scalar::{Clause, Place};
@@ -19,8 +20,6 @@ pub(crate) struct TargetRows {
     pub(crate) stored: StoredTable,
     pub(crate) relation: Relation,
     pub(crate) sources: Vec<Source>,
-    /// Which source is the target.
-    pub(crate) own: usize,
     /// The value that says where a row is.
     pub(crate) locator: ValueId,
 }
@@ -69,7 +68,6 @@ impl Binder<'_> {
         let (mut relation, sources) = self.from(from)?;
         let Some(own) = self.source_of(target, &sources)? else {
             let lone = self.lone_target(target)?;
-            let own = sources.len();
             let mut all = sources;
             all.extend(lone.sources);
             let relation = Relation::Join {
@@ -78,7 +76,7 @@ impl Binder<'_> {
                 right: Box::new(lone.relation),
                 conditions: Vec::new(),
             };
-            return Ok(TargetRows { relation, sources: all, own, ..lone });
+            return Ok(TargetRows { relation, sources: all, ..lone });
         };
         let locator = self.new_id();
         let first = sources.get(own).and_then(|source| source.columns.first());
@@ -86,7 +84,7 @@ impl Binder<'_> {
         let Some(stored) = marked(&mut relation, first, locator) else {
             return not_supported("changes of rows of what is no table", target.span);
         };
-        Ok(TargetRows { stored, relation, sources, own, locator })
+        Ok(TargetRows { stored, relation, sources, locator })
     }
 
     fn lone_target(&mut self, target: &Target) -> Result<TargetRows> {
@@ -105,7 +103,7 @@ impl Binder<'_> {
             table.locator = Some(locator);
             lock_for_update(table);
         }
-        Ok(TargetRows { stored, relation, sources: vec![source], own: 0, locator })
+        Ok(TargetRows { stored, relation, sources: vec![source], locator })
     }
 
     /// The source that the target names: by its alias, or as the one source of its table.
@@ -168,7 +166,7 @@ impl Binder<'_> {
         let column = model_column(stored, &name)?;
         let ObjectBody::Table(model) = &stored.object.body else { return None };
         let Some(default) = model.default_of(column) else {
-            return Some(Scalar::null(super::arriving(ty)));
+            return Some(Scalar::null(arriving(ty)));
         };
         let text = default.definition.as_deref()?;
         let expr = parse_expression(text, Options::default()).ok()?;

@@ -17,6 +17,8 @@
 //!                                                                  beside many tables
 //! source   pages, counted and interruptible                        suggest  "did you mean"
 //! surrogate  halves of characters, where a format cannot hold them
+//! head     what is known of a column before its values         result   the rows of a query in
+//!                                                                       these formats
 //! ```
 //!
 //! Memory does not grow with the table: long values pass through in pieces. A row that cannot be
@@ -27,13 +29,15 @@ mod counted;
 mod csv;
 mod encode;
 mod folder;
-mod format;
+pub(crate) mod format;
 mod formula;
+mod head;
 mod long;
 mod manifest;
 mod outcome;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod result;
 mod select;
 mod sink;
 mod source;
@@ -46,7 +50,6 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use extentdb_catalog::{Column, Table};
 use extentdb_reader::Database;
 
 use crate::context::{Context, doubt};
@@ -55,12 +58,15 @@ use crate::interrupt::Interrupt;
 use crate::names;
 use crate::options::CommonOptions;
 
+pub(crate) use head::ColumnHead;
+pub(crate) use outcome::{ExportOutcome, Reason};
+pub(crate) use result::ResultRows;
+pub(crate) use style::{Style, StyleArgs};
+
 use counted::Counted;
 use format::RowFormat;
-use outcome::{ExportOutcome, Reason};
 use select::SelectArgs;
 use source::WatchedSource;
-use style::{Style, StyleArgs};
 use table::{RowWriter, TableExport, Wanted};
 
 /// Options of `export`.
@@ -90,11 +96,11 @@ pub(crate) struct ExportArgs {
 }
 
 impl Style {
-    /// Writes rows of a table in this style.
+    /// Writes rows in this style; SQL inserts them into `target`.
     fn writer<'a>(
         &'a self,
-        table: &'a Table,
-        selected: &[&Column],
+        target: &'a str,
+        selected: &[ColumnHead],
         interrupt: &'a Interrupt,
         out: Counted<'a>,
     ) -> anyhow::Result<Box<dyn RowWriter + 'a>> {
@@ -105,7 +111,7 @@ impl Style {
             }
             #[cfg(not(feature = "parquet"))]
             RowFormat::Parquet => bail!("not supported: built without the feature `parquet`"),
-            _ => Ok(Box::new(text::TextRows::new(self, table, selected, interrupt, out))),
+            _ => Ok(Box::new(text::TextRows::new(self, target, selected, interrupt, out))),
         }
     }
 }

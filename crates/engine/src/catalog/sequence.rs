@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! sysschobjs   the object, type SO
-//! sysxprops    ExtentDB_sequence         bigint start=1 increment=1 minimum=… maximum=… cycle=0 cache=50
-//!              ExtentDB_sequence_next    the first value that no memory has: where a restart goes on;
-//!                                        `end` when there is none
+//! sysxprops    ExtentDB_sequence        bigint start=1 increment=1 minimum=1 … cache=50
+//!              ExtentDB_sequence_next   the first value that no memory has: a restart goes on
+//!                                       there; `end` when there is none
 //! ```
 //!
 //! Both properties are texts of one length for one sequence, so that the second is overwritten in

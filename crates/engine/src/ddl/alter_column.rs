@@ -43,6 +43,7 @@ const COLPARS_TYPE: std::ops::Range<usize> = 4..12;
 const COLPARS_USER_TYPE: usize = 5;
 const COLPARS_STATUS: usize = 10;
 const STATUS_OF_TYPE: i64 = 0x3;
+const STATUS_ROW_GUID: i64 = 0x8;
 
 /// How a column gets another form.
 #[derive(PartialEq, Eq, Debug)]
@@ -107,6 +108,42 @@ impl Session {
             }
             let _ddl = lock(&context.db().ddl);
             context.name_type(table, &is, user_type)
+        })
+    }
+}
+
+impl Session {
+    /// ALTER COLUMN … ADD or DROP ROWGUIDCOL: which column `$ROWGUID` names.
+    ///
+    /// # Errors
+    /// There is no such column; another one is it already, or it is none of its type.
+    pub fn set_row_guid(
+        &mut self,
+        table: &Arc<Table>,
+        name: &str,
+        is_row_guid: bool,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            let old = context.lock_for_ddl(table)?;
+            let own = column(&old.columns, name)?;
+            let refused = |why| Unsupported::AlterColumn { column: own.name.clone(), why };
+            if is_row_guid && own.ty != SqlType::UniqueIdentifier {
+                return Err(refused("it is no uniqueidentifier").into());
+            }
+            let _ddl = lock(&context.db().ddl);
+            let status = |row: &[Cell<'_>]| row.get(COLPARS_STATUS).and_then(number).unwrap_or(0);
+            for other in &old.columns {
+                let is_other = other.id != own.id && is_row_guid;
+                let row = context.colpars_row(table, other.id)?;
+                if is_other && status(&row) & STATUS_ROW_GUID != 0 {
+                    return Err(refused("another column is the ROWGUIDCOL").into());
+                }
+            }
+            let status = status(&context.colpars_row(table, own.id)?) & !STATUS_ROW_GUID;
+            let status = if is_row_guid { status | STATUS_ROW_GUID } else { status };
+            let key = [int(table.id().0), smallint(0), int(own.id)];
+            let changes = [(COLPARS_STATUS, int(status as i32))];
+            context.change_system_row("syscolpars", &key, &changes)
         })
     }
 }

@@ -146,7 +146,7 @@ impl StatementContext<'_> {
         next: Option<i128>,
         rows: &mut SystemRows,
     ) -> Result<(), Error> {
-        let collation = self.db().collation();
+        let collation = self.db().property_collation();
         for (name, text) in [(DEFINITION, definition.to_text()), (NEXT, next_to_text(next))] {
             let value = property_bytes(&text, collation);
             let value = value.ok_or_else(|| Error::catalog("a property that is too long"))?;
@@ -176,7 +176,7 @@ impl StatementContext<'_> {
             // The row is this transaction's own: what others wrote into it could not be rolled
             // back with it.
             properties.replace(self.tx()?, &row)?;
-            // What a rollback of this statement takes back is not handed out from memory.
+            // What a rollback of this statement undoes is not handed out from memory.
             self.defer_change(DeferredChange::Sequence(id));
         } else {
             in_own_system(&*db.space, "Sequence", |system| properties.replace(system, &row))?;
@@ -205,7 +205,8 @@ impl Database {
         Ok(definition.state(next))
     }
 
-    fn collation(&self) -> Collation {
+    /// The collation that values of extended properties name.
+    fn property_collation(&self) -> Collation {
         Collation(extentdb_catalog::table::DEFAULT_COLLATION)
     }
 
@@ -246,7 +247,7 @@ impl Database {
     /// The row of the next value, with another one.
     fn next_row(&self, id: ObjectId, next: Option<i128>) -> Result<Vec<Cell<'static>>, Error> {
         let mut row = self.property_row(id, NEXT)?.ok_or(Error::Gone { id })?;
-        let value = property_bytes(&next_to_text(next), self.collation());
+        let value = property_bytes(&next_to_text(next), self.property_collation());
         let value = value.ok_or_else(|| Error::catalog("a property that is too long"))?;
         if let Some(cell) = row.get_mut(VALUE) {
             *cell = Cell::Bytes(value.into());

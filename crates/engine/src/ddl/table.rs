@@ -81,6 +81,7 @@ impl Session {
     pub fn drop_table(&mut self, table: &Arc<Table>) -> Result<(), Error> {
         self.statement("DROP TABLE", |context| {
             let storage = context.lock_to_drop(table)?;
+            context.lock_name(context.schema_id(table.schema())?, table.name())?;
             table.verify_unreferenced(&storage, "drop")?;
             context.lock_parents(&storage)?;
             let _ddl = lock(&context.db().ddl);

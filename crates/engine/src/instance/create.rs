@@ -31,7 +31,7 @@ const DATABASES_MAX: usize = 32_767;
 
 impl Instance {
     /// Makes a database from the template, with the files of the specification, none of which may
-    /// exist. What was added to model is not in it.
+    /// exist. What was added to model is in it, but for rows.
     ///
     /// # Errors
     /// [`Error::Exists`]: the name is taken. Others as for [`Database::create`]. Files that were
@@ -65,6 +65,7 @@ impl Instance {
         let staged = Arc::new(StagedDisk::over(self.options.database.disk.clone()));
         let options = Options { disk: staged.clone(), ..self.options.database.clone() };
         let db = Database::create_in(spec, options, self.member(id))?;
+        db.copy_objects_of(&*self.database_by_id(DatabaseId::MODEL)?)?;
         staged.finish()?;
         Ok(db)
     }

@@ -117,7 +117,7 @@ impl Scan {
         Ok((batch.rows() > 0).then(|| batch.finish()))
     }
 
-    /// The values of a column of a batch, those that lie off their rows read: as the scan sees them.
+    /// The values of a column of a batch, those off their rows read as the scan sees them.
     ///
     /// # Errors
     /// A value is damaged, or too long to be held in memory.

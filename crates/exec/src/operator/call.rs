@@ -50,7 +50,7 @@ impl Operator for Call {
             poll(context)?;
             let values: Result<Vec<Datum<'_>>, Error> =
                 arguments.iter().map(|vector| datum(vector, row)).collect();
-            let result = context.functions.call(context.session, self.function, &values?)?;
+            let result = context.call(self.function, &values?)?;
             push(&mut results, &result)?;
         }
         batch.columns.push(results);

@@ -1,6 +1,7 @@
-//! Rows that are made: system views, and functions in FROM.
+//! Functions in FROM.
 
 use extentdb_bind::logical::{Column, RowsSource};
+use extentdb_bind::provider::push_value;
 use extentdb_engine::Vector;
 use extentdb_plan::physical::Expression;
 use extentdb_types::{Datum, NText, SqlType};
@@ -39,7 +40,8 @@ impl Function {
             values.push(argument.datum(&context.outer)?);
         }
         match &self.source {
-            RowsSource::Provider(provider) => provider.rows().map_err(Error::NotSupported),
+            // A plan has an operator of its own for them.
+            RowsSource::Provider(_) => Ok(Vec::new()),
             RowsSource::Called { provider, .. } => {
                 provider.rows(&values).map_err(Error::NotSupported)
             }
@@ -122,24 +124,11 @@ impl Operator for Function {
         for row in self.rows.by_ref().take(BATCH_ROWS) {
             rows += 1;
             for (column, value) in columns.iter_mut().zip(&row) {
-                push(column, value, &mut bytes)?;
+                push_value(column, value, &mut bytes).map_err(Error::NotSupported)?;
             }
         }
         Ok((rows > 0).then_some(Batch { rows, columns }))
     }
-}
-
-fn push(column: &mut Vector, value: &Datum<'_>, bytes: &mut Vec<u8>) -> Result<(), Error> {
-    bytes.clear();
-    let pushed = if value.is_null() {
-        column.push_stored(None)
-    } else {
-        let ty = column.ty;
-        let encoded = value.encode(&ty, bytes);
-        encoded.map_err(|error| Error::NotSupported(error.to_string()))?;
-        column.push_stored(Some(bytes))
-    };
-    pushed.map_err(|error| Error::NotSupported(error.to_string()))
 }
 
 fn text_of(value: &Datum<'_>) -> Option<String> {

@@ -120,7 +120,9 @@ impl Operator for TableScan {
     fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         let database = self.plan.table.database.clone();
         let outer = std::mem::take(&mut context.outer);
-        let begun = within(context.session, &database, |session| self.begin(session, &outer));
+        let session = context.session();
+        let begun =
+            session.and_then(|own| within(own, &database, |session| self.begin(session, &outer)));
         context.outer = outer;
         self.scan = begun?;
         Ok(())
@@ -128,7 +130,7 @@ impl Operator for TableScan {
 
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {
         let Some(mut scan) = self.scan.take() else { return Ok(None) };
-        let found = within(context.session, &self.plan.table.database, |session| {
+        let found = within(context.session()?, &self.plan.table.database, |session| {
             Ok(scan.next_batch(session, BATCH_ROWS)?)
         })?;
         let Some(found) = found else { return Ok(None) };

@@ -2,11 +2,11 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::{Arguments, Entry, MANY, entry};
+use super::entry::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
+use crate::constant::Constant;
 use crate::op::cast;
 use crate::op::function::binary;
-use crate::program::Constant;
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -19,7 +19,7 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     entry("get_bit", 2, 2, |binder, a| {
         let value = binder.bits_argument(&a)?;
         let offset = binder.int_argument(&a, 1)?;
-        binder.row(binary::get_bit, &[value, offset], SqlType::Bit, 0)
+        binder.row(binary::bit_at, &[value, offset], SqlType::Bit, 0)
     }),
     entry("set_bit", 2, 3, |binder, a| {
         let value = binder.bits_argument(&a)?;

@@ -2,13 +2,13 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::Arguments;
+use super::entry::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::op::function::{date, number, zone};
 use crate::op::{Op, logic};
-use crate::program::Constant;
 use crate::syntax::{Test, TypeName};
 use crate::typing;
 
@@ -154,7 +154,7 @@ impl Binder<'_> {
         let to = TypeName { name, first: number().map(Some), second: number() };
         let target = typing::named(&to, self.environment.database_collation);
         let Some(target) = target else {
-            return Err(CompileError::UnknownType { name: to.name, at: self.at });
+            return Err(self.no_such_type(&to));
         };
         let function = match target {
             _ if typing::is_number(&target) && target != SqlType::Bit => number::parse,

@@ -4,13 +4,13 @@ use extentdb_types::{Collation, Guid, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
 use crate::calendar::{self, Clock};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::lane::Reg;
 use crate::op::arithmetic::Range;
 use crate::op::ascii::Encoding;
 use crate::op::convert::{self, How};
 use crate::op::{Op, date_text};
-use crate::program::Constant;
 use crate::syntax::TypeName;
 use crate::typing;
 

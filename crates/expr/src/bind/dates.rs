@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::{Arguments, Entry, entry};
+use super::entry::{Arguments, Entry, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
 use crate::calendar::{self, Clock};

@@ -4,13 +4,13 @@ use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Ty, Value};
 use crate::calendar::Clock;
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::lane::Reg;
 use crate::op::convert::How;
 use crate::op::moment_style::{self, NO_STYLE};
 use crate::op::row::{self, Call, Function};
 use crate::op::{Op, cast, codec};
-use crate::program::Constant;
 use crate::syntax::TypeName;
 use crate::typing::{self, Conversion};
 
@@ -44,7 +44,7 @@ impl Binder<'_> {
         };
         let collation = own.unwrap_or(self.environment.database_collation);
         let Some(target) = typing::named(to, collation) else {
-            return Err(CompileError::UnknownType { name: to.name.clone(), at: self.at });
+            return Err(self.no_such_type(to));
         };
         if value.ty == Ty::Null {
             return self.null(Ty::Sql(target));
@@ -67,11 +67,41 @@ impl Binder<'_> {
         Ok(converted)
     }
 
+    /// Why a type that CAST names is none.
+    pub(super) fn no_such_type(&self, to: &TypeName) -> CompileError {
+        let at = self.at;
+        let most = match to.name.as_str() {
+            "char" | "character" | "varchar" | "binary" | "varbinary" => Some(8_000),
+            "nchar" | "nvarchar" => Some(4_000),
+            "decimal" | "numeric" | "dec" | "time" | "datetime2" | "datetimeoffset" | "float" => {
+                None
+            }
+            "hierarchyid" | "geometry" | "geography" => {
+                return CompileError::Unsupported {
+                    what: format!("conversion to {}", to.name),
+                    at,
+                };
+            }
+            _ => return CompileError::UnknownType { name: to.name.clone(), at },
+        };
+        let given = to.first.flatten().unwrap_or(0);
+        match most {
+            Some(most) if given > most => {
+                CompileError::TypeSize { name: to.name.clone(), given, most, at }
+            }
+            _ => CompileError::TypeParameter { given, at },
+        }
+    }
+
     fn style(&mut self, style: &Value, from: &SqlType, to: &SqlType) -> BindResult<Style> {
-        let Some(number) = self.constant_integer(style) else {
-            let style = self.implicit(style.clone(), SqlType::Int)?;
+        let style = self.implicit(style.clone(), SqlType::Int)?;
+        let Some(number) = self.constant_integer(&style) else {
             return Ok(Style::Row(Box::new(style)));
         };
+        let is_text_date = cast::is_character(from) && typing::is_temporal(to);
+        if is_text_date && matches!(number, 130 | 131) {
+            return self.unsupported("a text of the Hijri calendar as a date");
+        }
         let is_date_text = typing::is_temporal(from) && cast::is_character(to);
         if is_date_text && !moment_style::is_style(number) {
             return Err(CompileError::InvalidStyle { style: number, from: *from, at: self.at });
@@ -125,6 +155,11 @@ impl Binder<'_> {
                 Some(how) => self.converted(value.reg, how, from, to),
                 None => Ok(self.value(value.reg, Ty::Sql(to))),
             };
+        }
+        if let (Some(how), Style::Known(NO_STYLE | 0)) = (number_text(&from, &to), &style) {
+            let variable = typing::variable(to);
+            let text = self.converted(value.reg, how, from, variable)?;
+            return self.exact_text(text, variable, to);
         }
         match cast::function(&from, &to) {
             Some(function) => self.cast_by_rows(function, value, to, style),
@@ -284,6 +319,25 @@ fn quick(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
         _ => false,
     };
     if is_plain { super::conversion::clock_to_clock(from, to) } else { None }
+}
+
+/// Integers and decimals as texts, which have loops.
+fn number_text(from: &SqlType, to: &SqlType) -> Option<How> {
+    if !typing::is_text(to) {
+        return None;
+    }
+    let is_wide = typing::is_wide_text(to);
+    let len = typing::characters(to);
+    match *from {
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int => {
+            Some(How::IntToText { is_wide, len, or_star: !is_wide })
+        }
+        SqlType::Bit | SqlType::BigInt => Some(How::IntToText { is_wide, len, or_star: false }),
+        SqlType::Decimal { scale, .. } | SqlType::Numeric { scale, .. } => {
+            Some(How::WideToText { is_wide, scale, len })
+        }
+        _ => None,
+    }
 }
 
 fn is_money_to_decimal(from: &SqlType, to: &SqlType) -> bool {

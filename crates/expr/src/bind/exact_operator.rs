@@ -3,11 +3,11 @@
 use extentdb_types::SqlType;
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::lane::LaneKind;
 use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
 use crate::op::{Op, compare, text};
-use crate::program::Constant;
 use crate::syntax::{Infix, Test};
 use crate::typing::{self, Conversion};
 

@@ -2,7 +2,7 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::{Arguments, Entry, MANY, entry};
+use super::entry::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
 use crate::op::function::json;
 use crate::op::row::Function as RowFunction;

@@ -2,14 +2,14 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::{Arguments, Entry, entry};
+use super::entry::{Arguments, Entry, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
+use crate::constant::Constant;
 use crate::op::Op;
 use crate::op::arithmetic;
 use crate::op::function::number;
 use crate::op::row::Function as RowFunction;
-use crate::program::Constant;
 use crate::typing;
 use crate::wide::MAX_PRECISION;
 
@@ -39,7 +39,10 @@ pub(super) const FUNCTIONS: &[Entry] = &[
         let pi = Constant::Float(std::f64::consts::PI);
         binder.constant(pi, Ty::Sql(SqlType::Float))
     }),
-    entry("rand", 1, 1, |binder, a| {
+    entry("rand", 0, 1, |binder, a| {
+        if a.values.is_empty() {
+            return binder.unsupported("the function rand without a seed");
+        }
         let seed = binder.int_argument(&a, 0)?;
         binder.by_rows(number::rand, &[seed], SqlType::Float)
     }),

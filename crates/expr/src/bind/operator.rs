@@ -3,12 +3,12 @@
 use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::lane::LaneKind;
 use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
 use crate::op::ascii::Encoding;
 use crate::op::{Op, compare, like, logic, text};
-use crate::program::Constant;
 use crate::syntax::{Infix, Test};
 use crate::typing;
 

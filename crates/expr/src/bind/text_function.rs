@@ -3,11 +3,11 @@
 use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
+use crate::constant::Constant;
 use crate::lane::LaneKind;
 use crate::op::Op;
 use crate::op::ascii::{Encoding, Fold};
 use crate::op::text::{self, Casing};
-use crate::program::Constant;
 use crate::typing;
 
 /// Turkish and Azeri: languages of the locale id whose i and I are no pair.

@@ -2,15 +2,14 @@
 
 use extentdb_types::SqlType;
 
-use super::catalogue::{Arguments, Entry, MANY, entry};
-use super::exact::Style;
-use super::{BindResult, Binder, Label, Ty, Value};
+use super::entry::{Arguments, Entry, MANY, entry};
+use super::{BindResult, Binder, Ty, Value};
+use crate::constant::Constant;
 use crate::error::CompileError;
 use crate::op::ascii::Encoding;
 use crate::op::function::{format, text};
 use crate::op::row::Function as RowFunction;
-use crate::op::{Op, cast, pattern, text as text_op};
-use crate::program::Constant;
+use crate::op::{Op, cast, text as text_op};
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -38,7 +37,13 @@ pub(super) const FUNCTIONS: &[Entry] = &[
     entry("replace", 3, 3, |binder, a| binder.of_texts(&a, "replace", &[])),
     entry("charindex", 2, 3, |binder, a| binder.of_texts(&a, "charindex", &[2])),
     entry("patindex", 2, 2, |binder, a| binder.pattern_index(&a)),
-    entry("ascii", 1, 1, |binder, a| binder.of_texts(&a, "ascii", &[])),
+    entry("ascii", 1, 1, |binder, a| {
+        let text = binder.text_argument(&a, 0)?;
+        let ty = binder.sql(&text)?;
+        let strongest = collation(ty, ty);
+        let text = binder.under(text, ty, false, strongest)?;
+        binder.row(text::ascii, &[text], SqlType::Int, 0)
+    }),
     entry("unicode", 1, 1, |binder, a| binder.of_texts(&a, "unicode", &[])),
     entry("char", 1, 1, |binder, a| binder.character_exactly(&a, false)),
     entry("nchar", 1, 1, |binder, a| binder.character_exactly(&a, true)),
@@ -134,7 +139,7 @@ impl Binder<'_> {
 
     fn case_of(&mut self, arguments: &Arguments, is_upper: bool) -> BindResult {
         let text = self.text_argument(arguments, 0)?;
-        let ty = variable(self.sql(&text)?);
+        let ty = typing::variable(self.sql(&text)?);
         let label = text.label;
         let value = self.row(text::change_case, &[text], ty, i64::from(is_upper))?;
         Ok(Value { label, ..value })
@@ -156,7 +161,7 @@ impl Binder<'_> {
         self.on_characters(vec![text, characters], |binder, texts| {
             let [text, characters] = two(texts)?;
             let (text, characters, _, label) = binder.agree(text, characters)?;
-            let ty = variable(binder.sql(&text)?);
+            let ty = typing::variable(binder.sql(&text)?);
             let value = binder.row(text::trim, &[text, characters], ty, sides)?;
             Ok(Value { label, ..value })
         })
@@ -242,163 +247,6 @@ impl Binder<'_> {
         };
         let op = text_op::Op::Character { a: code.reg, is_wide, most };
         self.emit(Op::Text(op), ty)
-    }
-
-    fn pattern_index(&mut self, arguments: &Arguments) -> BindResult {
-        let pattern = self.text_argument(arguments, 0)?;
-        let text = self.text_argument(arguments, 1)?;
-        let is_max = matches!(text.ty, Ty::Sql(ty) if ty.is_max());
-        let op = self.pattern_op(text, pattern, None, true)?;
-        let result = if is_max { SqlType::BigInt } else { SqlType::Int };
-        self.emit(op, result)
-    }
-
-    /// LIKE of statements.
-    pub(super) fn like_exactly(
-        &mut self,
-        a: Value,
-        pattern: Value,
-        escape: Option<&Value>,
-    ) -> BindResult {
-        self.function = "like";
-        let escape = match escape {
-            None => None,
-            Some(escape) => match self.escape_character(escape)? {
-                Some(character) => Some(character),
-                None => return self.null(Ty::Truth),
-            },
-        };
-        let arguments = Arguments { part: None, values: vec![a, pattern] };
-        let a = self.text_argument(&arguments, 0)?;
-        let pattern = self.text_argument(&arguments, 1)?;
-        let op = self.pattern_op(a, pattern, escape, false)?;
-        self.condition(op)
-    }
-
-    /// The one character of ESCAPE; `None` for NULL.
-    fn escape_character(&mut self, escape: &Value) -> BindResult<Option<u32>> {
-        let Ty::Sql(ty) = escape.ty else { return Ok(None) };
-        let at = self.at;
-        match self.constant_of(escape.reg) {
-            Some(Constant::Null) => Ok(None),
-            Some(Constant::Bytes(bytes)) if typing::is_text(&ty) => {
-                let text = crate::op::codec::decode(&ty, bytes);
-                let mut characters = text.chars();
-                match (characters.next(), characters.next()) {
-                    (Some(one), None) => Ok(Some(u32::from(one))),
-                    _ => Err(CompileError::InvalidEscape { text: text.into_owned(), at }),
-                }
-            }
-            _ => self.unsupported("ESCAPE that is no constant"),
-        }
-    }
-
-    fn pattern_op(
-        &mut self,
-        text: Value,
-        pattern: Value,
-        escape: Option<u32>,
-        is_index: bool,
-    ) -> BindResult<Op> {
-        self.operation = if is_index { "patindex" } else { "like" };
-        let text = self.by_characters(text)?;
-        let pattern = self.by_characters(pattern)?;
-        let (text, pattern, collation, _) = self.agree(text, pattern)?;
-        let ty = self.sql(&text)?;
-        let alphabet = pattern::Alphabet {
-            collation,
-            encoding: self.encoding(&ty),
-            has_plain_ascii: collation.has_plain_ascii(typing::is_wide_text(&ty)),
-        };
-        // Characters of a char text are bytes of its code page.
-        let is_byte = alphabet.encoding.unit() == 1;
-        let escape = escape.map(|escape| match char::from_u32(escape).filter(|_| is_byte) {
-            Some(character) => {
-                let bytes = crate::op::codec::code_page(&ty).encode(&character.to_string());
-                bytes.and_then(|bytes| bytes.first().copied()).map_or(escape, u32::from)
-            }
-            None => escape,
-        });
-        Ok(Op::Pattern(pattern::Op {
-            a: text.reg,
-            pattern: pattern.reg,
-            escape,
-            alphabet,
-            is_index,
-        }))
-    }
-
-    /// A value as the text that CONCAT makes of it.
-    fn concatenated(&mut self, value: Value) -> BindResult {
-        let collation = self.environment.database_collation;
-        let ty = match value.ty {
-            Ty::Null => {
-                let empty = Constant::Bytes(Vec::new());
-                return self.constant(empty, Ty::Sql(typing::text_type(false, Some(1), collation)));
-            }
-            _ => self.sql(&value)?,
-        };
-        if typing::is_text(&ty) {
-            return Ok(value);
-        }
-        let target = self.text_type_of(&ty);
-        if ty == SqlType::SqlVariant || matches!(ty, SqlType::Udt { .. }) {
-            return self.invalid_argument(Some(ty), 1);
-        }
-        self.exact(value, target, Style::NONE)
-    }
-
-    fn concat_exactly(&mut self, arguments: &Arguments) -> BindResult {
-        self.operation = "concat";
-        let texts: BindResult<Vec<Value>> =
-            arguments.values.iter().map(|value| self.concatenated(value.clone())).collect();
-        self.concat(texts?)
-    }
-
-    fn concat_with_separator(&mut self, arguments: &Arguments) -> BindResult {
-        self.operation = "concat_ws";
-        let texts: BindResult<Vec<Value>> = arguments
-            .values
-            .iter()
-            .map(|value| match value.ty {
-                Ty::Null => {
-                    let collation = self.environment.database_collation;
-                    self.null(Ty::Sql(typing::text_type(false, Some(1), collation)))
-                }
-                _ => self.concatenated(value.clone()),
-            })
-            .collect();
-        let texts = texts?;
-        let mut total: Option<u16> = Some(0);
-        let mut label = Label::Default;
-        let mut strongest = self.environment.database_collation;
-        let mut is_wide = false;
-        for text in &texts {
-            let ty = self.sql(text)?;
-            total = total.zip(typing::characters(&ty)).map(|(sum, own)| sum.saturating_add(own));
-            is_wide |= typing::is_wide_text(&ty);
-            if text.label > label {
-                label = text.label;
-                strongest = collation(ty, ty);
-            }
-        }
-        // The separator may stand between any two.
-        let Some(separator) = texts.first() else {
-            return self.unsupported("CONCAT_WS without its arguments");
-        };
-        let separator = self.sql(separator)?;
-        let between = (texts.len() as u16).saturating_sub(2);
-        let separators = typing::characters(&separator).map(|own| own.saturating_mul(between));
-        let total = total.zip(separators).map(|(sum, more)| sum.saturating_add(more));
-        let under = |binder: &mut Self, text: Value| {
-            let ty = binder.sql(&text)?;
-            binder.under(text, ty, is_wide, strongest)
-        };
-        let texts: BindResult<Vec<Value>> =
-            texts.into_iter().map(|text| under(self, text)).collect();
-        let result = typing::text_type(is_wide, total, strongest);
-        let value = self.row_with_nulls(text::concat_ws, &texts?, result, 0)?;
-        Ok(Value { label, ..value })
     }
 
     fn str(&mut self, arguments: &Arguments) -> BindResult {
@@ -496,16 +344,6 @@ impl Binder<'_> {
         }
         let pattern = self.wide_argument(arguments, 1)?;
         self.row(format::format, &[value, pattern], result, 0)
-    }
-}
-
-/// The variable-length form of a text type.
-fn variable(ty: SqlType) -> SqlType {
-    match ty.collation() {
-        Some(collation) => {
-            typing::text_type(typing::is_wide_text(&ty), typing::characters(&ty), collation)
-        }
-        None => ty,
     }
 }
 

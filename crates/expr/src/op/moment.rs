@@ -79,7 +79,12 @@ pub(crate) fn stored_offset(bytes: &[u8], scale: u8) -> EvalResult<(i64, i64)> {
     let time_len = bytes.len().checked_sub(5).ok_or(EvalError::Input)?;
     let (time, rest) = bytes.split_at_checked(time_len).ok_or(EvalError::Input)?;
     let (date, offset) = rest.split_at_checked(3).ok_or(EvalError::Input)?;
-    let utc = little_endian(date) * DAY + little_endian(time) * unit(scale);
+    let ticks = little_endian(time).checked_mul(unit(scale)).filter(|ticks| *ticks < DAY);
+    let days = little_endian(date);
+    let (Some(ticks), 0..=calendar::LAST_DAY) = (ticks, days) else {
+        return Err(EvalError::Input);
+    };
+    let utc = days * DAY + ticks;
     let offset = offset.try_into().map(i16::from_le_bytes).map_err(|_| EvalError::Input)?;
     Ok((utc, i64::from(offset)))
 }

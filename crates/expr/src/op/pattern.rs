@@ -1,7 +1,7 @@
 //! LIKE and PATINDEX of statements: any characters, any pattern, by the collation.
 //!
 //! ```text
-//! %  any text      _  one character      [a-c] [^x]  one of, none of      escape  the next as it is
+//! %  any text     _  one character     [a-c] [^x]  one of, none of      escape  the next as it is
 //! ```
 //!
 //! A pattern is taken apart once where it is a constant, else when it changes from one row to the
@@ -21,6 +21,7 @@ pub(crate) struct Alphabet {
     pub(crate) collation: Collation,
     pub(crate) encoding: Encoding,
     pub(crate) has_plain_ascii: bool,
+    pub(crate) ignores_case: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -186,7 +187,10 @@ fn takes(element: &Element, character: u32, alphabet: Alphabet) -> bool {
     match element {
         Element::Any | Element::Nothing => false,
         Element::Each => true,
-        Element::One(one) => *one == character || alphabet.is_same(*one, character),
+        Element::One(one) => match alphabet.ascii_same(*one, character) {
+            Some(is_same) => is_same,
+            None => alphabet.is_same(*one, character),
+        },
         Element::Set { ascii, is_negated, .. } if character < 128 => {
             (ascii >> character & 1 == 1) != *is_negated
         }
@@ -195,6 +199,20 @@ fn takes(element: &Element, character: u32, alphabet: Alphabet) -> bool {
 }
 
 impl Alphabet {
+    /// Are two characters of ASCII the same? `None` where the collation has to say.
+    #[inline]
+    fn ascii_same(self, a: u32, b: u32) -> Option<bool> {
+        let is_plain = |it: u32| (0x20..0x7F).contains(&it);
+        if a == b {
+            return Some(true);
+        }
+        if !self.has_plain_ascii || !is_plain(a) || !is_plain(b) {
+            return None;
+        }
+        let is_letter = (u32::from(b'a')..=u32::from(b'z')).contains(&(a | 0x20));
+        Some(self.ignores_case && is_letter && (a ^ b) == 0x20)
+    }
+
     /// The bytes of a character.
     fn bytes(self, character: u32, to: &mut [u8; 4]) -> usize {
         if self.encoding.unit() == 1 {
@@ -334,6 +352,7 @@ mod tests {
             collation,
             encoding,
             has_plain_ascii: collation.has_plain_ascii(is_wide),
+            ignores_case: collation.ignores_case(),
         }
     }
 

@@ -7,9 +7,9 @@
 use extentdb_types::SqlType;
 
 use crate::arena::Arena;
+use crate::constant::Constant;
 use crate::error::{EvalError, EvalResult, NULL, VALUE};
 use crate::lane::{Lane, LaneKind, Lanes, Reg, Span};
-use crate::program::Constant;
 use crate::settings::StatementOptions;
 use crate::typing;
 

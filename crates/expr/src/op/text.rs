@@ -415,16 +415,23 @@ fn replicate((a, count): (&Lane, &Lane), limit: Option<u16>, arena: &mut Arena, 
         let worst = a_state.max(count_state);
         match worst {
             VALUE if count < 0 => out.push_null(LaneKind::Bytes),
-            VALUE => out.push(arena.build(|arena, to| repeat(arena.get(span), count, limit, to))),
+            VALUE => out.push(arena.build(|arena, to| repeat(arena, span, count, limit, to))),
             _ => out.push_state(LaneKind::Bytes, worst),
         }
     }
 }
 
-fn repeat(text: &[u8], count: i64, limit: Option<u16>, to: &mut Vec<u8>) -> EvalResult<()> {
-    let most = limit.map_or(arena::MAX_BYTES, usize::from);
+fn repeat(
+    arena: &Arena,
+    text: Span,
+    count: i64,
+    limit: Option<u16>,
+    to: &mut Vec<u8>,
+) -> EvalResult<()> {
+    let text = arena.get(text);
+    let most = limit.map_or(arena.limit(), usize::from);
     let wanted = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(text.len());
-    if wanted > arena::MAX_BYTES && limit.is_none() {
+    if wanted > arena.limit() && limit.is_none() {
         return Err(EvalError::Space);
     }
     to.extend(text.iter().cycle().take(wanted.min(most)));
@@ -489,7 +496,7 @@ fn replace(
             to.extend_from_slice(text.get(from * unit..at * unit).unwrap_or_default());
             to.extend_from_slice(with);
             from = at + search.pattern.len() / unit;
-            if to.len() > arena::MAX_BYTES {
+            if to.len() > arena::MAX_STATEMENT_BYTES {
                 return Err(EvalError::Space);
             }
         }

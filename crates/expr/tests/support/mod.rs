@@ -1,6 +1,8 @@
 //! Evaluates an expression over values that are given as text.
 
-use extentdb_expr::{Batch, CompileError, Environment, EvalError, Predicate, Program, Settings};
+use extentdb_expr::{
+    Batch, CompileError, Environment, EvalError, Predicate, Program, Settings, StatementOptions,
+};
 use extentdb_types::plain::write_plain;
 use extentdb_types::{Collation, Datum, Decimal, SqlType};
 
@@ -92,9 +94,33 @@ fn names(columns: &[Column<'_>]) -> Environment {
     environment(&columns.iter().map(|(name, ty, _)| (*name, *ty)).collect::<Vec<_>>())
 }
 
-/// Type and value of an expression, as `type: value`; an error by its text.
+/// Type and value of an expression, as `type: value`; an error by its text. What is decided is
+/// decided alike in a statement.
 pub(crate) fn eval(text: &str, columns: &[Column<'_>]) -> String {
-    let program = match Program::compile(text, &names(columns)) {
+    let stored = eval_in(text, columns, &names(columns));
+    let settings = Settings::statement(StatementOptions::default());
+    let statement = eval_in(text, columns, &Environment { settings, ..names(columns) });
+    if let (Some((_, expected)), Some((_, found))) =
+        (stored.split_once(": "), statement.split_once(": "))
+        && !UNDECIDED.contains(&expected)
+    {
+        assert_eq!(found, expected, "{text} in a statement");
+    }
+    stored
+}
+
+/// Outcomes that say nothing about a row, or have another name in a statement.
+const UNDECIDED: [&str; 6] = [
+    "argument out of range",
+    "the value does not fit the declared type",
+    "the collation does not decide",
+    "characters that are not certain",
+    "rounding that is not certain",
+    "a form of text that is not certain",
+];
+
+fn eval_in(text: &str, columns: &[Column<'_>], environment: &Environment) -> String {
+    let program = match Program::compile(text, environment) {
         Ok(program) => program,
         Err(error) => return short(&error),
     };

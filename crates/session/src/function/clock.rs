@@ -7,6 +7,7 @@ use std::time::Duration;
 use extentdb_types::{Date, DateTime, DateTime2, DateTimeOffset, Datum, Time};
 
 use super::{Definition, Kind};
+use crate::cause::Cause;
 use crate::connection::Connection;
 use crate::frame::Values;
 
@@ -24,6 +25,16 @@ pub(crate) fn since_epoch(connection: &Connection) -> Duration {
     connection.server.instance.options().database.clock.since_epoch()
 }
 
+/// The value of a function of the time, at a time since 1970; `None`: there is no such function.
+pub(crate) fn value_at(name: &str, now: Duration) -> Option<Datum<'static>> {
+    Some(match name {
+        "getdate" | "getutcdate" | "current_timestamp" => datetime(now),
+        "sysdatetime" | "sysutcdatetime" => datetime2(now),
+        "sysdatetimeoffset" => offset(now),
+        _ => return None,
+    })
+}
+
 /// A time since 1970 as datetime; `None` past the year 9999.
 pub(crate) fn datetime_of(now: Duration) -> Option<DateTime> {
     let of_day = now.as_secs() % SECONDS_PER_DAY * DATETIME_TICKS
@@ -32,12 +43,11 @@ pub(crate) fn datetime_of(now: Duration) -> Option<DateTime> {
     DateTime::new(i32::try_from(days).ok()?, u32::try_from(of_day).ok()?).ok()
 }
 
-fn datetime(at: Values<'_>) -> Datum<'static> {
-    datetime_of(since_epoch(at.connection)).map_or(Datum::Null, Datum::DateTime)
+fn datetime(now: Duration) -> Datum<'static> {
+    datetime_of(now).map_or(Datum::Null, Datum::DateTime)
 }
 
-fn instant(at: Values<'_>) -> Option<DateTime2> {
-    let now = since_epoch(at.connection);
+fn instant(now: Duration) -> Option<DateTime2> {
     let ticks =
         now.as_secs() % SECONDS_PER_DAY * TICKS_PER_SECOND + u64::from(now.subsec_nanos()) / 100;
     let days = EPOCH_OF_DATE + now.as_secs() / SECONDS_PER_DAY;
@@ -45,20 +55,28 @@ fn instant(at: Values<'_>) -> Option<DateTime2> {
     Some(DateTime2 { date, time: Time::new(ticks, 7).ok()? })
 }
 
-fn datetime2(at: Values<'_>) -> Datum<'static> {
-    instant(at).map_or(Datum::Null, Datum::DateTime2)
+fn datetime2(now: Duration) -> Datum<'static> {
+    instant(now).map_or(Datum::Null, Datum::DateTime2)
 }
 
-fn offset(at: Values<'_>) -> Datum<'static> {
-    let moment = instant(at).and_then(|utc| DateTimeOffset::new(utc, 0).ok());
+fn offset(now: Duration) -> Datum<'static> {
+    let moment = instant(now).and_then(|utc| DateTimeOffset::new(utc, 0).ok());
     moment.map_or(Datum::Null, Datum::DateTimeOffset)
 }
 
+fn evaluated(name: &str, at: Values<'_>) -> Result<Datum<'static>, Cause> {
+    Ok(value_at(name, since_epoch(at.connection)).unwrap_or(Datum::Null))
+}
+
 pub(super) static TABLE: &[Definition] = &[
-    Definition::new("getdate", Kind::DateTime, |at, _| Ok(datetime(at))),
-    Definition::new("getutcdate", Kind::DateTime, |at, _| Ok(datetime(at))),
-    Definition::new("current_timestamp", Kind::DateTime, |at, _| Ok(datetime(at))),
-    Definition::new("sysdatetime", Kind::DateTime2, |at, _| Ok(datetime2(at))),
-    Definition::new("sysutcdatetime", Kind::DateTime2, |at, _| Ok(datetime2(at))),
-    Definition::new("sysdatetimeoffset", Kind::DateTimeOffset, |at, _| Ok(offset(at))),
+    Definition::new("getdate", Kind::DateTime, |at, _| evaluated("getdate", at)),
+    Definition::new("getutcdate", Kind::DateTime, |at, _| evaluated("getutcdate", at)),
+    Definition::new("current_timestamp", Kind::DateTime, |at, _| {
+        evaluated("current_timestamp", at)
+    }),
+    Definition::new("sysdatetime", Kind::DateTime2, |at, _| evaluated("sysdatetime", at)),
+    Definition::new("sysutcdatetime", Kind::DateTime2, |at, _| evaluated("sysutcdatetime", at)),
+    Definition::new("sysdatetimeoffset", Kind::DateTimeOffset, |at, _| {
+        evaluated("sysdatetimeoffset", at)
+    }),
 ];

@@ -8,15 +8,20 @@
 //! A table ends with the procedure or dynamic text that has created it, or with the session.
 //! Entries are not removed with their table: a rollback may bring it back, and take it away.
 
+use std::time::Duration;
+
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Database, Table};
+use extentdb_engine::{Database, Table, Timeout};
 
-use super::DEFAULT_SCHEMA;
+use super::{DEFAULT_SCHEMA, TEMPDB};
 use crate::connection::Connection;
 
 /// Characters of a stored name before its digits.
 const NAME_UNITS: usize = 116;
+
+/// How long the end of a scope waits for a lock on a table.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// The temporary tables that a session has created.
 #[derive(Debug, Default)]
@@ -85,18 +90,31 @@ impl TemporaryTables {
 impl Connection {
     /// Drops the temporary tables of scopes that have ended: those from this nesting on.
     pub(crate) fn drop_temporary_from(&mut self, nesting: u32) {
-        let is_ended = |table: &mut TemporaryTable| table.nesting >= nesting;
+        self.drop_temporary_tables(|table| table.nesting >= nesting);
+    }
+
+    /// Drops the table variables of a batch that has ended.
+    pub(crate) fn drop_table_variables(&mut self) {
+        self.drop_temporary_tables(|table| table.name.starts_with("#@"));
+    }
+
+    fn drop_temporary_tables(&mut self, has_ended: impl Fn(&TemporaryTable) -> bool) {
+        let is_ended = |table: &mut TemporaryTable| has_ended(table) && !table.is_hidden;
         let ended: Vec<TemporaryTable> = self.temporary.tables.extract_if(.., is_ended).collect();
         if ended.is_empty() {
             return;
         }
         let Ok(tempdb) = self.tempdb() else { return };
+        // A global one may be locked by a transaction of another session: the end of this one does
+        // not wait for that.
+        self.session.set_lock_timeout(Timeout::After(LOCK_WAIT));
         for table in ended {
             // In a transaction that can only be rolled back it stays, and nobody sees it.
             if !self.drop_temporary(&tempdb, &table) {
                 self.temporary.tables.push(TemporaryTable { nesting: 0, is_hidden: true, ..table });
             }
         }
+        self.apply_options();
     }
 
     /// Drops a table, unless it is gone; false when it could not be dropped.
@@ -105,6 +123,11 @@ impl Connection {
         let Ok(found) = self.session.table_in(tempdb, &name) else { return true };
         if found.id() != table.id {
             return true;
+        }
+        if self.is_killed() {
+            // A killed session takes no statement: another one drops the table.
+            let other = self.server.instance.session(TEMPDB);
+            return other.is_ok_and(|mut other| other.drop_table(&found).is_ok());
         }
         let dropped = self.in_database(tempdb, |connection| connection.session.drop_table(&found));
         dropped.is_ok()

@@ -9,13 +9,13 @@
 //! and `{length}` are what ODBC says of a column `c` of a type of it. A line after `--new` is part
 //! of the procedures whose names end in a version alone, which know the types of version 2008.
 
-use super::parameters::{self, Parameter};
+use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, nested};
 use crate::cause::Cause;
 use crate::frame::Frame;
 use crate::output::Scope;
 use crate::request::Argument;
-use crate::step::{Run, Text};
+use crate::step::{Run, Source, Text};
 use crate::stop::Stop;
 
 const TYPES: &str = include_str!("catalog/types.sql");
@@ -132,7 +132,13 @@ impl CatalogCall {
         let collation = run.connection.collation();
         let parameters = parameters::declared(&declarations, collation)?;
         self.verify(&parameters, arguments)?;
-        let bound = parameters::bind(run, &parameters, arguments, 0, self.procedure.name)?;
+        let bound = parameters::bind(
+            run,
+            &parameters,
+            arguments,
+            0,
+            Callee::Procedure(self.procedure.name),
+        )?;
         let values: Vec<_> = bound.into_iter().map(|bound| bound.value).collect();
         if self.procedure.about == About::Object
             && let Some(name) = values.first().and_then(crate::variant::text)
@@ -140,7 +146,7 @@ impl CatalogCall {
             verify_object(run, &name)?;
         }
         let text = Text {
-            text: &text,
+            source: Source::Text(&text),
             scope: Scope::Procedure,
             parameters: parameters.iter().map(|parameter| parameter.variable.clone()).collect(),
             values,

@@ -1,11 +1,11 @@
 //! sp_executesql: a text with parameters.
 
-use super::parameters::{self, Parameter};
+use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, Returned, nested};
 use crate::cause::Cause;
 use crate::output::Scope;
 use crate::request::Argument;
-use crate::step::{Run, Text};
+use crate::step::{Run, Source, Text};
 use crate::stop::Stop;
 use crate::variant;
 
@@ -56,10 +56,11 @@ pub(super) fn execute(
     let collation = run.connection.collation();
     let parameters = parameters::declared(call.declarations, collation)?;
     let query = format!("({}){}", call.declarations, call.text);
-    let bound = parameters::bind(run, &parameters, call.arguments, call.first, &query)?;
+    let bound =
+        parameters::bind(run, &parameters, call.arguments, call.first, Callee::Query(&query))?;
     let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
     let text = Text {
-        text: call.text,
+        source: Source::Text(call.text),
         scope: Scope::Procedure,
         parameters: parameters.iter().map(|parameter| parameter.variable.clone()).collect(),
         values: bound.into_iter().map(|bound| bound.value).collect(),
@@ -71,7 +72,7 @@ pub(super) fn execute(
     Ok(Finished { status: run.connection.error, outputs })
 }
 
-fn outputs(
+pub(super) fn outputs(
     parameters: &[Parameter],
     places: &[Option<usize>],
     values: &[extentdb_types::Datum<'static>],

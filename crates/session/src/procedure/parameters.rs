@@ -21,7 +21,16 @@ const SHOWN: usize = 2_000;
 pub(super) struct Parameter {
     pub(super) variable: Variable,
     pub(super) is_output: bool,
-    default: Option<Expr>,
+    pub(super) default: Option<Expr>,
+}
+
+/// What the parameters are those of.
+#[derive(Clone, Copy)]
+pub(super) enum Callee<'c> {
+    /// A text with its declarations.
+    Query(&'c str),
+    /// A procedure of this name.
+    Procedure(&'c str),
 }
 
 impl Parameter {
@@ -108,11 +117,11 @@ pub(super) fn bind(
     parameters: &[Parameter],
     arguments: &[Argument],
     first: usize,
-    query: &str,
+    callee: Callee<'_>,
 ) -> Result<Vec<Bound>, Stop> {
     let mut bound: Vec<Option<Bound>> = parameters.iter().map(|_| None).collect();
     for (place, argument) in arguments.iter().enumerate().skip(first) {
-        let slot = slot_of(parameters, argument, place - first)?;
+        let slot = slot_of(parameters, argument, place - first, callee)?;
         let (Some(parameter), Some(target)) = (parameters.get(slot), bound.get_mut(slot)) else {
             continue;
         };
@@ -129,17 +138,25 @@ pub(super) fn bind(
     filled
         .map(|(bound, parameter)| match bound {
             Some(bound) => Ok(bound),
-            None => default_of(run, parameter, query),
+            None => default_of(run, parameter, callee),
         })
         .collect()
 }
 
-fn slot_of(parameters: &[Parameter], argument: &Argument, place: usize) -> Result<usize, Stop> {
+fn slot_of(
+    parameters: &[Parameter],
+    argument: &Argument,
+    place: usize,
+    callee: Callee<'_>,
+) -> Result<usize, Stop> {
+    let procedure = match callee {
+        Callee::Query(_) => "sp_executesql".to_owned(),
+        Callee::Procedure(name) => name.to_owned(),
+    };
     if argument.name.is_empty() {
         if place < parameters.len() {
             return Ok(place);
         }
-        let procedure = "sp_executesql".to_owned();
         return Err(Cause::TooManyArguments { procedure }.into());
     }
     let is_it = |parameter: &Parameter| {
@@ -148,7 +165,11 @@ fn slot_of(parameters: &[Parameter], argument: &Argument, place: usize) -> Resul
     };
     parameters.iter().position(is_it).ok_or_else(|| {
         let parameter = argument.name.clone();
-        Cause::UnknownParameter { parameter, procedure: String::new() }.into()
+        let procedure = match callee {
+            Callee::Query(_) => String::new(),
+            Callee::Procedure(_) => procedure.clone(),
+        };
+        Cause::UnknownParameter { parameter, procedure }.into()
     })
 }
 
@@ -159,11 +180,19 @@ fn value_of(run: &Run<'_>, argument: &Argument, to: SqlType) -> Result<Datum<'st
     Ok(converted(argument.value.clone(), from, to, at)?)
 }
 
-fn default_of(run: &Run<'_>, parameter: &Parameter, query: &str) -> Result<Bound, Stop> {
+fn default_of(run: &Run<'_>, parameter: &Parameter, callee: Callee<'_>) -> Result<Bound, Stop> {
     let Some(default) = &parameter.default else {
-        let query: String = query.chars().take(SHOWN).collect();
         let parameter = parameter.variable.name.to_string();
-        return Err(Cause::QueryParameter { query, parameter }.into());
+        return Err(match callee {
+            Callee::Query(query) => {
+                let query: String = query.chars().take(SHOWN).collect();
+                Cause::QueryParameter { query, parameter }
+            }
+            Callee::Procedure(name) => {
+                Cause::MissingParameter { procedure: name.to_owned(), parameter }
+            }
+        }
+        .into());
     };
     let compiler = Compiler {
         variables: &[],

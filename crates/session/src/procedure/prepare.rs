@@ -100,7 +100,7 @@ fn describe(run: &mut Run<'_>, statement: &Statement) -> Result<(), Stop> {
     let parameters = super::parameters::declared(&statement.declarations, collation)?;
     let before = std::mem::replace(&mut run.connection.options.fmtonly, true);
     let text = crate::step::Text {
-        text: &statement.text,
+        source: crate::step::Source::Text(&statement.text),
         scope: crate::output::Scope::Procedure,
         parameters: parameters.into_iter().map(|parameter| parameter.variable).collect(),
         values: Vec::new(),

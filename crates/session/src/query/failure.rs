@@ -35,19 +35,28 @@ pub(crate) fn exec_cause(
     connection: &Connection,
     change: Option<&Change>,
 ) -> Cause {
-    let other = |number: i32, severity: u8, text: String| Cause::Failed { number, severity, text };
     match error {
         ExecError::Engine(error) | ExecError::Change { error, .. } => match change {
             Some(change) => super::change_failure::cause_of(&error, change, connection),
             None => connection.engine_cause(&error),
         },
+        other => operator_cause(other, change.map_or("INSERT", |change| change.verb)),
+    }
+}
+
+/// The same without an engine; `verb` is what the statement does to rows.
+pub(crate) fn operator_cause(error: ExecError, verb: &str) -> Cause {
+    let other = |number: i32, severity: u8, text: String| Cause::Failed { number, severity, text };
+    match error {
+        ExecError::Engine(error) | ExecError::Change { error, .. } => {
+            Cause::Engine { text: error.to_string() }
+        }
         ExecError::Null { table, column } => other(
             515,
             16,
             format!(
                 "Cannot insert the value NULL into column '{column}', table '{table}'; column does \
-                 not allow nulls. {} fails.",
-                change.map_or("INSERT", |change| change.verb)
+                 not allow nulls. {verb} fails."
             ),
         ),
         ExecError::Truncated { table, column, value } => other(

@@ -30,13 +30,16 @@ pub(crate) struct RowFunctions<'f> {
 impl Functions for RowFunctions<'_> {
     fn call(
         &mut self,
-        session: &mut Session,
+        session: Option<&mut Session>,
         function: usize,
         arguments: &[Datum<'_>],
     ) -> Result<Datum<'static>, ExecError> {
         match self.definitions.get(function) {
             Some(RowFunction::Session(definition)) => self.session_call(definition, arguments),
             Some(RowFunction::NextValue { database, sequence, name }) => {
+                let session = session.ok_or_else(|| {
+                    ExecError::NotSupported("NEXT VALUE FOR without its engine".to_owned())
+                })?;
                 within(session, database, |session| {
                     session.next_value(*sequence).map_err(|error| next_value_error(error, name))
                 })

@@ -1,6 +1,6 @@
 //! A statement that is bound and planned, ready to run once.
 
-use extentdb_bind::logical::{Column, Relation, ValueId};
+use extentdb_bind::logical::{Column, FunctionCall, Relation, ValueId};
 use extentdb_bind::surroundings::StoredTable;
 use extentdb_bind::{Binder, Prologue};
 use extentdb_engine::{Session, StatementEnd};
@@ -164,22 +164,29 @@ impl Prepared {
                     set(context, *id, value, &ty)?;
                 }
                 Prologue::Call(call) => {
-                    let mut arguments = Vec::new();
-                    for argument in &call.arguments {
-                        let planner = Planner::new(&self.environment, self.last);
-                        let expression = planner.expression(argument, &[]);
-                        let expression = expression
-                            .map_err(|error| ExecError::NotSupported(error.to_string()))?;
-                        arguments.push(Evaluator::new(&expression).datum(&context.outer)?);
-                    }
-                    let value =
-                        context.functions.call(context.session, call.function, &arguments)?;
-                    set(context, call.column.id, &value, &call.column.ty)?;
+                    let planner = Planner::new(&self.environment, self.last);
+                    evaluate_call(call, &planner, context)?;
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Evaluates a function without columns, whose value then comes from outside.
+pub(crate) fn evaluate_call(
+    call: &FunctionCall,
+    planner: &Planner<'_>,
+    context: &mut Context<'_>,
+) -> Result<(), ExecError> {
+    let mut arguments = Vec::new();
+    for argument in &call.arguments {
+        let expression = planner.expression(argument, &[]);
+        let expression = expression.map_err(|error| ExecError::NotSupported(error.to_string()))?;
+        arguments.push(Evaluator::new(&expression).datum(&context.outer)?);
+    }
+    let value = context.call(call.function, &arguments)?;
+    set(context, call.column.id, &value, &call.column.ty)
 }
 
 /// Gives a value from outside its value.

@@ -20,6 +20,7 @@ use crate::data_type;
 use crate::frame::{Variable, variable_named};
 use crate::function;
 use crate::objects::ResolvedObject;
+use crate::pending_load;
 use crate::query::functions::RowFunction;
 use crate::query::system_view;
 
@@ -78,7 +79,8 @@ impl<'s> QuerySurroundings<'s> {
                     span,
                 ));
             };
-            return view(text, found.database.clone(), name, span).map(Some);
+            let database = Some(found.database.clone());
+            return view(text, ViewName { database, schema: None, name }, span).map(Some);
         }
         self.reads_tables = true;
         let table = found.into_table().map_err(|cause| refused(cause, span))?;
@@ -98,6 +100,9 @@ impl Surroundings for QuerySurroundings<'_> {
     }
 
     fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>) -> Bound<Option<Object>> {
+        if let Some(rows) = pending_load::rows_named(self.connection.bulk_rows.as_ref(), name) {
+            return Ok(Some(Object::Rows(rows)));
+        }
         let within = from.filter(|_| name.database().is_none()).map(|database| {
             let span = name.span;
             let database = Name { text: database.name().into(), span };
@@ -117,8 +122,14 @@ impl Surroundings for QuerySurroundings<'_> {
         system_view::object(name, &server, &at.database, collation)
     }
 
-    fn table_variable(&mut self, _: &str) -> Option<StoredTable> {
-        None
+    fn table_variable(&mut self, name: &str) -> Option<StoredTable> {
+        let found = self.connection.table_variable(name).ok().flatten()?;
+        self.reads_tables = true;
+        Some(StoredTable {
+            database: found.database,
+            table: found.table,
+            object: found.object,
+        })
     }
 
     fn variable(&mut self, name: &str) -> Option<(usize, SqlType)> {
@@ -149,7 +160,8 @@ impl Surroundings for QuerySurroundings<'_> {
 
     fn takes_identity(&self, stored: &StoredTable) -> bool {
         let table = self.connection.options.identity_insert.as_ref();
-        table.is_some_and(|own| own.is(stored.database.name(), stored.table.id()))
+        self.connection.bulk_rows.is_some()
+            || table.is_some_and(|own| own.is(stored.database.name(), stored.table.id()))
     }
 
     fn table_function(
@@ -184,12 +196,22 @@ impl Surroundings for QuerySurroundings<'_> {
 }
 
 /// A cause of this crate in the words of the binder.
-fn refused(cause: Cause, span: Span) -> BindError {
+pub(crate) fn refused(cause: Cause, span: Span) -> BindError {
     BindCause::Other { number: cause.number(), text: cause.to_string() }.at(span)
 }
 
+/// What a view is called.
+pub(crate) struct ViewName {
+    /// Its database; `None`: the one that its name was looked up in.
+    pub(crate) database: Option<Arc<Database>>,
+    /// Its schema, where columns may be named by it.
+    pub(crate) schema: Option<String>,
+    pub(crate) name: String,
+}
+
 /// The query of a view, from its text.
-fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<Object> {
+pub(crate) fn view(text: &str, view: ViewName, span: Span) -> Bound<Object> {
+    let ViewName { database, schema, name } = view;
     let unreadable = |what: String| {
         refused(Cause::not_supported(format!("the text of view {name}: {what}")), span)
     };
@@ -205,6 +227,7 @@ fn view(text: &str, database: Arc<Database>, name: String, span: Span) -> Bound<
     };
     Ok(Object::View(View {
         database,
+        schema,
         query: Arc::new((*view.query).clone()),
         columns: view.columns.iter().map(|name| name.text.to_string()).collect(),
         name,

@@ -1,7 +1,7 @@
 //! System views as tables of queries.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::logical::{CallProvider, RowProvider};
+use extentdb_bind::provider::{CallProvider, KeptRows, RequestedColumn, RowProvider, RowStream};
 use extentdb_bind::surroundings::{CalledRows, MadeRows, Object};
 use extentdb_bind::{Cause as BindCause, Result as Bound};
 use extentdb_engine::Database;
@@ -30,12 +30,13 @@ impl CallProvider for SystemRows {
 }
 
 impl RowProvider for SystemRows {
-    fn rows(&self) -> Result<Vec<Vec<Datum<'static>>>, String> {
+    fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
         let facts = ServerView(&self.server);
         let source = Source::new(&self.server.instance, &self.database, &model);
         let source = source.with_facts(&facts);
-        self.view.rows(&source).map_err(|error| error.to_string())
+        let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
+        Ok(Box::new(KeptRows::new(rows, columns)))
     }
 }
 
@@ -58,7 +59,8 @@ pub(super) fn object(
     let columns = columns_of(view, collation);
     let provider =
         Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
-    Ok(Some(Object::Rows(MadeRows { columns, provider })))
+    let schema = Some(view.schema.to_owned());
+    Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
 }
 
 /// The function of the system that a name stands for. Those of schema sys may be written without

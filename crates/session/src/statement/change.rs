@@ -3,8 +3,8 @@
 //! Invariants
 //! - All rows are read before the first is changed, unless the statement does not read its target.
 //! - A statement that fails has changed nothing.
-//! - What OUTPUT sends to the client goes before the count; what it puts into a table is part of the
-//!   statement.
+//! - What OUTPUT sends to the client goes before the count; what it puts into a table is part of
+//!   the statement.
 
 mod delete;
 mod insert;
@@ -43,8 +43,10 @@ pub(super) fn compile(_: &Context<'_>, dml: &Dml) -> Compiled {
     })
 }
 
+pub(crate) use insert::insert as insert_rows;
+
 fn limit(hints: &[QueryHint]) -> Result<u32, crate::cause::Cause> {
-    super::query::recursion_limit(hints)
+    super::hints::recursion_limit(hints)
 }
 
 /// The end of a statement that has changed so many rows.

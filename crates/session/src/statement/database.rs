@@ -36,6 +36,7 @@ pub(super) fn admin(context: &Context<'_>, admin: &AdminStatement) -> Compiled {
             }
             Ok(Box::new(Create(name)))
         }
+        ("ALTER DATABASE", _) => super::alter_database::compile(admin),
         ("CREATE LOGIN" | "ALTER LOGIN" | "DROP LOGIN", Some(name)) => login::compile(admin, name),
         _ => Err(context.refused()),
     }

@@ -113,6 +113,16 @@ fn written(name: &ObjectName) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
+/// Creates a table within a statement that fills it.
+pub(super) fn create_table(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    create: &extentdb_tsql::syntax::CreateTable,
+) -> Result<(), Stop> {
+    let mut ddl = Ddl { run, text: "", start: 0, line: 0 };
+    create.define(&mut ddl).map_err(|problem| ddl.raised(problem, frame))
+}
+
 fn step<S: Define + 'static>(context: &Context<'_>, syntax: S) -> Compiled {
     Ok(Box::new(Definition {
         syntax,

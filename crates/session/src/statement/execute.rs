@@ -10,7 +10,7 @@ use crate::output::{Scope, StatementCode};
 use crate::procedure::{self, Caller};
 use crate::request;
 use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Step, Text};
+use crate::step::{RowCount, Run, Source, Step, Text};
 use crate::stop::Stop;
 use crate::variant;
 
@@ -90,7 +90,7 @@ impl Step for ExecuteText {
         let value = self.0.value(run.values(frame))?;
         let text = variant::text(&value).unwrap_or_default();
         let text = Text {
-            text: &text,
+            source: Source::Text(&text),
             scope: Scope::Procedure,
             parameters: Vec::new(),
             values: Vec::new(),

@@ -1,12 +1,10 @@
 //! SELECT over tables: a result for the client, or values for variables.
 
 use extentdb_base::sync::Arc;
-use extentdb_tsql::syntax::{
-    Literal, Query, QueryBody, QueryHint, QueryHintKind, SelectItem, SelectStatement,
-};
+use extentdb_tsql::syntax::{Query, QueryBody, SelectItem, SelectStatement};
 use extentdb_types::Datum;
 
-use super::{Compiled, Context};
+use super::{Compiled, Context, hints};
 use crate::cause::Cause;
 use crate::frame::Frame;
 use crate::options::SetOptions;
@@ -27,12 +25,9 @@ struct AssignStep {
     recursion_limit: u32,
 }
 
-/// MAXRECURSION without a hint.
-const RECURSION_LIMIT: u32 = 100;
-
 pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled {
     let query = Arc::new(statement.query.clone());
-    let recursion_limit = recursion_limit(&statement.option)?;
+    let recursion_limit = hints::recursion_limit(&statement.option)?;
     let items = match &query.body {
         QueryBody::Select(select) => select.items.as_slice(),
         _ => &[],
@@ -45,32 +40,12 @@ pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled 
     }
 }
 
-/// OPTION: what changes results is refused by its name; what only changes plans is taken.
-pub(super) fn recursion_limit(hints: &[QueryHint]) -> Result<u32, Cause> {
-    let mut limit = RECURSION_LIMIT;
-    for hint in hints {
-        match &hint.kind {
-            QueryHintKind::Number { name: "MAXRECURSION", value: Literal::Integer(digits) } => {
-                limit = digits.parse().unwrap_or(RECURSION_LIMIT);
-            }
-            QueryHintKind::ForTimestamp(_) => {
-                return Err(Cause::not_supported("OPTION (FOR TIMESTAMP AS OF)"));
-            }
-            _ => {}
-        }
-    }
-    Ok(limit)
-}
-
 impl Step for QueryStep {
     fn is_run(&self, options: &SetOptions) -> bool {
         !options.noexec && !options.parseonly
     }
 
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        if self.query.for_clause.is_some() {
-            return Err(Cause::not_supported("FOR BROWSE, FOR XML and FOR JSON").into());
-        }
         let (prepared, bound) = Prepared::bind(run, frame, |binder| {
             binder.set_recursion_limit(self.recursion_limit);
             binder.statement(&self.query)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use extentdb_engine::{
     ColumnSpec, Database, DatabaseSpec, DefaultSpec, IdentitySpec, IndexSpec, Instance,
-    InstanceOptions, ModuleKind, ModuleSpec, Options, ReferentialAction, ReferentialActions,
-    Session, TableSpec,
+    InstanceOptions, ModuleKind, ModuleSettings, ModuleSpec, Options, ReferentialAction,
+    ReferentialActions, Session, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_sysview::{Source, view};
@@ -104,6 +104,7 @@ fn modules(session: &mut Session) {
         kind,
         text: text.to_owned(),
         columns,
+        settings: ModuleSettings::default(),
     };
     let text = "create view names with schemabinding as select name from dbo.customers";
     let columns = vec![ColumnSpec::new("name", nvarchar(40)).not_null()];

@@ -6,7 +6,6 @@
 //! | csv | `1,x` CR LF; quoted where RFC 4180 says so | empty or the text of `--null`; an empty string is `""` |
 //! | sql | `INSERT INTO [dbo].[T] ([a], [b]) VALUES (1, N'x');`, GO after some hundred rows | `NULL` |
 
-use extentdb_catalog::{Column, Table};
 use extentdb_reader::Value;
 use extentdb_types::json::{write_json, write_json_str};
 use extentdb_types::literal::write_literal;
@@ -15,13 +14,14 @@ use extentdb_types::{Datum, SqlType};
 
 use super::csv::push_field;
 use super::format::RowFormat;
+use super::head::ColumnHead;
 use super::outcome::Loss;
 use super::select::OutputRow;
 use super::sink::{RowStop, Sink};
 use super::style::Style;
 use super::surrogate::settle;
 use crate::interrupt::Interrupt;
-use crate::names::{Quoted, quoted};
+use crate::names::Quoted;
 
 /// Values that cannot be written in pieces are read up to this length.
 pub(super) const WHOLE_BYTES_MAX: usize = 64 << 20;
@@ -31,7 +31,8 @@ const BATCH_ROWS: u64 = 500;
 /// Writes the rows of one table.
 pub(super) struct Encoder<'a> {
     pub(super) style: &'a Style,
-    table: &'a Table,
+    /// The table that SQL inserts into.
+    target: &'a str,
     columns: Vec<EncodedColumn>,
     after_row: &'static str,
     has_identity: bool,
@@ -56,11 +57,11 @@ impl<'a> Encoder<'a> {
     /// Prepares everything about a row that does not change.
     pub(super) fn new(
         style: &'a Style,
-        table: &'a Table,
-        selected: &[&Column],
+        target: &'a str,
+        selected: &[ColumnHead],
         interrupt: &'a Interrupt,
     ) -> Encoder<'a> {
-        let is_written = |column: &Column| why_left_out(style.format, column).is_none();
+        let is_written = |column: &ColumnHead| why_left_out(style.format, column).is_none();
         let written = selected.iter().enumerate().filter(|(_, column)| is_written(column));
         let columns = written.clone().map(|(position, column)| EncodedColumn {
             position,
@@ -74,10 +75,10 @@ impl<'a> Encoder<'a> {
         };
         let mut encoder = Encoder {
             style,
-            table,
+            target,
             columns: columns.collect(),
             after_row,
-            has_identity: written.clone().any(|(_, column)| column.identity.is_some()),
+            has_identity: written.clone().any(|(_, column)| column.has_identity),
             interrupt,
             scratch: String::new(),
             losses: vec![Loss::default(); selected.len()],
@@ -90,7 +91,7 @@ impl<'a> Encoder<'a> {
     fn prepare(&mut self) {
         let names: Vec<String> =
             self.columns.iter().map(|column| Quoted(&column.name).to_string()).collect();
-        let insert = format!("INSERT INTO {} ({}) VALUES (", self.target(), names.join(", "));
+        let insert = format!("INSERT INTO {} ({}) VALUES (", self.target, names.join(", "));
         for (i, column) in self.columns.iter_mut().enumerate() {
             column.before = match (self.style.format, i) {
                 (RowFormat::Csv, 0) => String::new(),
@@ -107,10 +108,6 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn target(&self) -> String {
-        quoted(&self.table.schema, &self.table.name)
-    }
-
     /// What stands before all rows.
     pub(super) fn write_head(&self, out: &mut String) {
         match self.style.format {
@@ -122,7 +119,7 @@ impl<'a> Encoder<'a> {
                 out.push_str(self.after_row);
             }
             RowFormat::Sql if self.has_identity => {
-                out.push_str(&format!("SET IDENTITY_INSERT {} ON;\nGO\n", self.target()));
+                out.push_str(&format!("SET IDENTITY_INSERT {} ON;\nGO\n", self.target));
             }
             _ => {}
         }
@@ -137,7 +134,7 @@ impl<'a> Encoder<'a> {
             out.push_str("GO\n");
         }
         if self.has_identity {
-            out.push_str(&format!("SET IDENTITY_INSERT {} OFF;\nGO\n", self.target()));
+            out.push_str(&format!("SET IDENTITY_INSERT {} OFF;\nGO\n", self.target));
         }
     }
 
@@ -190,7 +187,7 @@ impl<'a> Encoder<'a> {
             RowFormat::Csv => {}
             // The only column there can be; the server numbers it or stamps it by itself.
             RowFormat::Sql => {
-                out.push_str(&format!("INSERT INTO {} DEFAULT VALUES; -- (", self.target()))
+                out.push_str(&format!("INSERT INTO {} DEFAULT VALUES; -- (", self.target))
             }
             _ => out.push('{'),
         }
@@ -247,9 +244,9 @@ impl<'a> Encoder<'a> {
 }
 
 /// Why a column that has values in the rows is not written.
-pub(super) fn why_left_out(format: RowFormat, column: &Column) -> Option<&'static str> {
-    match (format, &column.ty, &column.computed) {
-        (RowFormat::Sql, _, Some(_)) => Some("computed: the server computes it again"),
+pub(super) fn why_left_out(format: RowFormat, column: &ColumnHead) -> Option<&'static str> {
+    match (format, &column.ty, column.is_computed) {
+        (RowFormat::Sql, _, true) => Some("computed: the server computes it again"),
         (RowFormat::Sql, Some(SqlType::RowVersion), _) => {
             Some("rowversion: the server gives new values")
         }

@@ -136,7 +136,7 @@ impl Encoder<'_> {
         let out = sink.text();
         if decoder.finish(&mut |piece| long.push_piece(piece, out)).is_some() {
             let what = format!("column {}: Unicode text of an odd number of bytes", column.name);
-            return Err(Fault::Lob { rid: row.row.rid, what }.into());
+            return Err(Fault::Lob { rid: row.rid(), what }.into());
         }
         long.unpaired.refuse(self.style)?;
         sink.text().push_str(long.quotes().1);

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 
 /// Values of one column that are not written as they are stored.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Loss {
+pub(crate) struct Loss {
     /// Characters written as U+FFFD or as an escape.
     pub(super) characters: u64,
     /// Times that lost digits other than zero.
@@ -65,7 +65,7 @@ impl fmt::Display for Loss {
 
 /// Why a result is not complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     /// The user stopped the export.
     Interrupted { exit: Exit, rows: u64 },
     /// Damage: rows, or pages with the rows on them.
@@ -168,12 +168,12 @@ impl fmt::Display for Reason {
 
 /// All reasons, of a table or of the whole export.
 #[derive(Clone, Default, Debug)]
-pub(super) struct ExportOutcome {
-    pub(super) reasons: Vec<Reason>,
+pub(crate) struct ExportOutcome {
+    pub(crate) reasons: Vec<Reason>,
 }
 
 impl ExportOutcome {
-    pub(super) fn add(&mut self, reason: Reason) {
+    pub(crate) fn add(&mut self, reason: Reason) {
         self.reasons.push(reason);
     }
 
@@ -182,7 +182,7 @@ impl ExportOutcome {
     }
 
     /// How the command ends if this was all.
-    pub(super) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         self.reasons.iter().fold(Exit::Done, |exit, reason| exit.and(reason.exit()))
     }
 

@@ -32,7 +32,7 @@ use std::io;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use extentdb_base::sync::Arc;
-use extentdb_catalog::{Column, Fault};
+use extentdb_catalog::Fault;
 use extentdb_reader::Value;
 use extentdb_types::{Datum, SqlType};
 use parquet::arrow::ArrowWriter;
@@ -42,6 +42,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::counted::Counted;
 use super::encode::WHOLE_BYTES_MAX;
+use super::head::ColumnHead;
 use super::outcome::Loss;
 use super::select::OutputRow;
 use super::sink::RowStop;
@@ -78,11 +79,11 @@ struct ParquetColumn {
 impl<'a> ParquetRows<'a> {
     pub(super) fn new(
         style: &'a Style,
-        selected: &[&Column],
+        selected: &[ColumnHead],
         interrupt: &'a Interrupt,
         out: Counted<'a>,
     ) -> anyhow::Result<Self> {
-        let column = |column: &&Column| {
+        let column = |column: &ColumnHead| {
             let name = column.name.clone();
             let Some(ty) = column.ty else {
                 anyhow::bail!("not supported: column {name} has unknown type {}", column.xtype);
@@ -172,7 +173,7 @@ fn fields(column: &ParquetColumn) -> Vec<Field> {
 
 /// A long value as a datum of its own.
 fn whole(ty: SqlType, bytes: Vec<u8>, row: &OutputRow<'_, '_>) -> Result<Datum<'static>, Fault> {
-    let lob = |source| Fault::Lob { rid: row.row.rid, what: format!("{source}") };
+    let lob = |source| Fault::Lob { rid: row.rid(), what: format!("{source}") };
     Datum::decode(&ty, &bytes).map(Datum::into_owned).map_err(lob)
 }
 

@@ -1,6 +1,7 @@
 //! Which columns and rows of a table are written: `--columns`, `--where`, `--limit`.
 
 use anyhow::bail;
+use extentdb_base::Rid;
 use extentdb_catalog::{Catalog, Column, Fault, Table};
 use extentdb_expr::Batch;
 use extentdb_reader::{Row, Value, stored_columns};
@@ -109,21 +110,48 @@ impl<'c> Selection<'c> {
                 computed.push(of.value(row)?);
             }
         }
-        Ok(Some(OutputRow { row, columns: &self.columns, computed }))
+        Ok(Some(OutputRow::Scanned(ScannedRow { row, columns: &self.columns, computed })))
     }
 }
 
 /// A row of the output.
-pub(super) struct OutputRow<'r, 's> {
-    pub(super) row: &'r Row<'s>,
+pub(super) enum OutputRow<'r, 's> {
+    /// Of a scan.
+    Scanned(ScannedRow<'r, 's>),
+    /// Of a query: a value for each column.
+    Values(&'r [Datum<'static>]),
+}
+
+/// A row of a scan, and what was computed from it.
+pub(super) struct ScannedRow<'r, 's> {
+    row: &'r Row<'s>,
     columns: &'r [Selected<'r>],
     /// The values of computed columns, in their order.
     computed: Vec<Datum<'static>>,
 }
 
 impl OutputRow<'_, '_> {
-    /// The value of a column, by its position in [`Selection::columns`].
+    /// The value of a column, by its position among those of the output.
     pub(super) fn value(&self, position: usize) -> Result<Value<'_>, Fault> {
+        match self {
+            OutputRow::Scanned(row) => row.value(position),
+            OutputRow::Values(values) => {
+                Ok(Value::Datum(values.get(position).cloned().unwrap_or(Datum::Null)))
+            }
+        }
+    }
+
+    /// Where the row is stored; of a query it is stored nowhere.
+    pub(super) fn rid(&self) -> Rid {
+        match self {
+            OutputRow::Scanned(row) => row.row.rid,
+            OutputRow::Values(_) => Rid::default(),
+        }
+    }
+}
+
+impl ScannedRow<'_, '_> {
+    fn value(&self, position: usize) -> Result<Value<'_>, Fault> {
         match self.columns.get(position).map(|selected| &selected.from) {
             Some(From::Row(position)) => self.row.value(*position),
             Some(From::Computed(_)) => Ok(Value::Datum(self.computed(position))),

@@ -30,7 +30,7 @@ pub(super) enum Timestamps {
 /// Options of the formats.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Options of formats")]
-pub(super) struct StyleArgs {
+pub(crate) struct StyleArgs {
     /// Unpaired surrogates (default: escape for jsonl and sql, error for csv and parquet)
     #[arg(long, value_enum, value_name = "HOW")]
     surrogates: Option<Surrogates>,
@@ -53,7 +53,7 @@ pub(super) struct StyleArgs {
 
 /// How values are written.
 #[derive(Clone, Debug)]
-pub(super) struct Style {
+pub(crate) struct Style {
     pub(super) format: RowFormat,
     pub(super) surrogates: Surrogates,
     pub(super) csv: CsvStyle,
@@ -69,7 +69,7 @@ pub(super) struct CsvStyle {
 }
 
 impl Style {
-    pub(super) fn new(format: RowFormat, args: &StyleArgs) -> anyhow::Result<Style> {
+    pub(crate) fn new(format: RowFormat, args: &StyleArgs) -> anyhow::Result<Style> {
         let csv = CsvStyle { delimiter: args.delimiter, null: args.null.clone() };
         if csv.null.contains([csv.delimiter, '"', '\r', '\n']) {
             anyhow::bail!(

@@ -11,6 +11,7 @@ use extentdb_reader::{CheckedPages, Database, Row, ScanError, TableScan};
 use super::counted::Counted;
 use super::encode::why_left_out;
 use super::formula::NoResult;
+use super::head::ColumnHead;
 use super::outcome::{ExportOutcome, Loss, Reason};
 use super::select::{OutputRow, SelectArgs, Selection};
 use super::sink::RowStop;
@@ -18,6 +19,7 @@ use super::source::WatchedSource;
 use super::style::Style;
 use crate::context::Context;
 use crate::exit::{Exit, chain};
+use crate::names::quoted;
 use crate::progress::Progress;
 
 /// Rows and pages of a table that are named on stderr when something is wrong with them; the others
@@ -157,7 +159,9 @@ impl TableExport<'_> {
         let mut scan = TableScan::new(&pages, catalog, table)?;
         let selected = wanted.selection.columns();
         let out = Counted::new(out, is_hashed);
-        let mut writer = self.style.writer(table, &selected, &self.context.interrupt, out)?;
+        let heads: Vec<ColumnHead> = selected.iter().map(|column| ColumnHead::of(column)).collect();
+        let target = quoted(&table.schema, &table.name);
+        let mut writer = self.style.writer(&target, &heads, &self.context.interrupt, out)?;
         let failed = "the result could not be written";
         let counts = self.rows(wanted, &mut scan, &mut *writer).context(failed)?;
         let written = writer.finish(counts.rows, !counts.interrupted).context(failed)?;
@@ -254,9 +258,9 @@ impl TableExport<'_> {
     }
 
     fn exported(&self, selected: &[&Column], losses: &[Loss]) -> Vec<Exported> {
-        let columns = selected.iter().zip(losses);
-        let columns =
-            columns.filter(|(column, _)| why_left_out(self.style.format, column).is_none());
+        let is_written =
+            |column: &Column| why_left_out(self.style.format, &ColumnHead::of(column)).is_none();
+        let columns = selected.iter().zip(losses).filter(|(column, _)| is_written(column));
         let exported = |(column, loss): (&&Column, &Loss)| Exported {
             name: column.name.clone(),
             ty: column
@@ -272,7 +276,7 @@ impl TableExport<'_> {
         let is_selected = |id: i32| selected.iter().any(|column| column.id == id);
         let why = |column: &Column| {
             if is_selected(column.id) {
-                return why_left_out(self.style.format, column);
+                return why_left_out(self.style.format, &ColumnHead::of(column));
             }
             if !self.select.takes_all_columns() {
                 return None;

@@ -2,10 +2,9 @@
 
 use std::io;
 
-use extentdb_catalog::{Column, Table};
-
 use super::counted::Counted;
 use super::encode::Encoder;
+use super::head::ColumnHead;
 use super::select::OutputRow;
 use super::sink::{Mode, RowStop, Sink};
 use super::style::Style;
@@ -21,12 +20,12 @@ pub(super) struct TextRows<'a> {
 impl<'a> TextRows<'a> {
     pub(super) fn new(
         style: &'a Style,
-        table: &'a Table,
-        selected: &[&Column],
+        target: &'a str,
+        selected: &[ColumnHead],
         interrupt: &'a Interrupt,
         out: Counted<'a>,
     ) -> TextRows<'a> {
-        let encoder = Encoder::new(style, table, selected, interrupt);
+        let encoder = Encoder::new(style, target, selected, interrupt);
         let mut sink = Sink::new(out);
         encoder.write_head(sink.text());
         TextRows { encoder, sink }

@@ -6,11 +6,11 @@ use sha2::{Digest, Sha256, Sha512};
 
 use extentdb_types::SqlType;
 
+use crate::constant::Constant;
 use crate::error::{EvalError, EvalResult};
 use crate::op::digest::Algorithm;
 use crate::op::row::{Call, Cell, Outcome, first};
 use crate::op::{cast, codec};
-use crate::program::Constant;
 use crate::typing;
 
 /// Bits of an integer type.
@@ -82,7 +82,7 @@ fn place(offset: Cell<'_>, bits: usize) -> EvalResult<usize> {
     if offset < bits { Ok(offset) } else { Err(EvalError::Value) }
 }
 
-pub(crate) fn get_bit(call: &Call, cells: &[Cell<'_>], _: &mut Vec<u8>) -> EvalResult<Outcome> {
+pub(crate) fn bit_at(call: &Call, cells: &[Cell<'_>], _: &mut Vec<u8>) -> EvalResult<Outcome> {
     let [value, offset] = first::<2>(cells);
     let bit = match value {
         Cell::Bytes(bytes) => {

@@ -40,6 +40,16 @@ pub(crate) fn change_case(
         }));
         return Ok(Outcome::Bytes);
     }
+    let is_ascii = |[low, high]: &[u8; 2]| *high == 0 && low.is_ascii();
+    if codec::is_utf16(ty) && !is_dotless && bytes.as_chunks::<2>().0.iter().all(is_ascii) {
+        let other = |byte: &u8| match is_upper {
+            true => byte.to_ascii_uppercase(),
+            false => byte.to_ascii_lowercase(),
+        };
+        // The high bytes are zero.
+        to.extend(bytes.iter().map(other));
+        return Ok(Outcome::Bytes);
+    }
     if codec::is_utf16(ty) {
         let is_by_points = ty.collation().is_some_and(|it| it.is_supplementary());
         for unit in char::decode_utf16(codec::units(bytes)) {
@@ -87,6 +97,12 @@ fn other_case(it: char, is_upper: bool, is_dotless: bool) -> char {
         mapped = mapped.filter(|other| !other.is_ascii() && it != 'µ');
     }
     mapped.unwrap_or(it)
+}
+
+/// ASCII: the first byte, NULL of the empty text.
+pub(crate) fn ascii(_: &Call, cells: &[Cell<'_>], _: &mut Vec<u8>) -> EvalResult<Outcome> {
+    let [value] = first::<1>(cells);
+    Ok(value.bytes().first().map_or(Outcome::Null, |byte| Outcome::Int((*byte).into())))
 }
 
 /// TRIM, LTRIM, RTRIM of given characters: the text, the characters; bits of [`Call::number`]: 1

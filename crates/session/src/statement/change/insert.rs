@@ -34,7 +34,7 @@ impl Step for InsertStep {
 }
 
 /// Inserts the rows of a bound INSERT; says how many.
-pub(super) fn insert(
+pub(crate) fn insert(
     run: &mut Run<'_>,
     frame: &Frame,
     mut prepared: Prepared,

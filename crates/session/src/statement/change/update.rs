@@ -77,7 +77,14 @@ fn update(
             Ok(())
         })?;
         let mut assigned = Assigned::new();
-        for batch in &kept {
+        let mut whole: Option<Batch> = None;
+        for batch in kept {
+            match &mut whole {
+                Some(whole) => whole.append(&batch),
+                None => whole = Some(batch),
+            }
+        }
+        if let Some(batch) = &whole {
             work.update(context, output, batch)?;
             if let Some(last) = batch.rows.checked_sub(1) {
                 for (slot, column) in &variables {
@@ -113,20 +120,43 @@ impl Updating {
             .collect();
         let mut rows = ChangedRows::default();
         let mut changed = Vec::new();
-        for row in 0..batch.rows {
-            let place = places.bytes(row);
-            if places.is_null(row) || !self.target.is_unchanged(place) {
-                continue;
+        // A row whose new key another one still has waits until that one has changed.
+        let mut left: Vec<usize> = (0..batch.rows).collect();
+        while !left.is_empty() {
+            let mut waiting = Vec::new();
+            let mut conflict = None;
+            let before = left.len();
+            for row in left {
+                let place = places.bytes(row);
+                if places.is_null(row) || !self.target.is_unchanged(place) {
+                    continue;
+                }
+                let image = match self.outputs.is_empty() {
+                    true => None,
+                    false => self.target.image_at(context, place)?,
+                };
+                let at = match self.target.update(context, place, &sets, row) {
+                    Err(error) if error.is_duplicate_key() => {
+                        waiting.push(row);
+                        conflict = Some(error);
+                        continue;
+                    }
+                    done => done?,
+                };
+                let Some(at) = at else { continue };
+                self.count += 1;
+                if !self.outputs.is_empty() {
+                    rows.deleted.extend(image);
+                    rows.inserted.extend(self.target.image(context, &at)?);
+                    changed.push(row as u32);
+                }
             }
-            if !self.outputs.is_empty() {
-                rows.deleted.extend(self.target.image_at(context, place)?);
+            if let Some(conflict) = conflict.filter(|_| waiting.len() == before) {
+                return Err(conflict.into());
             }
-            let Some(at) = self.target.update(context, place, &sets, row)? else { continue };
-            self.count += 1;
-            if !self.outputs.is_empty() {
-                rows.inserted.extend(self.target.image(context, &at)?);
-                changed.push(row as u32);
-            }
+            // Rows that wait for each other do so in the order that they came in.
+            waiting.reverse();
+            left = waiting;
         }
         if self.outputs.is_empty() {
             return Ok(());

@@ -106,6 +106,9 @@ impl Columns<'_> {
         let mut spec = ColumnSpec::new(name, named.ty);
         spec.user_type = named.user_type;
         spec.row_guid = definition.is_rowguid;
+        if spec.row_guid && named.ty != SqlType::UniqueIdentifier {
+            return Err(DefinitionCause::RowGuidType.into());
+        }
         spec.nullable = self.is_nullable(definition, at, &named)?;
         spec.identity = definition
             .identity
@@ -119,7 +122,7 @@ impl Columns<'_> {
         Ok(spec)
     }
 
-    /// The type of a column that ALTER COLUMN defines anew.
+    /// The type of a column that ALTER COLUMN gives it.
     pub(super) fn altered(
         &self,
         definition: &ColumnDefinition,

@@ -167,8 +167,31 @@ impl Ddl<'_, '_> {
             ));
         }
         key::verify(spec, &target.qualified(), &columns_of(own))?;
+        self.verify_set_options(spec, own)?;
+        if let Some(filter) = &spec.filter {
+            columns_used(filter, own, &model, "filter", target)?;
+        }
         let made = self.session().create_index(&target.table, spec);
         made.map_err(|error| then(target.problem_of_index(spec, error)))
+    }
+
+    /// Filtered indexes, and those over computed columns, mean what they mean under the options
+    /// of the standard.
+    fn verify_set_options(&mut self, spec: &IndexSpec, table: &TableModel) -> Defined {
+        let is_computed = |name: &String| {
+            let own = table.columns.iter().find(|own| own.name.eq_ignore_ascii_case(name));
+            own.is_some_and(|own| own.computed.is_some())
+        };
+        let mut columns = spec.keys.iter().map(|(name, _)| name).chain(&spec.included);
+        if spec.filter.is_none() && !columns.any(is_computed) {
+            return Ok(());
+        }
+        let options = self.connection().options.wrong_for_indexes();
+        if options.is_empty() {
+            return Ok(());
+        }
+        let options = options.join(", ");
+        Err(DefinitionCause::SetOptions { statement: "CREATE INDEX", options }.into())
     }
 
     fn add_check(
@@ -180,7 +203,8 @@ impl Ddl<'_, '_> {
         let model = self.model(&target.database)?;
         let own = target.of(&model)?;
         let text = stored_condition(draft.condition);
-        let used = columns_used(&text, own, &model, target)?;
+        let used = columns_used(&text, own, &model, "check constraint", target)?;
+        verify_stored(own, &used, "CHECK CONSTRAINT", target)?;
         if let Some(column) = draft.column
             && used.iter().any(|name| !name.eq_ignore_ascii_case(&column.text))
         {
@@ -361,11 +385,28 @@ pub(super) fn columns_of_text(text: &str, table: &TableModel, model: &CatalogMod
     inputs.iter().filter_map(|at| columns.get(*at)).map(|(name, _)| name.clone()).collect()
 }
 
+/// Refuses a constraint over a computed column that rows do not have.
+fn verify_stored(
+    table: &TableModel,
+    columns: &[String],
+    what: &'static str,
+    target: &Target,
+) -> Defined {
+    let is_virtual = |name: &&String| {
+        let own = table.columns.iter().find(|own| own.name.eq_ignore_ascii_case(name));
+        own.is_some_and(|own| own.computed.is_some() && !own.persisted)
+    };
+    let Some(column) = columns.iter().find(is_virtual).cloned() else { return Ok(()) };
+    let cause = DefinitionCause::NotPersistedInKey { column, table: target.shown.clone(), what };
+    Err(Problem::from(cause).then(DefinitionCause::NotCreated))
+}
+
 /// Names of the columns that a condition is about.
 fn columns_used(
     text: &str,
     table: &TableModel,
     model: &CatalogModel,
+    what: &str,
     target: &Target,
 ) -> Defined<Vec<String>> {
     let columns: Vec<_> =
@@ -378,7 +419,7 @@ fn columns_used(
     let predicate = Predicate::compile(text, &environment.with_context());
     let predicate = predicate.map_err(|error| match error {
         CompileError::UnknownColumn { name, .. } => Cause::UnknownColumn { name },
-        other => Cause::not_supported(format!("a check constraint of {}: {other}", target.shown)),
+        other => Cause::not_supported(format!("a {what} of {}: {other}", target.shown)),
     })?;
     let used = predicate.inputs().iter().filter_map(|at| columns.get(*at));
     Ok(used.map(|(name, _)| name.clone()).collect())

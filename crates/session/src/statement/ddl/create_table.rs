@@ -3,7 +3,7 @@
 
 use extentdb_base::sync::Arc;
 use extentdb_engine::model::CatalogModel;
-use extentdb_engine::{ColumnSpec, IndexSpec, TableSpec};
+use extentdb_engine::{ColumnSpec, Error, IndexSpec, TableSpec, Unsupported};
 use extentdb_tsql::syntax::{
     ColumnDefinition, ColumnKind, Constraint, ConstraintKind, CreateTable, InlineIndex,
     KeyConstraint, Name, TableElement, TableKind,
@@ -18,7 +18,9 @@ use super::options::verify_table_options;
 use super::problem::{Defined, Problem};
 use super::{Ddl, Define};
 use crate::cause::{Cause, DefinitionCause};
-use crate::objects::{QualifiedName, is_global_temporary, is_temporary, stored_name};
+use crate::objects::{
+    DEFAULT_SCHEMA, QualifiedName, is_global_temporary, is_temporary, stored_name,
+};
 
 /// A table as its syntax describes it.
 struct Elements<'t> {
@@ -70,6 +72,7 @@ impl Ddl<'_, '_> {
         let stored: Vec<String> =
             connection.temporary.stored_at(name, nesting).map(str::to_owned).collect();
         for stored in stored {
+            let stored = format!("{DEFAULT_SCHEMA}.{stored}");
             if connection.session.table_in(&tempdb, &stored).is_ok() {
                 return Err(DefinitionCause::ObjectExists { name: name.to_owned() }.into());
             }
@@ -121,11 +124,11 @@ impl Ddl<'_, '_> {
         };
         let is_key = |name: &str| spec.clustered.as_ref().is_some_and(|key| key.name == name);
         let made = self.session().create_table(spec).map_err(|error| match error {
-            extentdb_engine::Error::Exists { name } if is_default(&name) || is_key(&name) => {
+            Error::Exists { name } if is_default(&name) || is_key(&name) => {
                 let cause = DefinitionCause::ObjectExists { name };
                 Problem::from(cause).then(DefinitionCause::NotCreated)
             }
-            error => error.into(),
+            error => size_problem(shown, spec, error),
         });
         let table = made?;
         if is_temporary(shown) {
@@ -176,7 +179,12 @@ impl Ddl<'_, '_> {
         elements: &Elements<'_>,
         clustered: Option<Clustered<'_>>,
     ) -> Defined {
-        let is_done = |constraint: &Constraint| matches!(clustered, Some(Clustered::Key(done, _)) if std::ptr::eq(done, constraint));
+        let key = match clustered {
+            Some(Clustered::Key(key, _)) => Some(key),
+            _ => None,
+        };
+        let is_done =
+            |constraint: &Constraint| key.is_some_and(|key| std::ptr::eq(key, constraint));
         for (constraint, column) in &elements.constraints {
             if !is_done(constraint) {
                 self.add_constraint(target, constraint, *column, ExistingRows::Verified)?;
@@ -327,6 +335,22 @@ impl<'t> Elements<'t> {
                 columns => columns.iter().any(|own| has(&own.name)),
             }
         })
+    }
+}
+
+/// A table with too many columns, or too long ones.
+fn size_problem(table: &str, spec: &TableSpec, error: Error) -> Problem {
+    let table = table.to_owned();
+    match error {
+        Error::NotSupported(Unsupported::RowBytes { bytes }) => {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            DefinitionCause::RowTooWide { table, bytes }.into()
+        }
+        Error::NotSupported(Unsupported::ColumnCount { .. }) => {
+            let column = spec.columns.get(1024).map(|column| column.name.clone());
+            DefinitionCause::TooManyColumns { column: column.unwrap_or_default(), table }.into()
+        }
+        error => error.into(),
     }
 }
 

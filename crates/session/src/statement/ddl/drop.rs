@@ -93,11 +93,12 @@ impl Ddl<'_, '_> {
         let own = found.object.object.name.clone();
         self.in_scope(&found.database, |ddl| {
             let session = ddl.session();
-            Ok(match drop.class {
-                DropClass::Sequence => session.drop_sequence(&schema, &own)?,
-                DropClass::Synonym => session.drop_synonym(&schema, &own)?,
-                _ => session.drop_module(&schema, &own)?,
-            })
+            let dropped = match drop.class {
+                DropClass::Sequence => session.drop_sequence(&schema, &own),
+                DropClass::Synonym => session.drop_synonym(&schema, &own),
+                _ => session.drop_module(&schema, &own),
+            };
+            Ok(dropped?)
         })
     }
 

@@ -107,7 +107,7 @@ impl Ddl<'_, '_> {
             self.drop_one(target, old)?;
             return self.create_index(target, spec);
         }
-        // The index of a constraint stays what it is; only its space is used anew.
+        // The index of a constraint stays what it is; it is rebuilt.
         if !is_same(old, spec, own) {
             return Err(DefinitionCause::OtherThanConstraint { index: spec.name.clone() }.into());
         }

@@ -8,7 +8,7 @@ use extentdb_tsql::syntax::{
 use extentdb_types::SqlType;
 
 use super::options::IndexOptions;
-use super::problem::{Defined, Problem};
+use super::problem::Defined;
 use crate::cause::{Cause, DefinitionCause};
 
 /// Key columns of an index.
@@ -104,33 +104,29 @@ fn filter_text(filter: &Filter) -> String {
 /// Refuses an index over what the table has not got, by the numbers of the messages.
 pub(super) fn verify(spec: &IndexSpec, table: &str, columns: &[KeyColumn]) -> Defined {
     let is_constraint = spec.constraint != Constraint::None;
-    verify_columns(spec, table, columns).map_err(|cause| {
-        let problem = Problem::from(cause);
+    verify_columns(spec, table, columns).map_err(|problem| {
         if is_constraint { problem.then(DefinitionCause::NotCreated) } else { problem }
     })
 }
 
-fn verify_columns(
-    spec: &IndexSpec,
-    table: &str,
-    columns: &[KeyColumn],
-) -> Result<(), DefinitionCause> {
+fn verify_columns(spec: &IndexSpec, table: &str, columns: &[KeyColumn]) -> Defined {
     if spec.keys.len() > KEY_COLUMNS_MAX {
         return Err(DefinitionCause::IndexColumnCount {
             index: spec.name.clone(),
             table: table.to_owned(),
             count: spec.keys.len(),
-        });
+        }
+        .into());
     }
     let keys = spec.keys.iter().map(|(name, _)| name);
     let mut seen: Vec<&String> = Vec::new();
     for name in keys.chain(&spec.included) {
         let found = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
         let Some(column) = found else {
-            return Err(DefinitionCause::NoColumnInIndex { column: name.clone() });
+            return Err(DefinitionCause::NoColumnInIndex { column: name.clone() }.into());
         };
         if seen.iter().any(|other| other.eq_ignore_ascii_case(name)) {
-            return Err(DefinitionCause::ColumnTwice { kind: "index", column: name.clone() });
+            return Err(DefinitionCause::ColumnTwice { kind: "index", column: name.clone() }.into());
         }
         let is_key = seen.len() < spec.keys.len();
         seen.push(name);
@@ -141,19 +137,15 @@ fn verify_columns(
     Ok(())
 }
 
-fn verify_key_column(
-    spec: &IndexSpec,
-    table: &str,
-    column: &KeyColumn,
-) -> Result<(), DefinitionCause> {
+fn verify_key_column(spec: &IndexSpec, table: &str, column: &KeyColumn) -> Defined {
     let table = table.to_owned();
     let ty = column.ty;
     let is_no_key = ty.is_max() || ty.is_lob() || matches!(ty, SqlType::Udt { .. } | SqlType::Xml);
     if is_no_key {
-        return Err(DefinitionCause::TypeInIndex { column: column.name.clone(), table });
+        return Err(DefinitionCause::TypeInIndex { column: column.name.clone(), table }.into());
     }
     if spec.constraint == Constraint::PrimaryKey && column.is_nullable {
-        return Err(DefinitionCause::NullablePrimaryKey { table });
+        return Err(DefinitionCause::NullablePrimaryKey { table }.into());
     }
     Ok(())
 }

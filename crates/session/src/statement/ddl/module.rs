@@ -185,7 +185,11 @@ impl Ddl<'_, '_> {
             settings: self.module_settings(),
         };
         let session = self.session();
-        Ok(if is_new { session.create_module(&spec)? } else { session.alter_module(&spec)? })
+        let done = match is_new {
+            true => session.create_module(&spec),
+            false => session.alter_module(&spec),
+        };
+        Ok(done?)
     }
 
     /// What a module keeps of the options of the session.

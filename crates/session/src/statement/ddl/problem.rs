@@ -57,7 +57,7 @@ impl Problem {
     /// Is it that rows there are do not fit, which has no second message?
     pub(super) fn is_conflict_of_rows(&self) -> bool {
         let Last::Cause(Cause::Definition(cause)) = &*self.last else { return false };
-        matches!(cause, DefinitionCause::DefinitionConflict { .. })
+        matches!(**cause, DefinitionCause::DefinitionConflict { .. })
     }
 
     /// The messages before the last, and the last as what ends the statement.
@@ -65,10 +65,21 @@ impl Problem {
         let last = match *self.last {
             Last::Cause(cause) => cause.into(),
             Last::Stop(stop) => stop,
-            Last::Engine(Error::Cancelled) => Stop::Interrupted,
+            Last::Engine(error) if error.cause() == extentdb_engine::Cause::Cancelled => {
+                Stop::Interrupted
+            }
             Last::Engine(error) => {
                 of_engine(&error).unwrap_or_else(|| connection.engine_cause(&error)).into()
             }
+        };
+        // What an earlier message ends, the statement ends.
+        let most = self.before.iter().map(Cause::effect).max();
+        let last = match (last, most) {
+            (Stop::Raised(mut raised), Some(most)) => {
+                raised.effect = raised.effect.max(most);
+                Stop::Raised(raised)
+            }
+            (last, _) => last,
         };
         (self.before, last)
     }

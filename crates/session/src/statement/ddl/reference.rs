@@ -139,6 +139,7 @@ impl Reference<'_> {
             }
             .into());
         }
+        self.verify_stored(&referencing, &referenced)?;
         self.verify_unique(of_parent, &referenced)?;
         for (from, to) in referencing.iter().zip(&referenced) {
             self.verify_types(from, to)?;
@@ -173,6 +174,25 @@ impl Reference<'_> {
             })?);
         }
         Ok(columns)
+    }
+
+    /// Rows must have the columns of both sides.
+    fn verify_stored(&self, from: &[&Column], to: &[&Column]) -> Defined {
+        let is_virtual = |column: &&&Column| column.computed.is_some() && !column.persisted;
+        if let Some(column) = from.iter().find(is_virtual) {
+            return Err(DefinitionCause::NotPersistedInKey {
+                column: column.name.clone(),
+                table: self.target.shown.clone(),
+                what: "FOREIGN KEY CONSTRAINT",
+            }
+            .into());
+        }
+        if let Some(column) = to.iter().find(is_virtual) {
+            let column = format!("{}.{}", self.parent.table.name(), column.name);
+            let key = self.name.clone();
+            return Err(DefinitionCause::ComputedReferenced { key, column }.into());
+        }
+        Ok(())
     }
 
     fn verify_unique(&self, parent: &TableModel, columns: &[&Column]) -> Defined {

@@ -1,5 +1,6 @@
 //! ALTER TABLE … ALTER COLUMN.
 
+use extentdb_engine::model::Column;
 use extentdb_engine::{ColumnType, Error, Nullability, Unsupported};
 use extentdb_tsql::syntax::{AlterColumn, ColumnChange, ColumnProperty};
 use extentdb_types::SqlType;
@@ -19,6 +20,12 @@ impl Ddl<'_, '_> {
         verify_alter_column_options(&alter.options)?;
         let definition = match &alter.change {
             ColumnChange::Type(definition) => definition,
+            ColumnChange::Add(ColumnProperty::RowGuid) => {
+                return self.switch_row_guid(target, &alter.name.text, true);
+            }
+            ColumnChange::Drop(ColumnProperty::RowGuid) => {
+                return self.switch_row_guid(target, &alter.name.text, false);
+            }
             ColumnChange::Add(property) | ColumnChange::Drop(property) => {
                 return Err(refused_property(property).into());
             }
@@ -62,6 +69,30 @@ impl Ddl<'_, '_> {
     }
 }
 
+impl Ddl<'_, '_> {
+    /// `{ ADD | DROP } ROWGUIDCOL`
+    fn switch_row_guid(&mut self, target: &Target, name: &str, is_row_guid: bool) -> Defined {
+        let model = self.model(&target.database)?;
+        let own = target.of(&model)?;
+        let Some(column) = own.column(name, model.collation()) else {
+            return Err(DefinitionCause::NoColumnToAlter {
+                statement: STATEMENT,
+                column: name.to_owned(),
+                table: target.shown.clone(),
+            }
+            .into());
+        };
+        if is_row_guid && column.ty != Some(SqlType::UniqueIdentifier) {
+            return Err(DefinitionCause::RowGuidType.into());
+        }
+        let is_other = |other: &Column| other.row_guid && other.id != column.id;
+        if is_row_guid && own.columns.iter().any(is_other) {
+            return Err(DefinitionCause::RowGuidExists { table: target.shown.clone() }.into());
+        }
+        Ok(self.session().set_row_guid(&target.table, &column.name, is_row_guid)?)
+    }
+}
+
 fn of_error(target: &Target, ty: SqlType, nullability: Nullability, error: Error) -> Problem {
     match error {
         Error::Value { column, what } if nullability == Nullability::NotNull && is_null(&what) => {
@@ -88,7 +119,7 @@ fn is_truncated(what: &str) -> bool {
 
 fn refused_property(property: &ColumnProperty) -> Cause {
     Cause::not_supported(match property {
-        ColumnProperty::RowGuid => "ALTER COLUMN … ROWGUIDCOL",
+        ColumnProperty::RowGuid => "ROWGUIDCOL",
         ColumnProperty::Persisted => "ALTER COLUMN … PERSISTED",
         ColumnProperty::NotForReplication => "ALTER COLUMN … NOT FOR REPLICATION",
         ColumnProperty::Sparse => "sparse columns",

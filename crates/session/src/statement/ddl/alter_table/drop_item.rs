@@ -1,5 +1,6 @@
 //! ALTER TABLE … DROP of columns and constraints.
 
+use extentdb_base::sync::Arc;
 use extentdb_engine::model::{CatalogModel, ObjectModel};
 use extentdb_engine::{Error, Unsupported};
 use extentdb_tsql::syntax::{Clause, Name, TableDrop};
@@ -93,9 +94,8 @@ impl Ddl<'_, '_> {
 
 /// The table of a foreign key.
 fn child_of(model: &CatalogModel, schema: &str, key: &str) -> String {
-    let is_key = |object: &&std::sync::Arc<ObjectModel>| {
-        object.object.kind.code() == "F" && object.object.name == key
-    };
+    let is_key =
+        |object: &&Arc<ObjectModel>| object.object.kind.code() == "F" && object.object.name == key;
     let object = model.object(schema, key).or_else(|| model.objects().find(is_key));
     let table = object.and_then(|object| model.object_by_id(object.object.parent));
     table.map(|table| table.object.name.clone()).unwrap_or_default()

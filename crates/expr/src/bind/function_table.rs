@@ -5,46 +5,17 @@
 
 use extentdb_types::SqlType;
 
+use super::entry::{Arguments, Entry, MANY, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
 use crate::error::CompileError;
 use crate::op::ascii::Encoding;
 use crate::op::cast;
 use crate::op::row::Function as RowFunction;
-use crate::syntax::{AT_TIME_ZONE, IS_DISTINCT, ODBC_ESCAPE, PARSE, TRY_PARSE};
+use crate::syntax::{
+    AT_TIME_ZONE, IS_DISTINCT, ODBC_ESCAPE, ODBC_FUNCTION, ODBC_FUNCTIONS, PARSE, TRY_PARSE,
+};
 use crate::typing::{self, Conversion};
-
-/// A function's arguments.
-#[derive(Debug)]
-pub(super) struct Arguments {
-    /// What stands beside the list: the part of a date, a side of TRIM.
-    pub(super) part: Option<String>,
-    pub(super) values: Vec<Value>,
-}
-
-impl Arguments {
-    /// An argument; the literal NULL is the caller's to type.
-    pub(super) fn get(&self, at: usize) -> Option<&Value> {
-        self.values.get(at)
-    }
-}
-
-type Bind = fn(&mut Binder<'_>, Arguments) -> BindResult;
-
-/// A function of the catalogue.
-pub(super) struct Entry {
-    pub(super) name: &'static str,
-    pub(super) least: usize,
-    pub(super) most: usize,
-    pub(super) bind: Bind,
-}
-
-pub(super) const fn entry(name: &'static str, least: usize, most: usize, bind: Bind) -> Entry {
-    Entry { name, least, most, bind }
-}
-
-/// Most arguments of functions that take any number.
-pub(super) const MANY: usize = 254;
 
 /// Functions of choice, and what T-SQL writes as operators.
 const CHOICE: &[Entry] = &[
@@ -78,6 +49,12 @@ impl Binder<'_> {
         part: Option<&str>,
         values: Vec<Value>,
     ) -> BindResult {
+        let odbc = name
+            .strip_prefix(ODBC_FUNCTION)
+            .and_then(|own| ODBC_FUNCTIONS.iter().find(|(name, ..)| *name == own));
+        if let Some((_, name, part)) = odbc {
+            return self.call_exactly(name, *part, values);
+        }
         let Some(entry) = find(name) else {
             if values.is_empty()
                 && let Some(value) = self.context_function(name)?
@@ -258,7 +235,11 @@ impl Binder<'_> {
         arguments: &[Value],
         result: SqlType,
     ) -> BindResult {
-        let label = arguments.first().map(|value| value.label);
+        let keeps_collation = |value: &&Value| match value.ty {
+            Ty::Sql(ty) => ty.collation().is_some() && ty.collation() == result.collation(),
+            _ => false,
+        };
+        let label = arguments.first().filter(keeps_collation).map(|value| value.label);
         let value = self.row(function, arguments, result, 0)?;
         Ok(Value { label: label.unwrap_or(value.label), ..value })
     }

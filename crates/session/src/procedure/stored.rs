@@ -1,0 +1,107 @@
+//! Procedures of users: their text is kept by the catalog, and compiled when it is called.
+
+use extentdb_tsql::syntax::{
+    Module, ModuleBody, ParameterType, Procedure, Statement, StatementKind,
+};
+use extentdb_tsql::{Options, parse};
+
+use super::parameters::{self, Callee, Parameter};
+use super::{Caller, Finished, execute_sql, nested};
+use crate::cause::Cause;
+use crate::data_type;
+use crate::frame::Variable;
+use crate::objects::{ResolvedObject, object_name};
+use crate::output::Scope;
+use crate::request::Argument;
+use crate::step::{Run, Source, Text};
+use crate::stop::{Stop, located};
+
+/// Runs the procedure of a name; `None` when there is none.
+pub(super) fn run(
+    run: &mut Run<'_>,
+    name: &str,
+    arguments: &[Argument],
+    caller: &Caller,
+) -> Result<Option<Finished>, Stop> {
+    let name = object_name(name.trim().trim_end_matches(";1"));
+    let Some(found) = run.connection.readable(&name)? else { return Ok(None) };
+    if found.kind() != "P" {
+        return Ok(None);
+    }
+    called(run, &found, arguments, caller).map(Some)
+}
+
+fn called(
+    run: &mut Run<'_>,
+    found: &ResolvedObject,
+    arguments: &[Argument],
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    let name = found.object.object.name.clone();
+    let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
+        return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
+    };
+    let script = parse(&text, Options { quoted_identifier: true })
+        .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
+    let Some(procedure) = procedure_of(&script.statements) else {
+        return Err(Cause::not_supported(format!("the text of procedure {name}")).into());
+    };
+    let ModuleBody::Statements(body) = &procedure.body else {
+        return Err(Cause::not_supported("a procedure of an assembly").into());
+    };
+    let collation = run.connection.collation();
+    let parameters = declared(procedure, collation)?;
+    let bound = parameters::bind(run, &parameters, arguments, 0, Callee::Procedure(&name))?;
+    let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
+    let variables: Vec<Variable> = parameters.iter().map(|it| it.variable.clone()).collect();
+    let text = Text {
+        source: Source::Procedure { script: &script, body, name: &name },
+        scope: Scope::Procedure,
+        parameters: variables,
+        values: bound.into_iter().map(|bound| bound.value).collect(),
+        inherited: caller.inherited.clone(),
+        has_outer_handler: caller.has_outer_handler,
+    };
+    let database = found.database.name().to_owned();
+    let frame = nested(run, |run| {
+        if run.connection.database != database {
+            run.change_database(&database)?;
+        }
+        run.text(text)
+    })?;
+    let outputs = execute_sql::outputs(&parameters, &places, &frame.values);
+    Ok(Finished { status: frame.return_status, outputs })
+}
+
+fn procedure_of(statements: &[Statement]) -> Option<&Procedure> {
+    match statements {
+        [Statement { kind: StatementKind::DefineModule(define), .. }] => match &define.module {
+            Module::Procedure(procedure) => Some(procedure),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn declared(
+    procedure: &Procedure,
+    collation: extentdb_types::Collation,
+) -> Result<Vec<Parameter>, Cause> {
+    let parameter = |(at, it): (usize, &extentdb_tsql::syntax::Parameter)| {
+        let ParameterType::Type(data_type) = &it.data_type else {
+            return Err(Cause::not_supported("a cursor as a parameter"));
+        };
+        if it.is_readonly {
+            return Err(Cause::not_supported("a table-valued parameter"));
+        }
+        Ok(Parameter {
+            variable: Variable {
+                name: it.name.text.clone(),
+                ty: data_type::declared(data_type, at + 1, collation)?,
+            },
+            is_output: it.is_output,
+            default: it.default.clone(),
+        })
+    };
+    procedure.parameters.iter().enumerate().map(parameter).collect()
+}

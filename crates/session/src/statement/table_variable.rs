@@ -1,0 +1,43 @@
+//! DECLARE @t TABLE ( … ): a temporary table that ends with its batch or procedure.
+//!
+//! Where we differ: its rows are those of a table, so a rollback undoes their changes.
+
+use extentdb_tsql::Span;
+use extentdb_tsql::syntax::{CreateTable, Name, ObjectName, TableElement, TableKind};
+
+use crate::frame::Frame;
+use crate::objects::table_variable_name;
+use crate::step::{RowCount, Run, Step};
+use crate::stop::Stop;
+
+/// The declaration of a table variable.
+pub(crate) struct DeclareTable {
+    /// With its `@`.
+    pub(crate) name: Box<str>,
+    pub(crate) elements: Vec<TableElement>,
+    pub(crate) span: Span,
+}
+
+impl Step for DeclareTable {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        // A declaration that is met again declares nothing.
+        if run.connection.table_variable(&self.name)?.is_some() {
+            return Ok(RowCount::Unchanged);
+        }
+        let name = Name {
+            text: table_variable_name(&self.name).into(),
+            span: self.span,
+        };
+        let create = CreateTable {
+            name: ObjectName::simple(name),
+            elements: self.elements.clone(),
+            kind: TableKind::Plain,
+            storage: None,
+            text_storage: None,
+            filestream_storage: None,
+            options: Vec::new(),
+        };
+        super::ddl::create_table(run, frame, &create)?;
+        Ok(RowCount::Unchanged)
+    }
+}
