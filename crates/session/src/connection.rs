@@ -6,8 +6,8 @@
 //! - [`Interrupt`] may be used from any thread: it ends the request at hand and nothing else.
 //! - A dropped connection rolls its transaction back.
 
-use extentdb_base::sync::Arc;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
+use extentdb_base::sync::{Arc, Mutex};
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
@@ -15,6 +15,7 @@ use extentdb_types::Collation;
 use crate::cause::Cause;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
+use crate::facts::Notes;
 use crate::identities::Identities;
 use crate::login::{ClientInfo, DEFAULT_DATABASE};
 use crate::message::Message;
@@ -50,6 +51,8 @@ pub struct Connection {
     pub(crate) error: i32,
     /// Batches, texts and procedures that run within each other.
     pub(crate) nesting: u32,
+    /// What views show of it.
+    pub(crate) notes: Arc<Mutex<Notes>>,
     is_interrupted: Arc<AtomicBool>,
 }
 
@@ -103,10 +106,13 @@ impl Connection {
         });
         server.count_connection();
         let database = session.database().name().to_owned();
+        let options = SetOptions::at_login(client.is_odbc);
+        let now = server.instance.options().database.clock.since_epoch();
+        let notes = server.sessions.enter(session.handle().id(), &client, &options, now);
         Ok(Connection {
             server: server.clone(),
             session: EngineSession::new(session),
-            options: SetOptions::at_login(client.is_odbc),
+            options,
             client,
             login_database: database.clone(),
             database,
@@ -120,6 +126,7 @@ impl Connection {
             rowcount: 0,
             error: 0,
             nesting: 0,
+            notes,
             is_interrupted: Arc::default(),
         })
     }
@@ -248,6 +255,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.server.sessions.leave(self.session.handle().id());
         // What cannot be rolled back is when the database is opened again; tempdb is made at
         // every start.
         let _ = self.session.rollback();

@@ -26,6 +26,7 @@ use crate::cause::Cause;
 use crate::frame::Values;
 
 pub(crate) use names::is_function_of_the_product;
+pub(crate) use object::{object_exists, object_text};
 
 /// Types of results and arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

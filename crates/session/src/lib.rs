@@ -11,6 +11,7 @@ mod connection;
 mod data_type;
 mod engine_error;
 mod engine_session;
+mod facts;
 mod flow;
 mod format_message;
 mod frame;

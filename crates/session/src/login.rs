@@ -130,7 +130,13 @@ impl Logins {
         text
     }
 
-    /// The login of a name.
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[Login] {
+        &self.logins
+    }
+
+    /// A login by its name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Login> {
         self.logins.iter().find(|login| is_name(&login.name, name))

@@ -6,14 +6,20 @@
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_rename | `rename.rs` |
 //! | sp_set_session_context | `session_context.rs` |
+//! | sp_tables, sp_columns, sp_help, sp_who … | `catalog.rs` |
+//! | sp_helptext | `help_text.rs` |
+//! | sp_describe_first_result_set | `describe.rs` |
 //! | sp_reset_connection | here |
 //! | those of users | `stored.rs` |
 //!
 //! Procedures of server cursors are refused by name; any other name is message 2812, as for any
 //! procedure that does not exist.
 
+mod catalog;
+mod describe;
 mod execute_sql;
 mod given;
+mod help_text;
 mod parameters;
 mod prepare;
 mod rename;
@@ -100,7 +106,11 @@ pub(crate) fn run(
     arguments: &[Argument],
     caller: &Caller,
 ) -> Result<Finished, Stop> {
-    match system_name(name).as_deref() {
+    let known = system_name(name);
+    if let Some(call) = known.as_deref().and_then(catalog::named) {
+        return call.run(run, arguments, caller);
+    }
+    match known.as_deref() {
         Some("sp_executesql") => execute_sql::run(run, arguments, caller),
         Some("sp_prepare") => prepare::prepare(run, arguments),
         Some("sp_prepexec") => prepare::prepare_and_execute(run, arguments, caller),
@@ -112,7 +122,12 @@ pub(crate) fn run(
             run.connection.reset(false, run.output)?;
             Ok(Finished::default())
         }
-        Some(known) if known.starts_with("sp_cursor") || known == "sp_prepexecrpc" => {
+        Some("sp_describe_first_result_set") => describe::run(run, arguments),
+        Some("sp_helptext") => help_text::run(run, arguments),
+        Some(known)
+            if known.starts_with("sp_cursor")
+                || matches!(known, "sp_prepexecrpc" | "sp_describe_undeclared_parameters") =>
+        {
             Err(Cause::not_supported(format!("the procedure {known}")).into())
         }
         _ => match stored::run(run, name, arguments, caller)? {

@@ -42,7 +42,9 @@ impl Connection {
         descriptor: Option<u64>,
         output: &mut dyn Output,
     ) -> Outcome {
+        self.note_begin();
         let ended = self::request(&mut Run::new(self, output, run_text), request, descriptor);
+        self.note_end();
         match ended {
             Ok(()) => Outcome::Ready,
             Err(Stop::Interrupted) => {

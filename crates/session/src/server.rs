@@ -1,10 +1,13 @@
 //! What all connections of a server share.
 
+use std::time::Duration;
+
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_engine::Instance;
 use extentdb_types::Collation;
 
+use crate::facts::Sessions;
 use crate::hooks::Hooks;
 use crate::login::Logins;
 use crate::product::Product;
@@ -20,6 +23,9 @@ pub struct Server {
     last_descriptor: AtomicU64,
     connections: AtomicU64,
     temporary_tables: AtomicU64,
+    pub(crate) sessions: Sessions,
+    /// Since 1970, UTC.
+    pub(crate) started: Duration,
 }
 
 impl Server {
@@ -31,6 +37,7 @@ impl Server {
         logins: Logins,
         hooks: Arc<dyn Hooks>,
     ) -> Arc<Server> {
+        let started = instance.options().database.clock.since_epoch();
         Arc::new(Server {
             instance,
             product,
@@ -40,6 +47,8 @@ impl Server {
             last_descriptor: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             temporary_tables: AtomicU64::new(0),
+            sessions: Sessions::default(),
+            started,
         })
     }
 

@@ -101,5 +101,6 @@ scripts! {
     texts
     procedures
     catalog_functions
+    catalog_procedures
     identity
 }

@@ -11,6 +11,8 @@ mod ty;
 use extentdb_engine::Database;
 use extentdb_engine::model::{CatalogModel, Column};
 
+use extentdb_types::SqlType;
+
 use crate::base;
 use crate::error::Error;
 
@@ -88,6 +90,28 @@ pub fn data_spaces(database: &Database) -> Result<Vec<DataSpaceFacts>, Error> {
         is_default: space.is_default,
     };
     Ok(base::data_spaces(database)?.into_iter().map(fact).collect())
+}
+
+/// Length, precision and scale of a type, as `sys.columns` shows them.
+#[must_use]
+pub fn facets(ty: &SqlType) -> TypeFacets {
+    let facets = crate::view::Facets::of(ty);
+    TypeFacets {
+        max_length: facets.max_length,
+        precision: facets.precision,
+        scale: facets.scale,
+    }
+}
+
+/// Length, precision and scale of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TypeFacets {
+    /// Bytes; -1 of (max).
+    pub max_length: i16,
+    /// Digits of numbers, characters of times.
+    pub precision: u8,
+    /// Digits after the point.
+    pub scale: u8,
 }
 
 /// `sys.columns.user_type_id` of a column.

@@ -35,13 +35,16 @@ pub(crate) fn value_at(name: &str, now: Duration) -> Option<Datum<'static>> {
     })
 }
 
-fn datetime(now: Duration) -> Datum<'static> {
+/// A time since 1970 as datetime; `None` past the year 9999.
+pub(crate) fn datetime_of(now: Duration) -> Option<DateTime> {
     let of_day = now.as_secs() % SECONDS_PER_DAY * DATETIME_TICKS
         + u64::from(now.subsec_millis()) * DATETIME_TICKS / 1000;
     let days = EPOCH_OF_DATETIME + now.as_secs() / SECONDS_PER_DAY;
-    let moment = i32::try_from(days).ok().zip(u32::try_from(of_day).ok());
-    let moment = moment.and_then(|(days, ticks)| DateTime::new(days, ticks).ok());
-    moment.map_or(Datum::Null, Datum::DateTime)
+    DateTime::new(i32::try_from(days).ok()?, u32::try_from(of_day).ok()?).ok()
+}
+
+fn datetime(now: Duration) -> Datum<'static> {
+    datetime_of(now).map_or(Datum::Null, Datum::DateTime)
 }
 
 fn instant(now: Duration) -> Option<DateTime2> {

@@ -47,14 +47,31 @@ fn by_id(
 
 fn definition(at: Values<'_>, it: Arguments<'_>) -> Given {
     let catalog = Catalog::current(at)?;
-    let told = catalog.object(number(it, 0)).and_then(|item| {
-        let object = item.stored()?;
-        match object.module() {
-            Some(module) => module.text.clone(),
-            None => of_constraint(&catalog, item.id(), object.object.parent),
-        }
-    });
+    let told = catalog.object(number(it, 0)).and_then(|item| text_of(&catalog, &item));
     Ok(name(told.as_deref()))
+}
+
+/// Does an object have this name?
+pub(crate) fn object_exists(at: Values<'_>, written: &str) -> Result<bool, Cause> {
+    let written = object_name(written);
+    let catalog = Catalog::of_name(at, &written)?;
+    Ok(catalog.is_some_and(|catalog| catalog.named_object(at, &written).is_some()))
+}
+
+/// The text of a module or constraint by its name.
+pub(crate) fn object_text(at: Values<'_>, written: &str) -> Result<Option<String>, Cause> {
+    let written = object_name(written);
+    let Some(catalog) = Catalog::of_name(at, &written)? else { return Ok(None) };
+    let item = catalog.named_object(at, &written);
+    Ok(item.and_then(|item| text_of(&catalog, &item)))
+}
+
+fn text_of(catalog: &Catalog, item: &Item<'_>) -> Option<String> {
+    let object = item.stored()?;
+    match object.module() {
+        Some(module) => module.text.clone(),
+        None => of_constraint(catalog, item.id(), object.object.parent),
+    }
 }
 
 /// The expression of a check or default.

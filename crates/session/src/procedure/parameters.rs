@@ -33,6 +33,13 @@ pub(super) enum Callee<'c> {
     Procedure(&'c str),
 }
 
+impl Parameter {
+    /// Has it a value without an argument?
+    pub(super) fn has_default(&self) -> bool {
+        self.default.is_some()
+    }
+}
+
 /// A parameter's value, and the argument that it came from.
 pub(super) struct Bound {
     pub(super) value: Datum<'static>,

@@ -117,9 +117,9 @@ impl Surroundings for QuerySurroundings<'_> {
         }
         let at = self.connection.qualified(name).map_err(|cause| refused(cause, name.span))?;
         let Some(at) = at else { return Ok(None) };
-        let instance = self.connection.server.instance.clone();
+        let server = self.connection.server.clone();
         let collation = self.environment.database_collation;
-        system_view::object(name, &instance, &at.database, collation)
+        system_view::object(name, &server, &at.database, collation)
     }
 
     fn table_variable(&mut self, name: &str) -> Option<StoredTable> {
@@ -171,8 +171,8 @@ impl Surroundings for QuerySurroundings<'_> {
     ) -> Bound<Option<CalledRows>> {
         let current = self.connection.session.database().clone();
         let database = from.filter(|_| name.database().is_none()).unwrap_or(&current);
-        let instance = self.connection.server.instance.clone();
-        system_view::function(name, &instance, database, self.environment.database_collation)
+        let server = self.connection.server.clone();
+        system_view::function(name, &server, database, self.environment.database_collation)
     }
 
     fn sequence(&mut self, name: &ObjectName) -> Bound<Option<SessionFunction>> {

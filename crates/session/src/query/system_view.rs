@@ -4,14 +4,17 @@ use extentdb_base::sync::Arc;
 use extentdb_bind::provider::{CallProvider, KeptRows, RequestedColumn, RowProvider, RowStream};
 use extentdb_bind::surroundings::{CalledRows, MadeRows, Object};
 use extentdb_bind::{Cause as BindCause, Result as Bound};
-use extentdb_engine::{Database, Instance};
+use extentdb_engine::Database;
 use extentdb_sysview::{Content, Source, View};
 use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::{Collation, Datum, SqlType};
 
+use crate::facts::ServerView;
+use crate::server::Server;
+
 /// A system view in a database.
 struct SystemRows {
-    instance: Arc<Instance>,
+    server: Arc<Server>,
     database: Arc<Database>,
     view: &'static View,
 }
@@ -19,7 +22,9 @@ struct SystemRows {
 impl CallProvider for SystemRows {
     fn rows(&self, arguments: &[Datum<'static>]) -> Result<Vec<Vec<Datum<'static>>>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
-        let source = Source::new(&self.instance, &self.database, &model);
+        let facts = ServerView(&self.server);
+        let source = Source::new(&self.server.instance, &self.database, &model);
+        let source = source.with_facts(&facts);
         self.view.call(&source, arguments).map_err(|error| error.to_string())
     }
 }
@@ -27,7 +32,9 @@ impl CallProvider for SystemRows {
 impl RowProvider for SystemRows {
     fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
         let model = self.database.model().map_err(|error| error.to_string())?;
-        let source = Source::new(&self.instance, &self.database, &model);
+        let facts = ServerView(&self.server);
+        let source = Source::new(&self.server.instance, &self.database, &model);
+        let source = source.with_facts(&facts);
         let rows = self.view.rows(&source).map_err(|error| error.to_string())?;
         Ok(Box::new(KeptRows::new(rows, columns)))
     }
@@ -39,7 +46,7 @@ impl RowProvider for SystemRows {
 /// The server has what the view is about, and does not fill it.
 pub(super) fn object(
     name: &ObjectName,
-    instance: &Arc<Instance>,
+    server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
 ) -> Bound<Option<Object>> {
@@ -50,8 +57,8 @@ pub(super) fn object(
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
     let columns = columns_of(view, collation);
-    let (instance, database) = (instance.clone(), database.clone());
-    let provider = Arc::new(SystemRows { instance, database, view });
+    let provider =
+        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
     let schema = Some(view.schema.to_owned());
     Ok(Some(Object::Rows(MadeRows { schema, columns, provider })))
 }
@@ -63,7 +70,7 @@ pub(super) fn object(
 /// The server has what the function is about, and does not fill it.
 pub(super) fn function(
     name: &ObjectName,
-    instance: &Arc<Instance>,
+    server: &Arc<Server>,
     database: &Arc<Database>,
     collation: Collation,
 ) -> Bound<Option<CalledRows>> {
@@ -79,8 +86,8 @@ pub(super) fn function(
         let what = format!("the function {}.{}", view.schema, view.name);
         return Err(BindCause::NotSupported { what }.at(name.span));
     }
-    let (instance, database) = (instance.clone(), database.clone());
-    let provider = Arc::new(SystemRows { instance, database, view });
+    let provider =
+        Arc::new(SystemRows { server: server.clone(), database: database.clone(), view });
     Ok(Some(CalledRows { columns: columns_of(view, collation), provider }))
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use extentdb_engine::{
     ColumnSpec, Database, DatabaseSpec, DefaultSpec, IdentitySpec, IndexSpec, Instance,
-    InstanceOptions, ModuleKind, ModuleSettings, ModuleSpec, Options, ReferentialAction, ReferentialActions,
-    Session, TableSpec,
+    InstanceOptions, ModuleKind, ModuleSettings, ModuleSpec, Options, ReferentialAction,
+    ReferentialActions, Session, TableSpec,
 };
 use extentdb_io::MemDisk;
 use extentdb_sysview::{Source, view};
