@@ -13,8 +13,8 @@ use crate::options::CommonOptions;
 /// Reads, proves and exports SQL Server files on any machine.
 ///
 /// Input files are opened read-only, always. No telemetry; no network access but for `serve`, which
-/// listens, and `sql`, which connects. Exit codes: 0 done; 1 the job could not be done; 2 damage or a difference was found; 3
-/// something that was asked for was not done; 130 or 143 interrupted.
+/// listens, and `sql`, which connects. Exit codes: 0 done; 1 the job could not be done; 2 damage or
+/// a difference was found; 3 something that was asked for was not done; 130 or 143 interrupted.
 #[derive(Parser, Debug)]
 #[command(name = "extentdb", version = version(), max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {

@@ -1,20 +1,19 @@
 //! What system views show of the server, its logins and connections.
 //!
 //! A connection notes what it is when a request begins and ends; views read the notes of all
-//! connections, from any thread. Locked: the notes of one connection, for the time of a copy.
+//! connections, from any thread.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use extentdb_base::SessionId;
-use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::sync::lock;
 use extentdb_sysview::{ConnectionFacts, Facts, LoginFacts, ServerFacts, SessionFacts};
 use extentdb_types::{DateTime, Guid};
 
 use crate::connection::Connection;
 use crate::function::clock;
-use crate::login::{ClientInfo, SA};
-use crate::options::SetOptions;
+use crate::login::SA;
+use crate::notes::Notes;
 use crate::request::Isolation;
 use crate::server::Server;
 
@@ -22,64 +21,6 @@ use crate::server::Server;
 const FIRST_LOGIN: i32 = 257;
 /// TDS 7.4, as LOGINACK tells it.
 const PROTOCOL: i32 = 0x7400_0004;
-
-/// The notes of all connections of a server, by session.
-#[derive(Debug, Default)]
-pub(crate) struct Sessions {
-    all: Mutex<BTreeMap<SessionId, Arc<Mutex<Notes>>>>,
-}
-
-/// What a connection notes of itself. Times are since 1970, UTC.
-#[derive(Debug, Clone)]
-pub(crate) struct Notes {
-    client: ClientInfo,
-    options: SetOptions,
-    connected: Duration,
-    is_running: bool,
-    began: Duration,
-    ended: Option<Duration>,
-    rowcount: i64,
-    error: i32,
-    transactions: u32,
-    context_info: Option<Vec<u8>>,
-}
-
-impl Sessions {
-    /// A connection is there: its notes.
-    pub(crate) fn enter(
-        &self,
-        id: SessionId,
-        client: &ClientInfo,
-        options: &SetOptions,
-        now: Duration,
-    ) -> Arc<Mutex<Notes>> {
-        let notes = Arc::new(Mutex::new(Notes {
-            client: client.clone(),
-            options: options.clone(),
-            connected: now,
-            is_running: false,
-            began: now,
-            ended: None,
-            rowcount: 0,
-            error: 0,
-            transactions: 0,
-            context_info: None,
-        }));
-        lock(&self.all).insert(id, notes.clone());
-        notes
-    }
-
-    /// A connection has ended.
-    pub(crate) fn leave(&self, id: SessionId) {
-        lock(&self.all).remove(&id);
-    }
-
-    fn notes(&self, id: SessionId) -> Option<Notes> {
-        let notes = lock(&self.all).get(&id).cloned()?;
-        let notes = lock(&notes).clone();
-        Some(notes)
-    }
-}
 
 impl Connection {
     /// Notes that a request begins.

@@ -20,6 +20,7 @@ mod hooks;
 mod identities;
 pub mod login;
 mod message;
+mod notes;
 mod objects;
 pub mod offline;
 mod options;

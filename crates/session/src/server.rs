@@ -7,9 +7,9 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_engine::Instance;
 use extentdb_types::Collation;
 
-use crate::facts::Sessions;
 use crate::hooks::Hooks;
 use crate::login::Logins;
+use crate::notes::Sessions;
 use crate::product::Product;
 
 /// A server as its sessions know it.

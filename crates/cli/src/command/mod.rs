@@ -49,8 +49,8 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Exit> {
 
 /// Makes files of the inputs, which are as long as the verb runs.
 fn with_inputs(mut verb: Verb, context: &Context) -> anyhow::Result<Exit> {
-    // `check` finds the siblings of each database by itself; the last word of `page` is a page, that
-    // of `query` a query.
+    // `check` finds the siblings of each database by itself; the last word of `page` is a page,
+    // that of `query` a query.
     let has_siblings =
         !matches!(verb, Verb::Check(_) | Verb::Log(_)) && !context.common.no_siblings;
     let last = match &mut verb {

@@ -157,7 +157,7 @@ impl CatalogCall {
         Ok(Finished::default())
     }
 
-    /// Parameters without a default have an argument, and there are no more arguments.
+    /// Parameters without a default have an argument, and no argument is left over.
     fn verify(&self, parameters: &[Parameter], arguments: &[Argument]) -> Result<(), Cause> {
         let procedure = || self.procedure.name.to_owned();
         if arguments.len() > parameters.len() {

@@ -175,7 +175,7 @@ impl Parser<'_> {
     }
 
     /// `( query )` or a value in parentheses.
-    fn parenthesised_value(&mut self) -> Parsed<Expr> {
+    pub(super) fn parenthesised_value(&mut self) -> Parsed<Expr> {
         let start = self.span();
         self.expect_kind(TokenKind::LeftParen)?;
         let mut value = if self.is("SELECT") {

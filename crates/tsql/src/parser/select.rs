@@ -46,7 +46,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         let count = if self.is_kind(TokenKind::LeftParen) {
-            self.parenthesised(Parser::expression)?
+            self.parenthesised_value()?
         } else {
             self.bare_top()?
         };

@@ -1,8 +1,8 @@
 //! The prompt, for a person at a terminal: `1> `, `2> `, as the lines of a batch are counted.
 //!
 //! The terminal edits lines; what was typed is kept in a plain file, `.extentdb_history` in the
-//! home folder, or the one that EXTENTDB_HISTORY names. Passwords are typed there only by those who type
-//! them as T-SQL; lines that hold the word are not kept.
+//! home folder, or the one that EXTENTDB_HISTORY names. Passwords are typed there only by those who
+//! type them as T-SQL; lines that hold the word are not kept.
 
 use std::fs::File;
 use std::io::{self, BufRead, Write};
