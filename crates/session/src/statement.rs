@@ -4,6 +4,7 @@
 
 mod alter_database;
 mod change;
+mod create_database;
 mod database;
 mod ddl;
 mod execute;

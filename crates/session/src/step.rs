@@ -32,6 +32,12 @@ pub(crate) trait Step {
 /// a table does not take.
 const TERMINATING: [i32; 6] = [515, 547, 2601, 2627, 2628, 8152];
 
+/// Does the message that the statement was terminated follow? Definitions that rows contradict are
+/// refused without it.
+fn is_terminating(message: &Message) -> bool {
+    TERMINATING.contains(&message.number) && !message.text.starts_with("The ALTER TABLE")
+}
+
 /// A request that runs.
 pub(crate) struct Run<'r> {
     pub(crate) connection: &'r mut Connection,
@@ -81,7 +87,7 @@ impl<'r> Run<'r> {
     pub(crate) fn report(&mut self, raised: &Raised, scope: Scope) -> Result<(), Stop> {
         self.connection.error = raised.message.number;
         self.output.message(&raised.message, false)?;
-        if TERMINATING.contains(&raised.message.number) {
+        if is_terminating(&raised.message) {
             let line = raised.message.line;
             let text = Cause::Terminated.to_string();
             let told = Message::info(Cause::Terminated.number(), 0, line, text);

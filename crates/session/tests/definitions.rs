@@ -168,11 +168,13 @@ fn rows_that_exist_refuse_definitions_by_the_numbers_of_their_messages() {
         (
             "ALTER TABLE t ALTER COLUMN b varchar(10) NOT NULL",
             "515.16.1 line 1: Cannot insert the value NULL into column 'b', table \
-             'master.dbo.t'; column does not allow nulls. UPDATE fails.",
+             'master.dbo.t'; column does not allow nulls. UPDATE fails.\n3621.0.0 line 1: The \
+             statement has been terminated.",
         ),
         (
             "ALTER TABLE t ALTER COLUMN b varchar(4)",
-            "8152.16.1 line 1: String or binary data would be truncated.",
+            "8152.16.1 line 1: String or binary data would be truncated.\n3621.0.0 line 1: The \
+             statement has been terminated.",
         ),
         (
             "ALTER TABLE t WITH NOCHECK ADD CONSTRAINT ck CHECK (a > 0); \

@@ -98,6 +98,7 @@ pub struct DatabaseBuilder {
     name: String,
     seed: u64,
     growth: Vec<FileGrowth>,
+    log_growth: FileGrowth,
     names: Vec<FileName>,
     collation: u32,
     created: StoredTime,
@@ -117,6 +118,7 @@ impl DatabaseBuilder {
             name: name.to_owned(),
             seed: 0,
             growth: Vec::new(),
+            log_growth: FileGrowth::LOG,
             names: Vec::new(),
             collation: DEFAULT_COLLATION,
             created: CREATED,
@@ -149,6 +151,13 @@ impl DatabaseBuilder {
     #[must_use]
     pub fn growth(mut self, growth: Vec<FileGrowth>) -> Self {
         self.growth = growth;
+        self
+    }
+
+    /// The growth of the log as the catalog names it; the default is [`FileGrowth::LOG`].
+    #[must_use]
+    pub fn log_growth(mut self, growth: FileGrowth) -> Self {
+        self.log_growth = growth;
         self
     }
 
@@ -314,7 +323,7 @@ impl DatabaseBuilder {
                 name: format!("{name}{suffix}"),
                 path: format!("C:\\extentdb\\{name}{suffix}.{extension}"),
                 guid: guid(rng),
-                growth: FileGrowth::default(),
+                growth: self.log_growth,
                 first_update_lsn: Lsn::ZERO,
             }
         };

@@ -61,7 +61,8 @@ impl Database {
         names.push(FileName { name: None, path: Some(physical_name(&spec.log.path)) });
         let growth = spec.data_files().map(DataFileSpec::file_growth).collect();
         let seed = spec.identity_seed(&*options.clock);
-        let mut builder = builder.seed(seed).growth(growth).file_names(names);
+        let builder = builder.seed(seed).growth(growth).log_growth(spec.log.file_growth());
+        let mut builder = builder.file_names(names);
         for (name, files) in &spec.filegroups {
             builder = builder.filegroup(name, files.len());
         }

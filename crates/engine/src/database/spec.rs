@@ -60,6 +60,21 @@ impl LogFileSpec {
     }
 }
 
+impl LogFileSpec {
+    /// The growth as the catalog names it.
+    pub(crate) fn file_growth(&self) -> FileGrowth {
+        let pages_max = self.bytes_max.and_then(|bytes| pages_of(bytes).ok());
+        FileGrowth {
+            by: match self.growth {
+                extentdb_wal::Growth::Pages(pages) => Growth::Pages(pages),
+                extentdb_wal::Growth::Percent(percent) => Growth::Percent(percent),
+                extentdb_wal::Growth::None => Growth::Pages(0),
+            },
+            pages_max: Some(pages_max.unwrap_or(FileGrowth::LOG_PAGES_MAX)),
+        }
+    }
+}
+
 /// A new database.
 #[derive(Clone, Debug)]
 pub struct DatabaseSpec {

@@ -1,6 +1,6 @@
-//! USE, CREATE DATABASE, DROP DATABASE, and the other statements of the grammar tables.
+//! USE, DROP DATABASE, and the other statements of the grammar tables.
 
-use extentdb_engine::{DatabaseSpec, Error};
+use extentdb_engine::Error;
 use extentdb_tsql::syntax::{AdminStatement, DropClass, DropObjects, Use};
 
 use super::{Compiled, Context, login};
@@ -11,12 +11,7 @@ use crate::output::StatementCode;
 use crate::step::{RowCount, Run, Step};
 use crate::stop::Stop;
 
-/// Bytes of the data file of a new database.
-const DATA_BYTES: u64 = 8 << 20;
-
 struct UseStep(String);
-struct Create(String);
-
 struct Drop {
     names: Vec<String>,
     if_exists: bool,
@@ -29,13 +24,7 @@ pub(super) fn use_database(target: &Use) -> Compiled {
 pub(super) fn admin(context: &Context<'_>, admin: &AdminStatement) -> Compiled {
     let name = admin.clause.names().next().map(|name| name.text.to_string());
     match (admin.head, name) {
-        ("CREATE DATABASE", Some(name)) => {
-            // The name alone: files, sizes and options of its own come with the catalog views.
-            if admin.clause.parts.len() > 1 {
-                return Err(Cause::not_supported("CREATE DATABASE with files or options"));
-            }
-            Ok(Box::new(Create(name)))
-        }
+        ("CREATE DATABASE", Some(name)) => super::create_database::compile(admin, name),
         ("ALTER DATABASE", _) => super::alter_database::compile(admin),
         ("CREATE LOGIN" | "ALTER LOGIN" | "DROP LOGIN", Some(name)) => login::compile(admin, name),
         _ => Err(context.refused()),
@@ -59,25 +48,11 @@ impl Step for UseStep {
     }
 }
 
-fn verify_outside(run: &Run<'_>, statement: &'static str) -> Result<(), Stop> {
+pub(super) fn verify_outside(run: &Run<'_>, statement: &'static str) -> Result<(), Stop> {
     if run.connection.is_in_transaction() {
         return Err(Cause::InTransaction { statement }.into());
     }
     Ok(())
-}
-
-impl Step for Create {
-    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        verify_outside(run, "CREATE DATABASE")?;
-        let instance = run.connection.server.instance.clone();
-        let mut spec = DatabaseSpec::new(&self.0, &instance.options().data, DATA_BYTES);
-        let mut seed = [0; 8];
-        run.connection.server.hooks.random(&mut seed);
-        spec.seed = u64::from_le_bytes(seed);
-        instance.create_database(&spec).map_err(|error| run.connection.engine_cause(&error))?;
-        run.done(frame.scope, StatementCode::CreateDatabase, None, false)?;
-        Ok(RowCount::Rows(0))
-    }
 }
 
 impl Step for Drop {

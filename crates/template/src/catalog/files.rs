@@ -34,11 +34,11 @@ pub(crate) fn add_stored_defaults(
 
 /// Bits of `sysfiles1.status`: a file of data or of log, growth in percent.
 const FILES_DATA: i32 = 0x2;
-const FILES_LOG: i32 = 0x10_0042;
+const FILES_LOG: i32 = 0x42;
+const FILES_PERCENT: i32 = 0x10_0000;
 /// Bits of `sysprufiles.status`.
 const PRU_BASE: i32 = 0x200;
 const PRU_PERCENT: i32 = 0x20;
-const LOG_MAX_PAGES: i32 = 0x1000_0000;
 
 /// Adds the rows of the files. File sizes are known last, so this is called after all other pages
 /// are allocated.
@@ -76,6 +76,7 @@ pub enum FileKind {
 pub fn sysfiles1_row(file: &FileIdentity, kind: FileKind) -> RowValues {
     let status = match kind {
         FileKind::Data => FILES_DATA,
+        FileKind::Log if file.growth.number().1 => FILES_LOG | FILES_PERCENT,
         FileKind::Log => FILES_LOG,
     };
     let padded = |text: &str, units: usize| {
@@ -94,18 +95,10 @@ pub fn sysfiles1_row(file: &FileIdentity, kind: FileKind) -> RowValues {
 /// The row of a file of `size` pages in `sysprufiles`.
 pub fn sysprufiles_row(file: &FileIdentity, size: i32, kind: FileKind) -> RowValues {
     let is_log = kind == FileKind::Log;
-    let (group, status, max_size, growth) = if is_log {
-        (0, PRU_BASE | PRU_PERCENT, LOG_MAX_PAGES, 10)
-    } else {
-        let (growth, is_percent) = file.growth.number();
-        let status = PRU_BASE | if is_percent { PRU_PERCENT } else { 0 };
-        (
-            i32::from(file.group),
-            status,
-            file.growth.pages_max.map_or(-1, |max| max as i32),
-            growth as i32,
-        )
-    };
+    let group = if is_log { 0 } else { i32::from(file.group) };
+    let (growth, is_percent) = file.growth.number();
+    let status = PRU_BASE | if is_percent { PRU_PERCENT } else { 0 };
+    let max_size = file.growth.pages_max.map_or(-1, |max| max as i32);
     let Guid(guid) = file.guid;
     let mut row = RowValues::new();
     row.int(FRAGMENT)
@@ -114,7 +107,7 @@ pub fn sysprufiles_row(file: &FileIdentity, size: i32, kind: FileKind) -> RowVal
         .int(status)
         .tinyint(u8::from(is_log))
         .tinyint(0);
-    row.int(size).int(max_size).int(growth).ntext(&file.name).ntext(&file.path);
+    row.int(size).int(max_size).int(growth as i32).ntext(&file.name).ntext(&file.path);
     row.null().null().raw(&guid).int(0);
     // readonlylsn, readwritelsn, readonlybaselsn, firstupdatelsn, lastupdatelsn, backuplsn,
     // diffbaselsn, diffbaseguid

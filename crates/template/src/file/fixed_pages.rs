@@ -54,7 +54,7 @@ pub(crate) struct Identity {
     pub(crate) log: FileIdentity,
 }
 
-/// How a data file may grow.
+/// How a file may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileGrowth {
     /// Pages or percent of each growth.
@@ -70,6 +70,13 @@ impl Default for FileGrowth {
 }
 
 impl FileGrowth {
+    /// Largest size of a log file in pages: 2 TB.
+    pub const LOG_PAGES_MAX: u32 = 0x1000_0000;
+
+    /// Of a log file, if nothing else is said.
+    pub const LOG: FileGrowth =
+        FileGrowth { by: Growth::Percent(10), pages_max: Some(FileGrowth::LOG_PAGES_MAX) };
+
     /// The number stored in header and catalog, and whether it is a percentage.
     pub(crate) fn number(self) -> (u32, bool) {
         match self.by {
