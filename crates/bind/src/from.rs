@@ -619,10 +619,11 @@ impl Binder<'_> {
                     None if *word == "SNAPSHOT" => {}
                     None => return not_supported(format!("the table hint {word}"), hint.span),
                 },
-                TableHintKind::Index(indexes) => match indexes.as_slice() {
-                    [IndexReference::Name(name)] => found.index = Some(name.text.to_string()),
-                    _ => {}
-                },
+                TableHintKind::Index(indexes) => {
+                    if let [IndexReference::Name(name)] = indexes.as_slice() {
+                        found.index = Some(name.text.to_string())
+                    }
+                }
                 TableHintKind::ForceSeek(_) => {}
                 TableHintKind::SpatialWindowMaxCells(_) => {
                     return not_supported("SPATIAL_WINDOW_MAX_CELLS", hint.span);

@@ -186,8 +186,7 @@ impl Binder<'_> {
         let rest = self.prologue.iter().skip(from);
         let last = rest
             .enumerate()
-            .filter(|(_, it)| matches!(it, crate::binder::Prologue::Variable { .. }))
-            .last();
+            .rfind(|(_, it)| matches!(it, crate::binder::Prologue::Variable { .. }));
         last.map_or(from, |(at, _)| from + at + 1)
     }
 

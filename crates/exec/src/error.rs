@@ -7,12 +7,12 @@ use extentdb_expr::Failure;
 pub enum Error {
     /// The engine's: locks, pages, cancellation …
     #[error(transparent)]
-    Engine(#[from] extentdb_engine::Error),
+    Engine(Box<extentdb_engine::Error>),
     /// The engine's, while rows of a table are changed.
     #[error("{error}")]
     Change {
         /// Why.
-        error: extentdb_engine::Error,
+        error: Box<extentdb_engine::Error>,
         /// `database.schema.table`
         table: String,
     },
@@ -80,9 +80,17 @@ impl Error {
     /// Has another row the key already?
     pub fn is_duplicate_key(&self) -> bool {
         use extentdb_engine::Error::DuplicateKey;
-        matches!(
-            self,
-            Error::Engine(DuplicateKey { .. }) | Error::Change { error: DuplicateKey { .. }, .. }
-        )
+        match self {
+            Error::Engine(error) | Error::Change { error, .. } => {
+                matches!(**error, DuplicateKey { .. })
+            }
+            _ => false,
+        }
+    }
+}
+
+impl From<extentdb_engine::Error> for Error {
+    fn from(error: extentdb_engine::Error) -> Error {
+        Error::Engine(Box::new(error))
     }
 }

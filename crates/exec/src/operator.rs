@@ -47,7 +47,7 @@ pub trait Operator: Send {
 
 /// Ends the execution when its statement was cancelled. Loops over batches call it for each.
 pub(crate) fn poll(context: &Context<'_>) -> Result<(), Error> {
-    context.verify_not_cancelled().map_err(|_| Error::Engine(extentdb_engine::Error::Cancelled))
+    context.verify_not_cancelled().map_err(|_| extentdb_engine::Error::Cancelled.into())
 }
 
 /// Reads an operator to its end into one batch; `None` when it has no rows.

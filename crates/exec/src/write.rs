@@ -344,7 +344,7 @@ impl Target {
 
     /// An error of the engine with the table that it happened in.
     fn failure(&self, error: extentdb_engine::Error) -> Error {
-        Error::Change { error, table: self.full_name() }
+        Error::Change { error: Box::new(error), table: self.full_name() }
     }
 }
 

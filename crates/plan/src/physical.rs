@@ -159,7 +159,7 @@ pub enum Access {
     /// All of it.
     Whole,
     /// A range of an index.
-    Range(IndexRange),
+    Range(Box<IndexRange>),
 }
 
 /// A range of an index: values of its first columns, then bounds of the next one.

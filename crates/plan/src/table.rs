@@ -64,7 +64,9 @@ impl Planner<'_> {
             columns.push(Column { id, ty, is_nullable: false });
         }
         let access = match &path.index {
-            Some(index) => Access::Range(self.range(index.clone(), &path, is_backward)?),
+            Some(index) => {
+                Access::Range(Box::new(self.range(index.clone(), &path, is_backward)?))
+            }
             None => Access::Whole,
         };
         let scan = Scan {

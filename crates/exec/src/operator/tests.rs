@@ -347,7 +347,7 @@ fn a_cancelled_statement_ends() {
     for plan in inputs {
         let found = harness.try_run(&plan);
         assert!(
-            matches!(found, Err(Error::Engine(extentdb_engine::Error::Cancelled))),
+            matches!(&found, Err(Error::Engine(error)) if matches!(**error, extentdb_engine::Error::Cancelled)),
             "{found:?}"
         );
     }

@@ -141,7 +141,9 @@ impl Query {
 impl<E> From<ExecError> for Stop<E> {
     fn from(error: ExecError) -> Stop<E> {
         match error {
-            ExecError::Engine(extentdb_engine::Error::Cancelled) => Stop::Cancelled,
+            ExecError::Engine(error) if matches!(*error, extentdb_engine::Error::Cancelled) => {
+                Stop::Cancelled
+            }
             other => Stop::Query(Error::plain(operator_cause(other, "SELECT"))),
         }
     }

@@ -62,9 +62,11 @@ macro_rules! procedures {
 }
 
 const PROCEDURES: &[CatalogProcedure] = procedures! {
+    "sp_addtype" [] Anything
     "sp_columns" ["sp_columns_100", "sp_columns_170"] Anything
     "sp_databases" [] Anything
     "sp_datatype_info" ["sp_datatype_info_100", "sp_datatype_info_170"] Anything
+    "sp_droptype" [] Anything
     "sp_fkeys" [] Anything
     "sp_help" [] Object
     "sp_helpconstraint" [] Object

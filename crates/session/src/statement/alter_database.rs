@@ -25,7 +25,7 @@ pub(super) fn compile(admin: &AdminStatement) -> Compiled {
     let action = admin.clause.first("alter_database_action").ok_or_else(|| refused("this way"))?;
     let set = action.first("database_set").ok_or_else(|| refused(&words(action)))?;
     let changes: Result<Vec<DatabaseChange>, Cause> =
-        set.all("database_option").map(|option| change(option)).collect();
+        set.all("database_option").map(change).collect();
     let termination = match set.first("termination") {
         Some(clause) => termination(clause),
         None => Termination::Wait,

@@ -74,8 +74,10 @@ impl FileGrowth {
     pub const LOG_PAGES_MAX: u32 = 0x1000_0000;
 
     /// Of a log file, if nothing else is said.
-    pub const LOG: FileGrowth =
-        FileGrowth { by: Growth::Percent(10), pages_max: Some(FileGrowth::LOG_PAGES_MAX) };
+    pub const LOG: FileGrowth = FileGrowth {
+        by: Growth::Percent(10),
+        pages_max: Some(FileGrowth::LOG_PAGES_MAX),
+    };
 
     /// The number stored in header and catalog, and whether it is a percentage.
     pub(crate) fn number(self) -> (u32, bool) {

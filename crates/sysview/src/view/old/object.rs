@@ -6,9 +6,8 @@ use crate::base::is_ms_shipped;
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::rows::Rows;
-use crate::shape::views;
 use crate::source::Source;
-use crate::view::object::{HasObject, created, system_object};
+use crate::view::object::{HasObject, created};
 
 /// `category` of what the product has made.
 const CATEGORY_SHIPPED: i32 = 2;
@@ -58,9 +57,8 @@ fn kind_number(object: &Object) -> u8 {
     }
 }
 
-/// `sys.sysobjects`: all objects, those of the product among them.
+/// `sys.sysobjects`: what the database has, as `sys.objects`.
 pub(in crate::view) fn all(source: &Source<'_>, rows: &mut Rows) -> Result<(), Error> {
-    rows.add(&columns(), views().map(system_object))?;
     let own = source.objects().into_iter().map(|model| &model.object);
-    rows.add(&columns::<&Object>(), own)
+    rows.add(&columns(), own)
 }

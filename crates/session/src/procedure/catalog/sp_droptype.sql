@@ -1,0 +1,3 @@
+--@typename sysname
+DECLARE @text nvarchar(max) = N'DROP TYPE ' + QUOTENAME(@typename);
+EXEC (@text);
