@@ -1,81 +1,18 @@
 //! Queries and changes of rows: what clients are told.
 //!
-//! `tests/queries/NAME.batches`, written as `tests/batches.rs` says. Three commands are no
-//! batches: `describe t` shows an object of the catalog, `describe` all of them by name;
-//! `reconnect` ends the connection and makes another one; `other: …` is a batch of a second
-//! connection.
+//! `tests/queries/NAME.batches`, written as `tests/batches.rs` and `support/story.rs` say.
 //! `UPDATE_GOLDENFILES=1 cargo test -p extentdb-session --test queries` writes the outputs.
 
 mod support;
 
-use std::sync::Arc;
-
-use extentdb_session::{Connection, Server};
-use support::describe::describe;
-use support::{batch, connect, server};
-
-struct Story {
-    server: Arc<Server>,
-    connection: Connection,
-    other: Connection,
-}
-
-impl Story {
-    fn given(&mut self, text: &str) -> String {
-        if text.starts_with("describe") {
-            return describe(&self.server, &self.connection, text);
-        }
-        if text == "reconnect" {
-            let database = self.connection.database().to_owned();
-            self.connection = connect(&self.server);
-            return batch(&mut self.connection, &format!("USE {database}"));
-        }
-        match text.strip_prefix("other: ") {
-            Some(text) => batch(&mut self.other, text),
-            None => batch(&mut self.connection, text),
-        }
-    }
-}
-
-fn script(name: &str) {
-    let path = format!("{}/tests/queries/{name}.batches", env!("CARGO_MANIFEST_DIR"));
-    let golden = std::fs::read_to_string(&path).unwrap();
-    let server = server();
-    let mut connection = connect(&server);
-    let mut other = connect(&server);
-    batch(&mut connection, "CREATE DATABASE shop");
-    batch(&mut connection, "USE shop");
-    batch(&mut other, "USE shop");
-    let mut story = Story { server, connection, other };
-    let mut found = String::new();
-    for block in golden.split("\n\n") {
-        let (comment, text) = block
-            .strip_prefix('#')
-            .filter(|rest| rest.starts_with(' '))
-            .and_then(|rest| rest.split_once('\n'))
-            .map_or(("", block), |(comment, text)| (comment, text));
-        if !comment.is_empty() {
-            found.push_str(&format!("#{comment}\n"));
-        }
-        let text = text.split_once("\n---").map_or(text, |(text, _)| text).trim_end();
-        let given = story.given(text);
-        let given = if given.is_empty() { given } else { format!("{given}\n") };
-        found.push_str(&format!("{text}\n---\n{given}\n"));
-    }
-    let found = format!("{}\n", found.trim_end());
-    if std::env::var_os("UPDATE_GOLDENFILES").is_some() {
-        std::fs::write(&path, &found).unwrap();
-        return;
-    }
-    assert_eq!(found, golden, "{name}");
-}
+use support::story::script;
 
 /// A test for each script.
 macro_rules! scripts {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            script(stringify!($name));
+            script("queries", stringify!($name));
         })*
     };
 }

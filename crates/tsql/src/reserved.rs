@@ -4,8 +4,8 @@
 //! grammar (`THROW`, `OFFSET`, `STATE` …) is a keyword where the grammar expects it and a name
 //! elsewhere.
 //!
-//! The list has `WITHIN GROUP` as one entry; `WITHIN` alone is a name. It has `PRECISION`, too, which
-//! scripts write bare as a column of `sys.columns`, and SQL Server takes: here it is a name.
+//! The list has `WITHIN GROUP` as one entry; `WITHIN` alone is a name. It has `PRECISION`, too,
+//! which scripts write bare as a column of `sys.columns`, and SQL Server takes: here it is a name.
 
 /// Length of the longest reserved word.
 const LONGEST: usize = 30;

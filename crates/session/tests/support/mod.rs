@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "not every test describes objects")]
 pub(crate) mod describe;
+#[allow(dead_code, reason = "not every test runs scripts with commands")]
+pub(crate) mod story;
 
 use std::fmt::Write;
 use std::sync::Arc;
