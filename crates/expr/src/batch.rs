@@ -17,8 +17,9 @@
 
 use crate::arena::Arena;
 use crate::disk::StorageForm;
-use crate::error::EvalError;
-use crate::lane::{Lane, Lanes, Reg, Span};
+use crate::error::{EvalError, EvalResult};
+use crate::lane::{Lane, LaneKind, Lanes, Reg, Span};
+use crate::op::row::{Cell, Outcome, cell};
 use crate::program::Program;
 
 /// Most rows of one batch; further rows are refused one by one.
@@ -170,6 +171,31 @@ impl Batch {
                 .get(row * self.stride..(row + 1) * self.stride)
                 .map(Some)
                 .ok_or(EvalError::Row),
+            error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
+        }
+    }
+
+    /// The result of a row as a function of rows gives it.
+    pub(crate) fn row_outcome(
+        &self,
+        row: usize,
+        kind: LaneKind,
+        to: &mut Vec<u8>,
+    ) -> EvalResult<Outcome> {
+        let (reg, _) = self.result.ok_or(EvalError::Row)?;
+        let lane = self.lanes.at(reg);
+        match lane.state.get(row).copied().ok_or(EvalError::Row)? {
+            crate::error::VALUE => Ok(match cell(lane, kind, row, &self.arena) {
+                Cell::Null => Outcome::Null,
+                Cell::Int(value) => Outcome::Int(value),
+                Cell::Wide(value) => Outcome::Wide(value),
+                Cell::Float(value) => Outcome::Float(value),
+                Cell::Bytes(bytes) => {
+                    to.extend(bytes);
+                    Outcome::Bytes
+                }
+            }),
+            crate::error::NULL => Ok(Outcome::Null),
             error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
         }
     }

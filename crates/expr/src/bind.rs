@@ -452,7 +452,7 @@ impl<'a> Binder<'a> {
     }
 
     /// A value from outside of the row: an input after the columns.
-    fn parameter(&mut self, parameter: Parameter) -> BindResult {
+    pub(crate) fn parameter(&mut self, parameter: Parameter) -> BindResult {
         self.is_deterministic = false;
         let place = self.environment.columns.len() + parameter.place;
         let mut value = self.input(place, parameter.ty)?;

@@ -34,6 +34,7 @@ mod operands;
 pub(crate) mod pattern;
 pub(crate) mod row;
 pub(crate) mod text;
+pub(crate) mod variant;
 
 /// An operator of any family.
 #[derive(Debug, Clone)]

@@ -126,6 +126,18 @@ impl Program {
         Ok(Program::assemble(binder, value.reg, result_type))
     }
 
+    /// Compiles the conversion of a parameter from one type to another, by a style.
+    pub(crate) fn of_conversion(
+        from: SqlType,
+        to: SqlType,
+        style: i64,
+        environment: &Environment,
+    ) -> Result<Program, CompileError> {
+        let mut binder = Binder::new(environment);
+        let value = binder.converted_parameter(from, to, style)?;
+        Ok(Program::assemble(binder, value.reg, to))
+    }
+
     fn assemble(binder: Binder<'_>, result: Reg, result_type: SqlType) -> Program {
         let Binder {
             inputs,

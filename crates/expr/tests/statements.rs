@@ -817,3 +817,19 @@ fn messages_name_types_and_values() {
         assert_eq!(program.failure(&batch, 0).unwrap().to_string(), expected, "{text}");
     }
 }
+
+#[test]
+fn a_variant_is_converted_by_the_type_that_it_carries() {
+    check(&[
+        ("CAST(CAST(7 AS sql_variant) AS int)", "int: 7"),
+        ("CAST(CAST(7 AS sql_variant) AS numeric(38,0))", "decimal(38,0): 7"),
+        ("CAST(CAST(N'é7' AS sql_variant) AS nvarchar(max))", "nvarchar(max): é7"),
+        ("CAST(CAST('12' AS sql_variant) AS bigint)", "bigint: 12"),
+        ("CAST(CAST(1.50 AS sql_variant) AS varchar(10))", "varchar(10): 1.50"),
+        ("CAST(CAST(1.5e0 AS sql_variant) AS decimal(5,2))", "decimal(5,2): 1.50"),
+        ("CONVERT(varchar(30), CAST(CAST('20200102' AS date) AS sql_variant), 104)", "02.01.2020"),
+        ("CAST(CAST('x' AS sql_variant) AS int)", "E 245"),
+        ("TRY_CAST(CAST('x' AS sql_variant) AS int)", "NULL"),
+        ("CAST(CAST(NULL AS sql_variant) AS int)", "NULL"),
+    ]);
+}

@@ -10,7 +10,8 @@ use crate::lane::Reg;
 use crate::op::convert::How;
 use crate::op::moment_style::{self, NO_STYLE};
 use crate::op::row::{self, Call, Function};
-use crate::op::{Op, cast, codec};
+use crate::op::{Op, cast, codec, variant};
+use crate::resolver::Parameter;
 use crate::syntax::TypeName;
 use crate::typing::{self, Conversion};
 
@@ -144,8 +145,11 @@ impl Binder<'_> {
         if from == to {
             return Ok(value);
         }
-        if from == SqlType::SqlVariant || to == SqlType::SqlVariant {
-            return self.unsupported(format!("conversion from {from} to {to}"));
+        if from == SqlType::SqlVariant {
+            return self.cast_by_rows(variant::unwrap, value, to, style);
+        }
+        if to == SqlType::SqlVariant {
+            return self.cast_by_rows(variant::wrap, value, to, Style::NONE);
         }
         if typing::is_text(&from) && typing::is_text(&to) {
             return self.exact_text(value, from, to);
@@ -165,6 +169,20 @@ impl Binder<'_> {
             Some(function) => self.cast_by_rows(function, value, to, style),
             None => self.unsupported(format!("conversion from {from} to {to}")),
         }
+    }
+
+    /// A parameter of one type as one of another, which need not become it by itself.
+    pub(crate) fn converted_parameter(
+        &mut self,
+        from: SqlType,
+        to: SqlType,
+        style: i64,
+    ) -> BindResult {
+        if typing::conversion(&from, &to) == Conversion::None {
+            return Err(CompileError::OperandClash { from, to, at: self.at });
+        }
+        let value = self.parameter(Parameter { place: 0, ty: from, is_nullable: false })?;
+        self.exact(value, to, Style::Known(style))
     }
 
     fn cast_by_rows(

@@ -139,7 +139,8 @@ impl Op {
     }
 }
 
-fn cell<'a>(lane: &Lane, kind: LaneKind, row: usize, arena: &'a Arena) -> Cell<'a> {
+/// The value of a row in a lane.
+pub(crate) fn cell<'a>(lane: &Lane, kind: LaneKind, row: usize, arena: &'a Arena) -> Cell<'a> {
     if lane.state.get(row) != Some(&VALUE) {
         return Cell::Null;
     }
