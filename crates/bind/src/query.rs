@@ -3,7 +3,8 @@
 use extentdb_expr::Scalar;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Direction, Expr, ExprKind, Literal, Offset, OrderItem, Query, QueryBody, SetOperator, SetTerm,
+    Direction, Expr, ExprKind, Literal, Offset, OrderItem, Query, QueryBody, SelectItem,
+    SetOperator, SetTerm,
 };
 use extentdb_types::SqlType;
 
@@ -84,11 +85,11 @@ impl Binder<'_> {
             QueryBody::Select(select) => self.select(select, tail),
             QueryBody::Parenthesised(inner) => {
                 let bound = self.query(inner, place)?;
-                self.with_tail(bound, tail, false)
+                self.with_tail(bound, tail, None)
             }
             QueryBody::Set { first, rest } => {
                 let bound = self.set_operations(first, rest)?;
-                self.with_tail(bound, tail, true)
+                self.with_tail(bound, tail, Some(first))
             }
         }?;
         match query.for_clause.as_deref() {
@@ -204,8 +205,14 @@ impl Binder<'_> {
         Ok((query.relation.computing(computed), ids))
     }
 
-    /// ORDER BY and OFFSET upon a query that is no SELECT: by its columns.
-    fn with_tail(&mut self, query: BoundQuery, tail: Tail<'_>, is_set: bool) -> Result<BoundQuery> {
+    /// ORDER BY and OFFSET upon a query that is no SELECT: by its columns. Of a set operation,
+    /// whose first query is given, ORDER BY may name columns as the select list of that has them.
+    fn with_tail(
+        &mut self,
+        query: BoundQuery,
+        tail: Tail<'_>,
+        first: Option<&QueryBody>,
+    ) -> Result<BoundQuery> {
         if tail.order_by.is_empty() && tail.offset.is_none() {
             return Ok(query);
         }
@@ -220,10 +227,19 @@ impl Binder<'_> {
         let mut order = Vec::new();
         let mut done = Ok(());
         for (number, item) in tail.order_by.iter().enumerate() {
+            let listed = first.and_then(|first| listed(first, &item.value));
+            if let Some(output) = listed.and_then(|at| query.outputs.get(at)) {
+                let value = Scalar::parameter(parameter(&output.column));
+                let is_descending = is_descending(item);
+                order.push(OrderKey { id: self.staged(&value, &mut stage), is_descending });
+                continue;
+            }
             let place = Place { clause: Clause::Order, stage: &mut stage, grouping: None };
             match self.order_key(item, number, &query.outputs, place) {
                 Ok(key) => order.push(key),
-                Err(error) if is_set && matches!(error.cause, Cause::InvalidColumn { .. }) => {
+                Err(error)
+                    if first.is_some() && matches!(error.cause, Cause::InvalidColumn { .. }) =>
+                {
                     done = Err(Cause::SetOrder.at(error.span));
                 }
                 Err(error) => done = Err(error),
@@ -327,6 +343,32 @@ pub(crate) fn distinct(input: Relation, columns: &[Column]) -> Relation {
         }
     }
     Relation::Aggregate { input: Box::new(input), keys, calls: Vec::new(), sets: None }
+}
+
+/// Where a column with its qualifier stands in the select list of the first query of a set
+/// operation, written the same way.
+fn listed(first: &QueryBody, value: &Expr) -> Option<usize> {
+    if !matches!(&value.kind, ExprKind::Column(name) if name.qualifier.is_some()) {
+        return None;
+    }
+    let select = match first {
+        QueryBody::Select(select) => select,
+        QueryBody::Parenthesised(inner) => return listed(&inner.body, value),
+        QueryBody::Set { first, .. } => return listed(first, value),
+    };
+    let text = value.to_string();
+    let mut at = None;
+    for (number, item) in select.items.iter().enumerate() {
+        match item {
+            SelectItem::Value { value, .. } if value.to_string().eq_ignore_ascii_case(&text) => {
+                at = at.or(Some(number));
+            }
+            SelectItem::Value { .. } => {}
+            // The numbers of the items are no longer those of the columns.
+            _ => break,
+        }
+    }
+    at
 }
 
 /// The rows in an order, if there is one.
