@@ -48,6 +48,10 @@ const DESCENT: f64 = 12.0;
 /// Cost of a row that an entry of an index leads to.
 const LOOK_UP: f64 = 12.0;
 
+/// Least cost of a whole table. However few its rows are, a key is sought where it is given: a scan
+/// would lock the rows of other sessions, and wait for them.
+const LEAST_SCAN: f64 = 50.0;
+
 /// The conditions that restrict a column of the table.
 pub(crate) fn restrictions(
     table: &BoundTable,
@@ -225,7 +229,7 @@ pub(crate) fn best(
         to: None,
         is_descending: false,
         rows: all,
-        cost: all,
+        cost: all.max(LEAST_SCAN),
     };
     let ObjectBody::Table(model) = &table.object.body else { return whole };
     let mut best = whole;

@@ -40,4 +40,5 @@ scripts! {
     catalog_functions
     catalog_procedures
     identity
+    locked_rows
 }
