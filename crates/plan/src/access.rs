@@ -48,7 +48,7 @@ const DESCENT: f64 = 12.0;
 /// Cost of a row that an entry of an index leads to.
 const LOOK_UP: f64 = 12.0;
 
-/// Least cost of a whole table. However few its rows are, a key is sought where it is given: a scan
+/// Rows of a scan at least, of the table or of an index. However few there are, a key is sought where it is given: a scan
 /// would lock the rows of other sessions, and wait for them.
 const LEAST_SCAN: f64 = 50.0;
 
@@ -307,7 +307,10 @@ fn matched(
         });
     let width = if is_clustered { 1.0 } else { 0.5 };
     let per_row = if covers { width } else { LOOK_UP };
-    let cost = rows * per_row + if is_restricted { DESCENT } else { 0.0 };
+    let cost = match is_restricted {
+        true => rows * per_row + DESCENT,
+        false => per_row * rows.max(LEAST_SCAN),
+    };
     Some(Path {
         index: Some(name),
         equal,
