@@ -4,6 +4,7 @@
 //! a batch or two, whatever the number of rows, unless its rows are in memory anyway
 //! ([`KeptRows`]).
 
+use extentdb_base::sync::Arc;
 use extentdb_engine::Vector;
 use extentdb_types::{Datum, SqlType};
 
@@ -73,14 +74,19 @@ impl RowBatch {
 
 /// Rows that are in memory, with the values of all columns.
 pub struct KeptRows {
-    rows: std::vec::IntoIter<Vec<Datum<'static>>>,
+    rows: Arc<[Vec<Datum<'static>>]>,
+    /// How many of them were given.
+    given: usize,
     columns: Vec<RequestedColumn>,
 }
 
 impl KeptRows {
     /// The rows, of which these columns are given.
-    pub fn new(rows: Vec<Vec<Datum<'static>>>, columns: &[RequestedColumn]) -> KeptRows {
-        KeptRows { rows: rows.into_iter(), columns: columns.to_vec() }
+    pub fn new(
+        rows: impl Into<Arc<[Vec<Datum<'static>>]>>,
+        columns: &[RequestedColumn],
+    ) -> KeptRows {
+        KeptRows { rows: rows.into(), given: 0, columns: columns.to_vec() }
     }
 }
 
@@ -88,12 +94,13 @@ impl RowStream for KeptRows {
     fn next(&mut self) -> Result<Option<RowBatch>, String> {
         let mut batch = RowBatch::empty(&self.columns);
         let mut bytes = Vec::new();
-        for row in self.rows.by_ref().take(BATCH_ROWS) {
+        for row in self.rows.iter().skip(self.given).take(BATCH_ROWS) {
             for (vector, column) in batch.columns.iter_mut().zip(&self.columns) {
                 push_value(vector, row.get(column.ordinal).unwrap_or(&Datum::Null), &mut bytes)?;
             }
             batch.rows += 1;
         }
+        self.given += batch.rows;
         Ok((batch.rows > 0).then_some(batch))
     }
 }
@@ -129,7 +136,7 @@ mod tests {
             RequestedColumn { ordinal: 0, ty: SqlType::Int },
         ];
         let count = BATCH_ROWS as i32 + 1;
-        let mut stream = KeptRows::new((0..count).map(row).collect(), &columns);
+        let mut stream = KeptRows::new((0..count).map(row).collect::<Vec<_>>(), &columns);
         let first = stream.next().unwrap().unwrap();
         assert_eq!((first.rows, first.columns.len()), (BATCH_ROWS, 2));
         let last = stream.next().unwrap().unwrap();

@@ -162,6 +162,12 @@ pub(crate) fn iso_week(days: i64) -> EvalResult<i64> {
     Ok((thursday - first) / 7 + 1)
 }
 
+/// Hour, minute and second of a time of day in ticks.
+pub(crate) fn hms(ticks: i64) -> [i64; 3] {
+    let seconds = ticks / SECOND;
+    [seconds / 3_600, seconds / 60 % 60, seconds % 60]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

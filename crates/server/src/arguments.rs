@@ -73,7 +73,7 @@ pub(crate) fn bulk_load(body: &[u8], protocol: &Protocol) -> Result<Requests, Re
             BulkEvent::Done => break,
         }
     }
-    let load = BulkRows { columns, rows };
+    let load = BulkRows { columns, rows: rows.into() };
     Ok(Requests { requests: vec![Request::BulkLoad(load)], descriptor: None })
 }
 

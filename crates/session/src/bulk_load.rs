@@ -2,7 +2,7 @@
 //!
 //! Where we differ: checks and foreign keys are verified whether CHECK_CONSTRAINTS is said or not.
 
-use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::sync::Arc;
 use extentdb_bind::provider::{KeptRows, RequestedColumn, RowProvider, RowStream};
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_types::Datum;
@@ -16,13 +16,12 @@ use crate::statement::insert_rows;
 use crate::step::Run;
 use crate::stop::Stop;
 
-/// Rows that are handed out once.
-struct Rows(Mutex<Vec<Vec<Datum<'static>>>>);
+/// The rows of a message.
+struct Rows(Arc<[Vec<Datum<'static>>]>);
 
 impl RowProvider for Rows {
     fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
-        let rows = std::mem::take(&mut *lock(&self.0));
-        Ok(Box::new(KeptRows::new(rows, columns)))
+        Ok(Box::new(KeptRows::new(self.0.clone(), columns)))
     }
 }
 
@@ -42,7 +41,7 @@ pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
         .zip(&bulk.columns)
         .map(|(name, (_, ty))| (name.clone(), *ty, true))
         .collect();
-    let provider = Arc::new(Rows(Mutex::new(bulk.rows.clone())));
+    let provider = Arc::new(Rows(bulk.rows.clone()));
     run.connection.bulk_rows = Some(MadeRows { schema: None, columns, provider });
     let frame = Frame::new(Scope::Batch, Arc::from([]));
     let bound = Prepared::bind(run, &frame, |binder| binder.insert(&pending.insert));

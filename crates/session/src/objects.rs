@@ -55,8 +55,6 @@ pub(crate) struct ResolvedObject {
 #[derive(Clone)]
 pub(crate) struct ResolvedTable {
     pub(crate) database: Arc<Database>,
-    #[allow(dead_code, reason = "binders look columns up in it")]
-    pub(crate) model: Arc<CatalogModel>,
     pub(crate) object: Arc<ObjectModel>,
     pub(crate) table: Arc<Table>,
 }
@@ -94,9 +92,9 @@ impl ResolvedObject {
     /// # Errors
     /// It is a table whose rows are not read here.
     pub(crate) fn into_table(self) -> Result<Option<ResolvedTable>, Cause> {
-        let ResolvedObject { database, model, object, table } = self;
+        let ResolvedObject { database, object, table, .. } = self;
         match table {
-            Some(table) => Ok(Some(ResolvedTable { database, model, object, table })),
+            Some(table) => Ok(Some(ResolvedTable { database, object, table })),
             None if object.object.kind == ObjectType::USER_TABLE => {
                 let name = &object.object.name;
                 Err(Cause::not_supported(format!("table {name}, whose rows are not in one index")))

@@ -5,6 +5,7 @@
 //! message: columns, rows                  ─▶ BulkRows
 //! ```
 
+use extentdb_base::sync::Arc;
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
@@ -25,7 +26,7 @@ pub struct BulkRows {
     /// Names and types of the columns.
     pub columns: Vec<(String, SqlType)>,
     /// The rows.
-    pub rows: Vec<Vec<Datum<'static>>>,
+    pub rows: Arc<[Vec<Datum<'static>>]>,
 }
 
 /// A load whose rows have not arrived.

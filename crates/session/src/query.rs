@@ -21,6 +21,8 @@ mod system_view;
 
 pub(crate) use failure::{bind_cause, exec_cause, operator_cause, plan_cause};
 pub(crate) use functions::RowFunctions;
-pub(crate) use prepared::{Change, Prepared, QueryStop, each_batch, evaluate_call, set};
+pub(crate) use prepared::{
+    Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, set,
+};
 pub(crate) use rows::{column_infos, has_row, send_rows, single_value};
 pub(crate) use surroundings::{QuerySurroundings, ViewName, refused, view};

@@ -29,3 +29,4 @@ pub use facts::{
 };
 pub use shape::{View, ViewColumn, ViewKind, ViewType, function, view, views};
 pub use source::Source;
+pub use view::digits;

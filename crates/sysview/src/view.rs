@@ -27,6 +27,7 @@ use extentdb_types::Datum;
 pub(crate) use column::columns_of;
 pub(crate) use index::indexes_of;
 pub(crate) use module::{events_of, mentions};
+pub use type_facets::digits;
 pub(crate) use type_facets::{Facets, user_type_id};
 
 use crate::error::Error;

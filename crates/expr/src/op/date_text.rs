@@ -96,9 +96,7 @@ impl Style {
         if !self.date.is_empty() {
             to.push(separator as u8);
         }
-        let seconds = moment.ticks / SECOND;
-        for (at, part) in [seconds / 3_600, seconds / 60 % 60, seconds % 60].into_iter().enumerate()
-        {
+        for (at, part) in calendar::hms(moment.ticks).into_iter().enumerate() {
             if at > 0 {
                 to.push(b':');
             }

@@ -214,8 +214,7 @@ fn fraction(ty: &SqlType, ticks: i64) -> (usize, i64) {
 }
 
 fn write_clock(clock: Clock, ty: &SqlType, ticks: i64, is_unpadded: bool, to: &mut String) {
-    let seconds = ticks / SECOND;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let [hour, minute, second] = calendar::hms(ticks);
     let (digits, value) = fraction(ty, ticks);
     let is_old = matches!(ty, SqlType::DateTime | SqlType::SmallDateTime);
     let fraction = |separator: char| {

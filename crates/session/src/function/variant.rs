@@ -1,5 +1,6 @@
 //! What a sql_variant and a collation are: SQL_VARIANT_PROPERTY, COLLATIONPROPERTY.
 
+use extentdb_sysview::digits;
 use extentdb_types::{Collation, Datum, SqlType, Variant};
 
 use super::catalog::text;
@@ -30,43 +31,13 @@ fn name(at: Values<'_>, text: &str) -> Datum<'static> {
     wrapped(SqlType::NVarChar { len: Some(256), collation }, nchar(text))
 }
 
-/// Precision and scale as the property tells them: bytes of texts, digits of the others.
-fn digits(ty: &SqlType) -> (i32, i32) {
-    match *ty {
-        SqlType::Bit => (1, 0),
-        SqlType::TinyInt => (3, 0),
-        SqlType::SmallInt => (5, 0),
-        SqlType::Int => (10, 0),
-        SqlType::BigInt => (19, 0),
-        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
-            (precision.into(), scale.into())
-        }
-        SqlType::Money => (19, 4),
-        SqlType::SmallMoney => (10, 4),
-        SqlType::Float => (53, 0),
-        SqlType::Real => (24, 0),
-        SqlType::DateTime => (23, 3),
-        SqlType::SmallDateTime => (16, 0),
-        SqlType::Date => (10, 0),
-        SqlType::Time { scale } => (fraction(8, scale), scale.into()),
-        SqlType::DateTime2 { scale } => (fraction(19, scale), scale.into()),
-        SqlType::DateTimeOffset { scale } => (fraction(26, scale), scale.into()),
-        _ => (0, 0),
-    }
-}
-
-/// Characters of a time with so many digits after the point.
-fn fraction(whole: i32, scale: u8) -> i32 {
-    if scale == 0 { whole } else { whole + 1 + i32::from(scale) }
-}
-
 fn variant_property(at: Values<'_>, it: Arguments<'_>) -> Given {
     let Some(Datum::Variant(inner)) = it.first() else { return Ok(Datum::Null) };
     let ty = &inner.ty;
     Ok(match text(it, 1).unwrap_or_default().trim_end().to_ascii_lowercase().as_str() {
         "basetype" => name(at, ty.base_name()),
-        "precision" => int(digits(ty).0),
-        "scale" => int(digits(ty).1),
+        "precision" => int(digits(ty).0.into()),
+        "scale" => int(digits(ty).1.into()),
         "maxlength" => int(ty.max_bytes().and_then(|it| i32::try_from(it).ok()).unwrap_or(-1)),
         "totalbytes" => int(total_bytes(inner)),
         "collation" => match ty.collation().and_then(|own| own.name()) {

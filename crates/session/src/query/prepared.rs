@@ -231,6 +231,19 @@ impl From<Cause> for QueryStop {
     }
 }
 
+/// All rows of an operator, from its beginning.
+pub(crate) fn all_batches(
+    operator: &mut dyn Operator,
+    context: &mut Context<'_>,
+) -> Result<Vec<Batch>, QueryStop> {
+    let mut all = Vec::new();
+    operator.open(context)?;
+    while let Some(batch) = operator.next(context)? {
+        all.push(batch);
+    }
+    Ok(all)
+}
+
 /// Rows of an operator, from its beginning.
 pub(crate) fn each_batch(
     operator: &mut dyn Operator,

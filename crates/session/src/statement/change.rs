@@ -12,53 +12,99 @@ mod merge;
 mod output;
 mod update;
 
-use extentdb_base::sync::Arc;
-use extentdb_tsql::syntax::{Dml, QueryHint};
+use extentdb_bind::logical::{Column, ValueId};
+use extentdb_bind::{Binder, Result as Bound};
+use extentdb_tsql::syntax::Dml;
 
-use super::{Compiled, Context};
+use super::{Compiled, Context, hints};
+use crate::cause::Cause;
 use crate::frame::Frame;
 use crate::output::StatementCode;
-use crate::step::{RowCount, Run};
+use crate::query::Prepared;
+use crate::step::{RowCount, Run, Step};
 use crate::stop::Stop;
-
-/// Compiles a statement that changes rows.
-pub(super) fn compile(_: &Context<'_>, dml: &Dml) -> Compiled {
-    Ok(match dml {
-        Dml::Insert(insert) => Box::new(insert::InsertStep {
-            limit: limit(&insert.option)?,
-            syntax: Arc::new((**insert).clone()),
-        }),
-        Dml::Update(update) => Box::new(update::UpdateStep {
-            limit: limit(&update.option)?,
-            syntax: Arc::new((**update).clone()),
-        }),
-        Dml::Delete(delete) => Box::new(delete::DeleteStep {
-            limit: limit(&delete.option)?,
-            syntax: Arc::new((**delete).clone()),
-        }),
-        Dml::Merge(merge) => Box::new(merge::MergeStep {
-            limit: limit(&merge.option)?,
-            syntax: Arc::new((**merge).clone()),
-        }),
-    })
-}
 
 pub(crate) use insert::insert as insert_rows;
 
-fn limit(hints: &[QueryHint]) -> Result<u32, crate::cause::Cause> {
-    super::hints::recursion_limit(hints)
+/// A statement that changes rows; it is bound when it runs.
+struct ChangeStep {
+    dml: Dml,
+    recursion_limit: u32,
 }
 
-/// The end of a statement that has changed so many rows.
-fn ended(run: &mut Run<'_>, frame: &Frame, count: u64) -> Result<RowCount, Stop> {
-    run.done(frame.scope, StatementCode::Other, Some(count), false)?;
-    Ok(RowCount::Rows(count as i64))
+/// Compiles a statement that changes rows.
+pub(super) fn compile(_: &Context<'_>, dml: &Dml) -> Compiled {
+    let hints = match dml {
+        Dml::Insert(insert) => &insert.option,
+        Dml::Update(update) => &update.option,
+        Dml::Delete(delete) => &delete.option,
+        Dml::Merge(merge) => &merge.option,
+    };
+    let recursion_limit = hints::recursion_limit(hints)?;
+    Ok(Box::new(ChangeStep { dml: dml.clone(), recursion_limit }))
+}
+
+impl ChangeStep {
+    fn bind<T>(
+        &self,
+        run: &mut Run<'_>,
+        frame: &Frame,
+        bind: impl FnOnce(&mut Binder<'_>) -> Bound<T>,
+    ) -> Result<(Prepared, T), Cause> {
+        Prepared::bind(run, frame, |binder| {
+            binder.set_recursion_limit(self.recursion_limit);
+            bind(binder)
+        })
+    }
+}
+
+impl Step for ChangeStep {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        verify_writable(run)?;
+        let count = match &self.dml {
+            Dml::Insert(syntax) => {
+                let (mut prepared, bound) = self.bind(run, frame, |it| it.insert(syntax))?;
+                prepared.changes("INSERT", &bound.stored);
+                insert::insert(run, frame, prepared, bound)?
+            }
+            Dml::Update(syntax) => {
+                let (prepared, bound) = self.bind(run, frame, |it| it.update(syntax))?;
+                update::update(run, frame, prepared, bound)?
+            }
+            Dml::Delete(syntax) => {
+                let (prepared, bound) = self.bind(run, frame, |it| it.delete(syntax))?;
+                delete::delete(run, frame, prepared, bound)?
+            }
+            Dml::Merge(syntax) => {
+                let (prepared, bound) = self.bind(run, frame, |it| it.merge(syntax))?;
+                merge::merge(run, frame, prepared, bound)?
+            }
+        };
+        run.done(frame.scope, StatementCode::Other, Some(count), false)?;
+        Ok(RowCount::Rows(count as i64))
+    }
+}
+
+/// The values that a change reads: those that it always does, then those of the relation that its
+/// clauses use, each once.
+fn read_values(
+    always: &[ValueId],
+    used: impl IntoIterator<Item = ValueId>,
+    given: &[Column],
+) -> Vec<ValueId> {
+    let mut ids = always.to_vec();
+    for id in used {
+        if given.iter().any(|column| column.id == id) && !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
 }
 
 /// A transaction that can only be rolled back changes nothing.
 fn verify_writable(run: &Run<'_>) -> Result<(), Stop> {
     if run.connection.transaction.is_doomed {
-        return Err(crate::cause::Cause::Doomed.into());
+        return Err(Cause::Doomed.into());
     }
     Ok(())
 }

@@ -43,7 +43,8 @@ fn max_length(ty: &SqlType) -> i16 {
     }
 }
 
-fn digits(ty: &SqlType) -> (u8, u8) {
+/// Precision and scale: digits of numbers, characters of times, 0 of others.
+pub fn digits(ty: &SqlType) -> (u8, u8) {
     // The point, and the digits after it.
     let fraction = |scale: u8| if scale == 0 { 0 } else { scale + 1 };
     match *ty {

@@ -1,60 +1,33 @@
 //! DELETE.
 
-use extentdb_base::sync::Arc;
 use extentdb_bind::BoundDelete;
-use extentdb_bind::logical::ValueId;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context};
-use extentdb_tsql::syntax::Delete;
 
 use super::output::{ChangedRows, Outputs};
+use super::read_values;
 use crate::frame::Frame;
 use crate::output::Output;
-use crate::query::{Prepared, QueryStop, each_batch};
-use crate::step::{RowCount, Run, Step};
+use crate::query::{Prepared, QueryStop, all_batches};
+use crate::step::Run;
 use crate::stop::Stop;
 
-pub(super) struct DeleteStep {
-    pub(super) syntax: Arc<Delete>,
-    pub(super) limit: u32,
-}
-
-impl Step for DeleteStep {
-    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        super::verify_writable(run)?;
-        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
-            binder.set_recursion_limit(self.limit);
-            binder.delete(&self.syntax)
-        })?;
-        prepared.changes("DELETE", &bound.stored);
-        let count = delete(run, frame, prepared, bound)?;
-        super::ended(run, frame, count)
-    }
-}
-
-fn delete(
+/// Deletes the rows of a bound DELETE; says how many.
+pub(super) fn delete(
     run: &mut Run<'_>,
     frame: &Frame,
     mut prepared: Prepared,
     bound: BoundDelete,
 ) -> Result<u64, Stop> {
-    let given = bound.relation.columns();
-    let mut ids: Vec<ValueId> = vec![bound.locator];
-    for id in bound.outputs.iter().flat_map(|it| it.values.iter().flat_map(|it| it.places())) {
-        if given.iter().any(|column| column.id == id) && !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+    prepared.changes("DELETE", &bound.stored);
+    let used = bound.outputs.iter().flat_map(|it| it.values.iter().flat_map(|it| it.places()));
+    let ids = read_values(&[bound.locator], used, &bound.relation.columns());
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
     let outputs = Outputs::new(&prepared, &bound.outputs, &bound.deleted, &[], &columns)?;
     let mut work = Deleting { target: Target::new(&bound.stored), outputs, count: 0 };
     prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
-        let mut kept: Vec<Batch> = Vec::new();
-        each_batch(&mut *operator, context, &mut |_, batch| {
-            kept.push(batch.clone());
-            Ok(())
-        })?;
+        let kept = all_batches(&mut *operator, context)?;
         for batch in &kept {
             work.delete(context, output, batch)?;
         }

@@ -1,37 +1,17 @@
 //! INSERT.
 
-use extentdb_base::sync::Arc;
 use extentdb_bind::logical::ValueId;
 use extentdb_bind::{BoundInsert, ColumnSource};
 use extentdb_engine::LoadLock;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context};
-use extentdb_tsql::syntax::Insert;
 
 use super::output::{ChangedRows, Outputs};
 use crate::frame::Frame;
 use crate::output::Output;
-use crate::query::{Prepared, QueryStop, each_batch};
-use crate::step::{RowCount, Run, Step};
+use crate::query::{Prepared, QueryStop, all_batches, each_batch};
+use crate::step::Run;
 use crate::stop::Stop;
-
-pub(super) struct InsertStep {
-    pub(super) syntax: Arc<Insert>,
-    pub(super) limit: u32,
-}
-
-impl Step for InsertStep {
-    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        super::verify_writable(run)?;
-        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
-            binder.set_recursion_limit(self.limit);
-            binder.insert(&self.syntax)
-        })?;
-        prepared.changes("INSERT", &bound.stored);
-        let count = insert(run, frame, prepared, bound)?;
-        super::ended(run, frame, count)
-    }
-}
 
 /// Inserts the rows of a bound INSERT; says how many.
 pub(crate) fn insert(
@@ -54,7 +34,7 @@ pub(crate) fn insert(
             other => *other,
         });
     }
-    let is_own = bound.relation.reads(bound.stored.table.id());
+    let reads_target = bound.relation.reads(bound.stored.table.id());
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
     let outputs = Outputs::new(&prepared, &bound.outputs, &[], &bound.inserted, &columns)?;
     let lock = if bound.locks_table { LoadLock::Table } else { LoadLock::Rows };
@@ -62,17 +42,16 @@ pub(crate) fn insert(
     prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
         let mut count = 0;
-        let mut kept: Vec<Batch> = Vec::new();
-        each_batch(&mut *operator, context, &mut |context, batch| {
+        let mut insert = |context: &mut Context<'_>, batch: &Batch| {
             count += batch.rows as u64;
-            if is_own {
-                kept.push(batch.clone());
-                return Ok(());
-            }
             work.insert(context, output, batch)
-        })?;
-        for batch in &kept {
-            work.insert(context, output, batch)?;
+        };
+        if reads_target {
+            for batch in all_batches(&mut *operator, context)? {
+                insert(context, &batch)?;
+            }
+        } else {
+            each_batch(&mut *operator, context, &mut insert)?;
         }
         Ok(count)
     })

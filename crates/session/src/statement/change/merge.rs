@@ -1,39 +1,21 @@
 //! MERGE.
 
-use extentdb_base::sync::Arc;
 use extentdb_bind::logical::{Column, ValueId};
 use extentdb_bind::{BoundAction, BoundMerge, BoundMergeClause, ColumnSource};
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context, Evaluator};
-use extentdb_tsql::syntax::{Matching, Merge};
+use extentdb_tsql::syntax::Matching;
 use extentdb_types::{Datum, SqlType};
 
 use super::output::{ChangedRows, Outputs};
+use super::read_values;
 use crate::cause::Cause;
 use crate::frame::Frame;
 use crate::output::Output;
-use crate::query::{Prepared, QueryStop, each_batch};
-use crate::step::{RowCount, Run, Step};
+use crate::query::{Prepared, QueryStop, all_batches};
+use crate::step::Run;
 use crate::stop::Stop;
 use crate::variant;
-
-pub(super) struct MergeStep {
-    pub(super) syntax: Arc<Merge>,
-    pub(super) limit: u32,
-}
-
-impl Step for MergeStep {
-    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        super::verify_writable(run)?;
-        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
-            binder.set_recursion_limit(self.limit);
-            binder.merge(&self.syntax)
-        })?;
-        prepared.changes("MERGE", &bound.stored);
-        let count = merge(run, frame, prepared, bound)?;
-        super::ended(run, frame, count)
-    }
-}
 
 /// A WHEN that is ready to run.
 struct When {
@@ -48,19 +30,15 @@ enum Action {
     Insert(Vec<ColumnSource>, Vec<Evaluator>),
 }
 
-fn merge(
+/// Runs a bound MERGE; says how many rows have changed.
+pub(super) fn merge(
     run: &mut Run<'_>,
     frame: &Frame,
     mut prepared: Prepared,
     bound: BoundMerge,
 ) -> Result<u64, Stop> {
-    let given = bound.relation.columns();
-    let mut ids: Vec<ValueId> = vec![bound.locator, bound.mark];
-    for id in used(&bound) {
-        if given.iter().any(|column| column.id == id) && !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+    prepared.changes("MERGE", &bound.stored);
+    let ids = read_values(&[bound.locator, bound.mark], used(&bound), &bound.relation.columns());
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
     let mut whens = Vec::new();
     for clause in &bound.clauses {
@@ -74,11 +52,7 @@ fn merge(
     let mut work = Merging { target, whens, outputs, action, count: 0 };
     prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
-        let mut kept: Vec<Batch> = Vec::new();
-        each_batch(&mut *operator, context, &mut |_, batch| {
-            kept.push(batch.clone());
-            Ok(())
-        })?;
+        let kept = all_batches(&mut *operator, context)?;
         for batch in &kept {
             work.merge(context, output, batch)?;
         }

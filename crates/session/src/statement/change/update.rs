@@ -1,66 +1,40 @@
 //! UPDATE.
 
-use extentdb_base::sync::Arc;
 use extentdb_bind::BoundUpdate;
 use extentdb_bind::logical::ValueId;
 use extentdb_engine::Vector;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context, datum};
-use extentdb_tsql::syntax::Update;
 use extentdb_types::Datum;
 
 use super::output::{ChangedRows, Outputs};
+use super::read_values;
 use crate::frame::Frame;
 use crate::output::Output;
-use crate::query::{Prepared, QueryStop, each_batch};
-use crate::step::{RowCount, Run, Step};
+use crate::query::{Prepared, QueryStop, all_batches};
+use crate::step::Run;
 use crate::stop::Stop;
 
-pub(super) struct UpdateStep {
-    pub(super) syntax: Arc<Update>,
-    pub(super) limit: u32,
-}
-
-impl Step for UpdateStep {
-    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
-        super::verify_writable(run)?;
-        let (mut prepared, bound) = Prepared::bind(run, frame, |binder| {
-            binder.set_recursion_limit(self.limit);
-            binder.update(&self.syntax)
-        })?;
-        prepared.changes("UPDATE", &bound.stored);
-        let (count, variables) = update(run, frame, prepared, bound)?;
-        for (slot, value) in variables {
-            if let Some(own) = frame.values.get_mut(slot) {
-                *own = value;
-            }
-        }
-        super::ended(run, frame, count)
-    }
-}
-
+/// Variables and what they become.
 type Assigned = Vec<(usize, Datum<'static>)>;
 
-fn update(
+/// Changes the rows of a bound UPDATE, and its variables; says how many rows.
+pub(super) fn update(
     run: &mut Run<'_>,
-    frame: &Frame,
+    frame: &mut Frame,
     mut prepared: Prepared,
     bound: BoundUpdate,
-) -> Result<(u64, Assigned), Stop> {
-    let given = bound.relation.columns();
-    let mut ids: Vec<ValueId> = vec![bound.locator];
-    let used = bound
-        .outputs
-        .iter()
-        .flat_map(|clause| clause.values.iter().flat_map(|value| value.places()))
-        .filter(|id| given.iter().any(|column| column.id == *id));
+) -> Result<u64, Stop> {
+    prepared.changes("UPDATE", &bound.stored);
+    let mut always = vec![bound.locator];
     let sets = bound.columns.iter().map(|set| set.value);
-    let variables = bound.variables.iter().map(|(_, id)| *id);
-    for id in sets.chain(variables).chain(used) {
-        if !ids.contains(&id) {
-            ids.push(id);
+    for id in sets.chain(bound.variables.iter().map(|(_, id)| *id)) {
+        if !always.contains(&id) {
+            always.push(id);
         }
     }
+    let used = bound.outputs.iter().flat_map(|it| it.values.iter().flat_map(|it| it.places()));
+    let ids = read_values(&always, used, &bound.relation.columns());
     let at = |id: ValueId| ids.iter().position(|own| *own == id).unwrap_or(0);
     let sets = bound.columns.iter().map(|set| (set.ordinal, at(set.value))).collect();
     let variables: Vec<(usize, usize)> =
@@ -69,13 +43,9 @@ fn update(
     let outputs =
         Outputs::new(&prepared, &bound.outputs, &bound.deleted, &bound.inserted, &columns)?;
     let mut work = Updating { target: Target::new(&bound.stored), sets, outputs, count: 0 };
-    prepared.execute(run, frame, |context, output| {
+    let (count, assigned) = prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
-        let mut kept: Vec<Batch> = Vec::new();
-        each_batch(&mut *operator, context, &mut |_, batch| {
-            kept.push(batch.clone());
-            Ok(())
-        })?;
+        let kept = all_batches(&mut *operator, context)?;
         let mut assigned = Assigned::new();
         let mut whole: Option<Batch> = None;
         for batch in kept {
@@ -94,7 +64,13 @@ fn update(
             }
         }
         Ok((work.count, assigned))
-    })
+    })?;
+    for (slot, value) in assigned {
+        if let Some(own) = frame.values.get_mut(slot) {
+            *own = value;
+        }
+    }
+    Ok(count)
 }
 
 struct Updating {

@@ -44,8 +44,7 @@ pub(super) fn format(ty: &SqlType, local: Local, pattern: &str) -> Option<String
 
 /// A time is a TimeSpan: only `c`, `g` and the letters h, m, s, f, with escaped separators.
 fn format_time(local: Local, pattern: &str) -> Option<String> {
-    let seconds = local.ticks / SECOND;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let [hour, minute, second] = calendar::hms(local.ticks);
     let fraction = local.ticks % SECOND;
     if matches!(pattern, "c" | "t" | "T" | "") {
         let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:07}") };
@@ -89,8 +88,7 @@ fn format_time(local: Local, pattern: &str) -> Option<String> {
 
 fn custom_date(local: Local, is_offset: bool, pattern: &str) -> Option<String> {
     let (year, month, day) = calendar::ymd(local.days).ok()?;
-    let seconds = local.ticks / SECOND;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let [hour, minute, second] = calendar::hms(local.ticks);
     let fraction = format!("{:07}", local.ticks % SECOND);
     let month_name = MONTHS.get((month - 1) as usize).copied()?;
     let day_name = DAYS.get(local.days.rem_euclid(7) as usize).copied()?;
