@@ -48,8 +48,8 @@ const DESCENT: f64 = 12.0;
 /// Cost of a row that an entry of an index leads to.
 const LOOK_UP: f64 = 12.0;
 
-/// Rows of a scan at least, of the table or of an index. However few there are, a key is sought where it is given: a scan
-/// would lock the rows of other sessions, and wait for them.
+/// Rows of a scan at least, of the table or of an index. However few there are, a key is sought
+/// where it is given: a scan would lock the rows of other sessions, and wait for them.
 const LEAST_SCAN: f64 = 50.0;
 
 /// The conditions that restrict a column of the table.
