@@ -38,7 +38,10 @@ pub struct Complaint {
 
 /// The root of the repository this program was built in.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).unwrap_or(Path::new(".")).to_path_buf()
+    // As cargo says it at every run: two checkouts may share a build folder, and this program.
+    let own = std::env::var_os("CARGO_MANIFEST_DIR");
+    let own = own.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    own.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
 impl House {
