@@ -50,6 +50,8 @@ pub struct Binder<'a> {
     pub(crate) prologue: Vec<Prologue>,
     /// The database that names are looked up in, within a view.
     pub(crate) database: Option<Arc<Database>>,
+    /// Parameters of the inline function that is being bound.
+    pub(crate) parameters: Vec<(Box<str>, Column)>,
     pub(crate) depth: usize,
     /// MAXRECURSION.
     pub(crate) recursion_limit: u32,
@@ -71,6 +73,7 @@ impl<'a> Binder<'a> {
             windows: Vec::new(),
             prologue: Vec::new(),
             database: None,
+            parameters: Vec::new(),
             depth: 0,
             recursion_limit: 100,
             recursions: 0,

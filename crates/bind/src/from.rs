@@ -18,7 +18,7 @@ use crate::query::QueryPlace;
 use crate::scalar::{Clause, Place};
 use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
-use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, View};
+use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, TableFunctionObject, View};
 use crate::table::{BoundTable, TableColumn};
 
 /// Rows with the names of their columns.
@@ -480,6 +480,19 @@ impl Binder<'_> {
             Arguments::List(values) => values,
             _ => &[],
         };
+        if !matches!(name.as_str(), "string_split" | "generate_series" | "openjson") {
+            let database = self.database.clone();
+            let found = self.surroundings.table_function(&function.call.name, database.as_ref())?;
+            match found {
+                Some(TableFunctionObject::Inline(inline)) => {
+                    return self.inline_function(&inline, values, alias, span);
+                }
+                Some(TableFunctionObject::User(user)) => {
+                    return self.user_rows(user, values, alias, span);
+                }
+                _ => {}
+            }
+        }
         let mut stage = Stage::default();
         let mut arguments = Vec::new();
         for value in values {
@@ -523,7 +536,7 @@ impl Binder<'_> {
     ) -> Result<(RowsSource, Vec<NamedColumn>)> {
         let database = self.database.clone();
         let found = self.surroundings.table_function(name, database.as_ref())?;
-        let Some(CalledRows { columns, provider }) = found else {
+        let Some(TableFunctionObject::System(CalledRows { columns, provider })) = found else {
             let shown = shown(name);
             if name.is_simple() {
                 return Err(Cause::InvalidObject { name: shown }.at(span));

@@ -12,6 +12,7 @@ mod error;
 mod from;
 pub mod function;
 mod group;
+mod inline_function;
 pub mod logical;
 mod names;
 mod pivot;
@@ -36,4 +37,4 @@ pub use change::{
 pub use error::{Cause, Error, Result};
 pub use query::{BoundQuery, Output};
 pub use select::BoundAssignments;
-pub use walk::{condition_has_query, each_operand, has_query_condition};
+pub use walk::{condition_has_query, each_operand, has_query_condition, is_query_like};

@@ -320,6 +320,8 @@ pub enum RowsSource {
     Provider(Arc<dyn RowProvider>),
     /// A function of the system.
     Called { provider: Arc<dyn CallProvider>, arguments: Vec<Scalar> },
+    /// A function of users that the session runs, by its number.
+    User { function: usize, arguments: Vec<Scalar> },
     /// STRING_SPLIT (text, separator [, enable_ordinal]).
     StringSplit(Vec<Scalar>),
     /// GENERATE_SERIES (start, stop [, step]).
@@ -333,6 +335,7 @@ impl std::fmt::Debug for RowsSource {
         f.write_str(match self {
             RowsSource::Provider(_) => "Provider",
             RowsSource::Called { .. } => "Called",
+            RowsSource::User { .. } => "User",
             RowsSource::StringSplit(_) => "StringSplit",
             RowsSource::GenerateSeries(_) => "GenerateSeries",
             RowsSource::OpenJson { .. } => "OpenJson",
@@ -352,6 +355,30 @@ pub struct JsonField {
 }
 
 impl Relation {
+    /// Is a value NULL as it is written, in all rows?
+    pub(crate) fn is_null(&self, id: ValueId) -> bool {
+        match self {
+            Relation::Compute { input, values } => {
+                match values.iter().find(|computed| computed.id == id) {
+                    Some(computed) => computed.value.is_null_literal(),
+                    None => input.is_null(id),
+                }
+            }
+            Relation::Filter { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Limit { input, .. } => input.is_null(id),
+            Relation::Concat { inputs, columns } => {
+                let at = columns.iter().position(|column| column.id == id);
+                at.is_some_and(|at| {
+                    inputs
+                        .iter()
+                        .all(|(input, ids)| ids.get(at).is_some_and(|id| input.is_null(*id)))
+                })
+            }
+            _ => false,
+        }
+    }
+
     /// The values that it gives.
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = Vec::new();

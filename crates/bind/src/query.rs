@@ -130,7 +130,13 @@ impl Binder<'_> {
         let pairs = left.outputs.iter().zip(&right.outputs);
         let mut types = Vec::new();
         for (a, b) in pairs.clone() {
-            types.push(self.common_type(&[a, b], span)?);
+            // NULL alone has the type of what it stands under.
+            let is_null = [left.relation.is_null(a.column.id), right.relation.is_null(b.column.id)];
+            types.push(match is_null {
+                [true, false] => b.column.ty,
+                [false, true] => a.column.ty,
+                _ => self.common_type(&[a, b], span)?,
+            });
         }
         let outputs: Vec<Output> = pairs
             .zip(&types)
@@ -195,7 +201,10 @@ impl Binder<'_> {
                 ids.push(output.column.id);
                 continue;
             }
-            let value = Scalar::parameter(parameter(&output.column));
+            let value = match query.relation.is_null(output.column.id) {
+                true => Scalar::null(*ty),
+                false => Scalar::parameter(parameter(&output.column)),
+            };
             let value = value.assigned(*ty, &self.environment);
             let value = value.map_err(|cause| Cause::Expression(cause).at(span))?;
             let id = self.new_id();

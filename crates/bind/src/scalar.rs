@@ -12,6 +12,7 @@ use extentdb_tsql::syntax::{
 use crate::binder::{Binder, Prologue, shown};
 use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
+use crate::inline_function::verify_count;
 use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
 use crate::stage::{Stage, StageStep};
 use crate::surroundings::SessionFunction;
@@ -143,6 +144,10 @@ impl Binder<'_> {
 
     /// The parameter of a variable.
     fn variable(&mut self, name: &str, span: Span) -> Result<Parameter> {
+        let own = self.parameters.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        if let Some((_, column)) = own {
+            return Ok(Parameter { place: column.id, ty: column.ty, is_nullable: true });
+        }
         let Some((variable, ty)) = self.surroundings.variable(name) else {
             return Err(Cause::UnknownVariable { name: name.to_owned() }.at(span));
         };
@@ -288,7 +293,7 @@ impl ClauseResolver<'_, '_, '_> {
 
     fn function(&mut self, call: &CallSyntax, span: Span) -> Result<Option<Parameter>> {
         if !call.name.is_simple() {
-            return not_supported(format!("the function {}", shown(&call.name)), span);
+            return self.user_function(call, span).map(Some);
         }
         if call.over.is_some() {
             return self.binder.window_call(call, span, &mut self.place).map(Some);
@@ -314,6 +319,37 @@ impl ClauseResolver<'_, '_, '_> {
             }
             None => Ok(None),
         }
+    }
+
+    /// The value of a function of users.
+    fn user_function(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {
+        let database = self.binder.database.clone();
+        let found = self.binder.surroundings.user_function(&call.name, database.as_ref())?;
+        let Some(function) = found else {
+            let text = format!(
+                "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", \
+                 or the name is ambiguous.",
+                call.name.schema().map_or("dbo", |schema| &schema.text),
+                shown(&call.name)
+            );
+            return Err(Cause::Other { number: 4121, text }.at(span));
+        };
+        let arguments: &[Expr] = match &call.arguments {
+            Arguments::List(values) => values,
+            _ => &[],
+        };
+        let takes = function.parameters.len();
+        verify_count(&function.name, takes, arguments.len(), span)?;
+        let arguments: Vec<Expr> = arguments
+            .iter()
+            .zip(&function.parameters)
+            .map(|(value, parameter)| match (&value.kind, &parameter.default) {
+                (ExprKind::Default, Some(default)) => default.clone(),
+                _ => value.clone(),
+            })
+            .collect();
+        let place = self.place.again();
+        self.binder.session_call(&function.call, &arguments, place, span)
     }
 
     fn aggregate(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {

@@ -5,7 +5,7 @@ use extentdb_engine::Database;
 use extentdb_engine::Table;
 use extentdb_engine::model::ObjectModel;
 use extentdb_expr::Environment;
-use extentdb_tsql::syntax::{DataType, ObjectName, Query};
+use extentdb_tsql::syntax::{DataType, Expr, ObjectName, Query};
 use extentdb_types::SqlType;
 
 use crate::error::Result;
@@ -57,6 +57,54 @@ pub struct CalledRows {
     pub columns: Vec<(String, SqlType, bool)>,
     /// Makes the rows.
     pub provider: Arc<dyn CallProvider>,
+}
+
+/// A parameter of a function of users.
+#[derive(Clone, Debug)]
+pub struct FunctionParameter {
+    /// With its `@`.
+    pub name: Box<str>,
+    /// Its type.
+    pub ty: SqlType,
+    /// What DEFAULT stands for.
+    pub default: Option<Expr>,
+}
+
+/// A function of users that the session runs.
+#[derive(Clone, Debug)]
+pub struct UserFunction {
+    /// Its name, for messages.
+    pub name: String,
+    /// How it is called.
+    pub call: SessionFunction,
+    /// Its parameters.
+    pub parameters: Vec<FunctionParameter>,
+    /// The columns of the table that it returns: names, types, nullability.
+    pub columns: Vec<(String, SqlType, bool)>,
+}
+
+/// A function of users whose rows are those of one query.
+#[derive(Clone)]
+pub struct InlineFunction {
+    /// Where the names of its query are looked up.
+    pub database: Option<Arc<Database>>,
+    /// Its name, for messages.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: Vec<FunctionParameter>,
+    /// Its query.
+    pub query: Arc<Query>,
+}
+
+/// A function that returns a table.
+#[derive(Clone)]
+pub enum TableFunctionObject {
+    /// One of the system.
+    System(CalledRows),
+    /// One query.
+    Inline(InlineFunction),
+    /// One that the session runs.
+    User(UserFunction),
 }
 
 /// What a name in FROM stands for.
@@ -116,8 +164,21 @@ pub trait Surroundings {
     /// It does not take so many.
     fn function(&mut self, name: &str, arguments: usize) -> Result<Option<SessionFunction>>;
 
-    /// A function of the system that returns a table, by its name, seen from a database; `None`
-    /// when there is no such function.
+    /// A function of users that returns a value, by its name, seen from a database; `None` when
+    /// there is no such function.
+    ///
+    /// # Errors
+    /// It is there and cannot be called.
+    fn user_function(
+        &mut self,
+        _name: &ObjectName,
+        _from: Option<&Arc<Database>>,
+    ) -> Result<Option<UserFunction>> {
+        Ok(None)
+    }
+
+    /// A function that returns a table, by its name, seen from a database; `None` when there is no
+    /// such function.
     ///
     /// # Errors
     /// It is there and cannot be called.
@@ -125,7 +186,7 @@ pub trait Surroundings {
         &mut self,
         _name: &ObjectName,
         _from: Option<&Arc<Database>>,
-    ) -> Result<Option<CalledRows>> {
+    ) -> Result<Option<TableFunctionObject>> {
         Ok(None)
     }
 

@@ -157,6 +157,15 @@ pub fn has_query_condition(expr: &Expr) -> bool {
     }
 }
 
+/// Is it a query, or the call of a function of users, which may have one?
+pub fn is_query_like(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Subquery(_) => true,
+        ExprKind::Function(call) => !call.name.is_simple(),
+        _ => false,
+    }
+}
+
 /// Is there a query in a condition?
 pub fn condition_has_query(condition: &Condition) -> bool {
     match &condition.kind {
@@ -176,7 +185,7 @@ pub fn condition_has_query(condition: &Condition) -> bool {
 }
 
 fn value_has_query(expr: &Expr) -> bool {
-    let mut found = matches!(expr.kind, ExprKind::Subquery(_)) || has_query_condition(expr);
+    let mut found = is_query_like(expr) || has_query_condition(expr);
     each_operand(expr, &mut |operand| found |= value_has_query(operand));
     found
 }

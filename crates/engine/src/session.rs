@@ -21,6 +21,7 @@ mod transaction;
 mod two_phase;
 pub(crate) mod values;
 
+use extentdb_base::ObjectId;
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_txn::lock::{DEADLOCK_PRIORITIES, Timeout};
@@ -142,6 +143,20 @@ impl Session {
             priority.clamp(*DEADLOCK_PRIORITIES.start(), *DEADLOCK_PRIORITIES.end());
     }
 
+    /// The table whose triggers the caller runs after each statement that changes its rows; `None`
+    /// for none. Rows of any other table with enabled triggers are not changed.
+    pub fn set_triggers_run_of(&mut self, table: Option<ObjectId>) {
+        self.state.triggers_run_of = table;
+    }
+
+    /// Makes the checks of foreign keys that wait for the end of a scope.
+    ///
+    /// # Errors
+    /// A row references one that is not there.
+    pub fn verify_references(&mut self) -> Result<(), Error> {
+        self.context().verify_references_now()
+    }
+
     /// Isolation level of the next statements.
     pub fn set_isolation(&mut self, isolation: Isolation) {
         self.state.isolation = isolation;
@@ -187,11 +202,13 @@ impl Session {
         self.context().commit()
     }
 
-    /// Rolls the transaction back.
+    /// Rolls the transaction back. Scopes that are open have nothing to undo from then on: what comes
+    /// before their ends are statements of their own.
     ///
     /// # Errors
     /// The database is offline; the next opening undoes the transaction.
     pub fn rollback(&mut self) -> Result<(), Error> {
+        self.state.scopes = 0;
         self.context().rollback()
     }
 

@@ -86,6 +86,22 @@ impl<'c> Context<'c> {
         self.functions.call(session, function, arguments)
     }
 
+    /// The rows of a function that the session runs.
+    ///
+    /// # Errors
+    /// Any; it ends the execution.
+    pub fn call_rows(
+        &mut self,
+        function: usize,
+        arguments: &[Datum<'_>],
+    ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        let session = match &mut self.engine {
+            Engine::Session(session) => Some(&mut **session),
+            Engine::Absent(_) => None,
+        };
+        self.functions.call_rows(session, function, arguments)
+    }
+
     /// # Errors
     /// The statement was cancelled.
     pub(crate) fn verify_not_cancelled(&self) -> Result<(), Cancelled> {
@@ -118,6 +134,19 @@ pub trait Functions {
         function: usize,
         arguments: &[Datum<'_>],
     ) -> Result<Datum<'static>, Error>;
+
+    /// The rows of a function that returns a table.
+    ///
+    /// # Errors
+    /// Any; it ends the execution.
+    fn call_rows(
+        &mut self,
+        _session: Option<&mut Session>,
+        _function: usize,
+        _arguments: &[Datum<'_>],
+    ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        Err(Error::NotSupported("a function that returns a table".to_owned()))
+    }
 }
 
 /// Values from outside, by their numbers, in stored form.

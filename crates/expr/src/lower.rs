@@ -10,8 +10,8 @@
 
 use extentdb_tsql::syntax::{
     Arguments, BinaryOperator, Column, Comparison, Condition, ConditionKind, DataType, Expr,
-    ExprKind, FunctionCall, JsonNulls, Link, Literal, OdbcKind, TrimSide, TypeParameter,
-    UnaryOperator,
+    ExprKind, FunctionCall, JsonNulls, Link, Literal, Name, ObjectName, OdbcKind, StringLiteral,
+    TrimSide, TypeParameter, UnaryOperator,
 };
 use extentdb_tsql::{Cause, MAX_NESTING, Options, Span, Term, lexer, parse_term};
 
@@ -323,6 +323,11 @@ impl Lowering<'_> {
                 let left = self.compared(left)?;
                 Node::Compare(test(*comparison), left, self.compared(right)?)
             }
+            ConditionKind::Update(column) => {
+                let updated = self.expr(&updated(column, span))?;
+                let one = Expr { kind: ExprKind::Literal(Literal::Integer("1".into())), span };
+                Node::Compare(test(Comparison::Equal), updated, self.expr(&one)?)
+            }
             ConditionKind::IsNull { operand, is_negated } => {
                 let node = Node::IsNull(self.expr(operand)?);
                 return self.negated(node, *is_negated, span);
@@ -509,6 +514,21 @@ fn test(comparison: Comparison) -> Test {
         Comparison::Greater => Test::Greater,
         Comparison::GreaterOrEqual => Test::GreaterOrEqual,
     }
+}
+
+/// `UPDATE(column)` as a call of a function, which the session has.
+fn updated(column: &Name, span: Span) -> Expr {
+    let name = ObjectName::simple(Name { text: "update".into(), span });
+    let column = StringLiteral { value: column.text.clone(), is_national: true };
+    let column = Expr { kind: ExprKind::Literal(Literal::String(column)), span };
+    let call = FunctionCall {
+        name,
+        arguments: Arguments::List(vec![column]),
+        within_group: Vec::new(),
+        nulls: None,
+        over: None,
+    };
+    Expr { kind: ExprKind::Function(Box::new(call)), span }
 }
 
 #[cfg(test)]

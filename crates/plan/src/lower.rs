@@ -48,6 +48,7 @@ impl Planner<'_> {
                     }
                     RowsSource::StringSplit(arguments)
                     | RowsSource::Called { arguments, .. }
+                    | RowsSource::User { arguments, .. }
                     | RowsSource::GenerateSeries(arguments)
                     | RowsSource::OpenJson { arguments, .. } => arguments,
                 };

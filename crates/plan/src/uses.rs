@@ -37,6 +37,7 @@ fn collect(relation: &Relation, used: &mut Values, made: &mut Values) {
             RowsSource::Provider(_) => {}
             RowsSource::StringSplit(arguments)
             | RowsSource::Called { arguments, .. }
+            | RowsSource::User { arguments, .. }
             | RowsSource::GenerateSeries(arguments)
             | RowsSource::OpenJson { arguments, .. } => values(arguments),
         },

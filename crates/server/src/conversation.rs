@@ -252,7 +252,7 @@ fn run_requests(
     for request in &requests.requests {
         let has_no_metadata = matches!(request, Request::Procedure(call) if call.has_no_metadata);
         response.set_no_metadata(has_no_metadata);
-        let outcome = connection.run(request, requests.descriptor, response);
+        let outcome = extentdb_session::run(connection, request, requests.descriptor, response);
         if outcome != Outcome::Ready {
             return outcome;
         }

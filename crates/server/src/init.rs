@@ -33,7 +33,12 @@ fn run_script(server: &Arc<Server>, path: &Path, text: &str) -> Result<(), Error
         let mut errors = FirstError::default();
         for _ in 0..batch.count {
             connection.begin_request();
-            connection.run(&Request::Batch(batch.text.to_owned()), None, &mut errors);
+            extentdb_session::run(
+                &mut connection,
+                &Request::Batch(batch.text.to_owned()),
+                None,
+                &mut errors,
+            );
         }
         if let Some(message) = &errors.0 {
             return Err(failed(message, batch.line));

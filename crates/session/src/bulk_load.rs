@@ -3,27 +3,17 @@
 //! Where we differ: checks and foreign keys are verified whether CHECK_CONSTRAINTS is said or not.
 
 use extentdb_base::sync::Arc;
-use extentdb_bind::provider::{KeptRows, RequestedColumn, RowProvider, RowStream};
 use extentdb_bind::surroundings::MadeRows;
-use extentdb_types::Datum;
 
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::output::{Scope, StatementCode};
-use crate::pending_load::BulkRows;
-use crate::query::Prepared;
-use crate::statement::insert_rows;
-use crate::step::Run;
-use crate::stop::Stop;
-
-/// The rows of a message.
-struct Rows(Arc<[Vec<Datum<'static>>]>);
-
-impl RowProvider for Rows {
-    fn open(&self, columns: &[RequestedColumn]) -> Result<Box<dyn RowStream>, String> {
-        Ok(Box::new(KeptRows::new(self.0.clone(), columns)))
-    }
-}
+use crate::statement::{Event, TriggerTarget, insert_rows};
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::{Scope, StatementCode};
+use extentdb_connection::pending_load::BulkRows;
+use extentdb_connection::query::Prepared;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+use extentdb_connection::trigger::RowsInMemory;
 
 /// Loads the rows of a message into the table of the statement before.
 pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
@@ -41,14 +31,18 @@ pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
         .zip(&bulk.columns)
         .map(|(name, (_, ty))| (name.clone(), *ty, true))
         .collect();
-    let provider = Arc::new(Rows(bulk.rows.clone()));
+    let provider = Arc::new(RowsInMemory(bulk.rows.clone()));
     run.connection.bulk_rows = Some(MadeRows { schema: None, columns, provider });
-    let frame = Frame::new(Scope::Batch, Arc::from([]));
+    let mut frame = Frame::new(Scope::Batch, Arc::from([]));
     let bound = Prepared::bind(run, &frame, |binder| binder.insert(&pending.insert));
     run.connection.bulk_rows = None;
     let (mut prepared, bound) = bound?;
     prepared.changes("BULK INSERT", &bound.stored);
-    let count = insert_rows(run, &frame, prepared, bound)?;
+    let events: &[Event] = if pending.fires_triggers { &[Event::Insert] } else { &[] };
+    let target = TriggerTarget::new(&bound.stored, events, &bound.outputs);
+    let count = target.around(run, &mut frame, |run, frame, keeps| {
+        insert_rows(run, frame, prepared, bound, keeps)
+    })?;
     run.connection.rowcount = count as i64;
     run.done(Scope::Batch, StatementCode::Other, Some(count), false)
 }

@@ -17,17 +17,19 @@ use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
 use extentdb_expr::Settings;
+use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    DeclarationKind, If, Script, Statement, StatementKind, TryCatch, While,
+    AssignOperator, Assignment, DeclarationKind, If, Return, Script, Set, Statement, StatementKind,
+    TryCatch, VariableName, While,
 };
 use extentdb_types::Collation;
 
-use crate::cause::Cause;
-use crate::frame::Variable;
-use crate::scalar::{Compiler, Condition, Scalar};
 use crate::statement;
 use crate::statement::table_variable::DeclareTable;
-use crate::step::Step;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Variable;
+use extentdb_connection::scalar::{Compiler, Condition, Scalar};
+use extentdb_connection::step::Step;
 
 pub(crate) enum Instruction {
     Step(Box<dyn Step>),
@@ -85,21 +87,24 @@ pub(crate) fn compile(
     collation: Collation,
     settings: Settings,
 ) -> Built<Flow> {
-    compile_body(script, &script.statements, variables, collation, settings)
+    compile_body(script, &script.statements, variables, collation, settings, None)
 }
 
 /// Compiles the body of a procedure, which is a part of its script; `variables` are its parameters.
+/// The value of RETURN goes to the variable `returns`, where it is a function.
 pub(crate) fn compile_body(
     script: &Script,
     statements: &[Statement],
     variables: Vec<Variable>,
     collation: Collation,
     settings: Settings,
+    returns: Option<&str>,
 ) -> Built<Flow> {
     let mut builder = Builder {
         script,
         collation,
         settings,
+        returns,
         flow: Vec::new(),
         variables,
         handlers: Vec::new(),
@@ -129,6 +134,8 @@ struct Builder<'s> {
     script: &'s Script,
     collation: Collation,
     settings: Settings,
+    /// The variable that takes what RETURN says.
+    returns: Option<&'s str>,
     flow: Vec<Placed>,
     variables: Vec<Variable>,
     handlers: Vec<usize>,
@@ -168,6 +175,9 @@ impl Builder<'_> {
                 let start = self.loops.last().map_or(0, |turn| turn.start);
                 self.push(Instruction::Jump(start), line);
             }
+            StatementKind::Return(end) if self.returns.is_some() && end.value.is_some() => {
+                self.return_value(end, statement.span)?;
+            }
             StatementKind::Return(end) => {
                 let value = end.value.as_ref().map(|value| self.compiler().value(value));
                 let value = value.transpose().map_err(|cause| Failure { cause, line })?;
@@ -178,6 +188,20 @@ impl Builder<'_> {
             }
             _ => return self.step(statement),
         }
+        Ok(())
+    }
+
+    /// RETURN of a function: its value is assigned to a variable.
+    fn return_value(&mut self, end: &Return, span: Span) -> Built {
+        if let (Some(name), Some(value)) = (self.returns, &end.value) {
+            let set = Set::Variable(Assignment {
+                variable: VariableName { text: name.into(), span },
+                operator: AssignOperator::Set,
+                value: value.clone(),
+            });
+            self.step(&Statement { kind: StatementKind::Set(Box::new(set)), span })?;
+        }
+        self.push(Instruction::Return(None), span.line);
         Ok(())
     }
 
@@ -302,7 +326,8 @@ impl Builder<'_> {
                 }
                 other => other.map_err(|cause| Failure { cause, line })?,
             };
-            if crate::frame::variable_named(&self.variables, &variable.name).is_some() {
+            if extentdb_connection::frame::variable_named(&self.variables, &variable.name).is_some()
+            {
                 let cause = Cause::DuplicateVariable { name: variable.name.to_string() };
                 return Err(Failure { cause, line });
             }

@@ -26,7 +26,7 @@ use extentdb_base::sync::Arc;
 use extentdb_tsql::syntax::{QueryBody, SelectStatement, StatementKind};
 use extentdb_tsql::{Options, parse};
 
-use crate::cause::Cause;
+use extentdb_connection::cause::Cause;
 
 pub use error::Error;
 pub use files::{LostPart, TableLosses};

@@ -29,15 +29,12 @@ mod stored;
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
 
-use crate::cause::{Cause, Effect};
-use crate::message::Message;
-use crate::output::{OutputValue, Scope, StatementCode};
-use crate::request::{Argument, ProcedureCall};
-use crate::step::Run;
-use crate::stop::{Raised, Stop};
-
-/// Deepest nesting of procedures and texts.
-const MAX_NESTING: u32 = 32;
+use extentdb_connection::cause::{Cause, Effect};
+use extentdb_connection::message::Message;
+use extentdb_connection::output::{OutputValue, Scope, StatementCode};
+use extentdb_connection::request::{Argument, ProcedureCall};
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::{Raised, Stop};
 
 /// What a procedure finds around it.
 #[derive(Default)]
@@ -154,24 +151,8 @@ pub(crate) fn nested<T>(
     run: &mut Run<'_>,
     work: impl FnOnce(&mut Run<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
-    if run.connection.nesting >= MAX_NESTING {
-        return Err(Cause::TooNested.into());
-    }
-    let options = run.connection.options.clone();
-    let database = run.connection.database.clone();
     let before = run.connection.transaction.count;
-    run.connection.nesting += 1;
-    run.connection.identities.enter();
-    let done = work(run);
-    run.connection.identities.leave();
-    run.connection.drop_temporary_from(run.connection.nesting);
-    run.connection.nesting = run.connection.nesting.saturating_sub(1);
-    run.connection.options = options;
-    run.connection.apply_options();
-    if run.connection.database != database {
-        run.change_database(&database)?;
-    }
-    let done = done.map_err(as_statement)?;
+    let done = run.within(work)?;
     let after = run.connection.transaction.count;
     if before != after && !run.connection.transaction.is_doomed {
         let Stop::Raised(raised) = Stop::from(Cause::TransactionCount { before, after }) else {
@@ -180,17 +161,4 @@ pub(crate) fn nested<T>(
         run.report(&raised, Scope::Procedure)?;
     }
     Ok(done)
-}
-
-/// What ends a text is an error of the statement that runs it.
-fn as_statement(stop: Stop) -> Stop {
-    match stop {
-        Stop::Raised(mut raised) if raised.effect == Effect::Scope => {
-            raised.effect = Effect::Statement;
-            // XACT_ABORT does not look at errors of compilation.
-            raised.is_raiserror = true;
-            Stop::Raised(raised)
-        }
-        other => other,
-    }
 }

@@ -6,7 +6,6 @@ mod alter_database;
 mod change;
 mod create_database;
 mod database;
-mod ddl;
 mod execute;
 mod hints;
 mod insert_bulk;
@@ -26,11 +25,11 @@ mod wait;
 
 use extentdb_tsql::syntax::{Script, Statement, StatementKind};
 
-use crate::cause::Cause;
-use crate::scalar::Compiler;
-use crate::step::Step;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::scalar::Compiler;
+use extentdb_connection::step::Step;
 
-pub(crate) use change::insert_rows;
+pub(crate) use change::{Event, TriggerTarget, insert_rows};
 pub(crate) use hints::recursion_limit;
 
 /// What a statement is compiled with.
@@ -53,8 +52,8 @@ type Compiled = Result<Box<dyn Step>, Cause>;
 
 /// Compiles a statement that is no control flow.
 pub(crate) fn compile(context: &Context<'_>) -> Compiled {
-    if let Some(compiled) = ddl::compile(context) {
-        return compiled;
+    if let Some(step) = extentdb_definition::compile(context.script, context.statement) {
+        return Ok(step);
     }
     match &context.statement.kind {
         StatementKind::Select(select) => match select_into::into_of(&select.query) {

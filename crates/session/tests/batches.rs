@@ -143,7 +143,7 @@ fn an_interrupt_ends_a_wait() {
     let thread = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let request = extentdb_session::Request::Batch("WAITFOR DELAY '00:01'".to_owned());
-            connection.run(&request, None, &mut support::Lines::default())
+            extentdb_session::run(&mut connection, &request, None, &mut support::Lines::default())
         });
         interrupt.interrupt();
         waiting.join().unwrap()

@@ -41,4 +41,7 @@ scripts! {
     catalog_procedures
     identity
     locked_rows
+    triggers_fire
+    insert_execute
+    functions
 }

@@ -148,9 +148,17 @@ impl Table {
         Error::NoIndex { table: self.name.clone(), name: name.to_owned() }
     }
 
-    /// Refuses a table whose rows are only read here.
-    pub(crate) fn verify_writable(&self, storage: &Storage) -> Result<(), Error> {
-        self.verify_alterable(storage)?;
+    /// Its triggers that are enabled, in the order in which they were created.
+    pub fn enabled_triggers(&self) -> Vec<ObjectId> {
+        let storage = self.storage();
+        let enabled = storage.triggers.iter().filter(|trigger| trigger.is_enabled);
+        let mut ids: Vec<ObjectId> = enabled.map(|trigger| trigger.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Refuses a table with triggers that would not run.
+    pub(crate) fn verify_untriggered(&self, storage: &Storage) -> Result<(), Error> {
         match storage.triggers.iter().find(|trigger| trigger.is_enabled) {
             None => Ok(()),
             Some(trigger) => Err(self.read_only_error(&format!("trigger {}", trigger.name))),

@@ -7,8 +7,9 @@
 //! syscolpars      the columns of a view or function, where the caller says which
 //! ```
 //!
-//! A table with a trigger is only read here: what the trigger would do after a change is not done.
-//! Its definition may change, as triggers do not run for that.
+//! Rows of a table with an enabled trigger are changed by a caller that runs the trigger, and by no
+//! other ([`Session::set_triggers_run_of`]). Its definition may change, as triggers do not run for
+//! that.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::lock;

@@ -1,7 +1,8 @@
 //! Triggers of tables: kept as texts, enabled or not.
 //!
-//! A table with an enabled trigger is only read here: what the trigger would do after a change is
-//! not done. Its definition may change, as triggers do not run for that.
+//! Rows of a table with an enabled trigger are changed by a caller that runs the trigger, and by no
+//! other ([`Session::set_triggers_run_of`]). Its definition may change, as triggers do not run for
+//! that.
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::{Object, ObjectType};
@@ -15,7 +16,7 @@ use crate::session::Session;
 const TRIGGER: ObjectType = ObjectType(*b"TR");
 
 impl Session {
-    /// Keeps the text of a trigger. From now on the rows of its table are only read here.
+    /// Keeps the text of a trigger. From now on a caller that changes rows of its table runs it.
     ///
     /// # Errors
     /// The same as for other modules.

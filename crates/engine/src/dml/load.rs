@@ -87,7 +87,7 @@ impl StatementContext<'_> {
         let mode = if lock == LoadLock::Table || is_own { LockMode::X } else { LockMode::Ix };
         self.lock_table(table, mode)?;
         let storage = table.storage();
-        table.verify_writable(&storage)?;
+        self.verify_writable(table, &storage)?;
         if mode == LockMode::X && storage.is_empty() && storage.can_be_loaded() {
             // Readers without locks must not see units that are replaced.
             self.lock(Resource::Object(table.id()), LockMode::SchM, None)?;

@@ -77,7 +77,7 @@ impl StatementContext<'_> {
         self.lock_table(table, LockMode::Ix)?;
         self.begin_change(table)?;
         let storage = table.storage();
-        table.verify_writable(&storage)?;
+        self.verify_writable(table, &storage)?;
         let mut row = self.cells_of(&storage, values)?;
         self.insert_at(table.with(&storage), &mut row)
     }
@@ -158,7 +158,7 @@ impl StatementContext<'_> {
         self.lock_table(table, LockMode::Ix)?;
         self.begin_change(table)?;
         let storage = table.storage();
-        table.verify_writable(&storage)?;
+        self.verify_writable(table, &storage)?;
         self.lock(at.resource(storage.base.hobt()), LockMode::X, Some(table))?;
         self.verify_unchanged(table, &storage, at)?;
         Ok(storage)

@@ -61,7 +61,7 @@ impl Session {
             context.lock_table(table, LockMode::Ix)?;
             context.begin_change(table)?;
             let storage = table.storage();
-            table.verify_writable(&storage)?;
+            context.verify_writable(table, &storage)?;
             let of = table.with(&storage);
             let mut row = context.cells_of_values(of, values, None)?;
             context.insert_at(of, &mut row)

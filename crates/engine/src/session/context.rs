@@ -16,7 +16,7 @@ use extentdb_txn::lock::{
     DatabaseLocks, LockError, LockMode, LockOwner, LockRequest, Resource, Timeout,
 };
 
-use crate::catalog::{DeferredChange, Table};
+use crate::catalog::{DeferredChange, Storage, Table};
 use crate::database::Database;
 use crate::database::sessions::SessionEntry;
 use crate::error::Error;
@@ -40,6 +40,8 @@ pub(super) struct SessionState {
     pub(super) is_explicit: bool,
     /// Was the transaction a deadlock victim?
     pub(super) is_doomed: bool,
+    /// The table whose triggers the caller runs itself.
+    pub(super) triggers_run_of: Option<ObjectId>,
     /// Statement scopes of the caller that are open.
     pub(super) scopes: usize,
     /// The transaction in the current database.
@@ -61,6 +63,7 @@ impl SessionState {
             owner: None,
             is_explicit: false,
             is_doomed: false,
+            triggers_run_of: None,
             scopes: 0,
             branch: Branch::default(),
             others: Vec::new(),
@@ -122,6 +125,15 @@ pub(crate) struct StatementContext<'s> {
 }
 
 impl<'s> StatementContext<'s> {
+    /// Refuses a table whose rows are only read here, and one with triggers that nobody runs.
+    pub(crate) fn verify_writable(&self, table: &Table, storage: &Storage) -> Result<(), Error> {
+        table.verify_alterable(storage)?;
+        if self.state.triggers_run_of == Some(table.id()) {
+            return Ok(());
+        }
+        table.verify_untriggered(storage)
+    }
+
     pub(super) fn new(db: &'s Arc<Database>, state: &'s mut SessionState) -> StatementContext<'s> {
         StatementContext { db, state }
     }

@@ -201,6 +201,14 @@ impl StatementContext<'_> {
         self.end_scope_as(&scope, end, is_alone)
     }
 
+    /// Makes the checks that wait for the end of a scope, which goes on.
+    pub(super) fn verify_references_now(&mut self) -> Result<(), Error> {
+        match self.state.branch.checks.as_mut().map(std::mem::take) {
+            Some(checks) => self.verify_waiting(checks),
+            None => Ok(()),
+        }
+    }
+
     /// Makes the checks that have waited for the end of a scope, unless it has failed.
     fn end_checks(&mut self, end: StatementEnd) -> Result<(), Error> {
         let checks = self.state.branch.checks.take();

@@ -34,7 +34,7 @@ impl Function {
         }
     }
 
-    fn made(&mut self, context: &Context<'_>) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+    fn made(&mut self, context: &mut Context<'_>) -> Result<Vec<Vec<Datum<'static>>>, Error> {
         let mut values = Vec::new();
         for argument in &mut self.arguments {
             values.push(argument.datum(&context.outer)?);
@@ -45,6 +45,7 @@ impl Function {
             RowsSource::Called { provider, .. } => {
                 provider.rows(&values).map_err(Error::NotSupported)
             }
+            RowsSource::User { function, .. } => context.call_rows(*function, &values),
             RowsSource::StringSplit(_) => self.split(&values),
             RowsSource::GenerateSeries(_) => self.series(&values, context),
             RowsSource::OpenJson { .. } => Err(Error::NotSupported("OPENJSON".to_owned())),

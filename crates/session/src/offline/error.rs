@@ -4,7 +4,7 @@ use std::fmt;
 
 use extentdb_tsql::Span;
 
-use crate::cause::Cause;
+use extentdb_connection::cause::Cause;
 
 /// Why a query fails, with the number and text of SQL Server's message.
 #[derive(Clone, Debug, PartialEq)]

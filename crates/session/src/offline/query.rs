@@ -16,11 +16,13 @@ use extentdb_types::Datum;
 use super::error::Error;
 use super::files::Files;
 use super::surroundings::FileSurroundings;
-use crate::cause::Cause;
-use crate::function::{Definition, clock};
-use crate::output::ColumnInfo;
-use crate::query::{bind_cause, column_infos, evaluate_call, operator_cause, plan_cause};
 use crate::statement::recursion_limit;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::function::{Definition, clock};
+use extentdb_connection::output::ColumnInfo;
+use extentdb_connection::query::{
+    bind_cause, column_infos, evaluate_call, operator_cause, plan_cause,
+};
 
 /// A query that is ready to run.
 pub struct Query {

@@ -17,10 +17,10 @@ use extentdb_types::{Collation, SqlType};
 
 use super::files::Files;
 use super::scan::TableRows;
-use crate::cause::Cause;
-use crate::data_type;
-use crate::function::{self, Definition, clock};
-use crate::query::{ViewName, refused, view};
+use extentdb_connection::cause::Cause;
+use extentdb_connection::data_type;
+use extentdb_connection::function::{self, Definition, clock};
+use extentdb_connection::query::{ViewName, refused, view};
 
 /// Schema of names without one.
 const DEFAULT_SCHEMA: &str = "dbo";

@@ -11,12 +11,12 @@
 
 use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, nested};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::output::Scope;
-use crate::request::Argument;
-use crate::step::{Run, Source, Text};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::Scope;
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::{Run, Source, Text};
+use extentdb_connection::stop::Stop;
 
 const TYPES: &str = include_str!("catalog/types.sql");
 
@@ -143,7 +143,7 @@ impl CatalogCall {
         )?;
         let values: Vec<_> = bound.into_iter().map(|bound| bound.value).collect();
         if self.procedure.about == About::Object
-            && let Some(name) = values.first().and_then(crate::variant::text)
+            && let Some(name) = values.first().and_then(extentdb_connection::variant::text)
         {
             verify_object(run, &name)?;
         }
@@ -154,6 +154,7 @@ impl CatalogCall {
             values,
             inherited: caller.inherited.clone(),
             has_outer_handler: caller.has_outer_handler,
+            trigger: None,
         };
         let _: Frame = nested(run, |run| run.text(text))?;
         Ok(Finished::default())
@@ -189,7 +190,7 @@ impl CatalogCall {
 /// 15009 when nothing has the name.
 pub(super) fn verify_object(run: &Run<'_>, name: &str) -> Result<(), Stop> {
     let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
-    if crate::function::object_exists(run.values(&frame), name)? {
+    if extentdb_connection::function::object_exists(run.values(&frame), name)? {
         return Ok(());
     }
     Err(no_object(run, name).into())

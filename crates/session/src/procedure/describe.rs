@@ -11,14 +11,14 @@ use extentdb_types::{Collation, Datum, SqlType};
 
 use super::given::Given;
 use super::{Finished, parameters};
-use crate::cause::Cause;
-use crate::frame::{Frame, Variable};
-use crate::output::{ColumnInfo, Scope, StatementCode};
-use crate::query::{Prepared, column_infos};
-use crate::request::Argument;
-use crate::step::Run;
-use crate::stop::{Stop, located};
-use crate::variant::nchar;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::{Frame, Variable};
+use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
+use extentdb_connection::query::{Prepared, column_infos};
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::{Stop, located};
+use extentdb_connection::variant::nchar;
 
 const NAME: &str = "sp_describe_first_result_set";
 /// `tds_length` of (max).
@@ -94,7 +94,7 @@ const FALSE: Tell = |_, _| Datum::Bit(false);
 const ANSWER: [(&str, Kind, bool, Tell); 39] = [
     ("is_hidden", Kind::Bit, false, FALSE),
     ("column_ordinal", Kind::Int, false, |ordinal, _| Datum::Int(ordinal)),
-    ("name", Kind::Text(128), true, |_, it| crate::variant::nchar_or_null(&it.name)),
+    ("name", Kind::Text(128), true, |_, it| extentdb_connection::variant::nchar_or_null(&it.name)),
     ("is_nullable", Kind::Bit, false, |_, it| Datum::Bit(it.is_nullable)),
     ("system_type_id", Kind::Int, false, |_, it| Datum::Int(it.ty.xtype().into())),
     ("system_type_name", Kind::Text(256), true, |_, it| nchar(&it.ty.to_string())),

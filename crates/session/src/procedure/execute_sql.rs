@@ -2,12 +2,12 @@
 
 use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, Returned, nested};
-use crate::cause::Cause;
-use crate::output::Scope;
-use crate::request::Argument;
-use crate::step::{Run, Source, Text};
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::output::Scope;
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::{Run, Source, Text};
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 /// A text, its declarations, and where its values begin among the arguments.
 pub(super) struct Call<'c> {
@@ -66,6 +66,7 @@ pub(super) fn execute(
         values: bound.into_iter().map(|bound| bound.value).collect(),
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
+        trigger: None,
     };
     let frame = nested(run, |run| run.text(text))?;
     let outputs = outputs(&parameters, &places, &frame.values);

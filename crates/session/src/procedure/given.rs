@@ -1,8 +1,8 @@
 //! Arguments of a system procedure by name or position.
 
-use crate::cause::Cause;
-use crate::request::Argument;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::request::Argument;
+use extentdb_connection::variant;
 
 /// The arguments of a call.
 #[derive(Clone, Copy)]

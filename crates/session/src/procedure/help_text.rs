@@ -5,14 +5,14 @@ use extentdb_types::SqlType;
 use super::catalog::no_object;
 use super::given::Given;
 use super::{Finished, catalog};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::function;
-use crate::output::{ColumnInfo, Scope, StatementCode};
-use crate::request::Argument;
-use crate::step::Run;
-use crate::stop::Stop;
-use crate::variant::nchar;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::function;
+use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant::nchar;
 
 const NAME: &str = "sp_helptext";
 /// The object has no text.

@@ -4,14 +4,14 @@ use extentdb_tsql::syntax::{DeclarationKind, Expr, StatementKind};
 use extentdb_tsql::{Options, parse};
 use extentdb_types::{Collation, Datum, SqlType};
 
-use crate::cause::Cause;
-use crate::data_type;
-use crate::frame::{Frame, Values, Variable};
-use crate::output::Scope;
-use crate::request::Argument;
-use crate::scalar::{Compiler, converted};
-use crate::step::Run;
-use crate::stop::{Stop, located};
+use extentdb_connection::cause::Cause;
+use extentdb_connection::data_type;
+use extentdb_connection::frame::{Frame, Values, Variable};
+use extentdb_connection::output::Scope;
+use extentdb_connection::request::Argument;
+use extentdb_connection::scalar::{Compiler, converted};
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::{Stop, located};
 
 /// Characters of a query in message 8178.
 const SHOWN: usize = 2_000;

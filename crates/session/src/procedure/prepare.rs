@@ -4,12 +4,12 @@ use extentdb_types::{Datum, SqlType};
 
 use super::execute_sql::{self, Call, text_argument};
 use super::{Caller, Finished, Returned};
-use crate::cause::Cause;
-use crate::prepared::Statement;
-use crate::request::Argument;
-use crate::step::Run;
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::prepared::Statement;
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 /// Places of the arguments of sp_prepare and sp_prepexec.
 const HANDLE: usize = 0;
@@ -99,13 +99,14 @@ fn describe(run: &mut Run<'_>, statement: &Statement) -> Result<(), Stop> {
     let collation = run.connection.collation();
     let parameters = super::parameters::declared(&statement.declarations, collation)?;
     let before = std::mem::replace(&mut run.connection.options.fmtonly, true);
-    let text = crate::step::Text {
-        source: crate::step::Source::Text(&statement.text),
-        scope: crate::output::Scope::Procedure,
+    let text = extentdb_connection::step::Text {
+        source: extentdb_connection::step::Source::Text(&statement.text),
+        scope: extentdb_connection::output::Scope::Procedure,
         parameters: parameters.into_iter().map(|parameter| parameter.variable).collect(),
         values: Vec::new(),
         inherited: None,
         has_outer_handler: false,
+        trigger: None,
     };
     let described = super::nested(run, |run| run.text(text));
     run.connection.options.fmtonly = before;

@@ -6,13 +6,13 @@ use extentdb_engine::{Error, Session};
 use extentdb_tsql::syntax::{ObjectName, Qualifier};
 
 use super::Finished;
-use crate::cause::{Cause, DefinitionCause};
-use crate::message::Message;
-use crate::objects::{ResolvedObject, ResolvedTable, object_name};
-use crate::request::Argument;
-use crate::step::Run;
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::{Cause, DefinitionCause};
+use extentdb_connection::message::Message;
+use extentdb_connection::objects::{ResolvedObject, ResolvedTable, object_name};
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 /// Told with every new name.
 const CAUTION: i32 = 15477;

@@ -2,11 +2,11 @@
 
 use super::Finished;
 use super::given::Given;
-use crate::cause::Cause;
-use crate::request::Argument;
-use crate::step::Run;
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 const NAME: &str = "sp_set_session_context";
 

@@ -7,14 +7,14 @@ use extentdb_tsql::{Options, parse};
 
 use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, execute_sql, nested};
-use crate::cause::Cause;
-use crate::data_type;
-use crate::frame::Variable;
-use crate::objects::{ResolvedObject, object_name};
-use crate::output::Scope;
-use crate::request::Argument;
-use crate::step::{Run, Source, Text};
-use crate::stop::{Stop, located};
+use extentdb_connection::cause::Cause;
+use extentdb_connection::data_type;
+use extentdb_connection::frame::Variable;
+use extentdb_connection::objects::{ResolvedObject, object_name};
+use extentdb_connection::output::Scope;
+use extentdb_connection::request::Argument;
+use extentdb_connection::step::{Run, Source, Text};
+use extentdb_connection::stop::{Stop, located};
 
 /// Runs the procedure of a name; `None` when there is none.
 pub(super) fn run(
@@ -55,12 +55,13 @@ fn called(
     let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
     let variables: Vec<Variable> = parameters.iter().map(|it| it.variable.clone()).collect();
     let text = Text {
-        source: Source::Procedure { script: &script, body, name: &name },
+        source: Source::Procedure { script: &script, body, name: &name, returns: None },
         scope: Scope::Procedure,
         parameters: variables,
         values: bound.into_iter().map(|bound| bound.value).collect(),
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
+        trigger: None,
     };
     let database = found.database.name().to_owned();
     let frame = nested(run, |run| {

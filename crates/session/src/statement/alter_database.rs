@@ -6,11 +6,11 @@ use extentdb_engine::{DatabaseChange, Error, Termination, UserAccess};
 use extentdb_tsql::syntax::{AdminStatement, Clause, Literal, Part};
 
 use super::Compiled;
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::output::StatementCode;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::StatementCode;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 struct AlterDatabase {
     /// `None` for CURRENT.

@@ -2,29 +2,33 @@
 //!
 //! Invariants
 //! - All rows are read before the first is changed, unless the statement does not read its target.
-//! - A statement that fails has changed nothing.
+//! - A statement that fails, or whose trigger fails, has changed nothing.
 //! - What OUTPUT sends to the client goes before the count; what it puts into a table is part of
 //!   the statement.
 
 mod delete;
+mod execute;
 mod insert;
 mod merge;
 mod output;
+mod trigger;
 mod update;
 
 use extentdb_bind::logical::{Column, ValueId};
 use extentdb_bind::{Binder, Result as Bound};
-use extentdb_tsql::syntax::Dml;
+use extentdb_tsql::syntax::{Dml, InsertSource};
 
 use super::{Compiled, Context, hints};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::output::StatementCode;
-use crate::query::Prepared;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::StatementCode;
+use extentdb_connection::query::Prepared;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 pub(crate) use insert::insert as insert_rows;
+pub(crate) use output::Event;
+pub(crate) use trigger::TriggerTarget;
 
 /// A statement that changes rows; it is bound when it runs.
 struct ChangeStep {
@@ -33,7 +37,12 @@ struct ChangeStep {
 }
 
 /// Compiles a statement that changes rows.
-pub(super) fn compile(_: &Context<'_>, dml: &Dml) -> Compiled {
+pub(super) fn compile(context: &Context<'_>, dml: &Dml) -> Compiled {
+    if let Dml::Insert(insert) = dml
+        && let InsertSource::Execute(execute) = &insert.source
+    {
+        return execute::compile(context, insert, execute);
+    }
     let hints = match dml {
         Dml::Insert(insert) => &insert.option,
         Dml::Update(update) => &update.option,
@@ -65,19 +74,35 @@ impl Step for ChangeStep {
             Dml::Insert(syntax) => {
                 let (mut prepared, bound) = self.bind(run, frame, |it| it.insert(syntax))?;
                 prepared.changes("INSERT", &bound.stored);
-                insert::insert(run, frame, prepared, bound)?
+                let target = TriggerTarget::new(&bound.stored, &[Event::Insert], &bound.outputs);
+                target.around(run, frame, |run, frame, keeps| {
+                    insert::insert(run, frame, prepared, bound, keeps)
+                })?
             }
             Dml::Update(syntax) => {
                 let (prepared, bound) = self.bind(run, frame, |it| it.update(syntax))?;
-                update::update(run, frame, prepared, bound)?
+                let target = TriggerTarget::new(&bound.stored, &[Event::Update], &bound.outputs);
+                let ordinals = bound.columns.iter().map(|set| set.ordinal);
+                target.updating(ordinals).around(run, frame, |run, frame, keeps| {
+                    update::update(run, frame, prepared, bound, keeps)
+                })?
             }
             Dml::Delete(syntax) => {
                 let (prepared, bound) = self.bind(run, frame, |it| it.delete(syntax))?;
-                delete::delete(run, frame, prepared, bound)?
+                let target = TriggerTarget::new(&bound.stored, &[Event::Delete], &bound.outputs);
+                target.around(run, frame, |run, frame, keeps| {
+                    delete::delete(run, frame, prepared, bound, keeps)
+                })?
             }
             Dml::Merge(syntax) => {
                 let (prepared, bound) = self.bind(run, frame, |it| it.merge(syntax))?;
-                merge::merge(run, frame, prepared, bound)?
+                let target =
+                    TriggerTarget::new(&bound.stored, &merge::events(&bound), &bound.outputs);
+                target.updating(merge::updated(&bound)).around(
+                    run,
+                    frame,
+                    |run, frame, keeps| merge::merge(run, frame, prepared, bound, keeps),
+                )?
             }
         };
         run.done(frame.scope, StatementCode::Other, Some(count), false)?;

@@ -4,12 +4,12 @@ use extentdb_engine::Error;
 use extentdb_tsql::syntax::{AdminStatement, DropClass, DropObjects, Use};
 
 use super::{Compiled, Context, login};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::message::Message;
-use crate::output::StatementCode;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::message::Message;
+use extentdb_connection::output::StatementCode;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 struct UseStep(String);
 struct Drop {

@@ -4,15 +4,15 @@ use extentdb_tsql::syntax::{Argument, Column, Execute, Executed, Expr, ExprKind,
 use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
-use crate::cause::Cause;
-use crate::frame::{Frame, variable_named};
-use crate::output::{Scope, StatementCode};
 use crate::procedure::{self, Caller};
-use crate::request;
-use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Source, Step, Text};
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::{Frame, variable_named};
+use extentdb_connection::output::{Scope, StatementCode};
+use extentdb_connection::request;
+use extentdb_connection::scalar::Scalar;
+use extentdb_connection::step::{RowCount, Run, Source, Step, Text};
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 struct ExecuteText(Scalar);
 
@@ -96,6 +96,7 @@ impl Step for ExecuteText {
             values: Vec::new(),
             inherited: frame.error_at_hand().cloned(),
             has_outer_handler: frame.is_handled(),
+            trigger: None,
         };
         procedure::nested(run, |run| run.text(text).map(|_| ()))?;
         run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
@@ -153,7 +154,8 @@ impl ExecuteProcedure {
     ) -> Result<(), Stop> {
         let ty = frame.variables.get(slot).map_or(returned.ty, |variable| variable.ty);
         let value = returned.value.clone();
-        let value = crate::scalar::converted(value, returned.ty, ty, run.values(frame))?;
+        let value =
+            extentdb_connection::scalar::converted(value, returned.ty, ty, run.values(frame))?;
         if let Some(place) = frame.values.get_mut(slot) {
             *place = value;
         }

@@ -3,7 +3,7 @@
 
 use extentdb_tsql::syntax::{Literal, QueryHint, QueryHintKind};
 
-use crate::cause::Cause;
+use extentdb_connection::cause::Cause;
 
 /// MAXRECURSION without a hint.
 const RECURSION_LIMIT: u32 = 100;

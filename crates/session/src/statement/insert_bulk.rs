@@ -3,11 +3,11 @@
 use extentdb_tsql::syntax::InsertBulk;
 
 use super::Compiled;
-use crate::frame::Frame;
-use crate::output::StatementCode;
-use crate::pending_load::PendingLoad;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::StatementCode;
+use extentdb_connection::pending_load::PendingLoad;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 struct BulkStep(PendingLoad);
 

@@ -3,12 +3,12 @@
 use extentdb_tsql::syntax::{AdminStatement, Clause, Literal, Part};
 
 use super::Compiled;
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::login::{DEFAULT_DATABASE, Login, SA};
-use crate::password::{PasswordHash, SALT_BYTES, verify_strength};
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::login::{DEFAULT_DATABASE, Login, SA};
+use extentdb_connection::password::{PasswordHash, SALT_BYTES, verify_strength};
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {

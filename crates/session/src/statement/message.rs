@@ -4,14 +4,14 @@ use extentdb_tsql::syntax::{Print, RaiseError};
 use extentdb_types::{Datum, SqlType};
 
 use super::{Compiled, Context};
-use crate::cause::{Cause, Effect};
-use crate::format_message::{self, Substitution};
-use crate::frame::Frame;
-use crate::message::{MAX_INFO_SEVERITY, Message};
-use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::{Raised, Stop};
-use crate::variant;
+use extentdb_connection::cause::{Cause, Effect};
+use extentdb_connection::format_message::{self, Substitution};
+use extentdb_connection::frame::Frame;
+use extentdb_connection::message::{MAX_INFO_SEVERITY, Message};
+use extentdb_connection::scalar::Scalar;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::{Raised, Stop};
+use extentdb_connection::variant;
 
 /// Characters that PRINT sends of an nvarchar, and of a varchar.
 const PRINT_WIDE: usize = 4_000;

@@ -5,13 +5,13 @@ use extentdb_tsql::syntax::{Query, QueryBody, SelectItem, SelectStatement};
 use extentdb_types::Datum;
 
 use super::{Compiled, Context, hints};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::options::SetOptions;
-use crate::output::StatementCode;
-use crate::query::{self, Prepared};
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::options::SetOptions;
+use extentdb_connection::output::StatementCode;
+use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 /// A query that is bound when it runs.
 struct QueryStep {

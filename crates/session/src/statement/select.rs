@@ -7,13 +7,13 @@ use extentdb_types::{Datum, SqlType};
 
 use super::variable::Assign;
 use super::{Compiled, Context};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::options::SetOptions;
-use crate::output::{ColumnInfo, StatementCode};
-use crate::scalar::{Condition, Scalar};
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::options::SetOptions;
+use extentdb_connection::output::{ColumnInfo, StatementCode};
+use extentdb_connection::scalar::{Condition, Scalar};
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 /// TOP of a hundred percent is everything.
 const ALL_PERCENT: i64 = 100;

@@ -15,12 +15,12 @@ use extentdb_types::{Collation, SqlType};
 
 use super::Compiled;
 use super::change::insert_rows;
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::output::StatementCode;
-use crate::query::Prepared;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::StatementCode;
+use extentdb_connection::query::Prepared;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 struct SelectInto {
     into: Into,
@@ -86,7 +86,7 @@ impl Step for SelectInto {
 
 impl SelectInto {
     fn filled(&self, run: &mut Run<'_>, frame: &Frame, create: CreateTable) -> Result<u64, Stop> {
-        super::ddl::create_table(run, frame, &create)?;
+        extentdb_definition::create_table(run, frame, &create)?;
         let span = self.into.table.span;
         let hint = TableHint { kind: TableHintKind::Word("TABLOCK"), span };
         let insert = Insert {
@@ -108,7 +108,7 @@ impl SelectInto {
             binder.insert(&insert)
         })?;
         prepared.changes("SELECT INTO", &bound.stored);
-        insert_rows(run, frame, prepared, bound)
+        insert_rows(run, frame, prepared, bound, false).map(|changed| changed.count)
     }
 
     /// The statement that creates the table.

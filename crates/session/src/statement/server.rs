@@ -5,12 +5,12 @@ use extentdb_tsql::syntax::{Checkpoint, Kill, Killed};
 use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::hooks::ShutdownMode;
-use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::hooks::ShutdownMode;
+use extentdb_connection::scalar::Scalar;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 /// Sessions up to this one are the system's own.
 const LAST_OF_SYSTEM: i64 = 50;

@@ -16,17 +16,17 @@ use extentdb_types::SqlType;
 
 use super::variable::Assign;
 use super::{Compiled, Context};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::function::language;
-use crate::message::Message;
-use crate::options::SetOptions;
-use crate::output::Environment;
-use crate::request::Isolation;
-use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::function::language;
+use extentdb_connection::message::Message;
+use extentdb_connection::options::SetOptions;
+use extentdb_connection::output::Environment;
+use extentdb_connection::request::Isolation;
+use extentdb_connection::scalar::Scalar;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 struct Switch {
     options: Vec<&'static str>,

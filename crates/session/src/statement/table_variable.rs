@@ -5,10 +5,10 @@
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{CreateTable, Name, ObjectName, TableElement, TableKind};
 
-use crate::frame::Frame;
-use crate::objects::table_variable_name;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::objects::table_variable_name;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 /// The declaration of a table variable.
 pub(crate) struct DeclareTable {
@@ -37,7 +37,7 @@ impl Step for DeclareTable {
             filestream_storage: None,
             options: Vec::new(),
         };
-        super::ddl::create_table(run, frame, &create)?;
+        extentdb_definition::create_table(run, frame, &create)?;
         Ok(RowCount::Unchanged)
     }
 }

@@ -4,12 +4,12 @@ use extentdb_tsql::syntax::Throw;
 use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
-use crate::cause::{Cause, Effect};
-use crate::frame::Frame;
-use crate::message::Message;
-use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::{Raised, Stop};
+use extentdb_connection::cause::{Cause, Effect};
+use extentdb_connection::frame::Frame;
+use extentdb_connection::message::Message;
+use extentdb_connection::scalar::Scalar;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::{Raised, Stop};
 
 const FIRST: i64 = 50_000;
 const LAST: i64 = i32::MAX as i64;

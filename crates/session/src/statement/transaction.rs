@@ -3,11 +3,11 @@
 use extentdb_tsql::syntax::{BeginTransaction, Commit, NameOrVariable, Rollback, SaveTransaction};
 
 use super::{Compiled, Context};
-use crate::cause::Cause;
-use crate::frame::{Frame, variable_named};
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::{Frame, variable_named};
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 /// Characters of a name in a variable that count.
 const MAX_NAME: usize = 32;

@@ -6,13 +6,13 @@ use extentdb_tsql::syntax::{
 use extentdb_types::{Collation, SqlType};
 
 use super::Compiled;
-use crate::cause::Cause;
-use crate::data_type;
-use crate::frame::{Frame, Variable, variable_named};
-use crate::query::{self, Prepared};
-use crate::scalar::{Compiler, Scalar, has_subquery};
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::data_type;
+use extentdb_connection::frame::{Frame, Variable, variable_named};
+use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::scalar::{Compiler, Scalar, has_subquery};
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 /// `@v = value`
 pub(crate) struct Assign {

@@ -6,13 +6,13 @@ use extentdb_tsql::syntax::{Expr, WaitFor};
 use extentdb_types::{Datum, SqlType};
 
 use super::{Compiled, Context};
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::function::clock;
-use crate::scalar::Scalar;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::function::clock;
+use extentdb_connection::scalar::Scalar;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 const DAY: Duration = Duration::from_secs(86_400);
 

@@ -46,7 +46,7 @@ pub(crate) fn call(connection: &mut Connection, name: &str, arguments: Vec<Argum
 pub(crate) fn ask(connection: &mut Connection, request: &Request) -> String {
     let mut lines = Lines::default();
     connection.begin_request();
-    connection.run(request, None, &mut lines);
+    extentdb_session::run(connection, request, None, &mut lines);
     lines.0.trim_end().to_owned()
 }
 

@@ -4,35 +4,38 @@ use extentdb_bind::BoundDelete;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context};
 
-use super::output::{ChangedRows, Outputs};
+use super::output::{Changed, ChangedRows, Event, Outputs};
 use super::read_values;
-use crate::frame::Frame;
-use crate::output::Output;
-use crate::query::{Prepared, QueryStop, all_batches};
-use crate::step::Run;
-use crate::stop::Stop;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::Output;
+use extentdb_connection::query::{Prepared, QueryStop, all_batches};
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
 
-/// Deletes the rows of a bound DELETE; says how many.
+/// Deletes the rows of a bound DELETE; `keeps` them for triggers.
 pub(super) fn delete(
     run: &mut Run<'_>,
     frame: &Frame,
     mut prepared: Prepared,
     bound: BoundDelete,
-) -> Result<u64, Stop> {
+    keeps: bool,
+) -> Result<Changed, Stop> {
     prepared.changes("DELETE", &bound.stored);
     let used = bound.outputs.iter().flat_map(|it| it.values.iter().flat_map(|it| it.places()));
     let ids = read_values(&[bound.locator], used, &bound.relation.columns());
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
     let outputs = Outputs::new(&prepared, &bound.outputs, &bound.deleted, &[], &columns)?;
+    let outputs = outputs.keeping(keeps);
     let mut work = Deleting { target: Target::new(&bound.stored), outputs, count: 0 };
-    prepared.execute(run, frame, |context, output| {
+    let count = prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
         let kept = all_batches(&mut *operator, context)?;
         for batch in &kept {
             work.delete(context, output, batch)?;
         }
         Ok(work.count)
-    })
+    })?;
+    Ok(work.outputs.changed(count))
 }
 
 struct Deleting {
@@ -65,6 +68,6 @@ impl Deleting {
         if self.outputs.is_empty() {
             return Ok(());
         }
-        self.outputs.tell(context, output, &rows, &batch.take(&changed))
+        self.outputs.tell(context, output, Event::Delete, &rows, &batch.take(&changed))
     }
 }

@@ -6,20 +6,21 @@ use extentdb_engine::LoadLock;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context};
 
-use super::output::{ChangedRows, Outputs};
-use crate::frame::Frame;
-use crate::output::Output;
-use crate::query::{Prepared, QueryStop, all_batches, each_batch};
-use crate::step::Run;
-use crate::stop::Stop;
+use super::output::{Changed, ChangedRows, Event, Outputs};
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::Output;
+use extentdb_connection::query::{Prepared, QueryStop, all_batches, each_batch};
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
 
-/// Inserts the rows of a bound INSERT; says how many.
+/// Inserts the rows of a bound INSERT; `keeps` them for triggers.
 pub(crate) fn insert(
     run: &mut Run<'_>,
     frame: &Frame,
     mut prepared: Prepared,
     bound: BoundInsert,
-) -> Result<u64, Stop> {
+    keeps: bool,
+) -> Result<Changed, Stop> {
     let mut ids: Vec<ValueId> = Vec::new();
     let mut sources = Vec::new();
     for source in &bound.columns {
@@ -37,9 +38,10 @@ pub(crate) fn insert(
     let reads_target = bound.relation.reads(bound.stored.table.id());
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
     let outputs = Outputs::new(&prepared, &bound.outputs, &[], &bound.inserted, &columns)?;
+    let outputs = outputs.keeping(keeps);
     let lock = if bound.locks_table { LoadLock::Table } else { LoadLock::Rows };
     let mut work = Inserting { target: Target::new(&bound.stored), sources, outputs, lock };
-    prepared.execute(run, frame, |context, output| {
+    let count = prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
         let mut count = 0;
         let mut insert = |context: &mut Context<'_>, batch: &Batch| {
@@ -54,7 +56,8 @@ pub(crate) fn insert(
             each_batch(&mut *operator, context, &mut insert)?;
         }
         Ok(count)
-    })
+    })?;
+    Ok(work.outputs.changed(count))
 }
 
 struct Inserting {
@@ -79,6 +82,6 @@ impl Inserting {
             let at = self.target.insert_row(context, batch, row, &self.sources)?;
             rows.inserted.extend(self.target.image(context, &at)?);
         }
-        self.outputs.tell(context, output, &rows, batch)
+        self.outputs.tell(context, output, Event::Insert, &rows, batch)
     }
 }

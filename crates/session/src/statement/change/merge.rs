@@ -7,15 +7,15 @@ use extentdb_exec::{Batch, Context, Evaluator};
 use extentdb_tsql::syntax::Matching;
 use extentdb_types::{Datum, SqlType};
 
-use super::output::{ChangedRows, Outputs};
+use super::output::{Changed, ChangedRows, Event, Outputs};
 use super::read_values;
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::output::Output;
-use crate::query::{Prepared, QueryStop, all_batches};
-use crate::step::Run;
-use crate::stop::Stop;
-use crate::variant;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::Output;
+use extentdb_connection::query::{Prepared, QueryStop, all_batches};
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
+use extentdb_connection::variant;
 
 /// A WHEN that is ready to run.
 struct When {
@@ -30,13 +30,14 @@ enum Action {
     Insert(Vec<ColumnSource>, Vec<Evaluator>),
 }
 
-/// Runs a bound MERGE; says how many rows have changed.
+/// Runs a bound MERGE; `keeps` the rows for triggers.
 pub(super) fn merge(
     run: &mut Run<'_>,
     frame: &Frame,
     mut prepared: Prepared,
     bound: BoundMerge,
-) -> Result<u64, Stop> {
+    keeps: bool,
+) -> Result<Changed, Stop> {
     prepared.changes("MERGE", &bound.stored);
     let ids = read_values(&[bound.locator, bound.mark], used(&bound), &bound.relation.columns());
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
@@ -47,17 +48,44 @@ pub(super) fn merge(
     let mut all = columns.clone();
     all.push(bound.action.clone());
     let outputs = Outputs::new(&prepared, &bound.outputs, &bound.deleted, &bound.inserted, &all)?;
+    let outputs = outputs.keeping(keeps);
     let action = bound.action.ty;
     let target = Target::new(&bound.stored);
     let mut work = Merging { target, whens, outputs, action, count: 0 };
-    prepared.execute(run, frame, |context, output| {
+    let count = prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
         let kept = all_batches(&mut *operator, context)?;
         for batch in &kept {
             work.merge(context, output, batch)?;
         }
         Ok(work.count)
-    })
+    })?;
+    Ok(work.outputs.changed(count))
+}
+
+/// What its clauses may do.
+pub(super) fn events(bound: &BoundMerge) -> Vec<Event> {
+    let mut events = Vec::new();
+    for clause in &bound.clauses {
+        let event = match &clause.action {
+            BoundAction::Update(_) => Event::Update,
+            BoundAction::Insert(..) => Event::Insert,
+            BoundAction::Delete => Event::Delete,
+        };
+        if !events.contains(&event) {
+            events.push(event);
+        }
+    }
+    events
+}
+
+/// The columns that its clauses update.
+pub(super) fn updated(bound: &BoundMerge) -> Vec<usize> {
+    let sets = bound.clauses.iter().filter_map(|clause| match &clause.action {
+        BoundAction::Update(sets) => Some(sets.iter().map(|(ordinal, _)| *ordinal)),
+        _ => None,
+    });
+    sets.flatten().collect()
 }
 
 /// The values that clauses and OUTPUT use.
@@ -106,7 +134,7 @@ struct Merging {
 
 /// What became of a row.
 struct Done {
-    word: &'static str,
+    event: Event,
     deleted: Option<Vec<Datum<'static>>>,
     inserted: Option<Vec<Datum<'static>>>,
 }
@@ -130,11 +158,13 @@ impl Merging {
                 deleted: vec![done.deleted.unwrap_or_else(nulls)],
                 inserted: vec![done.inserted.unwrap_or_else(nulls)],
             };
-            let word =
-                extentdb_exec::write::batch_of(&[self.action], &[vec![variant::nchar(done.word)]])?;
+            let word = extentdb_exec::write::batch_of(
+                &[self.action],
+                &[vec![variant::nchar(done.event.word())]],
+            )?;
             let mut source = one;
             source.columns.extend(word.columns);
-            self.outputs.tell(context, output, &rows, &source)?;
+            self.outputs.tell(context, output, done.event, &rows, &source)?;
         }
         Ok(())
     }
@@ -168,7 +198,7 @@ impl Merging {
             return match &mut when.action {
                 Action::Delete => {
                     self.target.delete(context, &place)?;
-                    Ok(Some(Done { word: "DELETE", deleted: before, inserted: None }))
+                    Ok(Some(Done { event: Event::Delete, deleted: before, inserted: None }))
                 }
                 Action::Update(sets) => {
                     let mut vectors = Vec::new();
@@ -181,7 +211,7 @@ impl Merging {
                         Some(at) => self.target.image(context, &at)?,
                         None => None,
                     };
-                    Ok(Some(Done { word: "UPDATE", deleted: before, inserted: after }))
+                    Ok(Some(Done { event: Event::Update, deleted: before, inserted: after }))
                 }
                 Action::Insert(sources, values) => {
                     let mut columns = Vec::new();
@@ -194,7 +224,7 @@ impl Merging {
                         true => self.target.image(context, &at)?,
                         false => None,
                     };
-                    Ok(Some(Done { word: "INSERT", deleted: None, inserted: after }))
+                    Ok(Some(Done { event: Event::Insert, deleted: None, inserted: after }))
                 }
             };
         }

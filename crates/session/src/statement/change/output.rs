@@ -7,13 +7,15 @@ use extentdb_exec::write::{RowImage, Target, batch_of};
 use extentdb_exec::{Batch, Context, Evaluator, datum};
 use extentdb_types::Datum;
 
-use crate::cause::Cause;
-use crate::output::{ColumnInfo, Output};
-use crate::query::{Prepared, QueryStop};
+use extentdb_connection::cause::Cause;
+use extentdb_connection::output::{ColumnInfo, Output};
+use extentdb_connection::query::{Prepared, QueryStop};
 
-/// The OUTPUT clauses of a statement.
+/// The OUTPUT clauses of a statement, and the rows that its triggers see.
 pub(super) struct Outputs {
     clauses: Vec<Clause>,
+    /// `None`: no trigger runs.
+    kept: Option<KeptChanges>,
     deleted: Vec<Column>,
     inserted: Vec<Column>,
 }
@@ -24,11 +26,60 @@ struct Clause {
     into: Option<(Target, Vec<ColumnSource>)>,
 }
 
-/// Rows that a statement has changed: before, after, and as they were read.
+/// Rows that a statement has changed: before and after.
 #[derive(Default)]
 pub(super) struct ChangedRows {
     pub(super) deleted: Vec<RowImage>,
     pub(super) inserted: Vec<RowImage>,
+}
+
+/// What a statement does to a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Insert,
+    Update,
+    Delete,
+}
+
+impl Event {
+    /// As T-SQL writes it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Event::Insert => "INSERT",
+            Event::Update => "UPDATE",
+            Event::Delete => "DELETE",
+        }
+    }
+}
+
+/// The rows that a statement has changed, for its triggers.
+#[derive(Default)]
+pub(crate) struct KeptChanges {
+    pub(super) inserts: ChangedRows,
+    pub(super) updates: ChangedRows,
+    pub(super) deletes: ChangedRows,
+}
+
+impl KeptChanges {
+    fn keep(&mut self, event: Event, rows: &ChangedRows) {
+        match event {
+            Event::Insert => self.inserts.inserted.extend_from_slice(&rows.inserted),
+            Event::Delete => self.deletes.deleted.extend_from_slice(&rows.deleted),
+            Event::Update => {
+                self.updates.deleted.extend_from_slice(&rows.deleted);
+                self.updates.inserted.extend_from_slice(&rows.inserted);
+            }
+        }
+    }
+}
+
+/// What a statement has done.
+#[derive(Default)]
+pub(crate) struct Changed {
+    /// Rows.
+    pub(crate) count: u64,
+    /// For triggers.
+    pub(crate) kept: KeptChanges,
 }
 
 impl Outputs {
@@ -71,14 +122,26 @@ impl Outputs {
         }
         Ok(Outputs {
             clauses: built,
+            kept: None,
             deleted: deleted.to_vec(),
             inserted: inserted.to_vec(),
         })
     }
 
-    /// Are there none?
+    /// Rows are kept for triggers.
+    pub(super) fn keeping(mut self, keeps: bool) -> Outputs {
+        self.kept = keeps.then(KeptChanges::default);
+        self
+    }
+
+    /// Does nobody ask for rows?
     pub(super) fn is_empty(&self) -> bool {
-        self.clauses.is_empty()
+        self.clauses.is_empty() && self.kept.is_none()
+    }
+
+    /// What the statement has done.
+    pub(super) fn changed(self, count: u64) -> Changed {
+        Changed { count, kept: self.kept.unwrap_or_default() }
     }
 
     /// The columns of what goes to the client.
@@ -94,9 +157,13 @@ impl Outputs {
         &mut self,
         context: &mut Context<'_>,
         output: &mut dyn Output,
+        event: Event,
         rows: &ChangedRows,
         source: &Batch,
     ) -> Result<(), QueryStop> {
+        if let Some(kept) = &mut self.kept {
+            kept.keep(event, rows);
+        }
         if self.clauses.is_empty() || source.rows == 0 {
             return Ok(());
         }

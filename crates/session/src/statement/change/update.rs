@@ -7,24 +7,25 @@ use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context, datum};
 use extentdb_types::Datum;
 
-use super::output::{ChangedRows, Outputs};
+use super::output::{Changed, ChangedRows, Event, Outputs};
 use super::read_values;
-use crate::frame::Frame;
-use crate::output::Output;
-use crate::query::{Prepared, QueryStop, all_batches};
-use crate::step::Run;
-use crate::stop::Stop;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::output::Output;
+use extentdb_connection::query::{Prepared, QueryStop, all_batches};
+use extentdb_connection::step::Run;
+use extentdb_connection::stop::Stop;
 
 /// Variables and what they become.
 type Assigned = Vec<(usize, Datum<'static>)>;
 
-/// Changes the rows of a bound UPDATE, and its variables; says how many rows.
+/// Changes the rows of a bound UPDATE, and its variables; `keeps` the rows for triggers.
 pub(super) fn update(
     run: &mut Run<'_>,
     frame: &mut Frame,
     mut prepared: Prepared,
     bound: BoundUpdate,
-) -> Result<u64, Stop> {
+    keeps: bool,
+) -> Result<Changed, Stop> {
     prepared.changes("UPDATE", &bound.stored);
     let mut always = vec![bound.locator];
     let sets = bound.columns.iter().map(|set| set.value);
@@ -42,6 +43,7 @@ pub(super) fn update(
     let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
     let outputs =
         Outputs::new(&prepared, &bound.outputs, &bound.deleted, &bound.inserted, &columns)?;
+    let outputs = outputs.keeping(keeps);
     let mut work = Updating { target: Target::new(&bound.stored), sets, outputs, count: 0 };
     let (count, assigned) = prepared.execute(run, frame, |context, output| {
         work.outputs.begin(output)?;
@@ -70,7 +72,7 @@ pub(super) fn update(
             *own = value;
         }
     }
-    Ok(count)
+    Ok(work.outputs.changed(count))
 }
 
 struct Updating {
@@ -137,6 +139,6 @@ impl Updating {
         if self.outputs.is_empty() {
             return Ok(());
         }
-        self.outputs.tell(context, output, &rows, &batch.take(&changed))
+        self.outputs.tell(context, output, Event::Update, &rows, &batch.take(&changed))
     }
 }

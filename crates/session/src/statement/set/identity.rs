@@ -3,11 +3,11 @@
 use extentdb_engine::model::ObjectBody;
 use extentdb_tsql::syntax::ObjectName;
 
-use crate::cause::Cause;
-use crate::frame::Frame;
-use crate::options::IdentityInsert;
-use crate::step::{RowCount, Run, Step};
-use crate::stop::Stop;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::frame::Frame;
+use extentdb_connection::options::IdentityInsert;
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
 
 /// There is no such table.
 const UNKNOWN: i32 = 1088;

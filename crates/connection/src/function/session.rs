@@ -1,0 +1,174 @@
+//! Names, ids and states of the session.
+
+use extentdb_base::DatabaseId;
+use extentdb_types::{Datum, Guid};
+
+use super::catalog::{database_info, number, text};
+use super::{Definition, Kind};
+use crate::format_message::{self, Substitution};
+use crate::frame::Values;
+use crate::login::SA;
+use crate::variant::{nchar, nchar_or_null};
+
+/// The security id of `sa`.
+const SA_SID: [u8; 1] = [1];
+/// Principal id of `sa`.
+const SA_ID: i32 = 1;
+/// Bytes of CONTEXT_INFO.
+const CONTEXT_BYTES: usize = 128;
+
+fn db_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
+    if arguments.is_empty() {
+        return nchar(&at.connection.database);
+    }
+    let id = number(arguments, 0).and_then(|id| u16::try_from(id).ok()).map(DatabaseId);
+    let found = id.and_then(|id| database_info(at, |it| it.id == id));
+    found.map_or(Datum::Null, |found| nchar(&found.name))
+}
+
+fn db_id(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
+    let name = if arguments.is_empty() {
+        Some(at.connection.database.clone())
+    } else {
+        text(arguments, 0)
+    };
+    let found = name.and_then(|name| database_info(at, |it| it.name.eq_ignore_ascii_case(&name)));
+    found.map_or(Datum::Null, |found| Datum::Int(found.id.0.into()))
+}
+
+fn login_name(at: Values<'_>, arguments: &[Datum<'static>]) -> Datum<'static> {
+    match arguments.first() {
+        None => nchar(&at.connection.client.login),
+        Some(Datum::Binary(sid)) if **sid == SA_SID => nchar(SA),
+        Some(Datum::Int(1)) => nchar(SA),
+        Some(_) => Datum::Null,
+    }
+}
+
+fn id_of(name: Option<String>, known: &str) -> Datum<'static> {
+    match name {
+        Some(name) if name.eq_ignore_ascii_case(known) => Datum::Int(SA_ID),
+        _ => Datum::Null,
+    }
+}
+
+fn host_id(at: Values<'_>) -> Datum<'static> {
+    let id = at.connection.client.process_id.to_string();
+    let bytes = format!("{id:<10}").into_bytes();
+    let code_page = at.connection.collation().code_page();
+    let code_page = code_page.unwrap_or(extentdb_types::CodePage::Unknown);
+    Datum::Char(extentdb_types::CharText { bytes: bytes.into(), code_page })
+}
+
+fn context_info(at: Values<'_>) -> Datum<'static> {
+    match &at.connection.options.context_info {
+        Some(bytes) => {
+            let mut bytes = bytes.clone();
+            bytes.resize(CONTEXT_BYTES, 0);
+            Datum::Binary(bytes.into())
+        }
+        None => Datum::Null,
+    }
+}
+
+fn new_id(at: Values<'_>) -> Datum<'static> {
+    let mut bytes = [0; 16];
+    at.connection.server.hooks.random(&mut bytes);
+    // Version 4 of RFC 4122: the third group is stored little-endian.
+    bytes[7] = bytes[7] & 0x0F | 0x40;
+    bytes[8] = bytes[8] & 0x3F | 0x80;
+    Datum::Guid(Guid(bytes))
+}
+
+fn format_message(arguments: &[Datum<'static>]) -> Datum<'static> {
+    let Some(template) = text(arguments, 0) else { return Datum::Null };
+    let rest = arguments.get(1..).unwrap_or_default();
+    let substitution = |value: &Datum<'static>| Substitution {
+        ty: extentdb_types::SqlType::Int,
+        value: value.clone(),
+    };
+    let rest: Vec<Substitution> = rest.iter().map(substitution).collect();
+    // What RAISERROR refuses is NULL here.
+    format_message::format(&template, &rest).map_or(Datum::Null, |text| nchar(&text))
+}
+
+pub(super) static TABLE: &[Definition] = &[
+    Definition::new("db_name", Kind::Name, |at, it| Ok(db_name(at, it)))
+        .nullable()
+        .of_optional(&[Kind::Int]),
+    Definition::new("db_id", Kind::Int, |at, it| Ok(db_id(at, it)))
+        .nullable()
+        .of_optional(&[Kind::Name]),
+    Definition::new("suser_sname", Kind::Name, |at, it| Ok(login_name(at, it)))
+        .nullable()
+        .of_optional(&[Kind::Binary(85)]),
+    Definition::new("suser_name", Kind::Name, |at, it| Ok(login_name(at, it)))
+        .nullable()
+        .of_optional(&[Kind::Int]),
+    Definition::new("system_user", Kind::Name, |at, _| Ok(nchar(&at.connection.client.login))),
+    Definition::new("original_login", Kind::Name, |at, _| Ok(nchar(&at.connection.client.login))),
+    Definition::new("suser_sid", Kind::Binary(85), |_, it| {
+        let is_sa = text(it, 0).is_none_or(|name| name.eq_ignore_ascii_case(SA));
+        Ok(if is_sa { Datum::Binary(SA_SID.to_vec().into()) } else { Datum::Null })
+    })
+    .nullable()
+    .of_optional(&[Kind::Name]),
+    Definition::new("suser_id", Kind::Int, |at, it| {
+        let name = text(it, 0).unwrap_or_else(|| at.connection.client.login.clone());
+        Ok(id_of(Some(name), SA))
+    })
+    .nullable()
+    .of_optional(&[Kind::Name]),
+    Definition::new("host_name", Kind::Name, |at, _| Ok(nchar_or_null(&at.connection.client.host)))
+        .nullable(),
+    Definition::new("host_id", Kind::Char(10), |at, _| Ok(host_id(at))).nullable(),
+    Definition::new("app_name", Kind::Name, |at, _| {
+        Ok(nchar_or_null(&at.connection.client.application))
+    })
+    .nullable(),
+    Definition::new("xact_state", Kind::SmallInt, |at, _| {
+        Ok(Datum::SmallInt(at.connection.transaction.state()))
+    }),
+    Definition::new("current_transaction_id", Kind::BigInt, |at, _| {
+        Ok(Datum::BigInt(i64::try_from(at.connection.descriptor()).unwrap_or(i64::MAX)))
+    })
+    .nullable(),
+    Definition::new("current_request_id", Kind::SmallInt, |_, _| Ok(Datum::SmallInt(0))),
+    Definition::new("rowcount_big", Kind::BigInt, |at, _| {
+        Ok(Datum::BigInt(at.connection.rowcount))
+    }),
+    Definition::new("getansinull", Kind::SmallInt, |_, _| Ok(Datum::SmallInt(1)))
+        .of_optional(&[Kind::Name]),
+    Definition::new("context_info", Kind::Binary(128), |at, _| Ok(context_info(at))).nullable(),
+    Definition::new("newid", Kind::Guid, |at, _| Ok(new_id(at))).nullable(),
+    Definition::new("session_context", Kind::Variant, |at, it| {
+        Ok(text(it, 0).map_or(Datum::Null, |key| at.connection.context.value(&key)))
+    })
+    .nullable()
+    .of(&[Kind::Name]),
+    Definition::new("original_db_name", Kind::Name, |at, _| {
+        Ok(nchar_or_null(&at.connection.client.database))
+    })
+    .nullable(),
+    Definition::new("trigger_nestlevel", Kind::Int, |at, _| {
+        Ok(Datum::Int(i32::try_from(at.connection.firing.len()).unwrap_or(i32::MAX)))
+    })
+    .of_optional(&[Kind::Int, Kind::Name, Kind::Name]),
+    // UPDATE(column) of triggers.
+    Definition::new("update", Kind::Int, |at, it| {
+        let trigger = at.frame.trigger.as_ref();
+        let column = it.first().and_then(crate::variant::text);
+        let is_it = trigger.zip(column).is_some_and(|(trigger, name)| trigger.is_updated(&name));
+        Ok(Datum::Int(is_it.into()))
+    })
+    .of(&[Kind::Name]),
+    Definition::new("columns_updated", Kind::Binary(128), |at, _| {
+        let bits = at.frame.trigger.as_ref().map(|trigger| trigger.updated_bits().to_vec());
+        Ok(bits.map_or(Datum::Null, |bits| Datum::Binary(bits.into())))
+    })
+    .nullable(),
+    Definition::new("formatmessage", Kind::Text(2_048), |_, it| Ok(format_message(it)))
+        .nullable()
+        .of(&[Kind::Text(4_000)])
+        .variadic(),
+];

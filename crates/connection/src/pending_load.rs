@@ -1,0 +1,118 @@
+//! What INSERT BULK leaves for the message that follows it.
+//!
+//! ```text
+//! INSERT BULK t (a int, b varchar(10))   ─▶ PendingLoad: INSERT t (a, b) SELECT a, b FROM rows
+//! message: columns, rows                  ─▶ BulkRows
+//! ```
+
+use extentdb_base::sync::Arc;
+use extentdb_bind::surroundings::MadeRows;
+use extentdb_tsql::Span;
+use extentdb_tsql::syntax::{
+    Column, ColumnName, Expr, ExprKind, Insert, InsertBulk, InsertSource, Name, ObjectName, Query,
+    QueryBody, Select, SelectItem, TableHint, TableHintKind, TableReference, TableSource,
+    TableSourceKind, Target, TargetKind,
+};
+use extentdb_types::{Datum, SqlType};
+
+use crate::cause::Cause;
+
+/// The name of rows in memory in a statement that inserts them; no table has it.
+const ROWS: &str = "\u{1}rows";
+
+/// The rows of a bulk load, as the client sent them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkRows {
+    /// Names and types of the columns.
+    pub columns: Vec<(String, SqlType)>,
+    /// The rows.
+    pub rows: Arc<[Vec<Datum<'static>>]>,
+}
+
+/// A load whose rows have not arrived.
+#[derive(Debug, Clone)]
+pub struct PendingLoad {
+    /// The load as an INSERT.
+    pub insert: Insert,
+    /// Names of the columns that rows come with.
+    pub columns: Vec<String>,
+    /// FIRE_TRIGGERS
+    pub fires_triggers: bool,
+}
+
+impl PendingLoad {
+    /// The load of a statement.
+    pub fn new(bulk: &InsertBulk) -> Result<PendingLoad, Cause> {
+        let has = |name: &str| bulk.options.iter().any(|it| it.name.eq_ignore_ascii_case(name));
+        let names: Vec<Name> = bulk.columns.iter().map(|column| column.name.clone()).collect();
+        let span = bulk.target.span;
+        let hints = match has("TABLOCK") {
+            true => vec![TableHint { kind: TableHintKind::Word("TABLOCK"), span }],
+            false => Vec::new(),
+        };
+        let column =
+            |name: &Name| ColumnName { qualifier: None, column: Column::Named(name.clone()) };
+        let insert = Insert {
+            with: None,
+            top: None,
+            target: Target { kind: TargetKind::Object(bulk.target.clone()), hints, span },
+            columns: names.iter().map(column).collect(),
+            outputs: Vec::new(),
+            source: InsertSource::Query(Box::new(query(&names, span))),
+            option: Vec::new(),
+            span,
+        };
+        let columns = names.iter().map(|name| name.text.to_string()).collect();
+        Ok(PendingLoad { insert, columns, fires_triggers: has("FIRE_TRIGGERS") })
+    }
+}
+
+/// `SELECT c1, c2 … FROM rows`
+pub fn query(names: &[Name], span: Span) -> Query {
+    let item = |name: &Name| SelectItem::Value {
+        value: Expr {
+            kind: ExprKind::Column(Box::new(ColumnName {
+                qualifier: None,
+                column: Column::Named(name.clone()),
+            })),
+            span,
+        },
+        alias: None,
+    };
+    let rows = TableReference {
+        name: ObjectName::simple(Name { text: ROWS.into(), span }),
+        system_time: None,
+        is_for_path: false,
+        sample: None,
+        hints: Vec::new(),
+    };
+    let select = Select {
+        is_distinct: false,
+        top: None,
+        items: names.iter().map(item).collect(),
+        into: None,
+        from: vec![TableSource {
+            kind: TableSourceKind::Table(Box::new(rows)),
+            alias: None,
+            span,
+        }],
+        filter: None,
+        group_by: None,
+        having: None,
+        windows: Vec::new(),
+        span,
+    };
+    Query {
+        with: None,
+        body: QueryBody::Select(Box::new(select)),
+        order_by: Vec::new(),
+        offset: None,
+        for_clause: None,
+        span,
+    }
+}
+
+/// The rows of a load, where a name means them.
+pub fn rows_named(rows: Option<&MadeRows>, name: &ObjectName) -> Option<MadeRows> {
+    rows.filter(|_| *name.name.text == *ROWS).cloned()
+}

@@ -1,0 +1,27 @@
+//! Queries: bound, planned and executed when their statement runs.
+//!
+//! ```text
+//! syntax ── bind ──▶ relation, prologue ── plan ──▶ operators ── exec ──▶ batches ──▶ rows
+//!             ▲                                                   ▲
+//!       surroundings.rs: catalog, variables, functions      functions.rs: those of the session
+//! ```
+//!
+//! Invariants
+//! - Names are resolved when the statement runs: the one before may have made what they name.
+//! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are
+//!   those of one statement.
+
+mod change_failure;
+mod failure;
+mod functions;
+mod prepared;
+mod rows;
+mod surroundings;
+mod system_view;
+mod user_function;
+
+pub use failure::{bind_cause, exec_cause, operator_cause, plan_cause};
+pub use functions::RowFunctions;
+pub use prepared::{Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, set};
+pub use rows::{column_infos, has_row, send_rows, single_value};
+pub use surroundings::{QuerySurroundings, ViewName, refused, view};

@@ -1,0 +1,95 @@
+//! Results of queries: rows to the client, values to variables.
+
+use extentdb_bind::BoundQuery;
+use extentdb_exec::datum;
+use extentdb_types::Datum;
+
+use super::prepared::{Prepared, each_batch};
+use crate::cause::Cause;
+use crate::frame::Frame;
+use crate::output::ColumnInfo;
+use crate::step::Run;
+use crate::stop::Stop;
+
+/// The columns of a result, as clients are told of them.
+pub fn column_infos(query: &BoundQuery) -> Vec<ColumnInfo> {
+    let info = |output: &extentdb_bind::Output| ColumnInfo {
+        name: output.name.clone(),
+        ty: output.column.ty,
+        is_nullable: output.column.is_nullable,
+        is_computed: output.is_computed,
+    };
+    query.outputs.iter().map(info).collect()
+}
+
+/// Runs a query and sends its rows; says how many.
+pub fn send_rows(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    mut prepared: Prepared,
+    query: BoundQuery,
+) -> Result<u64, Stop> {
+    let columns = column_infos(&query);
+    let ids: Vec<usize> = query.outputs.iter().map(|it| it.column.id).collect();
+    let (mut operator, _) = prepared.plan(query.relation, &ids)?;
+    prepared.execute(run, frame, |context, output| {
+        output.columns(&columns)?;
+        let mut count = 0;
+        each_batch(&mut *operator, context, &mut |_, batch| {
+            let mut row: Vec<Datum<'static>> = Vec::with_capacity(batch.columns.len());
+            for at in 0..batch.rows {
+                row.clear();
+                for column in &batch.columns {
+                    row.push(datum(column, at)?);
+                }
+                output.row(&row)?;
+            }
+            count += batch.rows as u64;
+            Ok(())
+        })?;
+        Ok(count)
+    })
+}
+
+/// The one value of a query of one column; NULL without a row.
+pub fn single_value(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    mut prepared: Prepared,
+    query: BoundQuery,
+) -> Result<Datum<'static>, Stop> {
+    let [output] = query.outputs.as_slice() else {
+        return Err(Cause::not_supported("a value of several columns").into());
+    };
+    let id = output.column.id;
+    let (mut operator, _) = prepared.plan(query.relation, &[id])?;
+    prepared.execute(run, frame, |context, _| {
+        let mut value = Datum::Null;
+        let mut rows = 0;
+        each_batch(&mut *operator, context, &mut |_, batch| {
+            rows += batch.rows;
+            if let Some(column) = batch.columns.first() {
+                value = datum(column, 0)?;
+            }
+            Ok(())
+        })?;
+        if rows > 1 {
+            return Err(extentdb_exec::Error::SubqueryRows.into());
+        }
+        Ok(value)
+    })
+}
+
+/// Has a query a row?
+pub fn has_row(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    mut prepared: Prepared,
+    query: BoundQuery,
+) -> Result<bool, Stop> {
+    let (mut operator, _) = prepared.plan(query.relation, &[])?;
+    prepared.execute(run, frame, |context, _| {
+        operator.open(context)?;
+        Ok(operator.next(context)?.is_some())
+    })
+}
