@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::{deps, tidy};
 
 /// Crates whose tests take seconds. The rest belongs to `cargo test --workspace`.
-const QUICK: [&str; 7] = ["base", "messages", "types", "expr", "format", "io", "catalog"];
+const QUICK: [&str; 8] = ["base", "messages", "types", "kernel", "expr", "format", "io", "catalog"];
 
 /// Runs all steps; stops at the first that fails.
 pub fn run(root: &Path) -> Result<()> {

@@ -15,11 +15,12 @@
 //!   [`EvalError::Input`].
 //! - Nothing is shared: a worker owns its batch, programs are only read.
 
-use crate::arena::Arena;
-use crate::disk::StorageForm;
-use crate::error::{EvalError, EvalResult};
-use crate::lane::{Lane, LaneKind, Lanes, Reg, Span};
-use crate::op::row::{Cell, Outcome, cell};
+use extentdb_kernel::arena::Arena;
+use extentdb_kernel::disk::StorageForm;
+use extentdb_kernel::error::{EvalError, EvalResult, NULL, VALUE};
+use extentdb_kernel::lane::{Lane, LaneKind, Lanes, Reg, Span};
+use extentdb_kernel::operator::row::{Cell, Outcome, cell};
+
 use crate::program::Program;
 
 /// Most rows of one batch; further rows are refused one by one.
@@ -58,7 +59,7 @@ impl ArithmeticNulls {
                 Some(_) => self.overflow = true,
                 None => continue,
             }
-            *state = crate::error::NULL;
+            *state = NULL;
         }
     }
 }
@@ -75,8 +76,7 @@ impl Batch {
         let program = program.as_ref();
         self.inputs.clear();
         self.inputs.extend_from_slice(&program.forms);
-        self.lanes.0.resize_with(program.lanes.max(self.lanes.0.len()), Lane::default);
-        self.lanes.0.iter_mut().for_each(Lane::clear);
+        self.lanes.reset(program.lanes);
         self.arena.clear(program.text_limit());
         self.rows = 0;
         self.result = None;
@@ -165,8 +165,8 @@ impl Batch {
         }
         let state = lane.state.get(row).copied().ok_or(EvalError::Row)?;
         match state {
-            crate::error::NULL => Ok(None),
-            crate::error::VALUE => self
+            NULL => Ok(None),
+            VALUE => self
                 .encoded
                 .get(row * self.stride..(row + 1) * self.stride)
                 .map(Some)
@@ -185,7 +185,7 @@ impl Batch {
         let (reg, _) = self.result.ok_or(EvalError::Row)?;
         let lane = self.lanes.at(reg);
         match lane.state.get(row).copied().ok_or(EvalError::Row)? {
-            crate::error::VALUE => Ok(match cell(lane, kind, row, &self.arena) {
+            VALUE => Ok(match cell(lane, kind, row, &self.arena) {
                 Cell::Null => Outcome::Null,
                 Cell::Int(value) => Outcome::Int(value),
                 Cell::Wide(value) => Outcome::Wide(value),
@@ -195,7 +195,7 @@ impl Batch {
                     Outcome::Bytes
                 }
             }),
-            crate::error::NULL => Ok(Outcome::Null),
+            NULL => Ok(Outcome::Null),
             error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
         }
     }
@@ -208,8 +208,8 @@ impl Batch {
         let encoded = self.encoded.chunks_exact(self.stride);
         (encoded.len() == self.rows).then(|| {
             states.iter().zip(encoded).map(|(state, bytes)| match *state {
-                crate::error::VALUE => Ok(Some(bytes)),
-                crate::error::NULL => Ok(None),
+                VALUE => Ok(Some(bytes)),
+                NULL => Ok(None),
                 error => Err(EvalError::of_state(error).unwrap_or(EvalError::Row)),
             })
         })
@@ -221,7 +221,7 @@ impl Batch {
         let (reg, form) = self.result?;
         let lane = self.lanes.at(reg);
         let states = lane.state.get(..self.rows)?;
-        let are_values = states.iter().fold(0, |all, state| all | state) == crate::error::VALUE;
+        let are_values = states.iter().fold(0, |all, state| all | state) == VALUE;
         Some((form.number_bytes()?, lane.ints.get(..self.rows).filter(|_| are_values)?))
     }
 

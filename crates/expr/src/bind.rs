@@ -14,13 +14,13 @@
 //! Invariant: whatever is not certain ends in [`CompileError::Unsupported`] here, or in an
 //! undecided row later.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::disk::StorageForm;
+use extentdb_kernel::lane::Reg;
+use extentdb_kernel::operator::{Op, codec, logic, number_form};
 use extentdb_types::{Collation, SqlType};
 
-use crate::constant::Constant;
-use crate::disk::StorageForm;
 use crate::error::CompileError;
-use crate::lane::Reg;
-use crate::op::{Op, codec, logic, number_form};
 use crate::program::Environment;
 use crate::resolver::Parameter;
 use crate::syntax::{Id, Node, Syntax, Test};

@@ -3,14 +3,15 @@
 //! A row keeps one byte. Every step's lane is still there after a run, so the step that failed is
 //! found by going back from the result along the operands with the same error.
 
+use extentdb_kernel::error::EvalError;
+use extentdb_kernel::lane::{Lane, LaneKind, Reg};
+use extentdb_kernel::operator::Op;
+use extentdb_kernel::operator::codec;
 use extentdb_types::{Datum, SqlType};
 
 use crate::batch::Batch;
 use crate::bind::Note;
-use crate::error::{EvalError, name};
-use crate::lane::{Lane, LaneKind, Reg};
-use crate::op::Op;
-use crate::op::codec;
+use crate::error::name;
 use crate::program::Program;
 use crate::typing;
 

@@ -1,9 +1,10 @@
 //! Values in and out of a batch as machine numbers, in the units of `types::native`: those of
 //! lanes, so that columns in memory are not encoded and decoded again.
 
+use extentdb_kernel::error::{EvalError, NULL, VALUE};
+use extentdb_kernel::lane::{Element, LaneKind};
+
 use crate::batch::{Batch, MAX_ROWS};
-use crate::error::{EvalError, NULL, VALUE};
-use crate::lane::{Element, LaneKind};
 
 /// The results of all rows of a batch, by their representation.
 #[derive(Debug, Clone, Copy)]

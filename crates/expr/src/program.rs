@@ -11,18 +11,19 @@
 //!   ([`Program::compile_as`]): the declared type of a computed column is SQL Server's own
 //!   derivation, so agreement checks ours.
 
+use extentdb_kernel::arena;
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::disk::StorageForm;
+use extentdb_kernel::error::EvalError;
+use extentdb_kernel::lane::{Lane, Reg};
+use extentdb_kernel::operator::Op;
 use extentdb_tsql::syntax::{Condition, Expr};
 use extentdb_types::{Collation, SqlType};
 
-use crate::arena;
 use crate::batch::{ArithmeticNulls, Batch};
 use crate::bind::{Binder, Note, Ty, Value};
-use crate::constant::Constant;
-use crate::disk::StorageForm;
-use crate::error::{CompileError, EvalError};
-use crate::lane::{Lane, Reg};
+use crate::error::CompileError;
 use crate::lower;
-use crate::op::Op;
 use crate::resolver::Resolver;
 use crate::settings::Settings;
 use crate::syntax::Syntax;
@@ -218,7 +219,7 @@ impl Program {
 
     /// The same for results that are read as [native](Batch::native) values.
     pub fn evaluate(&self, batch: &mut Batch) {
-        if batch.inputs != self.forms || batch.lanes.0.len() < self.lanes {
+        if batch.inputs != self.forms || batch.lanes.count() < self.lanes {
             batch.result = None;
             return;
         }

@@ -5,6 +5,7 @@
 //!   first: nothing walks the tree by recursion, however long a chain of ORs is.
 //! - `BETWEEN` and `IN` are already comparisons; their operand is one node used several times.
 
+pub(crate) use extentdb_kernel::operator::compare::Test;
 use extentdb_types::SqlType;
 
 use crate::error::CompileError;
@@ -57,16 +58,6 @@ pub(crate) enum Infix {
     BitAnd,
     BitOr,
     BitXor,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Test {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
 }
 
 /// The name of a type as CONVERT and CAST write it; `max` is `Some(None)` as first parameter.

@@ -12,11 +12,14 @@
 //! Beyond 38 digits the scale is reduced: in products and quotients down to 6, in sums as far as
 //! the whole part needs.
 
+pub(crate) use extentdb_kernel::type_facts::{
+    bytes_len, characters, digits, is_binary, is_clock, is_decimal, is_float, is_integer, is_money,
+    is_number, is_opaque, is_padded, is_temporal, is_text, is_wide_text, kind, range,
+};
+use extentdb_kernel::wide::MAX_PRECISION;
 use extentdb_types::{Collation, SqlType};
 
-use crate::lane::LaneKind;
 use crate::syntax::{Infix, TypeName};
-use crate::wide::MAX_PRECISION;
 
 mod common_type;
 mod matrix;
@@ -26,143 +29,6 @@ pub(crate) use matrix::{Conversion, conversion};
 
 /// Bytes that a character or binary value may have when it is not `(max)`.
 pub(crate) const MAX_BYTES: u16 = 8_000;
-
-/// Representation of a type's values.
-pub(crate) fn kind(ty: &SqlType) -> LaneKind {
-    match ty {
-        SqlType::Bit
-        | SqlType::TinyInt
-        | SqlType::SmallInt
-        | SqlType::Int
-        | SqlType::BigInt
-        | SqlType::Money
-        | SqlType::SmallMoney
-        | SqlType::DateTime
-        | SqlType::SmallDateTime
-        | SqlType::Date
-        | SqlType::Time { .. }
-        | SqlType::DateTime2 { .. } => LaneKind::Int,
-        SqlType::Decimal { .. } | SqlType::Numeric { .. } => LaneKind::Wide,
-        SqlType::Float | SqlType::Real => LaneKind::Float,
-        SqlType::Char { .. }
-        | SqlType::VarChar { .. }
-        | SqlType::NChar { .. }
-        | SqlType::NVarChar { .. }
-        | SqlType::Binary { .. }
-        | SqlType::VarBinary { .. }
-        | SqlType::RowVersion
-        | SqlType::UniqueIdentifier
-        // Their values pass through, as they are stored.
-        | SqlType::DateTimeOffset { .. }
-        | SqlType::Text { .. }
-        | SqlType::NText { .. }
-        | SqlType::Image
-        | SqlType::SqlVariant
-        | SqlType::Xml
-        | SqlType::Udt { .. } => LaneKind::Bytes,
-    }
-}
-
-/// Types whose values stored expressions do not look at.
-pub(crate) fn is_opaque(ty: &SqlType) -> bool {
-    matches!(
-        ty,
-        SqlType::DateTimeOffset { .. }
-            | SqlType::Text { .. }
-            | SqlType::NText { .. }
-            | SqlType::Image
-            | SqlType::SqlVariant
-            | SqlType::Xml
-            | SqlType::Udt { .. }
-    )
-}
-
-/// Bit to bigint.
-pub(crate) fn is_integer(ty: &SqlType) -> bool {
-    matches!(
-        ty,
-        SqlType::Bit | SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt
-    )
-}
-
-pub(crate) fn is_money(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Money | SqlType::SmallMoney)
-}
-
-pub(crate) fn is_float(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Float | SqlType::Real)
-}
-
-/// char, varchar, nchar, nvarchar.
-pub(crate) fn is_text(ty: &SqlType) -> bool {
-    matches!(
-        ty,
-        SqlType::Char { .. }
-            | SqlType::VarChar { .. }
-            | SqlType::NChar { .. }
-            | SqlType::NVarChar { .. }
-    )
-}
-
-pub(crate) fn is_wide_text(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::NChar { .. } | SqlType::NVarChar { .. })
-}
-
-/// binary, varbinary, rowversion.
-pub(crate) fn is_binary(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::RowVersion)
-}
-
-/// The types whose values are points in time.
-pub(crate) fn is_clock(ty: &SqlType) -> bool {
-    matches!(
-        ty,
-        SqlType::DateTime
-            | SqlType::SmallDateTime
-            | SqlType::Date
-            | SqlType::Time { .. }
-            | SqlType::DateTime2 { .. }
-    )
-}
-
-/// char, nchar, binary: padded to their length.
-pub(crate) fn is_padded(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Char { .. } | SqlType::NChar { .. } | SqlType::Binary { .. })
-}
-
-/// Precision and scale of an exact number as a decimal.
-pub(crate) fn digits(ty: &SqlType) -> Option<(u8, u8)> {
-    match *ty {
-        SqlType::Decimal { precision, scale } | SqlType::Numeric { precision, scale } => {
-            Some((precision, scale))
-        }
-        SqlType::Bit => Some((1, 0)),
-        SqlType::TinyInt => Some((3, 0)),
-        SqlType::SmallInt => Some((5, 0)),
-        SqlType::Int => Some((10, 0)),
-        SqlType::BigInt => Some((19, 0)),
-        SqlType::Money => Some((19, 4)),
-        SqlType::SmallMoney => Some((10, 4)),
-        _ => None,
-    }
-}
-
-/// Least and greatest value of a type held as an integer; `None` for other types. Clocks: see
-/// `calendar`.
-pub(crate) fn range(ty: &SqlType) -> Option<(i64, i64)> {
-    Some(match ty {
-        SqlType::Bit => (0, 1),
-        SqlType::TinyInt => (0, 255),
-        SqlType::SmallInt => (i16::MIN.into(), i16::MAX.into()),
-        SqlType::Int | SqlType::SmallMoney => (i32::MIN.into(), i32::MAX.into()),
-        SqlType::BigInt | SqlType::Money => (i64::MIN, i64::MAX),
-        SqlType::DateTime | SqlType::SmallDateTime | SqlType::Date | SqlType::Time { .. } => {
-            return crate::calendar::range(ty);
-        }
-        SqlType::DateTime2 { .. } => return crate::calendar::range(ty),
-        _ => return None,
-    })
-}
 
 /// Rank in data type precedence, highest first.
 pub(crate) fn rank(ty: &SqlType) -> u8 {
@@ -232,16 +98,6 @@ pub(crate) fn common(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     }
 }
 
-/// Bytes that a binary type holds, `None` for `(max)` and other types.
-pub(crate) fn bytes_len(ty: &SqlType) -> Option<u16> {
-    match *ty {
-        SqlType::Binary { len } => Some(len),
-        SqlType::VarBinary { len } => len,
-        SqlType::RowVersion => Some(8),
-        _ => None,
-    }
-}
-
 /// The variable-length form of a text type; other types as they are.
 pub(crate) fn variable(ty: SqlType) -> SqlType {
     match ty.collation().filter(|_| is_text(&ty)) {
@@ -272,21 +128,6 @@ pub(crate) fn with_collation(ty: SqlType, collation: Collation) -> SqlType {
     }
 }
 
-/// decimal and numeric.
-pub(crate) fn is_decimal(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Decimal { .. } | SqlType::Numeric { .. })
-}
-
-/// bit to decimal, money, float, real.
-pub(crate) fn is_number(ty: &SqlType) -> bool {
-    digits(ty).is_some() || is_float(ty)
-}
-
-/// Any type of dates or times.
-pub(crate) fn is_temporal(ty: &SqlType) -> bool {
-    is_clock(ty) || matches!(ty, SqlType::DateTimeOffset { .. })
-}
-
 fn common_text(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     let collation = a.collation()?;
     let is_wide = is_wide_text(a) || is_wide_text(b);
@@ -315,17 +156,6 @@ fn common_binary(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         _ if is_padded(a) && is_padded(b) => None,
         (Some(a), Some(b)) => Some(SqlType::VarBinary { len: Some(a.max(b)) }),
         _ => Some(SqlType::VarBinary { len: None }),
-    }
-}
-
-/// Characters a text type holds, `None` for `(max)` (and for other types).
-pub(crate) fn characters(ty: &SqlType) -> Option<u16> {
-    match *ty {
-        SqlType::Char { len, .. } => Some(len),
-        SqlType::VarChar { len, .. } => len,
-        SqlType::NChar { len, .. } => Some(len / 2),
-        SqlType::NVarChar { len, .. } => len.map(|len| len / 2),
-        _ => None,
     }
 }
 

@@ -1,12 +1,12 @@
 //! Functions of bits and bytes in statements.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::operator::cast;
+use extentdb_kernel::operator::function::binary;
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
-use crate::constant::Constant;
-use crate::op::cast;
-use crate::op::function::binary;
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[

@@ -1,14 +1,14 @@
 //! Functions of statements that choose between values, and what has a grammar of its own.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::operator::function::{date, number, zone};
+use extentdb_kernel::operator::{Op, logic};
 use extentdb_types::SqlType;
 
 use super::entry::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::op::function::{date, number, zone};
-use crate::op::{Op, logic};
 use crate::syntax::{Test, TypeName};
 use crate::typing;
 
@@ -43,7 +43,12 @@ impl Binder<'_> {
     }
 
     /// `then` where a condition is true, else `other`; both are of one type.
-    fn select(&mut self, condition: crate::lane::Reg, then: &Value, other: &Value) -> BindResult {
+    fn select(
+        &mut self,
+        condition: extentdb_kernel::lane::Reg,
+        then: &Value,
+        other: &Value,
+    ) -> BindResult {
         let ty = self.sql(other)?;
         let kind = typing::kind(&ty);
         let op = logic::Op::Select { condition, then: then.reg, other: other.reg, kind };

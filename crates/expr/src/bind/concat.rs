@@ -1,12 +1,12 @@
 //! CONCAT and CONCAT_WS of statements, which take values of any type.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::operator::function::text;
 use extentdb_types::SqlType;
 
 use super::entry::Arguments;
 use super::exact::Style;
 use super::{BindResult, Binder, Label, Ty, Value};
-use crate::constant::Constant;
-use crate::op::function::text;
 use crate::typing;
 
 impl Binder<'_> {

@@ -1,16 +1,16 @@
 //! CAST, CONVERT, COLLATE and the conversions between operands.
 
+use extentdb_kernel::calendar::{self, Clock};
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::lane::Reg;
+use extentdb_kernel::operator::arithmetic::Range;
+use extentdb_kernel::operator::ascii::Encoding;
+use extentdb_kernel::operator::convert::{self, How};
+use extentdb_kernel::operator::{Op, date_text};
 use extentdb_types::{Collation, Guid, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
-use crate::calendar::{self, Clock};
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::lane::Reg;
-use crate::op::arithmetic::Range;
-use crate::op::ascii::Encoding;
-use crate::op::convert::{self, How};
-use crate::op::{Op, date_text};
 use crate::syntax::TypeName;
 use crate::typing;
 

@@ -1,11 +1,11 @@
 //! Functions of dates by name.
 
+use extentdb_kernel::calendar::{self, Clock};
+use extentdb_kernel::operator::Op;
+use extentdb_kernel::operator::date::{self, DatePart};
 use extentdb_types::SqlType;
 
 use super::{BindResult, Binder, Ty, Value};
-use crate::calendar::{self, Clock};
-use crate::op::Op;
-use crate::op::date::{self, DatePart};
 use crate::typing;
 
 impl Binder<'_> {

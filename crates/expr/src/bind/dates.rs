@@ -1,15 +1,15 @@
 //! Functions of dates in statements.
 
+use extentdb_kernel::calendar::{self, Clock};
+use extentdb_kernel::operator::date::{self as date_op, DatePart};
+use extentdb_kernel::operator::function::date;
+use extentdb_kernel::operator::{Op, logic};
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
-use crate::calendar::{self, Clock};
 use crate::error::CompileError;
-use crate::op::date::{self as date_op, DatePart};
-use crate::op::function::date;
-use crate::op::{Op, logic};
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -275,7 +275,7 @@ impl Binder<'_> {
     fn with_offset(
         &mut self,
         arguments: &Arguments,
-        function: crate::op::row::Function,
+        function: extentdb_kernel::operator::row::Function,
     ) -> BindResult {
         let (date, ty) = self.date_argument(arguments, 0, OFFSET)?;
         let scale = match ty {

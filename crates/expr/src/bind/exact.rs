@@ -1,19 +1,20 @@
 //! Conversions of statements: each pair of types has one, is an error of its own, or has none.
 
+use extentdb_kernel::calendar::Clock;
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::lane::Reg;
+use extentdb_kernel::operator::convert::How;
+use extentdb_kernel::operator::moment_style::{self, NO_STYLE};
+use extentdb_kernel::operator::row::{self, Call, Function};
+use extentdb_kernel::operator::{Op, cast, codec};
 use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Ty, Value};
-use crate::calendar::Clock;
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::lane::Reg;
-use crate::op::convert::How;
-use crate::op::moment_style::{self, NO_STYLE};
-use crate::op::row::{self, Call, Function};
-use crate::op::{Op, cast, codec, variant};
 use crate::resolver::Parameter;
 use crate::syntax::TypeName;
 use crate::typing::{self, Conversion};
+use crate::variant;
 
 /// The style of a conversion.
 #[derive(Debug, Clone)]
@@ -322,7 +323,7 @@ fn quick(from: &SqlType, to: &SqlType) -> Option<Option<How>> {
     if let Some(how) = super::conversion::number_to_number(from, to) {
         return Some(how);
     }
-    let clock = crate::calendar::clock;
+    let clock = extentdb_kernel::calendar::clock;
     let scale = |ty: &SqlType| match *ty {
         SqlType::Time { scale } | SqlType::DateTime2 { scale } => scale,
         _ => 7,

@@ -1,13 +1,13 @@
 //! Operators of statements: which types go together, and which message those that do not have.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::lane::LaneKind;
+use extentdb_kernel::operator::arithmetic::{self, Bits, Sign, WidePlan};
+use extentdb_kernel::operator::{Op, compare, text};
 use extentdb_types::SqlType;
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::lane::LaneKind;
-use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
-use crate::op::{Op, compare, text};
 use crate::syntax::{Infix, Test};
 use crate::typing::{self, Conversion};
 
@@ -329,7 +329,7 @@ impl Binder<'_> {
         let (Some((p1, s1)), Some((p2, s2))) = (digits(a), digits(b)) else { return Ok(None) };
         let scale = s1.max(s2);
         let whole = (p1 - s1).max(p2 - s2);
-        if whole + scale <= crate::wide::MAX_PRECISION {
+        if whole + scale <= extentdb_kernel::wide::MAX_PRECISION {
             return Ok(None);
         }
         let how = compare::How::Scaled { up: (scale - s1, scale - s2) };

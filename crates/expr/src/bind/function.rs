@@ -1,15 +1,15 @@
 //! Functions by name; here those of numbers and of choice.
 
+use extentdb_kernel::lane::LaneKind;
+use extentdb_kernel::operator::convert::How;
+use extentdb_kernel::operator::{Op, arithmetic, digest, logic};
+use extentdb_kernel::wide::power_of_ten;
 use extentdb_types::SqlType;
 
 use super::{BindResult, Binder, Literal, Ty, Value};
 use crate::context::ContextFunction;
-use crate::lane::LaneKind;
-use crate::op::convert::How;
-use crate::op::{Op, arithmetic, digest, logic};
 use crate::syntax::Test;
 use crate::typing;
-use crate::wide::power_of_ten;
 
 impl Binder<'_> {
     pub(super) fn call(&mut self, name: &str, part: Option<&str>, args: Vec<Value>) -> BindResult {

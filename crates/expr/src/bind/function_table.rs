@@ -3,15 +3,15 @@
 //! Arguments are brought to the type that their function works with, or refused with their
 //! position: message 8116. A literal NULL takes the type that its place has.
 
+use extentdb_kernel::operator::ascii::Encoding;
+use extentdb_kernel::operator::cast;
+use extentdb_kernel::operator::row::Function as RowFunction;
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, MANY, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
 use crate::error::CompileError;
-use crate::op::ascii::Encoding;
-use crate::op::cast;
-use crate::op::row::Function as RowFunction;
 use crate::syntax::{
     AT_TIME_ZONE, IS_DISTINCT, ODBC_ESCAPE, ODBC_FUNCTION, ODBC_FUNCTIONS, PARSE, TRY_PARSE,
 };

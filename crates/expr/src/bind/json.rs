@@ -1,11 +1,11 @@
 //! Functions of JSON in statements.
 
+use extentdb_kernel::operator::function::json;
+use extentdb_kernel::operator::row::Function as RowFunction;
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
-use crate::op::function::json;
-use crate::op::row::Function as RowFunction;
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[

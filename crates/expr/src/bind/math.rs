@@ -1,17 +1,17 @@
 //! Functions of numbers in statements.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::operator::Op;
+use extentdb_kernel::operator::arithmetic;
+use extentdb_kernel::operator::function::number;
+use extentdb_kernel::operator::row::Function as RowFunction;
+use extentdb_kernel::wide::MAX_PRECISION;
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, entry};
 use super::exact::Style;
 use super::{BindResult, Binder, Ty, Value};
-use crate::constant::Constant;
-use crate::op::Op;
-use crate::op::arithmetic;
-use crate::op::function::number;
-use crate::op::row::Function as RowFunction;
 use crate::typing;
-use crate::wide::MAX_PRECISION;
 
 pub(super) const FUNCTIONS: &[Entry] = &[
     entry("abs", 1, 1, |binder, a| binder.abs_exactly(&a)),

@@ -1,14 +1,14 @@
 //! Operators between values: + - * / %, bits, comparisons, LIKE, CASE.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::lane::LaneKind;
+use extentdb_kernel::operator::arithmetic::{self, Bits, Sign, WidePlan};
+use extentdb_kernel::operator::ascii::Encoding;
+use extentdb_kernel::operator::{Op, compare, like, logic, text};
 use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::lane::LaneKind;
-use crate::op::arithmetic::{self, Bits, Sign, WidePlan};
-use crate::op::ascii::Encoding;
-use crate::op::{Op, compare, like, logic, text};
 use crate::syntax::{Infix, Test};
 use crate::typing;
 
@@ -154,7 +154,7 @@ impl Binder<'_> {
         }
         let scale = da.1.max(db.1);
         let dividend_up = match (sign, (result.scale + db.1).checked_sub(da.1)) {
-            (Sign::Divide, Some(up)) if up <= crate::wide::MAX_PRECISION => up,
+            (Sign::Divide, Some(up)) if up <= extentdb_kernel::wide::MAX_PRECISION => up,
             (Sign::Divide, _) => {
                 return self.unsupported("a quotient of decimals of this precision");
             }

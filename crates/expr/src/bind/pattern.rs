@@ -1,12 +1,12 @@
 //! LIKE and PATINDEX of statements.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::operator::{Op, codec, pattern};
 use extentdb_types::SqlType;
 
 use super::entry::Arguments;
 use super::{BindResult, Binder, Ty, Value};
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::op::{Op, codec, pattern};
 use crate::typing;
 
 impl Binder<'_> {

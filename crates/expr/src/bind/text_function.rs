@@ -1,13 +1,13 @@
 //! Functions of texts by name.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::lane::LaneKind;
+use extentdb_kernel::operator::Op;
+use extentdb_kernel::operator::ascii::{Encoding, Fold};
+use extentdb_kernel::operator::text::{self, Casing};
 use extentdb_types::{Collation, SqlType};
 
 use super::{BindResult, Binder, Label, Literal, Ty, Value};
-use crate::constant::Constant;
-use crate::lane::LaneKind;
-use crate::op::Op;
-use crate::op::ascii::{Encoding, Fold};
-use crate::op::text::{self, Casing};
 use crate::typing;
 
 /// Turkish and Azeri: languages of the locale id whose i and I are no pair.

@@ -1,15 +1,15 @@
 //! Functions of texts in statements.
 
+use extentdb_kernel::constant::Constant;
+use extentdb_kernel::operator::ascii::Encoding;
+use extentdb_kernel::operator::function::{format, text};
+use extentdb_kernel::operator::row::Function as RowFunction;
+use extentdb_kernel::operator::{Op, cast, text as text_op};
 use extentdb_types::SqlType;
 
 use super::entry::{Arguments, Entry, MANY, entry};
 use super::{BindResult, Binder, Ty, Value};
-use crate::constant::Constant;
 use crate::error::CompileError;
-use crate::op::ascii::Encoding;
-use crate::op::function::{format, text};
-use crate::op::row::Function as RowFunction;
-use crate::op::{Op, cast, text as text_op};
 use crate::typing;
 
 pub(super) const FUNCTIONS: &[Entry] = &[
@@ -131,7 +131,7 @@ impl Binder<'_> {
         let ty = self.sql(&value)?;
         let is_large = ty.is_max() || ty.is_lob();
         let result = if is_large { SqlType::BigInt } else { SqlType::Int };
-        if typing::kind(&ty) == crate::lane::LaneKind::Bytes {
+        if typing::kind(&ty) == extentdb_kernel::lane::LaneKind::Bytes {
             return self.emit(Op::Text(text_op::Op::DataLength { a: value.reg }), result);
         }
         self.row(text::fixed_length, &[value], result, 0)

@@ -1,11 +1,11 @@
 //! The type that two values of a statement are brought to.
 
+use extentdb_kernel::wide::MAX_PRECISION;
 use extentdb_types::SqlType;
 
 use super::{
     bytes_len, characters, digits, is_padded, is_text, is_wide_text, padded, rank, text_type,
 };
-use crate::wide::MAX_PRECISION;
 
 /// The type both values of a CASE, COALESCE or comparison are brought to; whether a value becomes
 /// one of that type is for the caller to see. The collation of texts is that of `a`.

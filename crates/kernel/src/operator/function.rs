@@ -1,0 +1,11 @@
+//! Functions evaluated row by row, one module for each family.
+
+pub mod binary;
+pub mod date;
+pub mod format;
+pub mod json;
+pub(crate) mod json_path;
+pub(crate) mod json_text;
+pub mod number;
+pub mod text;
+pub mod zone;
