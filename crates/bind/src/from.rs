@@ -485,10 +485,10 @@ impl Binder<'_> {
             let found = self.surroundings.table_function(&function.call.name, database.as_ref())?;
             match found {
                 Some(TableFunctionObject::Inline(inline)) => {
-                    return self.inline_function(&inline, values, alias, span);
+                    return self.inline_function(&inline, &function.call.name, values, alias, span);
                 }
                 Some(TableFunctionObject::User(user)) => {
-                    return self.user_rows(user, values, alias, span);
+                    return self.user_rows(user, &function.call.name, values, alias, span);
                 }
                 _ => {}
             }

@@ -6,9 +6,9 @@
 //! ```
 
 use extentdb_tsql::Span;
-use extentdb_tsql::syntax::{Expr, ExprKind, TableAlias};
+use extentdb_tsql::syntax::{Expr, ExprKind, ObjectName, TableAlias};
 
-use crate::binder::Binder;
+use crate::binder::{Binder, shown};
 use crate::error::{Cause, Error, Result};
 use crate::from::Named;
 use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
@@ -23,11 +23,12 @@ impl Binder<'_> {
     pub(crate) fn inline_function(
         &mut self,
         function: &InlineFunction,
+        name: &ObjectName,
         values: &[Expr],
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Named> {
-        verify_count(&function.name, function.parameters.len(), values.len(), span)?;
+        verify_count(&shown(name), function.parameters.len(), values.len(), span)?;
         let mut stage = Stage::default();
         let mut computed = Vec::new();
         let mut parameters = Vec::new();
@@ -64,11 +65,12 @@ impl Binder<'_> {
     pub(crate) fn user_rows(
         &mut self,
         function: UserFunction,
+        name: &ObjectName,
         values: &[Expr],
         alias: Option<&TableAlias>,
         span: Span,
     ) -> Result<Named> {
-        verify_count(&function.name, function.parameters.len(), values.len(), span)?;
+        verify_count(&shown(name), function.parameters.len(), values.len(), span)?;
         let mut stage = Stage::default();
         let mut arguments = Vec::new();
         for (parameter, value) in function.parameters.iter().zip(values) {

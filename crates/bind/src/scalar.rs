@@ -339,7 +339,7 @@ impl ClauseResolver<'_, '_, '_> {
             _ => &[],
         };
         let takes = function.parameters.len();
-        verify_count(&function.name, takes, arguments.len(), span)?;
+        verify_count(&shown(&call.name), takes, arguments.len(), span)?;
         let arguments: Vec<Expr> = arguments
             .iter()
             .zip(&function.parameters)

@@ -202,8 +202,8 @@ impl Session {
         self.context().commit()
     }
 
-    /// Rolls the transaction back. Scopes that are open have nothing to undo from then on: what comes
-    /// before their ends are statements of their own.
+    /// Rolls the transaction back. Scopes that are open have nothing to undo from then on: what
+    /// comes before their ends are statements of their own.
     ///
     /// # Errors
     /// The database is offline; the next opening undoes the transaction.
