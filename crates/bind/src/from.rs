@@ -3,6 +3,7 @@
 use extentdb_engine::model::ObjectBody;
 use extentdb_engine::{ReadHints, TableHint as EngineHint};
 use extentdb_expr::Scalar;
+use extentdb_expr::json_rows::JsonField;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
     Arguments, Condition, Expr, ExprKind, IndexReference, Join, JoinKind as JoinSyntax, Literal,
@@ -13,9 +14,9 @@ use extentdb_types::SqlType;
 
 use crate::binder::{Binder, shown};
 use crate::error::{Cause, Result, not_supported};
-use crate::logical::{Column, JoinKind, JsonField, Relation, RowsSource, TableFunction};
+use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
 use crate::query::QueryPlace;
-use crate::scalar::{Clause, Place};
+use crate::scalar::{Clause, Place, parameter};
 use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
 use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, TableFunctionObject, View};
@@ -509,21 +510,12 @@ impl Binder<'_> {
         let (source, columns) = match (name.as_str(), arguments.len()) {
             ("string_split", 2 | 3) => self.string_split(arguments),
             ("generate_series", 2 | 3) => self.generate_series(arguments, span)?,
-            ("openjson", 1 | 2) => self.open_json(arguments, function)?,
+            ("openjson", 1 | 2) => return self.open_json(arguments, function, stage, alias, span),
             _ => self.called(&function.call.name, arguments, span)?,
         };
         let own = columns.iter().map(|it| it.column.clone()).collect();
         let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
-        let relation = match stage.is_empty() {
-            true => made,
-            // Arguments that are queries come first.
-            false => Relation::Join {
-                kind: JoinKind::Inner,
-                left: Box::new(stage.upon(Relation::Row)),
-                right: Box::new(made),
-                conditions: Vec::new(),
-            },
-        };
+        let relation = after_arguments(stage, made);
         self.aliased(relation, Source::derived(name, columns), alias, span)
     }
 
@@ -587,11 +579,15 @@ impl Binder<'_> {
         Ok((RowsSource::GenerateSeries(arguments), columns))
     }
 
+    /// OPENJSON. Values of fields are texts, converted to the types of their columns above it.
     fn open_json(
         &mut self,
         arguments: Vec<Scalar>,
         function: &FunctionSyntax,
-    ) -> Result<(RowsSource, Vec<NamedColumn>)> {
+        stage: Stage,
+        alias: Option<&TableAlias>,
+        span: Span,
+    ) -> Result<Named> {
         let collation = self.environment.database_collation;
         let text = |len| SqlType::NVarChar { len, collation };
         if function.columns.is_empty() {
@@ -600,23 +596,43 @@ impl Binder<'_> {
                 NamedColumn::new("value", self.new_column(text(None), true)),
                 NamedColumn::new("type", self.new_column(SqlType::TinyInt, false)),
             ];
-            return Ok((RowsSource::OpenJson { arguments, fields: None }, columns));
+            let own = columns.iter().map(|it| it.column.clone()).collect();
+            let source = RowsSource::OpenJson { arguments, fields: None };
+            let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
+            let source = Source::derived("openjson", columns);
+            return self.aliased(after_arguments(stage, made), source, alias, span);
         }
-        let mut columns = Vec::new();
-        let mut fields = Vec::new();
+        let (mut columns, mut fields) = (Vec::new(), Vec::new());
+        let (mut texts, mut values) = (Vec::new(), Vec::new());
         for own in &function.columns {
             let ty = self.surroundings.data_type(&own.data_type)?;
             let path = match own.path.as_ref().map(|it| &it.kind) {
-                None => format!("$.{}", own.name.text),
+                None => format!("$.\"{}\"", own.name.text),
                 Some(extentdb_tsql::syntax::ExprKind::Literal(
                     extentdb_tsql::syntax::Literal::String(text),
                 )) => text.value.to_string(),
                 Some(_) => return not_supported("a path that is no literal", own.name.span),
             };
-            fields.push(JsonField { path, is_json: own.is_json, ty });
-            columns.push(NamedColumn::new(own.name.text.to_string(), self.new_column(ty, true)));
+            let failed = |cause| Cause::Expression(cause).at(own.name.span);
+            if matches!(ty, SqlType::VarBinary { .. } | SqlType::Binary { .. }) {
+                return not_supported("OPENJSON with a binary column", own.name.span);
+            }
+            fields.push(JsonField::new(&path, own.is_json).map_err(|_| {
+                let text = format!("JSON path is not properly formatted: '{path}'.");
+                Cause::Other { number: 13607, text }.at(own.name.span)
+            })?);
+            let raw = self.new_column(text(None), true);
+            let column = self.new_column(ty, true);
+            let value = Scalar::parameter(parameter(&raw));
+            let value = value.assigned(ty, &self.environment).map_err(failed)?;
+            texts.push(raw);
+            values.push(Computed { id: column.id, value });
+            columns.push(NamedColumn::new(own.name.text.to_string(), column));
         }
-        Ok((RowsSource::OpenJson { arguments, fields: Some(fields) }, columns))
+        let source = RowsSource::OpenJson { arguments, fields: Some(fields) };
+        let made = Relation::Function(Box::new(TableFunction { source, columns: texts }));
+        let relation = after_arguments(stage, made.computing(values));
+        self.aliased(relation, Source::derived("openjson", columns), alias, span)
     }
 
     /// Table hints: how rows are locked, and which index is used.
@@ -666,6 +682,19 @@ pub(crate) fn kinds(values: &[Scalar]) -> Vec<Scalar> {
         }
     }
     kinds
+}
+
+/// The rows of a function whose arguments may be queries: these come first.
+pub(crate) fn after_arguments(stage: Stage, made: Relation) -> Relation {
+    match stage.is_empty() {
+        true => made,
+        false => Relation::Join {
+            kind: JoinKind::Inner,
+            left: Box::new(stage.upon(Relation::Row)),
+            right: Box::new(made),
+            conditions: Vec::new(),
+        },
+    }
 }
 
 /// What table hints ask for.

@@ -12,6 +12,7 @@
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_expr::Scalar;
+use extentdb_expr::json_rows::JsonField;
 use extentdb_types::SqlType;
 
 use crate::function::{Aggregate, WindowFunction};
@@ -341,17 +342,6 @@ impl std::fmt::Debug for RowsSource {
             RowsSource::OpenJson { .. } => "OpenJson",
         })
     }
-}
-
-/// A column of OPENJSON … WITH.
-#[derive(Clone, Debug)]
-pub struct JsonField {
-    /// Where the value is.
-    pub path: String,
-    /// AS JSON.
-    pub is_json: bool,
-    /// Type of the value.
-    pub ty: SqlType,
 }
 
 impl Relation {

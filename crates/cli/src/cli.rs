@@ -85,6 +85,7 @@ pub(crate) enum Verb {
     /// Makes one known fault in a copy of a file
     Damage(command::damage::DamageArgs),
     /// The first five minutes, on a database of its own
+    #[cfg(feature = "server")]
     Demo(command::demo::DemoArgs),
     /// Serves databases over the protocol of SQL Server
     #[cfg(feature = "server")]
@@ -134,6 +135,7 @@ impl Verb {
             Verb::Explain(args) => &args.common,
             Verb::Make(args) => &args.common,
             Verb::Damage(args) => &args.common,
+            #[cfg(feature = "server")]
             Verb::Demo(args) => &args.common,
             #[cfg(feature = "server")]
             Verb::Serve(args) => &args.common,

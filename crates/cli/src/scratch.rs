@@ -5,6 +5,8 @@
 //! signal ends drops nothing, so the thread that handles signals calls [`end_process`], which
 //! removes whatever is still registered and says so.
 
+#![cfg_attr(not(feature = "server"), allow(dead_code, reason = "processes are started by `demo`"))]
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

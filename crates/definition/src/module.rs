@@ -3,16 +3,19 @@
 //! Nothing is bound here: a module is kept with the batch that defines it, and what it names need
 //! not be there. So the catalog has no columns of a view, and WITH SCHEMABINDING binds nothing.
 
-use extentdb_engine::{Error, ModuleKind, ModuleSettings, ModuleSpec};
+use extentdb_base::sync::Arc;
+use extentdb_engine::{Database, Error, ModuleKind, ModuleSettings, ModuleSpec, ParameterSpec};
 use extentdb_tsql::syntax::{
-    DefineModule, DefinitionVerb, FunctionBody, Module, ModuleBody, ModuleOptions, ObjectName,
-    SwitchTrigger, Trigger, TriggerTarget,
+    DataType, DefineModule, DefinitionVerb, FunctionBody, Module, ModuleBody, ModuleOptions,
+    ObjectName, Parameter, ParameterType, SwitchTrigger, Trigger, TriggerTarget,
 };
 
+use super::column::{NamedType, named_type};
 use super::constraint::Target;
 use super::problem::Defined;
 use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
+use extentdb_connection::data_type::TypedColumn;
 use extentdb_connection::objects::{QualifiedName, ResolvedObject};
 
 impl Define for DefineModule {
@@ -182,6 +185,7 @@ impl Ddl<'_, '_> {
             kind,
             text: text.to_owned(),
             columns: Vec::new(),
+            parameters: self.parameters_of(module, &at.database)?,
             settings: self.module_settings(),
         };
         let session = self.session();
@@ -190,6 +194,41 @@ impl Ddl<'_, '_> {
             false => session.alter_module(&spec),
         };
         Ok(done?)
+    }
+
+    /// The parameters of a module as far as the catalog keeps them: those of tables and cursors
+    /// are in its text alone.
+    fn parameters_of(
+        &mut self,
+        module: &Module,
+        database: &Arc<Database>,
+    ) -> Defined<Vec<ParameterSpec>> {
+        let own: &[Parameter] = match module {
+            Module::Procedure(procedure) => &procedure.parameters,
+            Module::Function(function) => &function.parameters,
+            _ => return Ok(Vec::new()),
+        };
+        let model = self.model(database)?;
+        let typed = |name: &str, data_type: &DataType, is_output: bool| -> Defined<_> {
+            let column = TypedColumn { name, position: 1 };
+            let NamedType { ty, user_type, .. } =
+                named_type(&model, data_type, column, model.collation())?;
+            Ok(ParameterSpec { name: name.to_owned(), ty, user_type, is_output })
+        };
+        let mut parameters = Vec::new();
+        if let Module::Function(function) = module
+            && let FunctionBody::Scalar { returns, .. } = &function.body
+        {
+            parameters.push(typed("", returns, true)?);
+        }
+        for parameter in own {
+            if let ParameterType::Type(data_type) = &parameter.data_type
+                && !parameter.is_readonly
+            {
+                parameters.push(typed(&parameter.name.text, data_type, parameter.is_output)?);
+            }
+        }
+        Ok(parameters)
     }
 
     /// What a module keeps of the options of the session.

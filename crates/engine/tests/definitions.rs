@@ -57,6 +57,7 @@ fn view(text: &str) -> ModuleSpec {
         kind: ModuleKind::View,
         text: text.to_owned(),
         columns: vec![ColumnSpec::new("a", SqlType::Int)],
+        parameters: Vec::new(),
         settings: ModuleSettings { ansi_nulls: true, quoted_identifier: false },
     }
 }

@@ -49,6 +49,7 @@ fn module(name: &str, kind: ModuleKind, text: &str) -> ModuleSpec {
         kind,
         text,
         columns,
+        parameters: Vec::new(),
         settings: Default::default(),
     }
 }

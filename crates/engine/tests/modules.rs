@@ -24,6 +24,7 @@ fn module(name: &str, kind: ModuleKind, text: &str) -> ModuleSpec {
         kind,
         text: text.to_owned(),
         columns,
+        parameters: Vec::new(),
         settings: Default::default(),
     }
 }

@@ -62,6 +62,12 @@ pub enum Error {
         /// Message number.
         number: i32,
     },
+    /// OPENJSON: no JSON, no path, or a strict path that leads to nothing.
+    #[error("OPENJSON fails by message {number}")]
+    Json {
+        /// 13607, 13608, 13609.
+        number: i32,
+    },
     /// A recursion does not end (530).
     #[error("the maximum recursion {most} has been exhausted")]
     Recursion {

@@ -24,6 +24,7 @@ pub use batch::{ArithmeticNulls, Batch, MAX_ROWS};
 pub use context::ContextFunction;
 pub use error::CompileError;
 pub use extentdb_kernel::error::EvalError;
+pub use extentdb_kernel::operator::function::json_rows;
 pub use extentdb_kernel::options::{DateFormat, StatementOptions};
 pub use failure::Failure;
 pub use native::Native;

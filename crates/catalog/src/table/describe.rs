@@ -23,6 +23,8 @@ pub type SystemRows = BTreeMap<String, Vec<RowValues>>;
 
 /// The only fragment of these databases.
 pub const FRAGMENT: i32 = 1;
+/// Bit of `syscolpars.status` of a parameter: OUTPUT.
+pub const PARAMETER_OUTPUT: i32 = 0x200;
 /// Bits of `syscolpars.status`.
 mod column {
     pub(super) const NOT_NULL: i32 = 0x1;
@@ -280,6 +282,27 @@ fn object_row(
 
 /// The row of `syscolpars` of a column.
 pub fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues {
+    described(table, Numbered { number: 0, id }, of, 0)
+}
+
+/// The row of `syscolpars` of a parameter of a module.
+pub fn parameter_row(
+    module: ObjectId,
+    id: i32,
+    of: &ColumnDefinition,
+    is_output: bool,
+) -> RowValues {
+    let status = if is_output { PARAMETER_OUTPUT } else { 0 };
+    described(module, Numbered { number: 1, id }, of, status)
+}
+
+/// Which row of an object: number 0 are columns, 1 parameters.
+struct Numbered {
+    number: i16,
+    id: i32,
+}
+
+fn described(table: ObjectId, at: Numbered, of: &ColumnDefinition, more: i32) -> RowValues {
     let (length, precision, scale) = column_facets(&of.ty);
     let collation = of.ty.collation().map_or(0, |collation| collation.0 as i32);
     let flags = [
@@ -289,9 +312,14 @@ pub fn column_row(table: ObjectId, id: i32, of: &ColumnDefinition) -> RowValues 
         (of.row_guid, column::ROW_GUID),
         (of.computed.is_some(), column::COMPUTED),
     ];
-    let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
+    let status = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum::<i32>() | more;
     let mut row = RowValues::new();
-    row.int(table.0).smallint(0).int(id).ntext(&of.name).tinyint(of.ty.xtype()).int(of.user_type);
+    row.int(table.0)
+        .smallint(at.number)
+        .int(at.id)
+        .ntext(&of.name)
+        .tinyint(of.ty.xtype())
+        .int(of.user_type);
     row.smallint(length).tinyint(precision).tinyint(scale).int(collation).int(status);
     row.smallint(max_in_row(&of.ty)).int(0).int(of.default_object.0).int(0);
     match &of.identity {

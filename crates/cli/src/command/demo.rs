@@ -1,6 +1,6 @@
 //! `demo`: the first five minutes, on a database of its own.
 //!
-//! The first steps write, with the engine (`shop`); the others run this very program with the
+//! The first steps are told to a server by SQL (`shop`); the others run this very program with the
 //! command line that is shown. Every step is held to its promise: the story only reaches its end
 //! when each did what the text says.
 
@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::options::CommonOptions;
 use crate::output::Output;
 use crate::scratch::{self, Scratch};
+use shop::Server;
 
 /// The files of the shop.
 const FILES: [&str; 3] = [shop::FILES[0].0, shop::FILES[1].0, shop::FILES[2].0];
@@ -33,6 +34,10 @@ const TABLE: &str = "dbo.orders";
 const ROWS: usize = 3;
 /// The fault: nothing but the checksum of the page gives it away.
 const KIND: &str = "flipped-byte";
+/// Orders that one transaction brings.
+const BATCH: u32 = 1000;
+/// Orders that the transaction that never commits deletes and inserts.
+const UNFINISHED: u32 = 500;
 /// Longest line of output that is shown whole.
 const LINE: usize = 104;
 /// Lines that the first two findings take.
@@ -47,27 +52,21 @@ pub(crate) struct DemoArgs {
     /// Orders that the shop gets
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(3000..=1_000_000))]
     rows: u32,
-    /// The process of step 3 that is killed: writes orders in this folder.
-    #[arg(long, hide = true, requires_all = ["first", "last"])]
-    writer: Option<PathBuf>,
-    #[arg(long, hide = true)]
-    first: Option<u32>,
-    #[arg(long, hide = true)]
-    last: Option<u32>,
     #[command(flatten)]
     pub(crate) common: CommonOptions,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<Exit> {
-    if let (Some(folder), Some(first), Some(last)) = (&args.writer, args.first, args.last) {
-        shop::write_until_killed(folder, first, last)?;
-        return Ok(Exit::Done);
-    }
     let start = context.clock.monotonic();
     let mut output = context.output(&[])?;
     let folder = Folder::create(args.keep.as_deref())?;
-    let mut story = Story { folder: &folder.path, rows: args.rows, out: &mut output };
+    let mut story = Story {
+        folder: &folder.path,
+        rows: args.rows,
+        password: shop::password(),
+        out: &mut output,
+    };
     story.tell()?;
     let seconds = context.clock.monotonic().saturating_sub(start).as_secs_f64();
     story.end(args.keep.as_deref(), seconds)?;
@@ -110,6 +109,8 @@ struct Story<'a> {
     folder: &'a Path,
     /// Orders that there are at last.
     rows: u32,
+    /// Of the server.
+    password: String,
     out: &'a mut Output,
 }
 
@@ -118,10 +119,12 @@ impl Story<'_> {
         self.say(
             "The first five minutes with ExtentDB. No SQL Server is needed, here or later.\n",
         )?;
-        self.create()?;
-        self.fill()?;
-        self.kill()?;
-        self.recover()?;
+        let server = self.create()?;
+        self.fill(&server)?;
+        self.kill(server)?;
+        let server = self.recover()?;
+        self.query(&server)?;
+        server.shut_down()?;
         self.look()?;
         self.export()?;
         self.check_sound()?;
@@ -130,21 +133,24 @@ impl Story<'_> {
         self.show(&page, &error)
     }
 
-    fn create(&mut self) -> anyhow::Result<()> {
+    /// Starts the server, and creates the database with its table.
+    fn create(&mut self) -> anyhow::Result<Server> {
         self.say(
-            "\n1. A new database in SQL Server's own format: three data files of 4, 8 and 32 MB, and a log.\n   \
-             They shall be full at the same time, so a larger file gets more: it is skipped less often.\n   \
-             These are the lines that SQL Server prints with trace flag 1165:\n",
+            "\n1. A server on a free port of this machine, and a database in SQL Server's own format: three data\n   \
+             files of 4, 8 and 32 MB, and a log. Clients of SQL Server connect; here it is our own.\n",
         )?;
         for (name, _) in shop::FILES {
             let path = self.folder.join(name);
             ensure!(!path.exists(), "{} exists: it will not be overwritten", path.display());
         }
-        let lines = shop::create(self.folder)?;
-        ensure!(lines.iter().filter(|line| line.contains("skip target")).count() == 3, "{lines:?}");
-        lines.iter().try_for_each(|line| {
-            self.say(&format!("   {}\n", line.trim_end().replace('\t', "   ")))
-        })
+        let folder = self.folder.canonicalize()?;
+        let server = Server::start(&folder, &self.password)?;
+        self.tell_sql(&shop::create(""))?;
+        let place = format!("{}/", folder.display()).replace('\'', "''");
+        server.connect("master")?.run(&shop::create(&place))?;
+        self.tell_sql(shop::TABLE)?;
+        server.connect("shop")?.run(shop::TABLE)?;
+        Ok(server)
     }
 
     /// Orders before the last tenth, which comes in the next step.
@@ -152,54 +158,103 @@ impl Story<'_> {
         self.rows - self.rows / 10
     }
 
-    fn fill(&mut self) -> anyhow::Result<()> {
+    fn fill(&mut self, server: &Server) -> anyhow::Result<()> {
         let rows = self.rows_first();
         self.say(&format!(
-            "\n2. {} orders in one heap, a transaction for each thousand. Where did their extents come from?\n",
+            "\n2. {} orders in one heap, a transaction for each thousand. The files shall be full at the same\n   \
+             time, so a larger one gets more: proportional fill.\n",
             grouped(rows)
         ))?;
-        for file in shop::fill(self.folder, rows)? {
-            let percent = f64::from(file.taken) * 100.0 / f64::from(file.free.max(1));
-            self.say(&format!(
-                "   {:8}{:4} of {:3} free extents, {percent:3.0} %\n",
-                file.name, file.taken, file.free
-            ))?;
+        let used = "SELECT name, CAST(FILEPROPERTY(name, 'SpaceUsed') AS int), size FROM sys.database_files \
+                    WHERE type = 0 ORDER BY size";
+        let mut client = server.connect("shop")?;
+        let before = client.run(used)?;
+        self.insert(&mut client, 1, rows)?;
+        self.tell_sql(
+            "SELECT name, FILEPROPERTY(name, 'SpaceUsed'), size FROM sys.database_files",
+        )?;
+        let after = client.run(used)?;
+        ensure!(after.len() == shop::FILES.len(), "{after:?}");
+        for (before, after) in before.iter().zip(&after) {
+            let number = |row: &[String], at: usize| {
+                let text = row.get(at).context("a column")?;
+                text.parse::<u32>().with_context(|| format!("{text} is no number of pages"))
+            };
+            let (first, last) = (number(before, 1)?, number(after, 1)?);
+            let (taken, free) =
+                (last.saturating_sub(first), number(before, 2)?.saturating_sub(first));
+            let percent = f64::from(taken) * 100.0 / f64::from(free.max(1));
+            let name = after.first().map_or("", String::as_str);
+            self.say(&format!("   {name:8}{taken:5} of {free:4} free pages, {percent:3.0} %\n"))?;
         }
         Ok(())
     }
 
-    fn kill(&mut self) -> anyhow::Result<()> {
-        let first = self.rows_first();
-        let last = self.rows;
+    /// Inserts orders, a thousand in each transaction.
+    fn insert(&mut self, client: &mut shop::Client, first: u32, last: u32) -> anyhow::Result<u32> {
+        let mut next = first;
+        while next <= last {
+            let end = (next + BATCH - 1).min(last);
+            client.insert(next, end)?;
+            next = end + 1;
+        }
+        Ok(next - 1)
+    }
+
+    fn kill(&mut self, server: Server) -> anyhow::Result<()> {
+        let (first, last) = (self.rows_first(), self.rows);
         self.say(&format!(
-            "\n3. A second process brings the last {} orders. Another transaction of it has deleted 500 others,\n   \
-             and inserts new ones: then it is killed. Half of this is in the data files, the rest in the log.\n",
+            "\n3. A second client brings the last {} orders. The first has deleted 500 others, inserted new ones,\n   \
+             and not committed: then the server is killed.\n",
             grouped(last - first)
         ))?;
-        let acknowledged = shop::write_and_die(self.folder, first, last)?;
-        ensure!(
-            acknowledged == last,
-            "order {acknowledged} was the last to be acknowledged, not {last}"
-        );
+        let unfinished = "BEGIN TRANSACTION; DELETE TOP (500) FROM orders;";
+        self.tell_sql(unfinished)?;
+        let mut open = server.connect("shop")?;
+        open.run(unfinished)?;
+        open.insert(last + 1, last + UNFINISHED)?;
+        let acknowledged = self.insert(&mut server.connect("shop")?, first + 1, last)?;
+        server.kill()?;
         self.say(&format!(
             "   kill -9. The last order that was acknowledged: {}\n",
             grouped(acknowledged)
         ))
     }
 
-    fn recover(&mut self) -> anyhow::Result<()> {
-        self.say("\n4. Opening the database recovers it: what was committed is there, and nothing else.\n")?;
-        let (recovered, rows) = shop::recover(self.folder)?;
-        ensure!(recovered.undone == 1, "{recovered:?}");
-        ensure!(rows == i64::from(self.rows), "{rows} rows, not {}", self.rows);
-        self.say(&format!(
-            "   log records read: {}, changes made again: {}, transactions undone: {}\n   rows: {}\n",
-            recovered.records, recovered.redone, recovered.undone, rows
-        ))
+    fn recover(&mut self) -> anyhow::Result<Server> {
+        self.say("\n4. The server starts again and recovers: what was committed is there, and nothing else.\n")?;
+        let server = Server::start(&self.folder.canonicalize()?, &self.password)?;
+        let count = "SELECT COUNT(*), COUNT(DISTINCT id), MAX(id) FROM orders";
+        self.tell_sql(count)?;
+        let found = server.connect("shop")?.run(count)?;
+        let all = self.rows.to_string();
+        ensure!(found == [[all.clone(), all.clone(), all.clone()]], "{found:?}");
+        self.say(&format!("   {all} rows, {all} different orders, the last is {all}\n"))?;
+        Ok(server)
+    }
+
+    fn query(&mut self, server: &Server) -> anyhow::Result<()> {
+        self.say("\n5. Who bought most?\n")?;
+        let query = "SELECT TOP (3) customer, COUNT(*) AS orders, SUM(price) AS total, \
+                     RANK() OVER (ORDER BY SUM(price) DESC) AS place FROM orders GROUP BY customer ORDER BY place";
+        self.tell_sql(query)?;
+        let rows = server.connect("shop")?.run(query)?;
+        ensure!(rows.len() == 3, "{rows:?}");
+        for row in rows {
+            let cells: Vec<String> = row.iter().map(|cell| format!("{cell:12}")).collect();
+            self.say(&format!("   {}\n", cells.join("").trim_end()))?;
+        }
+        Ok(())
+    }
+
+    /// Shows a statement as one types it.
+    fn tell_sql(&mut self, text: &str) -> anyhow::Result<()> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.say(&format!("   {}", wrapped(&format!("> {text}"), 1).replace("\n  ", "\n     ")))
     }
 
     fn look(&mut self) -> anyhow::Result<()> {
-        self.say("\n5. What is in it? The catalog inside the files knows.\n")?;
+        self.say("\n6. What is in it? The catalog inside the files knows.\n")?;
         let tables = self.step_on("tables", &FILES, &[], 0)?;
         let orders = from_line(&tables.text, TABLE);
         ensure!(!orders.is_empty(), "the catalog does not list {TABLE}");
@@ -207,7 +262,7 @@ impl Story<'_> {
     }
 
     fn export(&mut self) -> anyhow::Result<()> {
-        self.say("\n6. Its rows, exactly as they are stored, as JSON lines (or CSV, or SQL).\n")?;
+        self.say("\n7. Its rows, exactly as they are stored, as JSON lines (or CSV, or SQL).\n")?;
         let rows = self.step_on("export", &FILES, &["--table", TABLE], 0)?;
         let mut count = 0;
         let mut sum = 0;
@@ -223,7 +278,7 @@ impl Story<'_> {
     }
 
     fn check_sound(&mut self) -> anyhow::Result<()> {
-        self.say("\n7. Is it healthy? Every allocated page is read, as DBCC CHECKDB does.\n")?;
+        self.say("\n8. Is it healthy? Every allocated page is read, as DBCC CHECKDB does.\n")?;
         let check = self.step_on("check", &FILES, &["--no-infomsgs"], 0)?;
         ensure!(check.text.starts_with("clean:"), "the check of a sound database is not clean");
         // The time it took differs from run to run.
@@ -233,7 +288,7 @@ impl Story<'_> {
 
     /// Damages a copy; gives the page.
     fn damage(&mut self) -> anyhow::Result<String> {
-        self.say("\n8. Now a bit rots: one byte of a row changes, in a copy.\n")?;
+        self.say("\n9. Now a bit rots: one byte of a row changes, in a copy.\n")?;
         let mut arguments = vec!["--kind", KIND, "--seed", "7", "--truth", TRUTH, "--to"];
         arguments.extend(BROKEN);
         let damage = self.step_on("damage", &FILES, &arguments, 0)?;
@@ -248,7 +303,7 @@ impl Story<'_> {
     /// Checks the copy; gives the number of the first finding about the page.
     fn find(&mut self, page: &str) -> anyhow::Result<String> {
         self.say(
-            "\n9. Does a check see it? It must name this page, and nothing that does not follow from it.\n",
+            "\n10. Does a check see it? It must name this page, and nothing that does not follow from it.\n",
         )?;
         let check = self.step_on("check", &BROKEN, &["--no-infomsgs"], 2)?;
         self.quote(&wrapped(&check.text, 2), LINES_OF_FINDINGS)?;
@@ -279,7 +334,7 @@ impl Story<'_> {
     }
 
     fn show(&mut self, page: &str, error: &str) -> anyhow::Result<()> {
-        self.say("\n10. What does the page look like, and what does the message mean?\n")?;
+        self.say("\n11. What does the page look like, and what does the message mean?\n")?;
         let shown = self.step_on("page", &BROKEN, &[page], 2)?;
         let protection = from_line(&shown.text, "Protection:");
         ensure!(protection.contains("INVALID"), "page {page} is shown without its fault");
@@ -289,7 +344,7 @@ impl Story<'_> {
     }
 
     fn end(&mut self, keep: Option<&Path>, seconds: f64) -> anyhow::Result<()> {
-        self.say(&format!("\nAll ten steps did what they promised, in {seconds:.1} s.\n"))?;
+        self.say(&format!("\nAll eleven steps did what they promised, in {seconds:.1} s.\n"))?;
         if let Some(folder) = keep {
             self.say(&format!("The files are in {}.\n", folder.display()))?;
         }

@@ -13,6 +13,7 @@ use crate::suggest::did_you_mean;
 
 pub(crate) mod check;
 pub(crate) mod damage;
+#[cfg(feature = "server")]
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod export;
@@ -90,6 +91,7 @@ fn run_verb(verb: Verb, context: &Context) -> anyhow::Result<Exit> {
         Verb::Explain(args) => explain::run(&args, context),
         Verb::Make(args) => make::run(&args, context),
         Verb::Damage(args) => damage::run(&args, context),
+        #[cfg(feature = "server")]
         Verb::Demo(args) => demo::run(&args, context),
         #[cfg(feature = "server")]
         Verb::Serve(args) => serve::run(&args, context),

@@ -1,5 +1,6 @@
 //! Files and filegroups of the current database.
 
+use extentdb_base::size::PAGES_PER_EXTENT;
 use extentdb_sysview::property::{DataSpaceFacts, FileFacts, data_spaces, files};
 use extentdb_types::Datum;
 
@@ -59,8 +60,21 @@ fn file_property(at: Values<'_>, it: Arguments<'_>) -> Given {
         "isreadonly" => Datum::Int(is_read_only.into()),
         "isprimaryfile" => Datum::Int((found.id == PRIMARY).into()),
         "islogfile" => Datum::Int(found.is_log.into()),
-        "spaceused" => return Err(Cause::not_supported("the property SpaceUsed")),
+        "spaceused" if found.is_log => {
+            return Err(Cause::not_supported("the property SpaceUsed of a log"));
+        }
+        "spaceused" => space_used(at, found.id),
         _ => Datum::Null,
+    })
+}
+
+/// Pages of a data file in extents that are allocated.
+fn space_used(at: Values<'_>, file: i32) -> Datum<'static> {
+    let files = at.connection.session.database().space().files();
+    let own = files.iter().find(|own| i32::from(own.description().id.0) == file);
+    own.map_or(Datum::Null, |own| {
+        let free = own.free_extents().saturating_mul(PAGES_PER_EXTENT);
+        Datum::Int(i32::try_from(own.pages().saturating_sub(free)).unwrap_or(i32::MAX))
     })
 }
 

@@ -80,6 +80,16 @@ pub fn operator_cause(error: ExecError, verb: &str) -> Cause {
             other(number, 16, "An argument of a window function is out of its range.".to_owned())
         }
         ExecError::RowCount { number } => other(number, 15, row_count_text(number).to_owned()),
+        ExecError::Json { number } => other(
+            number,
+            16,
+            match number {
+                13607 => "JSON path is not properly formatted.",
+                13608 => "Property cannot be found on the specified JSON path.",
+                _ => "JSON text is not properly formatted.",
+            }
+            .to_owned(),
+        ),
         ExecError::Recursion { most } => other(
             530,
             16,

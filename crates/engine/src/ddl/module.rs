@@ -15,9 +15,10 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::lock;
 use extentdb_catalog::model::{Object, ObjectType};
 use extentdb_catalog::table::describe::{
-    ModuleDefinition, SystemRows, add_module, add_text, column_row, rows_of,
+    ModuleDefinition, SystemRows, add_module, add_text, column_row, parameter_row, rows_of,
 };
 use extentdb_txn::lock::{LockMode, Resource};
+use extentdb_types::SqlType;
 
 use crate::catalog::objects::object;
 use crate::catalog::system_table::{byte, bytes, int, number};
@@ -66,8 +67,23 @@ pub struct ModuleSpec {
     pub text: String,
     /// The columns of a view or of the table of a function, if the caller knows them.
     pub columns: Vec<ColumnSpec>,
+    /// Parameters in order; of a function of values, what it returns comes first, without a name.
+    pub parameters: Vec<ParameterSpec>,
     /// The settings of the session that defines it.
     pub settings: ModuleSettings,
+}
+
+/// A parameter of a procedure or function.
+#[derive(Clone, Debug)]
+pub struct ParameterSpec {
+    /// With its `@`; empty for what a function returns.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// The alias type that it was declared with.
+    pub user_type: Option<i32>,
+    /// OUTPUT.
+    pub is_output: bool,
 }
 
 /// The settings that a module keeps from the session that defines it.
@@ -102,6 +118,7 @@ pub(crate) struct NewModule<'m> {
     pub(crate) name: &'m str,
     pub(crate) text: &'m str,
     pub(crate) columns: &'m [ColumnSpec],
+    pub(crate) parameters: &'m [ParameterSpec],
     pub(crate) settings: ModuleSettings,
 }
 
@@ -148,6 +165,7 @@ impl Session {
                 name: &spec.name,
                 text: &spec.text,
                 columns: &spec.columns,
+                parameters: &spec.parameters,
                 settings: spec.settings,
             })?;
             Ok(())
@@ -173,6 +191,7 @@ impl Session {
                 let definition = column_definition(column, ObjectId(0))?;
                 rows_of(&mut rows, "syscolpars").push(column_row(id, number, &definition));
             }
+            add_parameters(id, &spec.parameters, &mut rows)?;
             context.insert_system_rows(&rows)
         })
     }
@@ -239,7 +258,16 @@ impl StatementContext<'_> {
     }
 
     pub(crate) fn insert_module(&mut self, module: &NewModule<'_>) -> Result<ObjectId, Error> {
-        let NewModule { kind, schema, parent, name, text, columns, settings } = *module;
+        let NewModule {
+            kind,
+            schema,
+            parent,
+            name,
+            text,
+            columns,
+            parameters,
+            settings,
+        } = *module;
         if self.db().catalog.object_named(schema, name)?.is_some() {
             return Err(Error::Exists { name: name.to_owned() });
         }
@@ -259,6 +287,7 @@ impl StatementContext<'_> {
             created: self.now(),
         };
         add_module(&module, &mut rows);
+        add_parameters(id, parameters, &mut rows)?;
         self.insert_system_rows(&rows)?;
         Ok(id)
     }
@@ -270,6 +299,24 @@ impl StatementContext<'_> {
         self.forget_references(id)?;
         self.delete_where("sysschobjs", &[int(id.0)])
     }
+}
+
+/// The rows of `syscolpars` of parameters.
+fn add_parameters(
+    id: ObjectId,
+    parameters: &[ParameterSpec],
+    rows: &mut SystemRows,
+) -> Result<(), Error> {
+    // What a function returns has id 0.
+    let first = if parameters.first().is_some_and(|own| own.name.is_empty()) { 0 } else { 1 };
+    for (number, parameter) in (first..).zip(parameters) {
+        let mut spec = ColumnSpec::new(&parameter.name, parameter.ty);
+        spec.user_type = parameter.user_type;
+        let definition = column_definition(&spec, ObjectId(0))?;
+        let row = parameter_row(id, number, &definition, parameter.is_output || number == 0);
+        rows_of(rows, "syscolpars").push(row);
+    }
+    Ok(())
 }
 
 pub(crate) fn no_module(name: &str) -> Error {

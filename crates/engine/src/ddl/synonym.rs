@@ -30,6 +30,7 @@ impl Session {
                 name,
                 text: base,
                 columns: &[],
+                parameters: &[],
                 settings: ModuleSettings::default(),
             };
             context.insert_module(&module).map(drop)

@@ -53,6 +53,7 @@ impl Session {
                 name,
                 text,
                 columns: &[],
+                parameters: &[],
                 settings,
             })?;
             let mut new = Storage::clone(&old);

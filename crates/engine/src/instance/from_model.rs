@@ -11,6 +11,7 @@ use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
 use extentdb_catalog::model::ReferentialActions;
 use extentdb_catalog::table::Computed;
+use extentdb_catalog::table::describe::PARAMETER_OUTPUT;
 
 use crate::catalog::Table;
 use crate::catalog::identity::IdentitySpec;
@@ -18,7 +19,7 @@ use crate::catalog::index::Constraint;
 use crate::database::Database;
 use crate::ddl::constraint::ForeignKeySpec;
 use crate::ddl::index::IndexSpec;
-use crate::ddl::module::{ModuleKind, ModuleSettings, ModuleSpec};
+use crate::ddl::module::{ModuleKind, ModuleSettings, ModuleSpec, ParameterSpec};
 use crate::ddl::spec::{ColumnSpec, DefaultSpec, Nullability, TableSpec};
 use crate::ddl::statistics::StatisticsSpec;
 use crate::ddl::trust::ExistingRows;
@@ -126,6 +127,7 @@ impl Copy<'_> {
             kind,
             text: module.text.clone()?,
             columns: module.columns.iter().filter_map(|column| self.column(column, None)).collect(),
+            parameters: module.parameters.iter().filter_map(parameter).collect(),
             settings: settings_of(object),
         })
     }
@@ -322,4 +324,14 @@ fn index_spec(table: &TableModel, index: &Index) -> IndexSpec {
         fill_factor: index.fill_factor,
         ..IndexSpec::new(index.name.as_deref().unwrap_or_default(), &[])
     }
+}
+
+/// A parameter of a module of model; `None` where its type is not known.
+fn parameter(own: &extentdb_catalog::model::Parameter) -> Option<ParameterSpec> {
+    Some(ParameterSpec {
+        name: own.column.name.clone(),
+        ty: own.column.ty?,
+        user_type: None,
+        is_output: own.column.status & PARAMETER_OUTPUT as u32 != 0,
+    })
 }

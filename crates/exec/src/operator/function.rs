@@ -3,6 +3,8 @@
 use extentdb_bind::logical::{Column, RowsSource};
 use extentdb_bind::provider::push_value;
 use extentdb_engine::Vector;
+use extentdb_expr::EvalError;
+use extentdb_expr::json_rows::{self, JsonField};
 use extentdb_plan::physical::Expression;
 use extentdb_types::{Datum, NText, SqlType};
 
@@ -48,8 +50,36 @@ impl Function {
             RowsSource::User { function, .. } => context.call_rows(*function, &values),
             RowsSource::StringSplit(_) => self.split(&values),
             RowsSource::GenerateSeries(_) => self.series(&values, context),
-            RowsSource::OpenJson { .. } => Err(Error::NotSupported("OPENJSON".to_owned())),
+            RowsSource::OpenJson { fields, .. } => self.json(&values, fields.as_deref()),
         }
+    }
+
+    /// OPENJSON: members, or a value for each field.
+    fn json(
+        &self,
+        values: &[Datum<'static>],
+        fields: Option<&[JsonField]>,
+    ) -> Result<Vec<Vec<Datum<'static>>>, Error> {
+        let Some(text) = values.first().and_then(text_of) else { return Ok(Vec::new()) };
+        let path = match values.get(1) {
+            None => "$".to_owned(),
+            Some(path) => match text_of(path) {
+                Some(path) => path,
+                None => return Ok(Vec::new()),
+            },
+        };
+        let own = |value: Option<String>| {
+            value.map_or(Datum::Null, |text| Datum::NChar(NText::from_text(&text)))
+        };
+        if let Some(fields) = fields {
+            let rows = json_rows::rows(&text, &path, fields).map_err(json_error)?;
+            return Ok(rows.into_iter().map(|row| row.into_iter().map(own).collect()).collect());
+        }
+        let members = json_rows::members(&text, &path).map_err(json_error)?;
+        let row = |it: json_rows::JsonMember| {
+            vec![own(Some(it.key)), own(it.value), Datum::TinyInt(it.kind)]
+        };
+        Ok(members.into_iter().map(row).collect())
     }
 
     /// STRING_SPLIT: the parts between separators, empty ones among them; none of NULL.
@@ -130,6 +160,16 @@ impl Operator for Function {
         }
         Ok((rows > 0).then_some(Batch { rows, columns }))
     }
+}
+
+/// An error of JSON as the server tells of it.
+fn json_error(error: EvalError) -> Error {
+    let number = match error {
+        EvalError::JsonPath => 13607,
+        EvalError::JsonProperty => 13608,
+        _ => 13609,
+    };
+    Error::Json { number }
 }
 
 fn text_of(value: &Datum<'_>) -> Option<String> {

@@ -5,6 +5,7 @@ pub mod date;
 pub mod format;
 pub mod json;
 pub(crate) mod json_path;
+pub mod json_rows;
 pub(crate) mod json_text;
 pub mod number;
 pub mod text;

@@ -104,6 +104,7 @@ fn modules(session: &mut Session) {
         kind,
         text: text.to_owned(),
         columns,
+        parameters: Vec::new(),
         settings: ModuleSettings::default(),
     };
     let text = "create view names with schemabinding as select name from dbo.customers";

@@ -1,257 +1,176 @@
-//! The shop of the story: its database of three unequal files, its orders, and the process that is
-//! killed while it writes.
+//! The shop of the story: a server of its own, and what clients tell it to do.
 //!
-//! Everything here follows from numbers, not from time or chance: the story is the same whenever it
-//! is told.
+//! Everything that is told follows from numbers, not from time or chance: the story is the same
+//! whenever it is told.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
-use anyhow::{Context as _, anyhow, bail, ensure};
-use extentdb_base::sync::Arc;
-use extentdb_engine::{
-    Address, ColumnSpec, DataFileSpec, Database, DatabaseSpec, Options, Recovered, Session, Table,
-    TableSpec,
-};
-use extentdb_telemetry::{Event, Recorder};
-use extentdb_types::{Collation, Date, Datum, Money, SqlType};
+use anyhow::{Context as _, anyhow, bail};
+use extentdb_client::{Connection, Event, Options};
 
+use crate::grid::shown;
 use crate::scratch::Running;
 
-/// The files of the database, and how large they begin.
-pub(super) const FILES: [(&str, u64); 3] =
-    [("shop.mdf", 4 << 20), ("shop_2.ndf", 8 << 20), ("shop_3.ndf", 32 << 20)];
-pub(super) const TABLE: &str = "orders";
-/// Orders that one transaction brings.
-const BATCH: u32 = 1000;
-/// Rows that the transaction that never commits deletes and inserts.
-const UNFINISHED: u32 = 500;
-/// What the process says when it is ready to be killed.
-const READY: &str = "ready";
-const COLLATION: Collation = Collation(0x3400_d008);
-const CUSTOMERS: [&str; 8] =
-    ["Ada", "Edgar", "Grace", "Jim", "Barbara", "Rudolf", "Pat", "Charles"];
-const GOODS: [&str; 6] = ["pencil", "notebook", "ink, blue", "envelope, padded", "chair", "lamp"];
+/// The data files, and how large they begin, in MB.
+pub(super) const FILES: [(&str, u32); 3] = [("shop.mdf", 4), ("shop_2.ndf", 8), ("shop_3.ndf", 32)];
+/// Its log.
+pub(super) const LOG: &str = "shop_log.ldf";
+/// The folder of the server's own databases, in that of the story.
+const DATA: &str = "server";
 
-/// The database in this folder.
-pub(super) fn spec(folder: &Path) -> DatabaseSpec {
-    let mut spec = DatabaseSpec::new("shop", folder, FILES[0].1);
-    let more = FILES[1..].iter().map(|(name, bytes)| DataFileSpec::new(folder.join(name), *bytes));
-    spec.files.extend(more);
-    // Everything that the killed process writes is to be redone: the log must hold it.
-    spec.log.bytes = 16 << 20;
-    spec
+/// A table with the orders from `@first` to `@last`, a thousand in each transaction.
+pub(super) const TABLE: &str = "CREATE TABLE orders (id int NOT NULL, customer varchar(40) NOT NULL, \
+    item varchar(40) NOT NULL, price money NOT NULL, ordered date NOT NULL, note varchar(200) NULL)";
+
+/// A server that was started for the story.
+pub(super) struct Server {
+    process: Running,
+    options: Options,
+    /// Where it speaks; it must be able to.
+    _said: BufReader<ChildStdout>,
 }
 
-/// A file, and what the rows took of it.
-pub(super) struct FileUse {
-    pub(super) name: String,
-    /// Extents that were free before.
-    pub(super) free: u32,
-    /// Extents that the rows took.
-    pub(super) taken: u32,
-}
+/// The rows of a result as texts.
+pub(super) type Rows = Vec<Vec<String>>;
 
-/// Makes the database with its table. Returns the lines of trace flag 1165.
-pub(super) fn create(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let recorder = Arc::new(Recorder::default());
-    let db = Database::create(
-        &spec(folder),
-        Options { events: recorder.clone(), ..Options::default() },
-    )?;
-    db.session().create_table(&orders())?;
-    db.close()?;
-    Ok(fill_lines(&recorder))
-}
-
-/// Inserts orders 1 to `rows`, a thousand in each transaction.
-pub(super) fn fill(folder: &Path, rows: u32) -> anyhow::Result<Vec<FileUse>> {
-    let db = Database::open(&spec(folder).paths(), Options::default())?;
-    let free: Vec<u32> = db.space().files().iter().map(|file| file.free_extents()).collect();
-    let mut session = db.session();
-    let table = session.table(TABLE)?;
-    let mut next = 1;
-    while next <= rows {
-        let last = (next + BATCH - 1).min(rows);
-        insert(&mut session, &table, next..=last)?;
-        next = last + 1;
+impl Server {
+    /// Starts a server on a free port of this machine; returns when it takes connections. Its first
+    /// start sets the password.
+    pub(super) fn start(folder: &Path, password: &str) -> anyhow::Result<Server> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut child = Command::new(program)
+            .args(["serve", "--port", "0", "--address", "127.0.0.1", "--print-connection-strings"])
+            .arg("--data")
+            .arg(folder.join(DATA))
+            .env("MSSQL_SA_PASSWORD", password)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start the server")?;
+        let said = child.stdout.take();
+        let process = Running::new(child);
+        let said = said.ok_or_else(|| anyhow!("the server says nothing"))?;
+        let mut said = BufReader::new(said);
+        let port = port(&mut said)?;
+        let mut options = Options::new("127.0.0.1", "sa", password);
+        options.port = port;
+        Ok(Server { process, options, _said: said })
     }
-    drop((session, table));
-    let files = db.space().files().into_iter().zip(free).map(|(file, free)| {
-        let name = file.description().name.clone();
-        FileUse { name, free, taken: free.saturating_sub(file.free_extents()) }
-    });
-    let files = files.collect();
-    db.close()?;
-    Ok(files)
-}
 
-/// The lines of the error log that trace flag 1165 prints.
-fn fill_lines(recorder: &Recorder) -> Vec<String> {
-    let lines = recorder.take().into_iter().filter_map(|event| match event {
-        Event::ProportionalFill { lines } => Some(lines),
-        _ => None,
-    });
-    lines.flatten().collect()
-}
-
-fn orders() -> TableSpec {
-    let text = |len| SqlType::VarChar { len: Some(len), collation: COLLATION };
-    let columns = vec![
-        ColumnSpec::new("id", SqlType::Int).not_null(),
-        ColumnSpec::new("customer", text(40)).not_null(),
-        ColumnSpec::new("item", text(40)).not_null(),
-        ColumnSpec::new("price", SqlType::Money).not_null(),
-        ColumnSpec::new("ordered", SqlType::Date).not_null(),
-        ColumnSpec::new("note", text(200)),
-    ];
-    TableSpec::heap(TABLE, columns)
-}
-
-fn insert(
-    session: &mut Session,
-    table: &Table,
-    ids: impl IntoIterator<Item = u32>,
-) -> anyhow::Result<()> {
-    session.begin();
-    for id in ids {
-        insert_one(session, table, id)?;
+    /// A connection to a database.
+    pub(super) fn connect(&self, database: &str) -> anyhow::Result<Client> {
+        let options = Options { database: database.to_owned(), ..self.options.clone() };
+        Ok(Client(Connection::open(&options).context("cannot connect to the server")?))
     }
-    Ok(session.commit()?)
-}
 
-fn insert_one(session: &mut Session, table: &Table, id: u32) -> anyhow::Result<Address> {
-    let customer = CUSTOMERS[(id as usize * 5 + id as usize / 7) % CUSTOMERS.len()];
-    let item = GOODS[(id as usize + id as usize / 11) % GOODS.len()];
-    let note =
-        "please wrap it as a present and leave it with the neighbours; ".repeat(id as usize % 4);
-    let note = if note.is_empty() { Datum::Null } else { text(note.trim_end_matches("; ")) };
-    let values = [
-        Datum::Int(id.try_into()?),
-        text(customer),
-        text(item),
-        Datum::Money(Money(i64::from(100 + id % 9000) * 100)),
-        Datum::Date(day(id)?),
-        note,
-    ];
-    Ok(session.insert(table, &values)?)
-}
+    /// kill -9
+    pub(super) fn kill(self) -> anyhow::Result<()> {
+        self.process.with(|child| child.kill().and_then(|()| child.wait()).map(|_| ()))?;
+        Ok(())
+    }
 
-/// A day of 2011.
-fn day(id: u32) -> anyhow::Result<Date> {
-    let first = Date::from_ymd(2011, 1, 1).context("a day of the calendar")?;
-    Date::new(first.days() + id / 300 % 365).map_err(|_| anyhow!("no day of the calendar"))
-}
-
-fn text(text: &str) -> Datum<'static> {
-    let ty = SqlType::VarChar { len: Some(200), collation: COLLATION };
-    Datum::decode(&ty, text.as_bytes()).map_or(Datum::Null, Datum::into_owned)
-}
-
-/// Starts a process that writes orders after `rows`, up to `last`, and kills it in the middle of
-/// another transaction. Returns the last order that was acknowledged.
-pub(super) fn write_and_die(folder: &Path, rows: u32, last: u32) -> anyhow::Result<u32> {
-    let program = std::env::current_exe().context("cannot find this program")?;
-    let first = (rows + 1).to_string();
-    let last = last.to_string();
-    let mut process = Command::new(program)
-        .args(["demo", "--first", &first, "--last", &last, "--writer"])
-        .arg(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot run this program")?;
-    let said = process.stdout.take();
-    let process = Running::new(process);
-    let said = said.map(|said| listen(BufReader::new(said)));
-    // Nothing of it is asked: SIGKILL. Its memory is gone, its files are as the system has them.
-    process.with(Child::kill).context("cannot kill the process")?;
-    process.with(Child::wait)?;
-    match said {
-        Some(acknowledged) => acknowledged,
-        None => bail!("the process says nothing"),
+    /// Ends the server: it has written everything when this returns.
+    pub(super) fn shut_down(self) -> anyhow::Result<()> {
+        // The connection ends with the server.
+        let _ = self.connect("master")?.run("SHUTDOWN");
+        let status = self.process.with(Child::wait)?;
+        if !status.success() {
+            bail!("the server ended with {status}");
+        }
+        Ok(())
     }
 }
 
-/// The last order that was acknowledged before the process was in the middle of something.
-fn listen(said: impl BufRead) -> anyhow::Result<u32> {
-    let mut acknowledged = 0;
+/// A client of the server.
+pub(super) struct Client(Connection);
+
+impl Client {
+    /// Runs a batch; its rows.
+    pub(super) fn run(&mut self, text: &str) -> anyhow::Result<Rows> {
+        let mut rows = Rows::new();
+        let mut failed = None;
+        self.0.batch(text, &mut |event| {
+            match event {
+                Event::Row(values) => rows.push(values.iter().map(shown).collect()),
+                Event::Message(message) if message.class > 10 => {
+                    failed.get_or_insert_with(|| message.text.clone());
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        match failed {
+            Some(text) => bail!("the server refused `{text}`"),
+            None => Ok(rows),
+        }
+    }
+
+    /// Inserts the orders of a range, in one transaction.
+    pub(super) fn insert(&mut self, first: u32, last: u32) -> anyhow::Result<()> {
+        self.run(&insert(first, last)).map(|_| ())
+    }
+}
+
+/// The statement that creates the database, with its files in a folder.
+pub(super) fn create(folder: &str) -> String {
+    let file = |(name, mb): (&str, u32)| {
+        let stem = name.split('.').next().unwrap_or(name);
+        format!("(NAME = {stem}, FILENAME = '{folder}{name}', SIZE = {mb}MB)")
+    };
+    let files: Vec<String> = FILES.into_iter().map(file).collect();
+    let log = format!("LOG ON (NAME = shop_log, FILENAME = '{folder}{LOG}', SIZE = 16MB)");
+    format!("CREATE DATABASE shop ON {} {log}", files.join(", "))
+}
+
+/// Orders of a range, made of their numbers.
+fn insert(first: u32, last: u32) -> String {
+    format!(
+        "INSERT orders SELECT value,
+            CHOOSE((value * 5 + value / 7) % 8 + 1, 'Ada', 'Edgar', 'Grace', 'Jim', 'Barbara', 'Rudolf', 'Pat', 'Charles'),
+            CHOOSE((value + value / 11) % 6 + 1, 'pencil', 'notebook', 'ink, blue', 'envelope, padded', 'chair', 'lamp'),
+            CAST(100 + value % 9000 AS money) / 100, DATEADD(day, value / 300 % 365, '20110101'),
+            NULLIF(REPLICATE('please wrap it as a present and leave it with the neighbours. ', value % 4), '')
+        FROM GENERATE_SERIES({first}, {last})"
+    )
+}
+
+/// The port that the server says it listens on.
+fn port(said: &mut impl BufRead) -> anyhow::Result<u16> {
     for line in said.lines() {
         let line = line?;
-        if line == READY {
-            return Ok(acknowledged);
-        }
-        acknowledged = line.parse().with_context(|| format!("the process said {line}"))?;
-    }
-    bail!("the process ended by itself")
-}
-
-/// The process that is killed: says which orders are committed, and when it is in the middle of a
-/// transaction. Half of the orders are written to the files by a checkpoint, together with what the
-/// unfinished transaction has done; the rest is in the log.
-pub(super) fn write_until_killed(folder: &Path, first: u32, last: u32) -> anyhow::Result<()> {
-    let options = Options { checkpoint_log_bytes: None, ..Options::default() };
-    let db = Database::open(&spec(folder).paths(), options)?;
-    let mut out = std::io::stdout().lock();
-    let mut committing = db.session();
-    let mut unfinished = db.session();
-    let table = committing.table(TABLE)?;
-    let victims = first_rows(&mut committing, &table, UNFINISHED as usize)?;
-    unfinished.begin();
-    for at in victims {
-        unfinished.delete(&table, &at)?;
-    }
-    let mut next = first;
-    let middle = u32::midpoint(first, last);
-    let mut is_checkpointed = false;
-    while next <= last {
-        let end = (next + BATCH - 1).min(last);
-        insert(&mut committing, &table, next..=end)?;
-        writeln!(out, "{end}")?;
-        out.flush()?;
-        next = end + 1;
-        if next > middle && !is_checkpointed {
-            db.checkpoint()?;
-            is_checkpointed = true;
+        let after = line.split_once("-S localhost,").map(|(_, after)| after);
+        if let Some(port) = after.and_then(|after| after.split(' ').next()) {
+            return port.parse().with_context(|| format!("the server says {line}"));
         }
     }
-    for id in 0..UNFINISHED {
-        insert_one(&mut unfinished, &table, 1_000_000 + id)?;
+    bail!("the server does not start")
+}
+
+/// A password that nobody knows.
+pub(super) fn password() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("Aa1!{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_in_the_first_connection_string() {
+        let said = "sqlcmd       sqlcmd -S localhost,40123 -U sa -P 'x' -C\nADO.NET …\n";
+        assert_eq!(port(&mut said.as_bytes()).unwrap(), 40_123);
+        assert!(port(&mut "".as_bytes()).is_err());
     }
-    db.log().flush_all()?;
-    writeln!(out, "{READY}")?;
-    out.flush()?;
-    // Who started this process kills it. If that one is gone instead, its pipe ends.
-    let mut nothing = Vec::new();
-    std::io::stdin().read_to_end(&mut nothing)?;
-    Ok(())
-}
 
-/// The places of the first rows of the table.
-fn first_rows(session: &mut Session, table: &Table, count: usize) -> anyhow::Result<Vec<Address>> {
-    let mut rids = Vec::new();
-    session.scan(table, &mut |at, _| {
-        rids.push(at);
-        if rids.len() < count {
-            std::ops::ControlFlow::Continue(())
-        } else {
-            std::ops::ControlFlow::Break(())
-        }
-    })?;
-    Ok(rids)
-}
-
-/// Opens the database as it was left, which recovers it, and closes it. What that had to do, and
-/// the rows there are.
-pub(super) fn recover(folder: &Path) -> anyhow::Result<(Recovered, i64)> {
-    let db = Database::open(&spec(folder).paths(), Options::default())?;
-    let recovered = db.recovered().clone();
-    let rows = db.session().table(TABLE)?.row_count();
-    db.close()?;
-    ensure!(
-        !recovered.was_clean(),
-        "the database was closed cleanly, although its process was killed"
-    );
-    Ok((recovered, rows))
+    #[test]
+    fn passwords_differ() {
+        assert_ne!(password(), password());
+    }
 }
