@@ -107,7 +107,7 @@ impl Runs {
             // Runs that follow each other, so that equal rows stay in order.
             let runs = std::mem::take(&mut self.filed);
             for part in runs.chunks(FAN_IN) {
-                let sources = part.iter().cloned().map(|run| SortedRun::of(run)).collect();
+                let sources = part.iter().cloned().map(SortedRun::of).collect();
                 let mut merge = Merge::of(sources, &self.types, encoder)?;
                 let mut writer = self.writer()?;
                 while let Some(batch) = merge.next(encoder)? {
