@@ -97,7 +97,7 @@ pub fn start(settings: Settings, log: ErrorLog) -> Result<RunningServer, Error> 
     let product = product(&settings);
     let tls = Tls::new(&settings, certificate_names(&product))?;
     let server = Server::new(instance, product, logins, Arc::new(process));
-    if let Some(limits) = memory_limits(settings) {
+    if let Some(limits) = memory_limits(&settings) {
         server.set_memory_limits(limits);
     }
     init::run(&server, &settings.init)?;
