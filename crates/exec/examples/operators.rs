@@ -4,6 +4,8 @@
 //!
 //! Decision 30 compares them with the operators of another engine over the same rows.
 
+#![allow(clippy::disallowed_methods, reason = "it measures times")]
+
 use std::time::Instant;
 
 use extentdb_base::cancel::Cancellation;

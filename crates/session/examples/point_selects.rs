@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p extentdb-session --example point_selects`
 
+#![allow(clippy::disallowed_methods, reason = "it measures times")]
+
 use std::sync::Arc;
 use std::time::Instant;
 
