@@ -20,7 +20,7 @@ use crate::scalar::{Clause, Place, parameter};
 use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
 use crate::surroundings::{CalledRows, MadeRows, Object, StoredTable, TableFunctionObject, View};
-use crate::table::{BoundTable, TableColumn};
+use crate::table::{BoundTable, KnownStatistics, TableColumn};
 
 /// Rows with the names of their columns.
 pub(crate) type Named = (Relation, Vec<Source>);
@@ -186,6 +186,7 @@ impl Binder<'_> {
             forced_index: hints.index,
             sample: None,
             locator: None,
+            known: KnownStatistics::default(),
         };
         let mut source = Source::derived(name, named);
         source.table = Some(stored.table.id());

@@ -1,8 +1,11 @@
 //! Tables as a query reads them.
 
-use extentdb_base::sync::Arc;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_engine::model::ObjectModel;
-use extentdb_engine::{Database, ReadHints, Sample, Table};
+use extentdb_engine::{Database, ReadHints, Sample, Statistics, Table};
 
 use crate::logical::{Column, ValueId};
 
@@ -25,6 +28,29 @@ pub struct BoundTable {
     pub sample: Option<Sample>,
     /// The value that says where a row is, where a statement changes rows.
     pub locator: Option<ValueId>,
+    /// What was asked of its statistics already.
+    pub known: KnownStatistics,
+}
+
+/// Statistics by the number of their column, as the engine had them when they were asked for.
+#[derive(Clone, Default)]
+pub struct KnownStatistics(Arc<Mutex<BTreeMap<usize, Option<Arc<Statistics>>>>>);
+
+/// Fewer rows are read as fast whatever is known of them.
+const STATISTICS_ROWS: i64 = 1000;
+/// How long a plan waits for statistics that are built for it.
+const STATISTICS_WAIT: Duration = Duration::from_millis(100);
+
+impl BoundTable {
+    /// Statistics about a column, by its number in the rows of the table: asked for once.
+    pub fn statistics(&self, ordinal: usize) -> Option<Arc<Statistics>> {
+        if self.table.row_count() < STATISTICS_ROWS {
+            return None;
+        }
+        let mut known = lock(&self.known.0);
+        let ask = || self.database.statistics_of(&self.table, ordinal, STATISTICS_WAIT);
+        known.entry(ordinal).or_insert_with(ask).clone()
+    }
 }
 
 /// A column of a table in a query.

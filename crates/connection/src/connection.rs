@@ -13,6 +13,7 @@ use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
 use crate::cause::Cause;
+use crate::compiled_texts::CompiledTexts;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
 use crate::identities::Identities;
@@ -46,6 +47,8 @@ pub struct Connection {
     pub transaction: TransactionState,
     /// Statements that the client has prepared.
     pub prepared: Prepared,
+    /// Texts that it has compiled.
+    pub texts: Arc<CompiledTexts>,
     /// Temporary tables and table variables.
     pub temporary: TemporaryTables,
     /// INSERT BULK whose rows have not arrived.
@@ -135,6 +138,7 @@ impl Connection {
             database,
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
+            texts: server.new_texts(),
             temporary: TemporaryTables::default(),
             pending_load: None,
             bulk_rows: None,

@@ -6,6 +6,7 @@
 )]
 
 pub mod cause;
+pub mod compiled_texts;
 pub mod connection;
 pub mod data_type;
 pub mod engine_error;
@@ -36,6 +37,7 @@ pub mod stop;
 pub mod transaction;
 pub mod trigger;
 pub mod variant;
+mod work_memory;
 
 pub use cause::{Cause, DefinitionCause, Effect};
 pub use connection::{Connection, Interrupt, Outcome};
@@ -50,3 +52,4 @@ pub use pending_load::BulkRows;
 pub use product::Product;
 pub use request::{Argument, Isolation, ProcedureCall, ProcedureName, Request, TransactionRequest};
 pub use server::Server;
+pub use work_memory::MemoryLimits;

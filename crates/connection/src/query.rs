@@ -7,13 +7,16 @@
 //! ```
 //!
 //! Invariants
-//! - Names are resolved when the statement runs: the one before may have made what they name.
+//! - Names are resolved when the statement runs: the one before may have made what they name. A
+//!   plan that is kept is used again while no definition has changed.
 //! - A query is one statement of the engine, whatever it reads: its locks and its snapshot are
 //!   those of one statement.
 
 mod change_failure;
 mod failure;
 mod functions;
+mod kept_plan;
+mod plan_text;
 mod prepared;
 mod rows;
 mod surroundings;
@@ -22,6 +25,7 @@ mod user_function;
 
 pub use failure::{bind_cause, exec_cause, operator_cause, plan_cause};
 pub use functions::RowFunctions;
+pub use kept_plan::{Basis, KeptPlan, Planned};
 pub use prepared::{Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, set};
-pub use rows::{column_infos, has_row, send_rows, single_value};
+pub use rows::{column_infos, has_row, send_planned, send_rows, single_value};
 pub use surroundings::{QuerySurroundings, ViewName, refused, view};

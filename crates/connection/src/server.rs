@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
-use extentdb_base::sync::{Arc, Mutex, lock};
+use extentdb_base::sync::{Arc, Mutex, Weak, lock};
 use extentdb_engine::Instance;
+use extentdb_exec::Memory;
 use extentdb_types::Collation;
 
+use crate::compiled_texts::CompiledTexts;
 use crate::hooks::Hooks;
 use crate::login::Logins;
 use crate::notes::Sessions;
 use crate::product::Product;
+use crate::work_memory::{MemoryLimits, WorkMemory};
 
 /// A server as its sessions know it.
 pub struct Server {
@@ -30,6 +33,9 @@ pub struct Server {
     temporary_tables: AtomicU64,
     /// Its connections.
     pub sessions: Sessions,
+    work_memory: Mutex<WorkMemory>,
+    /// Those of all connections.
+    texts: Mutex<Vec<Weak<CompiledTexts>>>,
     /// Since 1970, UTC.
     pub started: Duration,
 }
@@ -44,6 +50,7 @@ impl Server {
         hooks: Arc<dyn Hooks>,
     ) -> Arc<Server> {
         let started = instance.options().database.clock.since_epoch();
+        let work_memory = Mutex::new(WorkMemory::new(&instance));
         Arc::new(Server {
             instance,
             product,
@@ -54,6 +61,8 @@ impl Server {
             connections: AtomicU64::new(0),
             temporary_tables: AtomicU64::new(0),
             sessions: Sessions::default(),
+            work_memory,
+            texts: Mutex::default(),
             started,
         })
     }
@@ -62,6 +71,31 @@ impl Server {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// Limits the memory that statements keep rows in.
+    pub fn set_memory_limits(&self, limits: MemoryLimits) {
+        lock(&self.work_memory).limit(limits);
+    }
+
+    /// The texts of a new connection.
+    pub(crate) fn new_texts(&self) -> Arc<CompiledTexts> {
+        let texts = Arc::new(CompiledTexts::default());
+        let mut all = lock(&self.texts);
+        all.retain(|own| own.strong_count() > 0);
+        all.push(Arc::downgrade(&texts));
+        texts
+    }
+
+    /// Forgets all plans: they hold the files of their databases open.
+    pub fn forget_plans(&self) {
+        let all: Vec<Weak<CompiledTexts>> = lock(&self.texts).clone();
+        all.iter().filter_map(Weak::upgrade).for_each(|texts| texts.clear());
+    }
+
+    /// The memory of one statement.
+    pub(crate) fn statement_memory(&self) -> Memory {
+        lock(&self.work_memory).of_statement()
     }
 
     /// What it says it is.

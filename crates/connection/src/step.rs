@@ -22,7 +22,7 @@ pub enum RowCount {
 }
 
 /// A statement, ready to run any number of times.
-pub trait Step {
+pub trait Step: Send + Sync {
     /// Does it run with these options? FMTONLY, NOEXEC and PARSEONLY keep most from it.
     fn is_run(&self, options: &SetOptions) -> bool {
         !options.fmtonly && !options.noexec && !options.parseonly

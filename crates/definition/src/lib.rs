@@ -38,7 +38,7 @@ use extentdb_connection::stop::Stop;
 use problem::{Defined, Problem};
 
 /// Syntax of a statement that defines something.
-trait Define {
+trait Define: Send + Sync {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined;
 }
 

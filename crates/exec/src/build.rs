@@ -36,9 +36,12 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::Function(source, arguments) => {
             Box::new(Function::new(source, arguments, &node.columns))
         }
-        physical::Operator::Filter { input, condition } => {
-            Box::new(Filter::new(build(input)?, condition))
-        }
+        physical::Operator::Filter { input, condition } => match &input.operator {
+            physical::Operator::Scan(scan) if scan.has_locator => {
+                Box::new(TableScan::filtered(scan, condition))
+            }
+            _ => Box::new(Filter::new(build(input)?, condition)),
+        },
         physical::Operator::Project { input, keep, computed } => {
             Box::new(Project::new(build(input)?, keep, computed))
         }
@@ -58,7 +61,7 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         }
         physical::Operator::Window(window) => Box::new(Window::new(window, build(&window.input)?)),
         physical::Operator::Sort { input, keys, limit } => {
-            Box::new(Sort::new(build(input)?, keys, limit.as_ref()))
+            Box::new(Sort::new(build(input)?, &input.columns, keys, limit.as_ref()))
         }
         physical::Operator::Top { input, top, ties } => {
             Box::new(Top::new(build(input)?, top, ties.as_ref()))

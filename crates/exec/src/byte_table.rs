@@ -71,6 +71,12 @@ impl ByteTable {
         self.place(Slot { hash: hash(key), entry });
     }
 
+    /// Bytes in memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        let entry = size_of::<usize>() + size_of::<u32>();
+        self.slots.len() * size_of::<Slot>() + self.bytes.len() + self.ends.len() * entry
+    }
+
     /// The slot that a search looks at, from the hash on.
     fn slot(&self, at: usize) -> Slot {
         let at = at & (self.slots.len() - 1);

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::batch::Batch;
 use crate::error::Error;
+use crate::memory::Memory;
 
 /// What operators work with.
 pub struct Context<'c> {
@@ -17,6 +18,8 @@ pub struct Context<'c> {
     pub outer: OuterValues,
     /// Functions that the session evaluates.
     pub functions: &'c mut dyn Functions,
+    /// What operators may keep in memory.
+    pub memory: Memory,
     /// The rows that were added last, of each recursion that runs.
     pub recent: FxHashMap<usize, Vec<Batch>>,
     /// What the rows that were inserted last have done to `@@IDENTITY`.
@@ -116,6 +119,7 @@ impl<'c> Context<'c> {
             engine,
             outer: OuterValues::default(),
             functions,
+            memory: Memory::unlimited(),
             recent: FxHashMap::default(),
             identity: LastIdentity::default(),
         }

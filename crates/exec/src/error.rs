@@ -77,6 +77,12 @@ pub enum Error {
     /// The result of STRING_AGG is longer than its type (9829).
     #[error("STRING_AGG aggregation result exceeded the limit of 8000 bytes")]
     StringAggLength,
+    /// A work file cannot be written or read: the disk is full, most likely (1105).
+    #[error("a work file: {0}")]
+    WorkFile(Box<extentdb_io::Error>),
+    /// A work file does not have what was written to it.
+    #[error("a work file was changed by somebody else")]
+    WorkFileChanged,
     /// A plan asks for what is not executed here.
     #[error("not supported: {0}")]
     NotSupported(String),

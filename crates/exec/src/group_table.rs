@@ -88,6 +88,16 @@ impl GroupTable {
         self.second.count as usize
     }
 
+    /// Bytes in memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        let first = match &self.first {
+            FirstLevel::Short(groups) => groups.capacity() * size_of::<(u64, u64)>(),
+            FirstLevel::Long(groups) => groups.capacity() * size_of::<(u128, u128)>(),
+            FirstLevel::Bytes(groups) => groups.memory(),
+        };
+        first + self.second.groups.memory()
+    }
+
     /// The group of each row, made where there is none; the rows that made one are appended to
     /// `new`.
     pub(crate) fn assign(&mut self, batch: &Batch, numbers: &mut Vec<u32>, new: &mut Vec<u32>) {
@@ -99,6 +109,12 @@ impl GroupTable {
     /// none.
     pub(crate) fn find(&mut self, keys: &HashKeys, batch: &Batch, numbers: &mut Vec<u32>) {
         self.look_up(keys, batch, numbers, None);
+    }
+
+    /// The group of each row of the same input; [`NO_GROUP`] where there is none.
+    pub(crate) fn find_own(&mut self, batch: &Batch, numbers: &mut Vec<u32>) {
+        let keys = self.keys.clone();
+        self.look_up(&keys, batch, numbers, None);
     }
 
     fn look_up(

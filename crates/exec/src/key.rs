@@ -98,7 +98,8 @@ fn needs_length(ty: &SqlType) -> bool {
     )
 }
 
-/// Bytes of a key that are compared as a number; and bits of the number of a row, beside them.
+/// Bytes of a key, after those that all keys have, that are compared as a number; and bits of the
+/// number of a row, beside them.
 const PREFIX_BYTES: usize = 12;
 const ROW_BITS: u32 = 32;
 
@@ -144,10 +145,16 @@ impl KeyRows {
         self.ends.len()
     }
 
+    /// Bytes that they take in memory, about, and while they are sorted.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.len() + self.ends.len() * (size_of::<usize>() + size_of::<u128>())
+    }
+
     /// The rows in the order of their keys; rows with equal keys stay as they are.
     pub(crate) fn sorted(&self) -> Vec<u32> {
-        let mut rows: Vec<u128> = (0..self.len()).map(|row| self.prefixed(row)).collect();
-        let is_longer = |row: usize| self.get(row).len() > PREFIX_BYTES;
+        let common = self.common_bytes();
+        let mut rows: Vec<u128> = (0..self.len()).map(|row| self.prefixed(row, common)).collect();
+        let is_longer = |row: usize| self.get(row).len() > common + PREFIX_BYTES;
         if (0..self.len()).any(is_longer) {
             rows.sort_unstable_by(|a, b| {
                 let keys = || self.get(*a as u32 as usize).cmp(self.get(*b as u32 as usize));
@@ -160,10 +167,25 @@ impl KeyRows {
         rows.into_iter().map(|row| row as u32).collect()
     }
 
-    /// The first bytes of the key of a row, and its number.
-    fn prefixed(&self, row: usize) -> u128 {
+    /// Bytes that all keys begin with: numbers that are small for their type have many.
+    fn common_bytes(&self) -> usize {
+        let first = self.get(0);
+        (1..self.len()).fold(first.len(), |common, row| {
+            let common = common.min(self.get(row).len());
+            let (one, other) = (first.get(..common), self.get(row).get(..common));
+            if one == other {
+                return common;
+            }
+            let bytes = one.unwrap_or_default().iter().zip(other.unwrap_or_default());
+            bytes.take_while(|(one, other)| one == other).count()
+        })
+    }
+
+    /// The bytes of the key of a row after so many, and its number.
+    fn prefixed(&self, row: usize, common: usize) -> u128 {
         let mut bytes = [0; 16];
-        bytes.iter_mut().zip(self.get(row).iter().take(PREFIX_BYTES)).for_each(|(to, from)| {
+        let key = self.get(row).get(common..).unwrap_or_default();
+        bytes.iter_mut().zip(key.iter().take(PREFIX_BYTES)).for_each(|(to, from)| {
             *to = *from;
         });
         u128::from_be_bytes(bytes) | row as u128
@@ -192,6 +214,23 @@ mod tests {
         let descending = SortKey { column: 0, is_descending: true };
         let mut encoder = KeyEncoder::new(vec![descending]);
         assert_eq!(KeyRows::of(&mut encoder, &rows).sorted(), [0, 1, 4, 5, 3, 2]);
+    }
+
+    #[test]
+    fn bytes_that_all_keys_have_are_passed_over() {
+        let ty = SqlType::Decimal { precision: 38, scale: 2 };
+        let numbers: Vec<i64> = (0..3000).map(|row| row * 7919 % 1000).collect();
+        let rows: Vec<Vec<Cell>> =
+            numbers.iter().map(|it| vec![Cell::Wide((*it).into())]).collect();
+        let mut encoder = KeyEncoder::of_columns(&[0]);
+        let keys = KeyRows::of(&mut encoder, &batch(&[ty], &rows));
+        assert!(keys.common_bytes() > PREFIX_BYTES);
+        let mut expected: Vec<u32> = (0..3000).collect();
+        expected.sort_by_key(|row| numbers[*row as usize]);
+        assert_eq!(keys.sorted(), expected);
+        let one = KeyRows::of(&mut encoder, &batch(&[ty], &rows[..1]));
+        assert_eq!(one.sorted(), [0]);
+        assert_eq!(KeyRows::default().sorted(), [0; 0]);
     }
 
     #[test]

@@ -14,8 +14,10 @@ mod evaluate;
 mod group_table;
 mod hash_key;
 mod key;
+mod memory;
 mod number;
 mod operator;
+mod spill;
 #[cfg(test)]
 mod testing;
 pub mod write;
@@ -25,5 +27,7 @@ pub use build::build;
 pub use context::{Context, Functions, LastIdentity, OuterValues};
 pub use error::Error;
 pub use evaluate::{Evaluator, datum};
+pub use memory::{Memory, MemoryPool};
 pub use operator::Operator;
 pub use operator::scan::{address, within};
+pub use spill::WorkArea;

@@ -26,6 +26,7 @@ use extentdb_engine::Values;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::Context;
 use crate::error::Error;
+use crate::memory::Reservation;
 
 /// An operator that runs.
 ///
@@ -92,16 +93,28 @@ pub(crate) struct Rows {
     /// The rows that are given, in this order; `None`: all, as they are.
     order: Option<Vec<u32>>,
     at: usize,
+    /// What is reserved for them.
+    memory: Option<Reservation>,
 }
 
 impl Rows {
     pub(crate) fn new(batch: Batch) -> Rows {
-        Rows { batch, order: None, at: 0 }
+        Rows { batch, ..Rows::default() }
     }
 
-    /// Some rows, in an order.
-    pub(crate) fn ordered(batch: Batch, order: Vec<u32>) -> Rows {
-        Rows { batch, order: Some(order), at: 0 }
+    /// Some rows, in an order, and the memory that is reserved for them.
+    pub(crate) fn reserved(batch: Batch, order: Vec<u32>, memory: Reservation) -> Rows {
+        Rows { batch, order: Some(order), at: 0, memory: Some(memory) }
+    }
+
+    /// Takes over what is reserved for them.
+    pub(crate) fn hold(&mut self, memory: Reservation) {
+        self.memory = Some(memory);
+    }
+
+    /// Bytes in memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        self.batch.memory()
     }
 
     /// The next of them.

@@ -12,6 +12,8 @@ use crate::batch::Batch;
 use crate::build::build;
 use crate::context::{Context, Functions, OuterValues};
 use crate::error::Error;
+use crate::memory::{Memory, MemoryPool};
+use crate::spill::WorkArea;
 
 /// Numbers of values from outside in the plans of tests; less are columns.
 pub(crate) const OUTER: usize = 1000;
@@ -250,12 +252,33 @@ impl Harness {
         node(Operator::Recent { number }, types)
     }
 
-    /// Runs a plan: its rows.
+    /// Runs a plan: its rows. They are the same when nothing fits into memory.
     pub(crate) fn try_run(&mut self, plan: &Node) -> Result<Vec<CellRow>, Error> {
+        let rows = self.run_within(plan, Memory::unlimited());
+        for limit in [1, 4000] {
+            let pool = MemoryPool::new(usize::MAX);
+            let disk = Arc::new(MemDisk::new());
+            let area = WorkArea::new(disk, "/work");
+            let spilled = self.run_within(plan, Memory::new(&pool, limit, &area));
+            assert_eq!(pool.used(), 0);
+            match (&rows, &spilled) {
+                (Ok(rows), Ok(spilled)) if is_ordered(plan) => assert_eq!(rows, spilled),
+                (Ok(rows), Ok(spilled)) => {
+                    assert_eq!(sorted(rows.clone()), sorted(spilled.clone()), "limit {limit}");
+                }
+                (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
+                (one, other) => panic!("{one:?} {other:?}, limit {limit}"),
+            }
+        }
+        rows
+    }
+
+    fn run_within(&mut self, plan: &Node, memory: Memory) -> Result<Vec<CellRow>, Error> {
         let mut operator = build(plan)?;
         let mut functions = TestFunctions;
         let mut context = Context::new(&mut self.session, &mut functions);
         context.outer = self.outer.clone();
+        context.memory = memory;
         let given = self.given.iter().cloned().enumerate();
         context.recent.extend(given.map(|(number, rows)| (number + OUTER, rows)));
         operator.open(&mut context)?;
@@ -279,6 +302,11 @@ impl Harness {
     pub(crate) fn run(&mut self, plan: &Node) -> Vec<CellRow> {
         self.try_run(plan).unwrap()
     }
+}
+
+/// Do its rows have one order only?
+fn is_ordered(plan: &Node) -> bool {
+    matches!(plan.operator, Operator::Sort { .. } | Operator::Window(_))
 }
 
 /// Rows in some order that is always the same.

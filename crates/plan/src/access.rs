@@ -8,9 +8,10 @@ use extentdb_bind::logical::ValueId;
 use extentdb_bind::table::{BoundTable, TableColumn};
 use extentdb_engine::model::{Index, IndexKind, ObjectBody};
 use extentdb_expr::{CompileError, Environment, Scalar, ScalarTest};
-use extentdb_types::SqlType;
+use extentdb_types::{Datum, SqlType};
 
 use crate::estimate;
+use crate::selectivity;
 
 /// A condition on a column of the table: `column test value`, the value from elsewhere.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Restriction {
     pub(crate) is_exact: bool,
     /// `column IS NULL`
     pub(crate) is_null: bool,
+    /// The value, when it is known already and something is known of the column.
+    pub(crate) constant: Option<Datum<'static>>,
 }
 
 /// How a table is read.
@@ -48,6 +51,10 @@ const DESCENT: f64 = 12.0;
 /// Cost of a row that an entry of an index leads to.
 const LOOK_UP: f64 = 12.0;
 
+/// Share of rows with one value of a column of an index, and past a bound, where nothing is known.
+const EQUAL_SHARE: f64 = 0.02;
+const RANGE_SHARE: f64 = 0.3;
+
 /// Rows of a scan at least, of the table or of an index. However few there are, a key is sought
 /// where it is given: a scan would lock the rows of other sessions, and wait for them.
 const LEAST_SCAN: f64 = 50.0;
@@ -69,6 +76,7 @@ pub(crate) fn restrictions(
                     value: Scalar::null(column.column.ty),
                     is_exact: true,
                     is_null: true,
+                    constant: None,
                 });
             }
             continue;
@@ -79,10 +87,12 @@ pub(crate) fn restrictions(
                 && !uses_table(table, value)
                 && let Some((value, is_exact)) = fitted(column, test, value, environment)?
             {
+                let statistics = table.statistics(column.ordinal);
                 found.push(Restriction {
                     condition: number,
                     column: column.column.id,
                     test,
+                    constant: statistics.and_then(|_| selectivity::constant(&value, environment)),
                     value,
                     is_exact,
                     is_null: false,
@@ -269,13 +279,14 @@ fn matched(
     let mut from = None;
     let mut to = None;
     let mut is_descending = false;
-    let mut share = 1.0;
+    let mut shares = Vec::new();
+    let mut guess = 1.0;
     for key in &keys {
         let column = table.columns.iter().find(|it| it.column_id == key.column_id)?;
         let own = || restrictions.iter().filter(|it| it.column == column.column.id);
         if let Some(found) = own().find(|it| it.test == ScalarTest::Equal) {
             equal.push(found.clone());
-            share *= 0.02;
+            shares.push(selectivity::of_restriction(found, table).unwrap_or(EQUAL_SHARE));
             continue;
         }
         let lower =
@@ -287,11 +298,14 @@ fn matched(
             (lower.cloned(), upper.cloned())
         };
         is_descending = key.descending;
-        for _ in from.iter().chain(&to) {
-            share *= 0.3;
+        let bounds: Vec<&Restriction> = from.iter().chain(&to).collect();
+        match selectivity::of_range(&bounds, table) {
+            Some(share) => shares.push(share),
+            None => bounds.iter().for_each(|_| guess *= RANGE_SHARE),
         }
         break;
     }
+    let share = guess * selectivity::damped(shares);
     let all = estimate::table_rows(table);
     let is_restricted = !equal.is_empty() || from.is_some() || to.is_some();
     let rows = if index.unique && equal.len() == keys.len() && !keys.is_empty() {

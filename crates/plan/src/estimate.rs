@@ -9,6 +9,7 @@ use extentdb_bind::table::BoundTable;
 use extentdb_engine::model::ObjectBody;
 use extentdb_expr::{Environment, Scalar, ScalarTest};
 
+use crate::selectivity;
 use crate::uses;
 
 const EQUAL: f64 = 0.05;
@@ -28,8 +29,7 @@ pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
             _ => UNKNOWN,
         },
         Relation::Filter { input, conditions } => {
-            let share: f64 = conditions.iter().map(|it| share(it, input, environment)).product();
-            rows(input, environment) * share
+            rows(input, environment) * shares(conditions, input, environment)
         }
         Relation::Compute { input, .. }
         | Relation::Call { input, .. }
@@ -80,7 +80,10 @@ pub(crate) fn distinct(relation: &Relation, id: ValueId, environment: &Environme
 
 fn distinct_in_table(table: &BoundTable, id: ValueId) -> f64 {
     let all = table_rows(table);
-    let Some(column) = table.columns.iter().find(|it| it.column.id == id) else { return all };
+    let Some(column) = selectivity::column_of(table, id) else { return all };
+    if let Some(known) = selectivity::distinct(table, id) {
+        return known.min(all);
+    }
     let ObjectBody::Table(model) = &table.object.body else { return all };
     let mut best: Option<f64> = None;
     for index in &model.indexes {
@@ -112,11 +115,23 @@ fn origin(relation: &Relation, id: ValueId) -> Option<&BoundTable> {
     }
 }
 
+/// The share of rows that all conditions leave.
+pub(crate) fn shares(conditions: &[Scalar], input: &Relation, environment: &Environment) -> f64 {
+    let guess = |condition: &Scalar| share(condition, input, environment);
+    match input {
+        Relation::Table(table) => {
+            selectivity::of_conditions(table, conditions, environment, &guess)
+        }
+        _ => conditions.iter().map(guess).product(),
+    }
+}
+
 /// The share of rows that a condition leaves.
 pub(crate) fn share(condition: &Scalar, input: &Relation, environment: &Environment) -> f64 {
     if condition.disjuncts(environment).is_ok_and(|parts| parts.len() > 1) {
         let parts = condition.disjuncts(environment).unwrap_or_default();
-        let none: f64 = parts.iter().map(|part| 1.0 - share(part, input, environment)).product();
+        let one = |part: &Scalar| shares(std::slice::from_ref(part), input, environment);
+        let none: f64 = parts.iter().map(|part| 1.0 - one(part)).product();
         return 1.0 - none;
     }
     match condition.as_comparison(environment) {

@@ -15,6 +15,8 @@ mod join_order;
 mod lower;
 pub mod physical;
 mod push_down;
+mod render;
+mod selectivity;
 mod table;
 mod uses;
 

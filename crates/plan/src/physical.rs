@@ -25,6 +25,33 @@ pub struct Node {
     pub rows: f64,
 }
 
+impl Node {
+    /// The nodes whose rows it takes.
+    pub fn inputs(&self) -> Vec<&Node> {
+        match &self.operator {
+            Operator::Row
+            | Operator::Values(_)
+            | Operator::Scan(_)
+            | Operator::Provided(_)
+            | Operator::Function(..)
+            | Operator::Recent { .. } => Vec::new(),
+            Operator::Filter { input, .. }
+            | Operator::Project { input, .. }
+            | Operator::Call { input, .. }
+            | Operator::Sort { input, .. }
+            | Operator::Top { input, .. }
+            | Operator::Text { input, .. } => vec![input],
+            Operator::HashJoin(join) => vec![&join.left, &join.right],
+            Operator::LoopJoin(join) => vec![&join.left, &join.right],
+            Operator::Aggregate(grouping) => vec![&grouping.input],
+            Operator::Window(window) => vec![&window.input],
+            Operator::Concat(inputs) => inputs.iter().collect(),
+            Operator::SetOperation { left, right, .. } => vec![left, right],
+            Operator::Recursive { anchor, step, .. } => vec![anchor, step],
+        }
+    }
+}
+
 /// A compiled value or condition.
 #[derive(Clone, Debug)]
 pub struct Expression {

@@ -77,11 +77,13 @@ impl Planner<'_> {
             comparisons,
             is_parallel: false,
         };
-        let scanned = node(Operator::Scan(Box::new(scan)), columns, path.rows);
+        // A range may answer a part of the conditions: all of them leave no more than it reads.
         let relation = Relation::Table(Box::new(table.clone()));
-        let share: f64 =
-            left.iter().map(|it| estimate::share(it, &relation, self.environment)).product();
-        let rows = (path.rows * share).max(1.0);
+        let all = estimate::table_rows(table);
+        let found = all * estimate::shares(conditions, &relation, self.environment);
+        let rows = found.min(path.rows).max(1.0);
+        let given = if left.is_empty() { rows } else { path.rows };
+        let scanned = node(Operator::Scan(Box::new(scan)), columns, given);
         self.filtered(scanned, &left, rows)
     }
 

@@ -8,7 +8,9 @@ use extentdb_base::sync::{Arc, OnceLock};
 use extentdb_engine::{Instance, InstanceOptions, Options};
 use extentdb_io::{DurabilityMode, MemDisk, RealDisk};
 use extentdb_session::login::{DEFAULT_DATABASE, Login, Logins, SA};
-use extentdb_session::{Hooks, PasswordHash, Product, Server, ShutdownMode, verify_strength};
+use extentdb_session::{
+    Hooks, MemoryLimits, PasswordHash, Product, Server, ShutdownMode, verify_strength,
+};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::watch;
@@ -95,6 +97,9 @@ pub fn start(settings: Settings, log: ErrorLog) -> Result<RunningServer, Error> 
     let product = product(&settings);
     let tls = Tls::new(&settings, certificate_names(&product))?;
     let server = Server::new(instance, product, logins, Arc::new(process));
+    if let Some(limits) = memory_limits(&settings) {
+        server.set_memory_limits(limits);
+    }
     init::run(&server, &settings.init)?;
     let shared = Arc::new(Shared {
         server,
@@ -149,6 +154,12 @@ fn instance_options(settings: &Settings) -> InstanceOptions {
         seed: u64::from_le_bytes(seed),
         ..InstanceOptions::new(settings.data.clone(), database)
     }
+}
+
+/// A quarter of the memory is for rows of statements, a quarter of that for each of them.
+fn memory_limits(settings: &Settings) -> Option<MemoryLimits> {
+    let bytes = usize::try_from(settings.memory_mb?.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
+    Some(MemoryLimits { server: bytes / 4, statement: bytes / 16 })
 }
 
 /// The logins, and the password of sa when it was made just now.

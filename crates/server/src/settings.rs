@@ -7,7 +7,7 @@
 //! | network.forceencryption | | 1: clear text is refused |
 //! | network.allowcleartextlogin | | 1: passwords in clear text also from other machines |
 //! | network.tlscert, network.tlskey | | PEM files; without them a certificate is made |
-//! | memory.memorylimitmb | MSSQL_MEMORY_LIMIT_MB | memory; half of it for pages |
+//! | memory.memorylimitmb | MSSQL_MEMORY_LIMIT_MB | memory; half of it for pages, a quarter for rows of statements |
 //! | filelocation.defaultdatadir | MSSQL_DATA_DIR | folder of the databases |
 //! | | MSSQL_SA_PASSWORD, SA_PASSWORD, …_FILE | password of sa at the first start |
 //! | | MSSQL_PID | edition that is reported |

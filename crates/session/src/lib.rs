@@ -15,9 +15,9 @@ mod statement;
 pub use extentdb_connection::login;
 pub use extentdb_connection::{
     Argument, BulkRows, Cause, ColumnInfo, Connection, DefinitionCause, Discard, Done, Effect,
-    Environment, Gone, Hooks, IdentityInsert, Interrupt, Isolation, Message, NoHooks, Outcome,
-    Output, OutputValue, PasswordHash, PasswordWeakness, ProcedureCall, ProcedureName, Product,
-    Request, Scope, Server, SetOptions, ShutdownMode, StatementCode, TransactionRequest,
+    Environment, Gone, Hooks, IdentityInsert, Interrupt, Isolation, MemoryLimits, Message, NoHooks,
+    Outcome, Output, OutputValue, PasswordHash, PasswordWeakness, ProcedureCall, ProcedureName,
+    Product, Request, Scope, Server, SetOptions, ShutdownMode, StatementCode, TransactionRequest,
     verify_strength,
 };
 pub use run::run;

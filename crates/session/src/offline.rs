@@ -10,8 +10,8 @@
 //! indexes, locks or transactions.
 //!
 //! Invariants
-//! - Nothing is written. Memory does not grow with a table; what sorts, groups and joins keep is in
-//!   memory.
+//! - Nothing is written but work files, where the caller says. Memory does not grow with a table;
+//!   what sorts, groups and joins keep is within the limit that the caller gives.
 //! - A row that cannot be read is left out, and counted ([`Database::losses`]).
 
 mod error;
@@ -29,6 +29,7 @@ use extentdb_tsql::{Options, parse};
 use extentdb_connection::cause::Cause;
 
 pub use error::Error;
+pub use extentdb_exec::{Memory, MemoryPool, WorkArea};
 pub use files::{LostPart, TableLosses};
 pub use query::{Query, Stop};
 

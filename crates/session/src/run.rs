@@ -18,6 +18,7 @@ use crate::bulk_load;
 use crate::flow::{self, Flow, Instruction, Placed, Test};
 use crate::procedure;
 use extentdb_connection::cause::{Cause, Effect};
+use extentdb_connection::compiled_texts::Compilation;
 use extentdb_connection::connection::{Connection, Outcome};
 use extentdb_connection::frame::{Frame, Variable};
 use extentdb_connection::message::{FATAL_SEVERITY, MAX_INFO_SEVERITY};
@@ -88,13 +89,14 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
 /// Compiles and runs a text; its frame afterwards, for output parameters.
 fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
     let (flow, name) = match text.source {
-        Source::Text(source) => (compile_text(run, source, text.parameters)?, ""),
+        Source::Text(source) => (compiled_text(run, source, text.parameters)?, ""),
         Source::Procedure { script, body, name, returns } => {
             let collation = run.connection.collation();
             let settings = run.connection.options.settings();
             let compiled =
                 flow::compile_body(script, body, text.parameters, collation, settings, returns);
-            (compiled.map_err(|failure| located(failure.cause, failure.line))?, name)
+            let flow = compiled.map_err(|failure| located(failure.cause, failure.line))?;
+            (Arc::new(flow), name)
         }
     };
     let mut frame = Frame::new(text.scope, flow.variables.clone());
@@ -120,6 +122,23 @@ fn batch(run: &mut Run<'_>, text: &str) -> Result<(), Stop> {
         trigger: None,
     };
     run.text(text).map(|_| ())
+}
+
+/// The text compiled, now or when it came before.
+fn compiled_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result<Arc<Flow>, Stop> {
+    let compilation = Compilation {
+        parameters,
+        collation: run.connection.collation(),
+        settings: run.connection.options.settings(),
+        quoted_identifier: run.connection.options.quoted_identifier,
+    };
+    let found = run.connection.texts.find(text, &compilation);
+    if let Some(Ok(flow)) = found.map(|found| found.downcast::<Flow>()) {
+        return Ok(flow);
+    }
+    let flow = Arc::new(compile_text(run, text, compilation.parameters.clone())?);
+    run.connection.texts.keep(text, compilation, flow.clone());
+    Ok(flow)
 }
 
 fn compile_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result<Flow, Stop> {

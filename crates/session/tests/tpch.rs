@@ -6,16 +6,17 @@
 //!
 //! `TPCH_SCALE` sets another scale: the queries then run without a comparison, and their times
 //! are printed. `TPCH_DUMP=FOLDER` writes the rows as INSERT statements, `TPCH_QUERY=n` runs one
-//! query.
+//! query, `TPCH_PLANS=1` prints plans.
 
 #[path = "tpch/data.rs"]
 mod data;
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
-use extentdb_session::Connection;
+use extentdb_session::{Connection, MemoryLimits, Server};
 use support::{batch, connect, server};
 
 const TABLES: [&str; 8] =
@@ -47,7 +48,7 @@ fn statements(scale: f64) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-fn loaded(scale: f64) -> Connection {
+fn loaded(scale: f64) -> (Arc<Server>, Connection) {
     let server = server();
     let mut connection = connect(&server);
     batch(&mut connection, "CREATE DATABASE tpch");
@@ -68,7 +69,7 @@ fn loaded(scale: f64) -> Connection {
             assert_eq!(batch(&mut connection, text), "", "{table}");
         }
     }
-    connection
+    (server, connection)
 }
 
 /// The rows of an answer, fields parted by `|`, without the head.
@@ -103,14 +104,30 @@ fn queries_answer_as_another_engine_does() {
     let answers = std::fs::read_to_string(folder("answers.txt")).unwrap_or_default();
     let answers: Vec<&str> = answers.split("\n\n").collect();
     let begun = Instant::now();
-    let mut connection = loaded(scale.unwrap_or(0.01));
+    let (server, mut connection) = loaded(scale.unwrap_or(0.01));
     println!("loaded in {:.1} s", begun.elapsed().as_secs_f64());
+    // Once with room for everything, once with nearly none: sorts, groups and joins spill.
+    for limit in [256 << 20, 1 << 20] {
+        println!("{} MB", limit >> 20);
+        server.set_memory_limits(MemoryLimits { server: limit, statement: limit });
+        let wrong = wrong_answers(&mut connection, &answers, scale.is_none());
+        assert_eq!(wrong, Vec::<usize>::new(), "within {limit} bytes");
+    }
+}
+
+/// The queries whose answers differ from what is expected; none when nothing is compared.
+#[allow(clippy::disallowed_methods, reason = "times are printed, nothing depends on them")]
+fn wrong_answers(connection: &mut Connection, answers: &[&str], is_compared: bool) -> Vec<usize> {
     let mut wrong = Vec::new();
+    let begun = Instant::now();
     for (number, text) in queries() {
         let begun = Instant::now();
-        let answer = batch(&mut connection, &text);
+        let answer = batch(connection, &text);
         println!("Q{number}: {:.3} s", begun.elapsed().as_secs_f64());
-        if scale.is_some() {
+        if std::env::var_os("TPCH_PLANS").is_some() {
+            println!("{}", connection.plan_text(&text).unwrap());
+        }
+        if !is_compared {
             continue;
         }
         let found = rows(&answer);
@@ -122,5 +139,6 @@ fn queries_answer_as_another_engine_does() {
             wrong.push(number);
         }
     }
-    assert_eq!(wrong, Vec::<usize>::new());
+    println!("all: {:.3} s", begun.elapsed().as_secs_f64());
+    wrong
 }

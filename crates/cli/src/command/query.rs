@@ -21,8 +21,9 @@ use clap::{Args, ValueEnum};
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::env::Clock;
 use extentdb_base::sync::atomic::{AtomicBool, Ordering};
-use extentdb_base::sync::thread;
-use extentdb_session::offline::{Database, Query, Stop, TableLosses};
+use extentdb_base::sync::{Arc, thread};
+use extentdb_io::{DurabilityMode, RealDisk};
+use extentdb_session::offline::{Database, Memory, MemoryPool, Query, Stop, TableLosses, WorkArea};
 
 use crate::command::export::{ExportOutcome, Reason, Style, StyleArgs};
 use crate::context::Context;
@@ -54,6 +55,12 @@ pub(crate) struct QueryArgs {
     /// How to write rows
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: QueryFormat,
+    /// Memory that sorts, groups and joins keep rows in, in megabytes
+    #[arg(long, default_value_t = 256, value_name = "MB")]
+    memory_limit: usize,
+    /// Where rows go that do not fit; the system's folder for temporary files otherwise
+    #[arg(long, value_name = "FOLDER")]
+    temp_dir: Option<PathBuf>,
     #[command(flatten)]
     style: StyleArgs,
     #[command(flatten)]
@@ -93,7 +100,7 @@ pub(crate) fn run(args: &QueryArgs, context: &Context) -> anyhow::Result<Exit> {
     let style = Style::new(args.format.rows(), &args.style)?;
     let mut output = context.output(&files)?;
     let database = Database::new(context.open_database(&files)?);
-    let query = database.query(&text, context.clock.since_epoch())?;
+    let query = database.query(&text, context.clock.since_epoch())?.within(memory(args));
     context.interrupt.stop_gracefully();
     let width = terminal::columns(output.reader());
     let mut buffered = BufWriter::with_capacity(256 << 10, &mut output);
@@ -119,6 +126,14 @@ pub(crate) fn run(args: &QueryArgs, context: &Context) -> anyhow::Result<Exit> {
         context.warn(&format!("what was read is in {}", path.display()));
     }
     Ok(context.exit_of(database.reader(), outcome.exit()))
+}
+
+/// Memory for rows; what does not fit goes to files that never have a name for long.
+fn memory(args: &QueryArgs) -> Memory {
+    let limit = args.memory_limit.saturating_mul(1 << 20);
+    let folder = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let disk = RealDisk::new(DurabilityMode::ForcedFlush);
+    Memory::new(&MemoryPool::new(limit), limit, &WorkArea::new(Arc::new(disk), folder))
 }
 
 /// How the writing of a result ended.

@@ -105,8 +105,23 @@ pub fn operator_cause(error: ExecError, verb: &str) -> Cause {
              avoid result truncation."
                 .to_owned(),
         ),
+        ExecError::WorkFile(error) => work_file_cause(&error),
+        ExecError::WorkFileChanged => {
+            Cause::Engine { text: ExecError::WorkFileChanged.to_string() }
+        }
         ExecError::NotSupported(what) => Cause::NotSupported { what },
     }
+}
+
+/// The folder of tempdb is full, or work files cannot be made there.
+fn work_file_cause(error: &dyn std::error::Error) -> Cause {
+    let text = format!(
+        "Could not allocate space for object 'dbo.SORT temporary run storage' in database 'tempdb' \
+         because the 'PRIMARY' filegroup is full. Create disk space by deleting unneeded files, \
+         dropping objects in the filegroup, adding additional files to the filegroup, or setting \
+         autogrowth on for existing files in the filegroup. ({error})"
+    );
+    Cause::Failed { number: 1105, severity: 17, text }
 }
 
 fn row_count_text(number: i32) -> &'static str {

@@ -7,6 +7,7 @@ use extentdb_engine::{Session, StatementEnd};
 use extentdb_exec::{Batch, Context, Error as ExecError, Evaluator, Operator, build};
 use extentdb_expr::Environment;
 use extentdb_plan::Statement as Planner;
+use extentdb_plan::physical::Node;
 use extentdb_types::{Datum, SqlType};
 
 use super::functions::RowFunction;
@@ -27,6 +28,8 @@ pub struct Prepared {
     functions: Vec<RowFunction>,
     /// Does it read tables of the engine?
     pub reads_tables: bool,
+    /// May its plan be kept?
+    pub is_reusable: bool,
     /// What it changes.
     pub change: Option<Change>,
 }
@@ -53,7 +56,7 @@ impl Prepared {
         let mut binder = Binder::new(&mut surroundings);
         let bound = bind(&mut binder).map_err(bind_cause)?;
         let (prologue, last) = binder.finish();
-        let QuerySurroundings { functions, reads_tables, .. } = surroundings;
+        let QuerySurroundings { functions, reads_tables, is_reusable, .. } = surroundings;
         Ok((
             Prepared {
                 environment,
@@ -61,6 +64,7 @@ impl Prepared {
                 last,
                 functions,
                 reads_tables,
+                is_reusable,
                 change: None,
             },
             bound,
@@ -79,13 +83,17 @@ impl Prepared {
         relation: Relation,
         values: &[ValueId],
     ) -> Result<(Box<dyn Operator>, Vec<Column>), Cause> {
+        let node = self.node(relation, values)?;
+        Ok((operator(&node)?, node.columns))
+    }
+
+    /// The plan of the same.
+    ///
+    /// # Errors
+    /// An expression cannot be compiled.
+    pub fn node(&self, relation: Relation, values: &[ValueId]) -> Result<Node, Cause> {
         let mut planner = Planner::new(&self.environment, self.last);
-        let node = planner.plan(relation, values).map_err(plan_cause)?;
-        let operator = build(&node).map_err(|error| match error {
-            ExecError::NotSupported(what) => Cause::NotSupported { what },
-            other => Cause::not_supported(other.to_string()),
-        })?;
-        Ok((operator, node.columns))
+        planner.plan(relation, values).map_err(plan_cause)
     }
 
     /// An evaluator of a value over columns.
@@ -134,6 +142,7 @@ impl Prepared {
             true => Some(session.begin_scope().map_err(ExecError::from)?),
             false => None,
         };
+        let memory = run.connection.server.statement_memory();
         let (done, identity) = {
             let mut functions = RowFunctions {
                 connection: run.connection,
@@ -143,6 +152,7 @@ impl Prepared {
                 stand_in: None,
             };
             let mut context = Context::new(session, &mut functions);
+            context.memory = memory;
             let done = match self.evaluate_prologue(&mut context, frame) {
                 Ok(()) => work(&mut context, run.output),
                 Err(error) => Err(error.into()),
@@ -177,6 +187,14 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// The operators of a plan.
+pub(crate) fn operator(node: &Node) -> Result<Box<dyn Operator>, Cause> {
+    build(node).map_err(|error| match error {
+        ExecError::NotSupported(what) => Cause::NotSupported { what },
+        other => Cause::not_supported(other.to_string()),
+    })
 }
 
 /// Evaluates a function without columns, whose value then comes from outside.

@@ -2,9 +2,11 @@
 
 use extentdb_bind::BoundQuery;
 use extentdb_exec::datum;
+use extentdb_plan::physical::Node;
 use extentdb_types::Datum;
 
-use super::prepared::{Prepared, each_batch};
+use super::kept_plan::{Basis, KeptPlan, Planned};
+use super::prepared::{Prepared, each_batch, operator};
 use crate::cause::Cause;
 use crate::frame::Frame;
 use crate::output::ColumnInfo;
@@ -26,14 +28,47 @@ pub fn column_infos(query: &BoundQuery) -> Vec<ColumnInfo> {
 pub fn send_rows(
     run: &mut Run<'_>,
     frame: &Frame,
-    mut prepared: Prepared,
+    prepared: Prepared,
     query: BoundQuery,
+    keep: Option<(Basis, &KeptPlan)>,
 ) -> Result<u64, Stop> {
     let columns = column_infos(&query);
     let ids: Vec<usize> = query.outputs.iter().map(|it| it.column.id).collect();
-    let (mut operator, _) = prepared.plan(query.relation, &ids)?;
+    let node = prepared.node(query.relation, &ids)?;
+    let Some((basis, kept)) = keep else {
+        return send(run, frame, &prepared, &columns, &node);
+    };
+    match Planned::new(basis, prepared, columns.clone(), node) {
+        Ok(planned) => send_planned(run, frame, planned, kept),
+        Err(unkept) => send(run, frame, &unkept.0, &columns, &unkept.1),
+    }
+}
+
+/// The same of a query that is planned already.
+///
+/// # Errors
+/// As for [`send_rows`].
+pub fn send_planned(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    planned: Box<Planned>,
+    kept: &KeptPlan,
+) -> Result<u64, Stop> {
+    let count = send(run, frame, &planned.prepared, &planned.columns, &planned.node)?;
+    kept.put_back(planned);
+    Ok(count)
+}
+
+fn send(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    prepared: &Prepared,
+    columns: &[ColumnInfo],
+    node: &Node,
+) -> Result<u64, Stop> {
+    let mut operator = operator(node)?;
     prepared.execute(run, frame, |context, output| {
-        output.columns(&columns)?;
+        output.columns(columns)?;
         let mut count = 0;
         each_batch(&mut *operator, context, &mut |_, batch| {
             let mut row: Vec<Datum<'static>> = Vec::with_capacity(batch.columns.len());

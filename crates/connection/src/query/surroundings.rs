@@ -34,6 +34,9 @@ pub struct QuerySurroundings<'s> {
     pub functions: Vec<RowFunction>,
     /// Was a table met?
     pub reads_tables: bool,
+    /// Do names mean the same until a definition changes? Not those of system views and of rows
+    /// that are there for this statement.
+    pub is_reusable: bool,
 }
 
 impl<'s> QuerySurroundings<'s> {
@@ -47,6 +50,7 @@ impl<'s> QuerySurroundings<'s> {
             environment: Environment { columns: Vec::new(), database_collation, settings },
             functions: Vec::new(),
             reads_tables: false,
+            is_reusable: true,
         }
     }
 
@@ -116,9 +120,11 @@ impl Surroundings for QuerySurroundings<'_> {
 
     fn object(&mut self, name: &ObjectName, from: Option<&Arc<Database>>) -> Bound<Option<Object>> {
         if let Some(rows) = pending_load::rows_named(self.connection.loaded_rows(), name) {
+            self.is_reusable = false;
             return Ok(Some(Object::Rows(rows)));
         }
         if let Some(rows) = self.frame.trigger.as_ref().and_then(|trigger| trigger.named(name)) {
+            self.is_reusable = false;
             return Ok(Some(Object::Rows(rows)));
         }
         let within = seen_from(name, from);
@@ -129,6 +135,7 @@ impl Surroundings for QuerySurroundings<'_> {
         }
         let at = self.connection.qualified(name).map_err(|cause| refused(cause, name.span))?;
         let Some(at) = at else { return Ok(None) };
+        self.is_reusable = false;
         let server = self.connection.server.clone();
         let collation = self.environment.database_collation;
         system_view::object(name, &server, &at.database, collation)
@@ -181,6 +188,7 @@ impl Surroundings for QuerySurroundings<'_> {
         name: &ObjectName,
         from: Option<&Arc<Database>>,
     ) -> Bound<Option<TableFunctionObject>> {
+        self.is_reusable = false;
         if let Some(function) = self.stored_function(name, from)? {
             let number = self.functions.len();
             let found = function.table_function(number, name.span)?;
@@ -201,6 +209,7 @@ impl Surroundings for QuerySurroundings<'_> {
         name: &ObjectName,
         from: Option<&Arc<Database>>,
     ) -> Bound<Option<UserFunction>> {
+        self.is_reusable = false;
         let Some(function) = self.stored_function(name, from)? else { return Ok(None) };
         let Some(found) = function.value_function(self.functions.len()) else { return Ok(None) };
         self.functions.push(RowFunction::User(Arc::new(function)));
@@ -209,6 +218,7 @@ impl Surroundings for QuerySurroundings<'_> {
     }
 
     fn sequence(&mut self, name: &ObjectName) -> Bound<Option<SessionFunction>> {
+        self.is_reusable = false;
         let found = self.connection.readable(name).map_err(|cause| refused(cause, name.span))?;
         let Some(found) = found else { return Ok(None) };
         let ObjectBody::Sequence(definition) = &found.object.body else { return Ok(None) };

@@ -31,11 +31,12 @@ use crate::dml::row_ref::RowRef;
 use crate::error::{Error, Unsupported};
 use crate::scan::batch::{BatchBuilder, ColumnBatch};
 use crate::scan::cursor::{Opened, Source};
+use crate::scan::hints::RowLock;
 use crate::scan::pipeline::{LoneRow, Pipeline, Records};
 use crate::scan::reading::Reading;
 use crate::scan::source::Step;
-use crate::scan::spec::{Sample, ScanSpec};
-use crate::session::{Session, StatementContext};
+use crate::scan::spec::{Locators, Sample, ScanSpec};
+use crate::session::{Isolation, Session, StatementContext};
 
 /// A columnar scan that is pulled batch by batch. It keeps the files of its database open, and is
 /// dropped before they are opened again.
@@ -56,6 +57,8 @@ pub(crate) struct ScanWork {
     /// Of entries of the index that is read, when it has all columns that are needed.
     pub(crate) entries: Option<Arc<Pipeline>>,
     pub(crate) sample: Option<Sample>,
+    /// Are rows that a statement may change given back when it does not want them?
+    pub(crate) releases: bool,
 }
 
 /// What is left.
@@ -146,6 +149,21 @@ impl Scan {
         Arc::ptr_eq(&self.opened.storage, storage)
     }
 
+    /// Gives back the locks of rows of the last batch that the statement does not change after
+    /// all, below REPEATABLE READ. What the transaction held before the scan stays.
+    ///
+    /// # Errors
+    /// The statement is cancelled.
+    pub fn release_rows(&self, session: &mut Session, rows: &[Address]) -> Result<(), Error> {
+        if !self.work.releases || rows.is_empty() {
+            return Ok(());
+        }
+        session.statement("FETCH", |context| {
+            context.release_rows(&self.opened.storage, rows.iter());
+            Ok(())
+        })
+    }
+
     /// The table that it reads.
     pub fn table(&self) -> &Arc<Table> {
         &self.opened.table
@@ -174,10 +192,26 @@ impl StatementContext<'_> {
     ) -> Result<Scan, Error> {
         let (mut opened, source) = self.open_reading(table, &spec.access)?;
         opened.hints.isolation = Some(self.level(opened.hints));
-        let work = ScanWork::compile(&opened, &source, spec)?;
+        let mut work = ScanWork::compile(&opened, &source, spec)?;
+        work.releases = self.releases_rows(&opened, spec);
         let source = self.scan_source(&opened, source, &work)?;
         let left = spec.limit.map_or(usize::MAX, |limit| limit.min(usize::MAX as u64) as usize);
         Ok(Scan { opened, work, source, left })
+    }
+
+    /// Are locks of rows given back that turn out not to be changed? UPDATE and DELETE ask where
+    /// rows are; levels from REPEATABLE READ on keep what was read as it is.
+    fn releases_rows(&self, opened: &Opened, spec: &ScanSpec<'_>) -> bool {
+        let level = self.level(opened.hints);
+        spec.locators == Locators::Delivered
+            && opened.hints.row_lock == RowLock::Update
+            && matches!(level, Isolation::ReadUncommitted | Isolation::ReadCommitted)
+            && opened.reading().keeps_locks(self)
+    }
+
+    /// Takes back one lock of each row: each was locked by its reading.
+    fn release_rows<'r>(&self, storage: &Storage, rows: impl Iterator<Item = &'r Address>) {
+        rows.for_each(|row| self.unlock(row.resource(storage.base.hobt())));
     }
 
     /// Reads a scan to its end, in batches of about `rows` rows.
@@ -253,12 +287,20 @@ impl StatementContext<'_> {
                 self.scan_leaf(of, index, (at, run), step)
             }
             (ScanSource::Rows(source), _) => {
+                let releases = step.work.releases;
+                let mut rejected = Vec::new();
                 let each = &mut |row: &RowRef<'_>| {
+                    let before = step.to.rows();
                     step.take_row(row)?;
+                    if releases && step.to.rows() == before {
+                        rejected.push(row.address()?);
+                    }
                     let is_full = step.to.is_full(rows);
                     Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
-                self.step(of, source, each)
+                let stepped = self.step(of, source, each);
+                self.release_rows(of.storage, rejected.iter());
+                stepped
             }
             (ScanSource::Pages { .. }, Base::Clustered(_)) => Ok(Step::End),
         }
@@ -391,7 +433,12 @@ impl ScanWork {
         let rows = Pipeline::compile(&opened.storage, Records::Rows, spec)?;
         let rows = rows.ok_or_else(|| Error::catalog("a column that its rows do not have"))?;
         let entries = entries.filter(|entries| entries.is_like(&rows)).map(Arc::new);
-        Ok(ScanWork { rows: Arc::new(rows), entries, sample: spec.sample })
+        Ok(ScanWork {
+            rows: Arc::new(rows),
+            entries,
+            sample: spec.sample,
+            releases: false,
+        })
     }
 
     /// That of the leaves of an index.

@@ -130,6 +130,8 @@ pub(super) struct DatabaseInUse(Arc<Database>);
 
 impl DatabaseInUse {
     pub(super) fn new(db: &Arc<Database>) -> DatabaseInUse {
+        // The tasks of the background have sessions of their own in it.
+        db.own.get_or_init(|| Arc::downgrade(db));
         db.open_sessions.fetch_add(1, Ordering::SeqCst);
         DatabaseInUse(db.clone())
     }

@@ -166,6 +166,37 @@ impl StatementContext<'_> {
 }
 
 impl Database {
+    /// The same as [`Session::statistics`] without a session: what is in memory, at once when there
+    /// is something. What is missing or stale is built by the background task; for what is missing
+    /// the caller waits, but not for longer than `timeout`.
+    pub fn statistics_of(
+        &self,
+        table: &Arc<Table>,
+        column: usize,
+        timeout: Duration,
+    ) -> Option<Arc<Statistics>> {
+        let storage = table.storage();
+        let id = storage.columns.get(column)?.id;
+        let options = self.options.statistics;
+        let of_table = table.statistics();
+        let kept = of_table.leading(&storage, id);
+        let is_wanted = match &kept {
+            Some(kept) => options.auto_update && of_table.is_stale(kept, options.threshold),
+            None => options.auto_create,
+        };
+        if !is_wanted || !self.wake_ups.has_threads() {
+            return kept.map(|kept| kept.statistics.clone());
+        }
+        let request = (table.id(), id);
+        self.statistics.request(request);
+        self.wake_ups.statistics.notify();
+        if kept.is_none() {
+            self.statistics.wait(request, timeout);
+        }
+        let kept = of_table.leading(&storage, id).or(kept);
+        kept.map(|kept| kept.statistics.clone())
+    }
+
     /// Builds statistics that sessions ask for, and those that are stale: one turn of the
     /// background task.
     ///

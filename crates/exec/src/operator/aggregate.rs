@@ -4,6 +4,9 @@
 //! Invariants
 //! - Each grouping set is grouped for itself, in one pass over the input.
 //! - A grouping by nothing has one group, with or without rows.
+//! - Beyond the limit of memory no groups are made: rows of others go to partitions, each of which
+//!   is grouped for itself when the input has ended (hybrid hash aggregation). The rows of a group
+//!   are added in the order of the input all the same.
 
 pub(crate) mod accumulator;
 mod checksum;
@@ -12,31 +15,42 @@ pub(crate) mod create;
 mod distinct;
 mod extreme;
 pub(crate) mod fold;
+mod set;
 mod string_agg;
 pub(crate) mod sum;
 pub(crate) mod variance;
 
+use std::collections::VecDeque;
+
+use extentdb_base::sync::Arc;
 use extentdb_bind::logical::Column;
-use extentdb_engine::Vector;
 use extentdb_plan::physical::{AggregateCall, Grouping};
 use extentdb_types::SqlType;
 
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Error;
-use crate::group_table::{GroupTable, Nulls};
-use crate::hash_key::HashKeys;
-use crate::operator::aggregate::accumulator::Accumulator;
-use crate::operator::aggregate::distinct::Distinct;
-use crate::operator::aggregate::fold::Groups;
-use crate::operator::{Operator, Rows, append, poll};
+use crate::operator::aggregate::set::{Set, Spill};
+use crate::operator::{Operator, Rows, poll};
+use crate::spill::{DEPTH_MAX, Run, RunReader};
 
 /// Groups of the input with their aggregates.
 pub(crate) struct Aggregate {
     input: Box<dyn Operator>,
-    plan: Plan,
-    /// What is left to give, last set first; `None` before the input is read.
-    results: Option<Vec<Rows>>,
+    plan: Arc<Plan>,
+    /// The sets that are computed, by the numbers of their keys.
+    sets: Vec<Vec<usize>>,
+    /// How often the input was parted.
+    depth: u32,
+    /// What is left to give; `None` before the input is read.
+    results: Option<VecDeque<Part>>,
+}
+
+/// A part of the result.
+enum Part {
+    Rows(Rows),
+    /// Groups of rows that did not fit into memory; open or not.
+    Parted(Box<Aggregate>, bool),
 }
 
 /// What is grouped and computed.
@@ -44,34 +58,11 @@ struct Plan {
     /// Columns of the result.
     columns: Vec<Column>,
     /// Types of the input's columns.
-    types: Vec<SqlType>,
+    types: Arc<[SqlType]>,
     keys: Vec<usize>,
     calls: Vec<AggregateCall>,
-    /// Numbers of keys.
-    sets: Vec<Vec<usize>>,
+    /// Sets of numbers of keys.
     groupings: Vec<Vec<usize>>,
-}
-
-/// A grouping set that is computed.
-struct Set {
-    /// Numbers of its keys.
-    keys: Vec<usize>,
-    /// `None`: there is one group.
-    table: Option<GroupTable>,
-    /// Values of the input's key columns, one row for each group.
-    values: Batch,
-    /// Columns of the input that its keys are.
-    columns: Vec<usize>,
-    calls: Vec<Call>,
-    /// Numbers of the groups of a batch, and the rows that made some; here to be used again.
-    numbers: Vec<u32>,
-    new: Vec<u32>,
-}
-
-/// An aggregate that is computed.
-struct Call {
-    accumulator: Box<dyn Accumulator>,
-    distinct: Option<Distinct>,
 }
 
 impl Aggregate {
@@ -86,29 +77,63 @@ impl Aggregate {
             types: grouping.input.columns.iter().map(|column| column.ty).collect(),
             keys: grouping.keys.clone(),
             calls: grouping.calls.clone(),
-            sets: grouping.sets.clone().unwrap_or_else(all),
             groupings: grouping.groupings.clone(),
         };
-        Aggregate { input, plan, results: None }
+        let sets = grouping.sets.clone().unwrap_or_else(all);
+        Aggregate { input, plan: Arc::new(plan), sets, depth: 0, results: None }
     }
 
-    fn run(&mut self, context: &mut Context<'_>) -> Result<Vec<Rows>, Error> {
+    fn run(&mut self, context: &mut Context<'_>) -> Result<VecDeque<Part>, Error> {
         let sets: Result<Vec<Set>, Error> =
-            self.plan.sets.iter().map(|keys| Set::new(&self.plan, keys)).collect();
+            self.sets.iter().map(|keys| Set::new(&self.plan, keys)).collect();
         let mut sets = sets?;
+        let mut memory = context.memory.reservation();
+        let mut spill: Option<Spill> = None;
         while let Some(batch) = self.input.next(context)? {
             poll(context)?;
             for set in &mut sets {
                 set.update(&batch)?;
             }
+            let used = sets.iter().map(Set::memory).sum();
+            if spill.is_some() {
+                memory.set(used);
+            } else if !memory.resize(used) && self.depth < DEPTH_MAX {
+                let file = context.memory.area().map(|area| area.create()).transpose()?;
+                spill = file.map(|file| Spill { file, depth: self.depth });
+                for (set, spill) in sets.iter_mut().zip(spill.iter().cycle()) {
+                    set.freeze(&self.plan, spill);
+                }
+            } else {
+                memory.set(used);
+            }
         }
-        let mut results = Vec::with_capacity(sets.len());
-        for set in sets {
+        let mut results = VecDeque::new();
+        for (mut set, keys) in sets.into_iter().zip(&self.sets) {
             poll(context)?;
-            results.push(Rows::new(set.finish(&self.plan)?));
+            let parts = set.take_overflow()?;
+            let rows = Rows::new(set.finish(&self.plan, context)?);
+            results.push_back(Part::Rows(rows));
+            for run in parts.into_iter().flatten() {
+                results.push_back(Part::Parted(Box::new(self.parted(run, keys)), false));
+            }
         }
-        results.reverse();
+        let rows = |part: &Part| if let Part::Rows(rows) = part { rows.memory() } else { 0 };
+        memory.set(results.iter().map(rows).sum());
+        if let Some(Part::Rows(last)) = results.iter_mut().rfind(|it| matches!(it, Part::Rows(_))) {
+            last.hold(memory);
+        }
         Ok(results)
+    }
+
+    /// The same over rows that did not fit into memory.
+    fn parted(&self, run: Run, keys: &[usize]) -> Aggregate {
+        Aggregate {
+            input: Box::new(RunReader::new(Some(run))),
+            plan: self.plan.clone(),
+            sets: vec![keys.to_vec()],
+            depth: self.depth + 1,
+            results: None,
+        }
     }
 }
 
@@ -123,11 +148,20 @@ impl Operator for Aggregate {
             self.results = Some(self.run(context)?);
         }
         let results = self.results.get_or_insert_default();
-        while let Some(last) = results.last_mut() {
-            if let Some(batch) = last.next() {
-                return Ok(Some(batch));
+        while let Some(first) = results.front_mut() {
+            let batch = match first {
+                Part::Rows(rows) => rows.next(),
+                Part::Parted(aggregate, is_open) => {
+                    if !std::mem::replace(is_open, true) {
+                        aggregate.open(context)?;
+                    }
+                    aggregate.next(context)?
+                }
+            };
+            if batch.is_some() {
+                return Ok(batch);
             }
-            results.pop();
+            results.pop_front();
         }
         Ok(None)
     }
@@ -137,97 +171,6 @@ impl Plan {
     fn key_type(&self, key: usize) -> Option<(usize, SqlType)> {
         let column = *self.keys.get(key)?;
         Some((column, *self.types.get(column)?))
-    }
-}
-
-impl Set {
-    fn new(plan: &Plan, keys: &[usize]) -> Result<Set, Error> {
-        let typed: Vec<(usize, SqlType)> =
-            keys.iter().filter_map(|key| plan.key_type(*key)).collect();
-        let columns: Vec<usize> = typed.iter().map(|(column, _)| *column).collect();
-        let types: Vec<SqlType> = typed.iter().map(|(_, ty)| *ty).collect();
-        let calls: Result<Vec<Call>, Error> =
-            plan.calls.iter().map(|call| Call::new(call, &plan.types)).collect();
-        let mut set = Set {
-            keys: keys.to_vec(),
-            table: None,
-            values: Batch {
-                rows: 0,
-                columns: types.iter().map(|ty| Vector::computed(*ty)).collect(),
-            },
-            calls: calls?,
-            numbers: Vec::new(),
-            new: Vec::new(),
-            columns,
-        };
-        if set.columns.is_empty() {
-            set.values.rows = 1;
-            set.calls.iter_mut().for_each(|call| call.accumulator.grow(1));
-        } else {
-            let keys = HashKeys::new(&set.columns, &types);
-            set.table = Some(GroupTable::new(keys, Nulls::AreEqual));
-        }
-        Ok(set)
-    }
-
-    fn update(&mut self, batch: &Batch) -> Result<(), Error> {
-        let groups = match &mut self.table {
-            None => Groups::One(batch.rows),
-            Some(table) => {
-                self.new.clear();
-                table.assign(batch, &mut self.numbers, &mut self.new);
-                if !self.new.is_empty() {
-                    let taken = self.columns.iter().filter_map(|column| batch.columns.get(*column));
-                    let taken = taken.map(|column| column.take(&self.new)).collect();
-                    append(&mut self.values, &Batch { rows: self.new.len(), columns: taken })?;
-                    let groups = table.len();
-                    self.calls.iter_mut().for_each(|call| call.accumulator.grow(groups));
-                }
-                Groups::Each(&self.numbers)
-            }
-        };
-        self.calls.iter_mut().try_for_each(|call| call.update(batch, groups))
-    }
-
-    /// The columns of the result: keys, aggregates, groupings.
-    fn finish(mut self, plan: &Plan) -> Result<Batch, Error> {
-        let rows = self.values.rows;
-        let mut columns = Vec::with_capacity(plan.columns.len());
-        for (key, column) in plan.columns.iter().take(plan.keys.len()).enumerate() {
-            let at = self.keys.iter().position(|own| *own == key);
-            let own = at.and_then(|at| self.values.columns.get(at));
-            columns.push(own.cloned().unwrap_or_else(|| Vector::nulls(column.ty, rows)));
-        }
-        for call in &mut self.calls {
-            columns.push(call.accumulator.finish()?);
-        }
-        for asked in &plan.groupings {
-            let value =
-                asked.iter().fold(0, |value, key| value << 1 | i64::from(!self.keys.contains(key)));
-            let mut vector = Vector::computed(SqlType::Int);
-            vector.extend_integers(&vec![value; rows], &|_| true);
-            columns.push(vector);
-        }
-        Ok(Batch { rows, columns })
-    }
-}
-
-impl Call {
-    fn new(call: &AggregateCall, types: &[SqlType]) -> Result<Call, Error> {
-        Ok(Call {
-            accumulator: create::accumulator(call, types)?,
-            distinct: Distinct::of_call(call, types),
-        })
-    }
-
-    fn update(&mut self, batch: &Batch, groups: Groups<'_>) -> Result<(), Error> {
-        match &mut self.distinct {
-            None => self.accumulator.update(batch, groups),
-            Some(distinct) => {
-                let (batch, numbers) = distinct.first_rows(batch, groups);
-                self.accumulator.update(&batch, Groups::Each(&numbers))
-            }
-        }
     }
 }
 

@@ -5,10 +5,17 @@
 //!   when no partner was found, and some right row would be one if NULL were what it is compared
 //!   with.
 //! - Rows come in the order of the left input; rows of the right one that have no partner (FULL)
-//!   follow.
+//!   follow. This holds for each part of a join whose right input does not fit into memory.
+//!
+//! Known algorithm: grace hash join: when the right input does not fit, both are parted by the
+//! hashes of their keys, and the parts are joined one after the other. Marks are not: what a NULL
+//! is compared with is in all parts.
 
 mod build_side;
 
+use std::collections::VecDeque;
+
+use extentdb_base::sync::Arc;
 use extentdb_bind::logical::JoinKind;
 use extentdb_engine::Vector;
 use extentdb_plan::physical;
@@ -19,22 +26,33 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::group_table::NO_GROUP;
 use crate::hash_key::HashKeys;
-use crate::operator::hash_join::build_side::BuildSide;
+use crate::memory::Reservation;
+use crate::operator::hash_join::build_side::{BuildSide, Read};
 use crate::operator::join::{Candidates, Joiner, Sides};
 use crate::operator::{Operator, poll};
+use crate::spill::{DEPTH_MAX, Partitions, Run, RunReader, Scatter};
 
 /// A join by equal keys.
 pub(crate) struct HashJoin {
-    kind: JoinKind,
+    spec: Arc<Spec>,
     left: Box<dyn Operator>,
     right: Box<dyn Operator>,
-    keys: Vec<(usize, usize)>,
-    left_keys: HashKeys,
-    right_keys: HashKeys,
-    left_types: Vec<SqlType>,
+    /// How often the inputs were parted.
+    depth: u32,
     joiner: Joiner,
     candidates: Candidates,
     state: State,
+}
+
+/// What is joined.
+pub(super) struct Spec {
+    pub(super) kind: JoinKind,
+    pub(super) keys: Vec<(usize, usize)>,
+    left_keys: HashKeys,
+    pub(super) right_keys: HashKeys,
+    left_types: Arc<[SqlType]>,
+    pub(super) right_types: Arc<[SqlType]>,
+    condition: Option<physical::Expression>,
 }
 
 enum State {
@@ -47,7 +65,10 @@ enum State {
         right: Batch,
         rows: Vec<u32>,
         at: usize,
+        _memory: Reservation,
     },
+    /// Parts that are joined, the first one being open.
+    Parts(VecDeque<HashJoin>),
     Ended,
 }
 
@@ -77,31 +98,90 @@ impl HashJoin {
         }
         let left_columns: Vec<usize> = join.keys.iter().map(|(left, _)| *left).collect();
         let right_columns: Vec<usize> = join.keys.iter().map(|(_, right)| *right).collect();
-        Ok(HashJoin {
+        let spec = Spec {
             kind: join.kind,
-            left,
-            right,
             keys: join.keys.clone(),
             left_keys: HashKeys::new(&left_columns, &types),
             right_keys: HashKeys::new(&right_columns, &types),
             left_types: join.left.columns.iter().map(|column| column.ty).collect(),
-            joiner: Joiner::new(join.kind, join.condition.as_ref(), &join.right.columns),
+            right_types: join.right.columns.iter().map(|column| column.ty).collect(),
+            condition: join.condition.clone(),
+        };
+        Ok(HashJoin::of(Arc::new(spec), left, right, 0))
+    }
+
+    fn of(
+        spec: Arc<Spec>,
+        left: Box<dyn Operator>,
+        right: Box<dyn Operator>,
+        depth: u32,
+    ) -> HashJoin {
+        let joiner = Joiner::new(spec.kind, spec.condition.as_ref(), &spec.right_types);
+        HashJoin {
+            spec,
+            left,
+            right,
+            depth,
+            joiner,
             candidates: Candidates::default(),
             state: State::Opened,
-        })
+        }
     }
 
     fn build(&mut self, context: &mut Context<'_>) -> Result<State, Error> {
         self.right.open(context)?;
-        let keys = self.right_keys.clone();
-        let right = &mut *self.right;
-        let side = BuildSide::read(right, &self.keys, keys, self.kind, context)?;
-        if side.rows.rows == 0 && matches!(self.kind, JoinKind::Inner | JoinKind::Semi) {
-            return Ok(State::Ended);
+        let kind = self.spec.kind;
+        let may_part = self.depth < DEPTH_MAX && !matches!(kind, JoinKind::Mark(_));
+        let depth = may_part.then_some(self.depth);
+        match BuildSide::read(&mut *self.right, &self.spec, depth, context)? {
+            Read::Parted(right) => self.part(right, context),
+            Read::Whole(side) => {
+                if side.rows.rows == 0 && matches!(kind, JoinKind::Inner | JoinKind::Semi) {
+                    return Ok(State::Ended);
+                }
+                self.left.open(context)?;
+                self.joiner.reset();
+                Ok(State::Probing(side))
+            }
         }
+    }
+
+    /// Parts the left input as the right one has been.
+    fn part(&mut self, right: Partitions, context: &mut Context<'_>) -> Result<State, Error> {
+        let scatter = Scatter::new(&self.spec.left_keys.columns(), self.depth);
+        let mut left = Partitions::new(right.file(), &self.spec.left_types, scatter);
         self.left.open(context)?;
-        self.joiner.reset();
-        Ok(State::Probing(Box::new(side)))
+        while let Some(batch) = self.left.next(context)? {
+            poll(context)?;
+            left.push(&batch)?;
+        }
+        let mut parts = VecDeque::new();
+        for (left, right) in left.finish()?.into_iter().zip(right.finish()?) {
+            let has_rows = match self.spec.kind {
+                JoinKind::Inner | JoinKind::Semi => left.is_some() && right.is_some(),
+                JoinKind::Full => left.is_some() || right.is_some(),
+                _ => left.is_some(),
+            };
+            if has_rows {
+                let reader = |run: Option<Run>| Box::new(RunReader::new(run));
+                let spec = self.spec.clone();
+                parts.push_back(HashJoin::of(spec, reader(left), reader(right), self.depth + 1));
+            }
+        }
+        Ok(State::Parts(parts))
+    }
+
+    /// The next rows of the parts.
+    fn parts(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {
+        let State::Parts(parts) = &mut self.state else { return Ok(None) };
+        while let Some(part) = parts.front_mut() {
+            if let Some(batch) = part.next(context)? {
+                return Ok(Some(batch));
+            }
+            parts.pop_front();
+        }
+        self.state = State::Ended;
+        Ok(None)
     }
 
     /// The next rows that left rows give; `None` when the left input has ended.
@@ -113,7 +193,7 @@ impl HashJoin {
                 Some(probe) => probe,
                 None => {
                     let Some(batch) = self.left.next(context)? else { return Ok(None) };
-                    side.probe(batch, &self.left_keys)
+                    side.probe(batch, &self.spec.left_keys)
                 }
             };
             self.candidates.clear();
@@ -141,7 +221,7 @@ impl HashJoin {
 
     /// Right rows without partners, with NULLs before them.
     fn rest(&mut self) -> Option<Batch> {
-        let State::Rest { right, rows, at } = &mut self.state else { return None };
+        let State::Rest { right, rows, at, .. } = &mut self.state else { return None };
         let part: Vec<u32> = rows.iter().skip(*at).take(BATCH_ROWS).copied().collect();
         *at += part.len();
         if part.is_empty() {
@@ -149,7 +229,7 @@ impl HashJoin {
             return None;
         }
         let mut columns: Vec<Vector> =
-            self.left_types.iter().map(|ty| Vector::nulls(*ty, part.len())).collect();
+            self.spec.left_types.iter().map(|ty| Vector::nulls(*ty, part.len())).collect();
         columns.extend(right.take(&part).columns);
         Some(Batch { rows: part.len(), columns })
     }
@@ -170,12 +250,15 @@ impl Operator for HashJoin {
                 return Ok(Some(batch));
             }
             self.state = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Probing(side) if self.kind == JoinKind::Full => {
+                State::Probing(side) if self.spec.kind == JoinKind::Full => {
                     let rows = side.unmatched();
-                    State::Rest { right: side.rows, rows, at: 0 }
+                    State::Rest { right: side.rows, rows, at: 0, _memory: side.memory }
                 }
                 _ => State::Ended,
             };
+        }
+        if let State::Parts(_) = self.state {
+            return self.parts(context);
         }
         Ok(self.rest())
     }

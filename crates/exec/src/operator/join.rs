@@ -17,7 +17,7 @@
 #[cfg(test)]
 pub(crate) mod model;
 
-use extentdb_bind::logical::{Column, JoinKind};
+use extentdb_bind::logical::JoinKind;
 use extentdb_engine::Vector;
 use extentdb_plan::physical::{Expression, Input};
 use extentdb_types::SqlType;
@@ -135,11 +135,11 @@ impl Candidates {
 }
 
 impl Joiner {
-    pub(crate) fn new(kind: JoinKind, condition: Option<&Expression>, right: &[Column]) -> Joiner {
+    pub(crate) fn new(kind: JoinKind, condition: Option<&Expression>, right: &[SqlType]) -> Joiner {
         Joiner {
             kind,
             condition: condition.map(Condition::new),
-            right: right.iter().map(|column| column.ty).collect(),
+            right: right.to_vec(),
             is_matched: false,
             is_unknown: false,
         }

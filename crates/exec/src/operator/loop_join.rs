@@ -62,13 +62,14 @@ impl LoopJoin {
         if join.kind == JoinKind::Full && !join.bindings.is_empty() {
             return Err(Error::NotSupported("a full join with a dependent input".to_owned()));
         }
+        let right_types: Vec<SqlType> = join.right.columns.iter().map(|column| column.ty).collect();
         Ok(LoopJoin {
             kind: join.kind,
             left,
             right,
             bindings: join.bindings.clone(),
             left_types: join.left.columns.iter().map(|column| column.ty).collect(),
-            joiner: Joiner::new(join.kind, join.condition.as_ref(), &join.right.columns),
+            joiner: Joiner::new(join.kind, join.condition.as_ref(), &right_types),
             candidates: Candidates::default(),
             kept: None,
             probe: None,

@@ -8,7 +8,7 @@ use extentdb_engine::{
     Access as EngineAccess, Address, ColumnBatch, ColumnComparison, Database, Locators, Range,
     Scan as EngineScan, ScanSpec, Session, Vector,
 };
-use extentdb_plan::physical::{Access, IndexRange, Scan};
+use extentdb_plan::physical::{Access, Expression, IndexRange, Scan};
 use extentdb_types::{Datum, SqlType};
 
 use crate::batch::{BATCH_ROWS, Batch};
@@ -22,6 +22,8 @@ pub(crate) struct TableScan {
     plan: Scan,
     comparisons: Vec<Evaluator>,
     range: Option<RangeValues>,
+    /// Rows for which it is not true are left out, and their locks given back.
+    condition: Option<Evaluator>,
     scan: Option<EngineScan>,
 }
 
@@ -52,8 +54,41 @@ impl TableScan {
             comparisons: plan.comparisons.iter().map(|it| Evaluator::new(&it.value)).collect(),
             plan: plan.clone(),
             range,
+            condition: None,
             scan: None,
         }
+    }
+
+    /// The rows for which a condition is true: where rows are to be changed, the others are not
+    /// kept locked.
+    pub(crate) fn filtered(plan: &Scan, condition: &Expression) -> TableScan {
+        TableScan {
+            condition: Some(Evaluator::new(condition)),
+            ..TableScan::new(plan)
+        }
+    }
+
+    /// The rows of a batch that are wanted.
+    fn wanted(
+        &mut self,
+        batch: Batch,
+        scan: &EngineScan,
+        context: &mut Context<'_>,
+    ) -> Result<Batch, Error> {
+        let Some(condition) = &mut self.condition else { return Ok(batch) };
+        let selected = condition.selection(&batch, &context.outer)?;
+        if selected.len() == batch.rows {
+            return Ok(batch);
+        }
+        let mut wanted = selected.iter().peekable();
+        let rejected = (0..batch.rows as u32).filter(|row| wanted.next_if_eq(&row).is_none());
+        let places = batch.columns.last();
+        let rejected: Vec<Address> =
+            rejected.filter_map(|row| address(places?.bytes(row as usize))).collect();
+        within(context.session()?, &self.plan.table.database, |session| {
+            Ok(scan.release_rows(session, &rejected)?)
+        })?;
+        Ok(batch.take(&selected))
     }
 
     /// The scan from its beginning; `None` when no row can satisfy it.
@@ -130,13 +165,18 @@ impl Operator for TableScan {
 
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {
         let Some(mut scan) = self.scan.take() else { return Ok(None) };
-        let found = within(context.session()?, &self.plan.table.database, |session| {
-            Ok(scan.next_batch(session, BATCH_ROWS)?)
-        })?;
-        let Some(found) = found else { return Ok(None) };
-        let batch = self.batch(&scan, found)?;
-        self.scan = Some(scan);
-        Ok(Some(batch))
+        loop {
+            let found = within(context.session()?, &self.plan.table.database, |session| {
+                Ok(scan.next_batch(session, BATCH_ROWS)?)
+            })?;
+            let Some(found) = found else { return Ok(None) };
+            let batch = self.batch(&scan, found)?;
+            let batch = self.wanted(batch, &scan, context)?;
+            if batch.rows > 0 {
+                self.scan = Some(scan);
+                return Ok(Some(batch));
+            }
+        }
     }
 }
 
@@ -217,9 +257,7 @@ fn side(
     Ok(Some(if *is_included { Bound::Included(all) } else { Bound::Excluded(all) }))
 }
 
-fn bound_evaluator(
-    bound: &Option<(extentdb_plan::physical::Expression, bool)>,
-) -> Option<(Evaluator, bool)> {
+fn bound_evaluator(bound: &Option<(Expression, bool)>) -> Option<(Evaluator, bool)> {
     bound.as_ref().map(|(value, is_included)| (Evaluator::new(value), *is_included))
 }
 

@@ -1,27 +1,53 @@
-//! ORDER BY: a sort in memory by normalized keys, bytes that compare as the rows do.
+//! ORDER BY: an external merge sort by normalized keys, bytes that compare as the rows do.
+//!
+//! ```text
+//! input ─▶ Kept, at most SORTED_ROWS ── sorted ──▶ Runs: in memory, or, beyond its limit, in a
+//!                                                    │     work file
+//!                                                    └─ Merge ─▶ batches
+//! ```
 //!
 //! Where a limit follows, only the first rows are kept: once twice as many have been read, they are
 //! sorted and cut, and from then on rows past the last one kept are not even added.
 //!
-//! Invariant: the sort is stable: rows with equal keys stay in the order of the input.
+//! Invariants
+//! - The sort is stable: rows with equal keys stay in the order of the input.
+//! - Rows are sorted in parts, so that a cancelled statement ends soon.
 
+mod merge;
+mod runs;
+
+use extentdb_base::sync::Arc;
+use extentdb_bind::logical::Column;
 use extentdb_plan::physical::{SortKey, TopRows};
+use extentdb_types::SqlType;
 
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::Context;
 use crate::error::Error;
 use crate::key::{KeyEncoder, KeyRows};
 use crate::operator::row_limit::RowLimit;
+use crate::operator::sort::merge::Merge;
+use crate::operator::sort::runs::{Runs, SortedRows};
 use crate::operator::{Operator, Rows, append, poll};
+
+/// Rows that are sorted at once, at most; and their bytes.
+const SORTED_ROWS: usize = 1 << 20;
+const SORTED_BYTES: usize = 256 << 20;
 
 /// The input in an order.
 pub(crate) struct Sort {
     input: Box<dyn Operator>,
+    types: Arc<[SqlType]>,
     keys: KeyEncoder,
     limit: Option<RowLimit>,
     /// Rows that are needed, of those that come first.
     needed: Option<usize>,
-    sorted: Option<Rows>,
+    sorted: Option<Sorted>,
+}
+
+enum Sorted {
+    Rows(Rows),
+    Merge(Merge),
 }
 
 /// Rows that are read.
@@ -35,9 +61,15 @@ struct Kept {
 }
 
 impl Sort {
-    pub(crate) fn new(input: Box<dyn Operator>, keys: &[SortKey], limit: Option<&TopRows>) -> Sort {
+    pub(crate) fn new(
+        input: Box<dyn Operator>,
+        columns: &[Column],
+        keys: &[SortKey],
+        limit: Option<&TopRows>,
+    ) -> Sort {
         Sort {
             input,
+            types: columns.iter().map(|column| column.ty).collect(),
             keys: KeyEncoder::new(keys.to_vec()),
             limit: limit.map(RowLimit::new),
             needed: None,
@@ -45,19 +77,33 @@ impl Sort {
         }
     }
 
-    fn sort(&mut self, context: &mut Context<'_>) -> Result<Rows, Error> {
+    fn sort(&mut self, context: &mut Context<'_>) -> Result<Sorted, Error> {
         let mut kept = Kept::default();
+        let mut runs = Runs::new(&context.memory, &self.types);
         while let Some(batch) = self.input.next(context)? {
             poll(context)?;
             kept.add(&mut self.keys, batch)?;
-            let Some(needed) = self.needed else { continue };
-            if kept.keys.len() >= needed.saturating_mul(2).max(needed.saturating_add(BATCH_ROWS)) {
-                kept.cut(&mut self.keys, needed);
+            if let Some(needed) = self.needed {
+                let most = needed.saturating_mul(2).max(needed.saturating_add(BATCH_ROWS));
+                if kept.keys.len() >= most {
+                    kept.cut(&mut self.keys, needed);
+                }
+            }
+            let is_full = kept.keys.len() >= SORTED_ROWS || kept.memory() >= SORTED_BYTES;
+            if !runs.has_room(kept.memory()) {
+                runs.spill(kept.take_sorted(self.needed), context)?;
+            } else if is_full && self.needed.is_none_or(|needed| needed >= SORTED_ROWS) {
+                runs.keep(kept.take_sorted(self.needed));
             }
         }
         poll(context)?;
-        let order = kept.order(self.needed);
-        Ok(kept.rows.map(|rows| Rows::ordered(rows, order)).unwrap_or_default())
+        let last = kept.take_sorted(self.needed);
+        if runs.is_empty() {
+            let rows = last.map(|last| Rows::reserved(last.rows, last.order, runs.into_memory()));
+            return Ok(Sorted::Rows(rows.unwrap_or_default()));
+        }
+        runs.end(last, &mut self.keys, context)?;
+        Ok(Sorted::Merge(Merge::new(runs, &mut self.keys)?))
     }
 }
 
@@ -107,6 +153,18 @@ impl Kept {
         order.truncate(needed.unwrap_or(usize::MAX));
         order
     }
+
+    /// The rows, sorted; the bound stays. `None`: there are none.
+    fn take_sorted(&mut self, needed: Option<usize>) -> Option<SortedRows> {
+        let order = self.order(needed);
+        let keys = std::mem::take(&mut self.keys);
+        self.rows.take().map(|rows| SortedRows { rows, keys, order })
+    }
+
+    /// Bytes in memory, about.
+    fn memory(&self) -> usize {
+        self.rows.as_ref().map_or(0, Batch::memory) + self.keys.memory()
+    }
 }
 
 impl Operator for Sort {
@@ -123,6 +181,13 @@ impl Operator for Sort {
         if self.sorted.is_none() {
             self.sorted = Some(self.sort(context)?);
         }
-        Ok(self.sorted.as_mut().and_then(Rows::next))
+        match &mut self.sorted {
+            None => Ok(None),
+            Some(Sorted::Rows(rows)) => Ok(rows.next()),
+            Some(Sorted::Merge(merge)) => {
+                poll(context)?;
+                merge.next(&mut self.keys)
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Window functions: values computed over the rows around each row.
 //!
 //! ```text
-//! input, sorted by partition and order ──▶ all rows ──▶ Layout: partitions, peers, frames
-//!                                             │            │
+//! input, sorted by partition and order ──▶ Chunk: whole partitions ──▶ Layout: partitions, peers,
+//!                                             │            │           frames
 //!                                             └─ each call: one column of results
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! and peers (rows that the order does not tell apart) are runs of rows.
 
 mod aggregate;
+mod buffer;
 mod extreme;
 mod layout;
 #[cfg(test)]
@@ -28,8 +29,9 @@ use extentdb_plan::physical::{self, SortKey, WindowCall};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Error;
+use crate::operator::window::buffer::{Buffer, Chunk, Given};
 use crate::operator::window::layout::Layout;
-use crate::operator::{Operator, Rows, drain, poll};
+use crate::operator::{Operator, poll};
 
 /// The input with a column for each function.
 pub(crate) struct Window {
@@ -37,31 +39,35 @@ pub(crate) struct Window {
     partition: Vec<usize>,
     order: Vec<SortKey>,
     calls: Vec<WindowCall>,
-    results: Option<Rows>,
+    buffer: Buffer,
+    given: Option<Given>,
 }
 
 impl Window {
     pub(crate) fn new(window: &physical::Window, input: Box<dyn Operator>) -> Window {
+        let arguments = window.calls.iter().flat_map(|call| call.arguments.iter().copied());
+        let used: Vec<usize> = arguments.chain(window.order.iter().map(|key| key.column)).collect();
+        let types = window.input.columns.iter().map(|column| column.ty).collect();
         Window {
             input,
+            buffer: Buffer::new(types, &window.partition, &used),
             partition: window.partition.clone(),
             order: window.order.clone(),
             calls: window.calls.clone(),
-            results: None,
+            given: None,
         }
     }
 
-    fn run(&mut self, context: &mut Context<'_>) -> Result<Rows, Error> {
-        let Some(mut rows) = drain(&mut *self.input, context)? else { return Ok(Rows::default()) };
+    fn compute(&self, chunk: Chunk, context: &Context<'_>) -> Result<Given, Error> {
+        let rows = &chunk.rows;
         let order: Vec<usize> = self.order.iter().map(|key| key.column).collect();
-        let layout = Layout::new(&rows, &self.partition, &order);
+        let layout = Layout::new(rows, &self.partition, &order);
         let mut results = Vec::with_capacity(self.calls.len());
         for call in &self.calls {
             poll(context)?;
-            results.push(self.column(call, &rows, &layout, context)?);
+            results.push(self.column(call, rows, &layout, context)?);
         }
-        rows.columns.extend(results);
-        Ok(Rows::new(rows))
+        chunk.with(results)
     }
 
     fn column(
@@ -103,15 +109,25 @@ fn argument<'b>(call: &WindowCall, rows: &'b Batch, at: usize) -> Result<&'b Vec
 
 impl Operator for Window {
     fn open(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
-        self.results = None;
+        self.given = None;
+        self.buffer.clear();
         self.input.open(context)
     }
 
     fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Batch>, Error> {
-        if self.results.is_none() {
-            self.results = Some(self.run(context)?);
+        loop {
+            poll(context)?;
+            if let Some(given) = &mut self.given
+                && let Some(batch) = given.next()?
+            {
+                return Ok(Some(batch));
+            }
+            self.given = None;
+            let Some(chunk) = self.buffer.next(&mut *self.input, context)? else {
+                return Ok(None);
+            };
+            self.given = Some(self.compute(chunk, context)?);
         }
-        Ok(self.results.as_mut().and_then(Rows::next))
     }
 }
 

@@ -24,6 +24,7 @@ mod bits;
 mod compare;
 mod compute;
 mod decode;
+mod image;
 mod plan;
 #[cfg(test)]
 mod tests;

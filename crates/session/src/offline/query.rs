@@ -6,7 +6,7 @@ use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::Arc;
 use extentdb_bind::{Binder, Prologue};
 use extentdb_engine::Session;
-use extentdb_exec::{Context, Error as ExecError, Functions, Operator, build, datum};
+use extentdb_exec::{Context, Error as ExecError, Functions, Memory, Operator, build, datum};
 use extentdb_expr::Environment;
 use extentdb_plan::Statement as Planner;
 use extentdb_tsql::Span;
@@ -32,6 +32,7 @@ pub struct Query {
     prologue: Vec<Prologue>,
     last: usize,
     functions: TimeFunctions,
+    memory: Memory,
 }
 
 /// Why a query did not come to its end.
@@ -95,7 +96,14 @@ impl Query {
             prologue,
             last,
             functions: TimeFunctions { definitions, now },
+            memory: Memory::unlimited(),
         })
+    }
+
+    /// The same query, keeping rows within a limit of memory; it has none otherwise.
+    #[must_use]
+    pub fn within(self, memory: Memory) -> Query {
+        Query { memory, ..self }
     }
 
     /// The columns of the result.
@@ -113,6 +121,7 @@ impl Query {
         take: &mut dyn FnMut(&[Datum<'static>]) -> Result<(), E>,
     ) -> Result<u64, Stop<E>> {
         let mut context = Context::without_engine(cancellation, &mut self.functions);
+        context.memory = self.memory.clone();
         let planner = Planner::new(&self.environment, self.last);
         for step in &self.prologue {
             match step {

@@ -79,6 +79,7 @@ impl Step for AlterDatabase {
         if run.connection.is_in_transaction() {
             return Err(Cause::InTransaction { statement: "ALTER DATABASE" }.into());
         }
+        run.connection.server.forget_plans();
         let instance = run.connection.server.instance.clone();
         let name = self.name.clone().unwrap_or_else(|| run.connection.database.clone());
         for change in &self.changes {

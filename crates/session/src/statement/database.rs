@@ -69,6 +69,7 @@ impl Step for Drop {
 impl Drop {
     fn drop_one(&self, run: &Run<'_>, name: &str) -> Result<(), Stop> {
         let termination = no_wait();
+        run.connection.server.forget_plans();
         match run.connection.server.instance.drop_database(name, termination) {
             Ok(()) => Ok(()),
             Err(Error::NoDatabase { .. }) if self.if_exists => Ok(()),

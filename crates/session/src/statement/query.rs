@@ -9,7 +9,7 @@ use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::options::SetOptions;
 use extentdb_connection::output::StatementCode;
-use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::query::{self, Basis, KeptPlan, Prepared};
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
@@ -17,6 +17,7 @@ use extentdb_connection::stop::Stop;
 struct QueryStep {
     query: Arc<Query>,
     recursion_limit: u32,
+    plan: KeptPlan,
 }
 
 /// A query whose rows are assigned to variables.
@@ -34,7 +35,7 @@ pub(super) fn compile(_: &Context<'_>, statement: &SelectStatement) -> Compiled 
     };
     let assigned = items.iter().filter(|item| matches!(item, SelectItem::Assign(_))).count();
     match assigned {
-        0 => Ok(Box::new(QueryStep { query, recursion_limit })),
+        0 => Ok(Box::new(QueryStep { query, recursion_limit, plan: KeptPlan::default() })),
         count if count == items.len() => Ok(Box::new(AssignStep { query, recursion_limit })),
         _ => Err(Cause::AssignsAndReturns),
     }
@@ -46,6 +47,13 @@ impl Step for QueryStep {
     }
 
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        if !run.connection.options.fmtonly
+            && let Some(planned) = self.plan.take(run.connection)
+        {
+            let count = query::send_planned(run, frame, planned, &self.plan)?;
+            return sent(run, frame, count);
+        }
+        let basis = Basis::now(run.connection);
         let (prepared, bound) = Prepared::bind(run, frame, |binder| {
             binder.set_recursion_limit(self.recursion_limit);
             binder.statement(&self.query)
@@ -55,10 +63,16 @@ impl Step for QueryStep {
             run.done(frame.scope, StatementCode::Select, Some(0), false)?;
             return Ok(RowCount::Rows(0));
         }
-        let count = query::send_rows(run, frame, prepared, bound)?;
-        run.done(frame.scope, StatementCode::Select, Some(count), false)?;
-        Ok(RowCount::Rows(count as i64))
+        let keep = basis.map(|basis| (basis, &self.plan));
+        let count = query::send_rows(run, frame, prepared, bound, keep)?;
+        sent(run, frame, count)
     }
+}
+
+/// So many rows were sent.
+fn sent(run: &mut Run<'_>, frame: &Frame, count: u64) -> Result<RowCount, Stop> {
+    run.done(frame.scope, StatementCode::Select, Some(count), false)?;
+    Ok(RowCount::Rows(count as i64))
 }
 
 impl Step for AssignStep {

@@ -17,6 +17,9 @@ pub(crate) trait Accumulator: Send {
     /// A value leaves the range of its type already now.
     fn update(&mut self, input: &Batch, groups: Groups<'_>) -> Result<(), Error>;
 
+    /// Bytes in memory, about.
+    fn memory(&self) -> usize;
+
     /// The results of all groups.
     ///
     /// # Errors

@@ -36,6 +36,10 @@ impl Accumulator for Checksum {
         Ok(())
     }
 
+    fn memory(&self) -> usize {
+        self.states.len() * size_of::<Option<i64>>()
+    }
+
     fn finish(&mut self) -> Result<Vector, Error> {
         let mut results = Results::new(SqlType::Int);
         for state in &self.states {

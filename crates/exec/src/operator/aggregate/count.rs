@@ -47,6 +47,10 @@ impl Accumulator for CountRows {
         Ok(())
     }
 
+    fn memory(&self) -> usize {
+        self.counts.len() * size_of::<i64>()
+    }
+
     fn finish(&mut self) -> Result<Vector, Error> {
         let mut results = Results::new(self.ty);
         for count in &self.counts {
@@ -86,6 +90,10 @@ impl Accumulator for CountValues {
             }
         }
         Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.rows.memory()
     }
 
     fn finish(&mut self) -> Result<Vector, Error> {

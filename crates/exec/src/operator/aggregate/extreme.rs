@@ -18,6 +18,9 @@ pub(super) struct Extreme {
     states: States,
 }
 
+/// Bytes of the state of a group whose values are bytes, about: key and value are short mostly.
+const BYTES_STATE: usize = 128;
+
 #[derive(Debug)]
 enum States {
     Integers(Vec<Option<i64>>),
@@ -110,6 +113,15 @@ impl Accumulator for Extreme {
             (States::Bytes(states), is_max) => keep_bytes(vector, groups, states, is_max),
         }
         Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        match &self.states {
+            States::Integers(states) => states.len() * size_of::<Option<i64>>(),
+            States::Wide(states) => states.len() * size_of::<Option<i128>>(),
+            States::Floats(states) => states.len() * size_of::<Option<f64>>(),
+            States::Bytes(states) => states.len() * BYTES_STATE,
+        }
     }
 
     fn finish(&mut self) -> Result<Vector, Error> {

@@ -25,6 +25,8 @@ pub(super) struct StringAgg {
     ty: SqlType,
     most: usize,
     states: Vec<Texts>,
+    /// Bytes of all texts.
+    bytes: usize,
 }
 
 /// The texts of a group.
@@ -64,6 +66,7 @@ impl StringAgg {
             ty: call.ty,
             most: if is_max { i32::MAX as usize } else { MOST_BYTES },
             states: Vec::new(),
+            bytes: 0,
         })
     }
 
@@ -141,6 +144,7 @@ impl Accumulator for StringAgg {
         for row in (0..groups.rows()).filter(|row| !vector.is_null(*row)) {
             let separator = self.separator(input, row)?;
             let Some(state) = self.states.get_mut(groups.of(row)) else { continue };
+            self.bytes += separator.len() + vector.bytes(row).len();
             match &mut self.order {
                 None => state.push(&separator, vector.bytes(row)),
                 Some(order) => {
@@ -156,6 +160,10 @@ impl Accumulator for StringAgg {
             }
         }
         Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.states.len() * size_of::<Texts>() + self.bytes
     }
 
     fn finish(&mut self) -> Result<Vector, Error> {

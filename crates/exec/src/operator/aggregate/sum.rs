@@ -128,6 +128,14 @@ impl Accumulator for Sum {
         Ok(())
     }
 
+    fn memory(&self) -> usize {
+        match &self.totals {
+            Totals::Short(states) => states.len() * size_of::<Total<i64>>(),
+            Totals::Wide(states) => states.len() * size_of::<Total<i128>>(),
+            Totals::Floats(states) => states.len() * size_of::<Total<f64>>(),
+        }
+    }
+
     fn finish(&mut self) -> Result<Vector, Error> {
         let mut results = Results::new(self.ty);
         match &self.totals {

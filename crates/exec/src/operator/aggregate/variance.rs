@@ -71,6 +71,10 @@ impl Accumulator for Variance {
         Ok(())
     }
 
+    fn memory(&self) -> usize {
+        self.states.len() * size_of::<Spread>()
+    }
+
     fn finish(&mut self) -> Result<Vector, Error> {
         let mut results = Results::new(SqlType::Float);
         for state in &self.states {

@@ -9,9 +9,11 @@ use crate::error::Error;
 use crate::group_table::{GroupTable, NO_GROUP, Nulls};
 use crate::hash_key::HashKeys;
 use crate::key::push_value;
-use crate::operator::hash_join::Probe;
+use crate::memory::Reservation;
+use crate::operator::hash_join::{Probe, Spec};
 use crate::operator::join::{Candidates, Joiner};
 use crate::operator::{Operator, append, poll};
+use crate::spill::{Partitions, Scatter};
 
 /// Rows that are kept.
 pub(super) struct BuildSide {
@@ -28,21 +30,34 @@ pub(super) struct BuildSide {
     /// Rows with a NULL among their keys; only where marks ask for them.
     unknown: Vec<u32>,
     has_marks: bool,
+    pub(super) memory: Reservation,
 }
 
+/// How an input was read.
+pub(super) enum Read {
+    /// Into memory.
+    Whole(Box<BuildSide>),
+    /// Into parts, because there was no room.
+    Parted(Partitions),
+}
+
+/// Bytes of the numbers that are kept for each row.
+const ROW_BYTES: usize = 3 * size_of::<u32>();
+
 impl BuildSide {
-    /// Reads all rows of an input, which is open.
+    /// Reads all rows of an input, which is open. `depth`: how often it was parted, when it may be
+    /// parted again.
     ///
     /// # Errors
     /// Those of the input; cancelled; too many rows.
     pub(super) fn read(
         input: &mut dyn Operator,
-        keys: &[(usize, usize)],
-        hash_keys: HashKeys,
-        kind: JoinKind,
+        spec: &Spec,
+        depth: Option<u32>,
         context: &mut Context<'_>,
-    ) -> Result<BuildSide, Error> {
-        let mut table = GroupTable::new(hash_keys, Nulls::HaveNoGroup);
+    ) -> Result<Read, Error> {
+        let mut table = GroupTable::new(spec.right_keys.clone(), Nulls::HaveNoGroup);
+        let mut memory = context.memory.reservation();
         let mut rows: Option<Batch> = None;
         let mut groups = Vec::new();
         let mut part = Vec::new();
@@ -56,16 +71,44 @@ impl BuildSide {
                 Some(rows) => append(rows, &batch)?,
                 None => rows = Some(batch),
             }
+            let rows_bytes = rows.as_ref().map_or(0, Batch::memory);
+            let used = rows_bytes + table.memory() + groups.len() * ROW_BYTES;
+            if memory.resize(used) {
+                continue;
+            }
+            if let (Some(depth), Some(area)) = (depth, context.memory.area()) {
+                let scatter = Scatter::new(&spec.right_keys.columns(), depth);
+                let mut parts = Partitions::new(&area.create()?, &spec.right_types, scatter);
+                drop(table);
+                parts.push(&rows.unwrap_or_default())?;
+                return BuildSide::part(input, parts, context);
+            }
+            memory.set(used);
         }
-        Ok(BuildSide::new(rows.unwrap_or_default(), &groups, table, keys, kind))
+        let rows = rows.unwrap_or_default();
+        let side = BuildSide::new(rows, &groups, table, (&spec.keys, spec.kind), memory);
+        Ok(Read::Whole(Box::new(side)))
+    }
+
+    /// Parts the rest of an input.
+    fn part(
+        input: &mut dyn Operator,
+        mut parts: Partitions,
+        context: &mut Context<'_>,
+    ) -> Result<Read, Error> {
+        while let Some(batch) = input.next(context)? {
+            poll(context)?;
+            parts.push(&batch)?;
+        }
+        Ok(Read::Parted(parts))
     }
 
     fn new(
         rows: Batch,
         groups: &[u32],
         table: GroupTable,
-        keys: &[(usize, usize)],
-        kind: JoinKind,
+        (keys, kind): (&[(usize, usize)], JoinKind),
+        memory: Reservation,
     ) -> BuildSide {
         let (starts, members) = members(groups, table.len());
         let has_marks = matches!(kind, JoinKind::Mark(_));
@@ -82,6 +125,7 @@ impl BuildSide {
             members,
             unknown,
             has_marks,
+            memory,
         }
     }
 
