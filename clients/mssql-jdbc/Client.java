@@ -21,7 +21,7 @@ public class Client extends Jdbc {
     static Connection connect(String encrypt) throws SQLException {
         String url = "jdbc:sqlserver://" + System.getenv("EXTENTDB_HOST") + ":"
             + System.getenv("EXTENTDB_PORT") + ";encrypt=" + encrypt
-            + ";trustServerCertificate=true;databaseName=master;loginTimeout=10"
+            + ";trustServerCertificate=true;databaseName=master;loginTimeout=10;sendTimeAsDatetime=false"
             + (encrypt.equals("strict") ? ";hostNameInCertificate=localhost;serverCertificate="
                 + System.getenv("EXTENTDB_CERTIFICATE") : "");
         return DriverManager.getConnection(url, "sa", System.getenv("EXTENTDB_PASSWORD"));
