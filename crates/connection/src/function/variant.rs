@@ -67,6 +67,12 @@ fn collation_property(_: Values<'_>, it: Arguments<'_>) -> Given {
             None => Datum::Null,
         },
         "comparisonstyle" => int(comparison_style(collation)),
+        "tdscollation" => {
+            let mut bytes = collation.0.to_le_bytes().to_vec();
+            bytes.push(collation.sort_order());
+            let len = u16::try_from(bytes.len()).ok();
+            wrapped(SqlType::VarBinary { len }, Datum::Binary(bytes.into()))
+        }
         "version" => wrapped(SqlType::TinyInt, Datum::TinyInt(collation.version() as u8)),
         _ => Datum::Null,
     })
