@@ -24,6 +24,7 @@ class Driver:
     receives = []  # (start of the name of a value, why the client differs)
     sends = []
     skipped = ()  # starts of names of values that would end the process of the client
+    strict = None
     output = None
     cancel = None
     cancelled = (WAIT, COMPUTE)
@@ -31,6 +32,7 @@ class Driver:
     prepare = True
     counts = True  # rowcount is that of the result where the cursor is
     text_type = "nvarchar(40)"  # of a column that bulk fills
+    letters = "Größe"  # in its texts
 
     def connect(self, tls=False, autocommit=True):
         raise NotImplementedError
@@ -66,6 +68,8 @@ class Checks:
         check("clear", lambda: self.version(False))
         if driver.tls:
             check("tls", lambda: self.version(True))
+        if driver.strict:
+            check("strict", lambda: self.version(True, driver.strict()))
         self.receive()
         self.send()
         check("parameter", self.parameter)
@@ -100,8 +104,8 @@ class Checks:
             mine.close()
         return value
 
-    def version(self, tls):
-        connection = self.driver.connect(tls=tls)
+    def version(self, tls, connection=None):
+        connection = connection or self.driver.connect(tls=tls)
         encrypted = self.ask("SELECT encrypt_option FROM sys.dm_exec_connections "
                              "WHERE session_id = @@SPID", connection=connection)
         expect(encrypted, "TRUE" if tls else "FALSE")
@@ -264,9 +268,11 @@ class Checks:
         cursor = connection.cursor()
         cursor.execute("DROP TABLE IF EXISTS clients_bulk; CREATE TABLE clients_bulk (n int NOT NULL, "
                        f"t {self.driver.text_type} NULL, f float NULL, d decimal(9, 2) NULL)")
-        rows = [(n, f"Größe {n}" if n % 5 else None, n / 4 if n % 3 else None,
+        rows = [(n, f"{self.driver.letters} {n}" if n % 5 else None, n / 4 if n % 3 else None,
                  decimal.Decimal(n) / 100 if n % 2 else None) for n in range(2000)]
+        cursor.close()
         self.driver.bulk(connection, "clients_bulk", ["n", "t", "f", "d"], rows)
+        cursor = connection.cursor()
         found = self.rows(cursor, "SELECT n, t, f, d FROM clients_bulk ORDER BY n")
         expect(len(found), len(rows))
         for read, wanted in zip(found, rows):

@@ -1,6 +1,7 @@
 """mssql-python: Microsoft's ODBC driver 18."""
 
 import importlib.metadata
+import os
 
 import mssql_python
 from check import HOST, PASSWORD, PORT
@@ -8,12 +9,19 @@ from dbapi import Checks, Driver
 
 
 class MssqlPython(Driver):
+    sends = [("date min", "dates before 1753 are refused")]
     counts = False  # nextset leaves rowcount as it was
     version = importlib.metadata.version("mssql-python")
 
     def connect(self, tls=False, autocommit=True):
-        return mssql_python.connect(f"Server={HOST},{PORT};UID=sa;PWD={PASSWORD};Database=master;"
-                                    f"Encrypt={'yes' if tls else 'no'};TrustServerCertificate=yes",
+        return self.open(f"Encrypt={'yes' if tls else 'no'};TrustServerCertificate=yes", autocommit)
+
+    def strict(self):
+        certificate = os.environ["EXTENTDB_CERTIFICATE"]
+        return self.open(f"Encrypt=strict;HostnameInCertificate=localhost;ServerCertificate={certificate}", True)
+
+    def open(self, options, autocommit):
+        return mssql_python.connect(f"Server={HOST},{PORT};UID=sa;PWD={PASSWORD};Database=master;{options}",
                                     autocommit=autocommit)
 
     def failure(self, error):

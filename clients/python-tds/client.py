@@ -5,11 +5,15 @@ import os
 
 import pytds
 from check import HOST, PASSWORD, PORT
-from dbapi import Checks, Driver, later
+from dbapi import ROWS, Checks, Driver
 
 
 class PythonTds(Driver):
+    sends = [("sql_variant nvarchar", "texts are sent as nvarchar(max)"),
+             ("sql_variant varchar", "texts are sent as nvarchar(max)")]
+    cancelled = (ROWS,)  # a cursor that waits for its first row reads alone
     marker = "%s"
+    described = None
     version = importlib.metadata.version("python-tds")
 
     def connect(self, tls=False, autocommit=True):
@@ -32,9 +36,18 @@ class PythonTds(Driver):
 
     def cancel(self, connection, text):
         cursor = connection.cursor()
-        later(0.5, cursor.cancel)
-        cursor.execute(text)  # an attention that is acknowledged is no error here
+        cursor.execute(text)
+        cursor.fetchone()
+        cursor.cancel()
         return connection
+
+    def result(self, cursor):
+        """A row count leaves the description of the result before it."""
+        described = cursor.description
+        if described is self.described:
+            return None
+        self.described = described
+        return super().result(cursor)
 
     def bulk(self, connection, table, columns, rows):
         kinds = [pytds.tds_types.IntType(), pytds.tds_types.NVarCharType(size=40),

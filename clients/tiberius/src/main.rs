@@ -17,6 +17,12 @@ type Connection = Client<Compat<TcpStream>>;
 
 const MANY: usize = 64;
 const LOADED: i32 = 2000;
+/// Values that the driver does not send as it has received them.
+const SENDS: &[(&str, &str)] = &[
+    ("decimal(38,38)", "a number of scale 38 is sent with the precision 39"),
+    ("money m", "money is received as a double"),
+    ("xml empty", "an empty xml is sent with two ends"),
+];
 
 async fn connect(encryption: EncryptionLevel) -> Fallible<Connection> {
     let mut config = Config::new();
@@ -136,6 +142,7 @@ async fn results() -> Fallible<String> {
             QueryItem::Row(row) => found.last_mut().ok_or("no result")?.push(row.get(0).ok_or("NULL")?),
         }
     }
+    drop(stream);
     expect(found, vec![vec![1], vec![1, 4, 9], vec![], vec![5]])?;
     let done = client.execute("INSERT #several VALUES (1), (2); UPDATE #several SET n = 1", &[]).await?;
     expect(done.rows_affected(), &[2, 5])?;
@@ -261,8 +268,8 @@ async fn main() {
     say("ok", "version", env!("TIBERIUS_VERSION"));
     check("clear", version(EncryptionLevel::NotSupported)).await;
     check("tls", version(EncryptionLevel::Required)).await;
-    matrix("receive", &[("sql_variant", "no sql_variant")]).await;
-    matrix("send", &[("sql_variant", "no sql_variant")]).await;
+    matrix("receive", &[]).await;
+    matrix("send", SENDS).await;
     check("parameter", parameter()).await;
     check("results", results()).await;
     check("transaction", transaction()).await;

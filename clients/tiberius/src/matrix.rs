@@ -11,7 +11,6 @@ const FRAGMENTS: u64 = 300;
 
 pub struct Case {
     pub ty: String,
-    pub kind: String,
     pub label: String,
     pub ways: String,
     pub text: String,
@@ -35,7 +34,6 @@ pub fn cases() -> Result<Vec<Case>, std::io::Error> {
         let repeated = cells[4].strip_prefix('*').and_then(|it| it.split_once(' '));
         Case {
             ty: cells[0].to_owned(),
-            kind: cells[1].to_owned(),
             label: cells[2].to_owned(),
             ways: cells[3].to_owned(),
             text: match repeated {
