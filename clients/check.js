@@ -3,7 +3,8 @@ const { cases, differs, isLossy, parameterOf, ROUNDED } = require("./matrix.js")
 
 const MANY = 64;
 const WAIT = "WAITFOR DELAY '00:00:30'";
-const COMPUTE = "SELECT COUNT_BIG(*) FROM sys.all_objects AS a CROSS JOIN sys.all_objects AS b " +
+const COMPUTE =
+  "SELECT COUNT_BIG(*) FROM sys.all_objects AS a CROSS JOIN sys.all_objects AS b " +
   "CROSS JOIN sys.all_objects AS c WHERE a.name < b.name + c.name";
 
 function say(state, name, detail) {
@@ -45,4 +46,17 @@ async function matrix(name, known, work) {
 
 const row = (n) => [n, n % 5 ? `Größe ${n}` : null, n % 3 ? n / 4 : null, n % 2 ? n / 100 : null];
 
-module.exports = { check, differs, expect, isLossy, matrix, parameterOf, row, say, COMPUTE, MANY, ROUNDED, WAIT };
+module.exports = {
+  check,
+  differs,
+  expect,
+  isLossy,
+  matrix,
+  parameterOf,
+  row,
+  say,
+  COMPUTE,
+  MANY,
+  ROUNDED,
+  WAIT,
+};

@@ -10,8 +10,10 @@ from matrix import Report, cases, cut, differs
 FIRST_LINES = "SELECT 1\nPRINT 'x'\nRAISERROR('mine', 16, 3)"
 MANY = 64
 WAIT = "WAITFOR DELAY '00:00:30'"
-ROWS = ("SELECT a.name, b.name FROM sys.all_objects AS a CROSS JOIN sys.all_objects AS b "
-        "CROSS JOIN sys.all_objects AS c")
+ROWS = (
+    "SELECT a.name, b.name FROM sys.all_objects AS a CROSS JOIN sys.all_objects AS b "
+    "CROSS JOIN sys.all_objects AS c"
+)
 COMPUTE = f"SELECT COUNT_BIG(*) FROM ({ROWS} WHERE a.name < b.name + c.name) AS t (a, b)"
 
 
@@ -106,8 +108,10 @@ class Checks:
 
     def version(self, tls, connection=None):
         connection = connection or self.driver.connect(tls=tls)
-        encrypted = self.ask("SELECT encrypt_option FROM sys.dm_exec_connections "
-                             "WHERE session_id = @@SPID", connection=connection)
+        encrypted = self.ask(
+            "SELECT encrypt_option FROM sys.dm_exec_connections " "WHERE session_id = @@SPID",
+            connection=connection,
+        )
         expect(encrypted, "TRUE" if tls else "FALSE")
         text = self.ask("SELECT @@VERSION", connection=connection)
         connection.close()
@@ -154,8 +158,13 @@ class Checks:
 
     def parameter(self):
         connection = self.driver.connect()
-        row = self.rows(connection.cursor(), "SELECT ? + 1 AS n, ? AS t, ? AS m", 41, "Grüße",
-                        decimal.Decimal("12.50"))[0]
+        row = self.rows(
+            connection.cursor(),
+            "SELECT ? + 1 AS n, ? AS t, ? AS m",
+            41,
+            "Grüße",
+            decimal.Decimal("12.50"),
+        )[0]
         return expect(row, (42, "Grüße", decimal.Decimal("12.50")))[0]
 
     def prepare(self):
@@ -173,18 +182,24 @@ class Checks:
     def output(self):
         connection = self.driver.connect()
         cursor = connection.cursor()
-        cursor.execute("CREATE OR ALTER PROCEDURE clients_output @n int, @twice int OUTPUT, "
-                       "@text nvarchar(40) OUTPUT AS SET @twice = 2 * @n; "
-                       "SET @text = CONCAT(@text, N'ß'); RETURN 7")
-        return expect(self.driver.output(connection, "clients_output", 21, "Stra"), (42, "Straß", 7))
+        cursor.execute(
+            "CREATE OR ALTER PROCEDURE clients_output @n int, @twice int OUTPUT, "
+            "@text nvarchar(40) OUTPUT AS SET @twice = 2 * @n; "
+            "SET @text = CONCAT(@text, N'ß'); RETURN 7"
+        )
+        return expect(
+            self.driver.output(connection, "clients_output", 21, "Stra"), (42, "Straß", 7)
+        )
 
     def results(self):
         """Several results, row counts between them."""
         cursor = self.driver.connect().cursor()
         cursor.execute("CREATE TABLE #several (n int)")
-        cursor.execute("SELECT 1 AS a; INSERT #several VALUES (1), (2), (3); "
-                       "SELECT n, n * n FROM #several ORDER BY n; UPDATE #several SET n = 0 "
-                       "WHERE n > 1; SELECT 2 AS b WHERE 1 = 0; SELECT N'last' AS c")
+        cursor.execute(
+            "SELECT 1 AS a; INSERT #several VALUES (1), (2), (3); "
+            "SELECT n, n * n FROM #several ORDER BY n; UPDATE #several SET n = 0 "
+            "WHERE n > 1; SELECT 2 AS b WHERE 1 = 0; SELECT N'last' AS c"
+        )
         found = []
         while True:
             rows = self.driver.result(cursor)
@@ -231,7 +246,9 @@ class Checks:
         seen = self.raised(connection, FIRST_LINES)
         for found, wanted in zip(seen, (50000, 3, 16)):
             expect(found, None if found is None else wanted)
-        amid = self.raised(connection, "SELECT 10 / (2 - n) FROM (VALUES (0), (1), (2), (3)) AS t (n)")
+        amid = self.raised(
+            connection, "SELECT 10 / (2 - n) FROM (VALUES (0), (1), (2), (3)) AS t (n)"
+        )
         expect(amid[0], 8134 if amid[0] else None)
         expect(self.raised(connection, "SELECT * FROM nowhere")[0], 208 if seen[0] else None)
         expect(self.ask("SELECT 1", connection=connection), 1)
@@ -266,10 +283,19 @@ class Checks:
     def bulk(self):
         connection = self.driver.connect()
         cursor = connection.cursor()
-        cursor.execute("DROP TABLE IF EXISTS clients_bulk; CREATE TABLE clients_bulk (n int NOT NULL, "
-                       f"t {self.driver.text_type} NULL, f float NULL, d decimal(9, 2) NULL)")
-        rows = [(n, f"{self.driver.letters} {n}" if n % 5 else None, n / 4 if n % 3 else None,
-                 decimal.Decimal(n) / 100 if n % 2 else None) for n in range(2000)]
+        cursor.execute(
+            "DROP TABLE IF EXISTS clients_bulk; CREATE TABLE clients_bulk (n int NOT NULL, "
+            f"t {self.driver.text_type} NULL, f float NULL, d decimal(9, 2) NULL)"
+        )
+        rows = [
+            (
+                n,
+                f"{self.driver.letters} {n}" if n % 5 else None,
+                n / 4 if n % 3 else None,
+                decimal.Decimal(n) / 100 if n % 2 else None,
+            )
+            for n in range(2000)
+        ]
         cursor.close()
         self.driver.bulk(connection, "clients_bulk", ["n", "t", "f", "d"], rows)
         cursor = connection.cursor()

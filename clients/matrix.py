@@ -132,7 +132,7 @@ class Report:
         if difference is None:
             self.good += 1
             return
-        for (name, reason) in self.known:
+        for name, reason in self.known:
             if case.name.startswith(name):
                 self.notes.append(reason)
                 return

@@ -3,8 +3,23 @@
 import pathlib
 import sys
 
-CHECKS = ["clear", "tls", "strict", "receive", "send", "parameter", "prepare", "output", "results", "transaction",
-          "savepoint", "error", "cancel", "bulk", "many"]
+CHECKS = [
+    "clear",
+    "tls",
+    "strict",
+    "receive",
+    "send",
+    "parameter",
+    "prepare",
+    "output",
+    "results",
+    "transaction",
+    "savepoint",
+    "error",
+    "cancel",
+    "bulk",
+    "many",
+]
 # Checks whose details are figures.
 COUNTED = ("receive", "send")
 
@@ -18,8 +33,12 @@ def cell(check, states):
 
 folder = pathlib.Path(sys.argv[1])
 print("# Clients\n")
-print("Written by `clients/run-all`; what each check is: [clients/README.md](../clients/README.md). `–`: the client has")
-print("no API for it. `receive` and `send` count values of [types.tsv](../clients/types.tsv); what the clients themselves")
+print(
+    "Written by `clients/run-all`; what each check is: [clients/README.md](../clients/README.md). `–`: the client has"
+)
+print(
+    "no API for it. `receive` and `send` count values of [types.tsv](../clients/types.tsv); what the clients themselves"
+)
 print("lack is told below.\n")
 print("| client | version | " + " | ".join(CHECKS) + " | others |")
 print("|---|---|" + "---|" * (len(CHECKS) + 1))

@@ -18,11 +18,15 @@ class MssqlPython(Driver):
 
     def strict(self):
         certificate = os.environ["EXTENTDB_CERTIFICATE"]
-        return self.open(f"Encrypt=strict;HostnameInCertificate=localhost;ServerCertificate={certificate}", True)
+        return self.open(
+            f"Encrypt=strict;HostnameInCertificate=localhost;ServerCertificate={certificate}", True
+        )
 
     def open(self, options, autocommit):
-        return mssql_python.connect(f"Server={HOST},{PORT};UID=sa;PWD={PASSWORD};Database=master;{options}",
-                                    autocommit=autocommit)
+        return mssql_python.connect(
+            f"Server={HOST},{PORT};UID=sa;PWD={PASSWORD};Database=master;{options}",
+            autocommit=autocommit,
+        )
 
     def failure(self, error):
         # Its errors are the texts alone.

@@ -8,7 +8,6 @@ import pymssql
 from check import HOST, PASSWORD, PORT
 from dbapi import ROWS, Checks, Driver
 
-
 CONFIGURATION = pathlib.Path(tempfile.mkdtemp(prefix="extentdb-pymssql-"))
 for name, encryption in (("clear", "off"), ("tls", "require")):
     (CONFIGURATION / name).write_text(f"[global]\nencryption = {encryption}\n")
@@ -27,17 +26,24 @@ class Pymssql(Driver):
     sends = [
         ("datetime2(7)", "times are sent with three digits"),
         ("datetimeoffset(7) max", "times are sent with three digits"),
-        *((f"{name} empty", "an empty value is sent as an empty text") for name in
-          ("varbinary(16)", "varbinary(8000)", "varbinary(max)", "image")),
+        *(
+            (f"{name} empty", "an empty value is sent as an empty text")
+            for name in ("varbinary(16)", "varbinary(8000)", "varbinary(max)", "image")
+        ),
         ("sql_variant", "sql_variant is received as bytes"),
     ]
 
     def connect(self, tls=False, autocommit=True):
         """What `encryption` asks for is the login alone: the file of FreeTDS says more."""
         os.environ["FREETDSCONF"] = str(CONFIGURATION / ("tls" if tls else "clear"))
-        return pymssql.connect(server=HOST, port=str(PORT), user="sa", password=PASSWORD,
-                               database="master",
-                               autocommit=autocommit)
+        return pymssql.connect(
+            server=HOST,
+            port=str(PORT),
+            user="sa",
+            password=PASSWORD,
+            database="master",
+            autocommit=autocommit,
+        )
 
     def autocommit(self, connection, on):
         connection.autocommit(on)

@@ -9,8 +9,10 @@ from dbapi import ROWS, Checks, Driver
 
 
 class PythonTds(Driver):
-    sends = [("sql_variant nvarchar", "texts are sent as nvarchar(max)"),
-             ("sql_variant varchar", "texts are sent as nvarchar(max)")]
+    sends = [
+        ("sql_variant nvarchar", "texts are sent as nvarchar(max)"),
+        ("sql_variant varchar", "texts are sent as nvarchar(max)"),
+    ]
     cancelled = (ROWS,)  # a cursor that waits for its first row reads alone
     marker = "%s"
     described = None
@@ -18,8 +20,15 @@ class PythonTds(Driver):
 
     def connect(self, tls=False, autocommit=True):
         options = {"cafile": os.environ["EXTENTDB_CERTIFICATE"]} if tls else {}
-        return pytds.connect(dsn="localhost" if tls else HOST, port=PORT, user="sa",
-                             password=PASSWORD, database="master", autocommit=autocommit, **options)
+        return pytds.connect(
+            dsn="localhost" if tls else HOST,
+            port=PORT,
+            user="sa",
+            password=PASSWORD,
+            database="master",
+            autocommit=autocommit,
+            **options
+        )
 
     def failure(self, error):
         return error.msg_no, error.line, error.severity
@@ -50,10 +59,16 @@ class PythonTds(Driver):
         return super().result(cursor)
 
     def bulk(self, connection, table, columns, rows):
-        kinds = [pytds.tds_types.IntType(), pytds.tds_types.NVarCharType(size=40),
-                 pytds.tds_types.FloatType(), pytds.tds_types.DecimalType(9, 2)]
-        described = [pytds.tds_base.Column(name=name, type=kind, flags=pytds.tds_base.Column.fNullable)
-                     for name, kind in zip(columns, kinds)]
+        kinds = [
+            pytds.tds_types.IntType(),
+            pytds.tds_types.NVarCharType(size=40),
+            pytds.tds_types.FloatType(),
+            pytds.tds_types.DecimalType(9, 2),
+        ]
+        described = [
+            pytds.tds_base.Column(name=name, type=kind, flags=pytds.tds_base.Column.fNullable)
+            for name, kind in zip(columns, kinds)
+        ]
         cursor = connection.cursor()
         cursor.copy_to(table_or_view=table, columns=described, data=rows)
 

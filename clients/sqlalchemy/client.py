@@ -8,7 +8,14 @@ import uuid
 import sqlalchemy as sa
 from check import HOST, PASSWORD, PORT, check, expect, line
 from sqlalchemy.dialects import mssql
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship, selectinload
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    Session,
+    mapped_column,
+    relationship,
+    selectinload,
+)
 
 try:
     import pandas
@@ -33,7 +40,9 @@ class Author(Base):
     id: Mapped[int] = mapped_column(sa.Identity(start=10, increment=5), primary_key=True)
     name: Mapped[str] = mapped_column(sa.Unicode(40), unique=True)
     born: Mapped[datetime.date | None]
-    books: Mapped[list["Book"]] = relationship(back_populates="author", cascade="all, delete-orphan")
+    books: Mapped[list["Book"]] = relationship(
+        back_populates="author", cascade="all, delete-orphan"
+    )
 
 
 class Book(Base):
@@ -48,8 +57,11 @@ class Book(Base):
 
 def version(tls):
     with engine(tls).connect() as connection:
-        encrypted = connection.scalar(sa.text("SELECT encrypt_option FROM sys.dm_exec_connections "
-                                              "WHERE session_id = @@SPID"))
+        encrypted = connection.scalar(
+            sa.text(
+                "SELECT encrypt_option FROM sys.dm_exec_connections " "WHERE session_id = @@SPID"
+            )
+        )
         expect(encrypted, "TRUE" if tls else "FALSE")
         return connection.scalar(sa.text("SELECT @@VERSION")).splitlines()[0]
 
@@ -60,8 +72,10 @@ def create():
     Base.metadata.create_all(own)
     Base.metadata.create_all(own)
     names = sa.inspect(own).get_table_names()
-    return expect([name for name in names if name.startswith("clients_")
-                   and name in Base.metadata.tables], ["clients_author", "clients_book"])
+    return expect(
+        [name for name in names if name.startswith("clients_") and name in Base.metadata.tables],
+        ["clients_author", "clients_book"],
+    )
 
 
 def reflect():
@@ -70,12 +84,16 @@ def reflect():
     metadata.reflect(own, only=["clients_author", "clients_book"])
     book = metadata.tables["clients_book"]
     expect([column.name for column in book.columns], ["id", "author_id", "title", "price"])
-    expect([str(column.type).split(" COLLATE")[0] for column in book.columns],
-           ["UNIQUEIDENTIFIER", "INTEGER", "NVARCHAR(80)", "NUMERIC(9, 2)"])
+    expect(
+        [str(column.type).split(" COLLATE")[0] for column in book.columns],
+        ["UNIQUEIDENTIFIER", "INTEGER", "NVARCHAR(80)", "NUMERIC(9, 2)"],
+    )
     expect([column.nullable for column in book.columns], [False] * 4)
     expect([key.target_fullname for key in book.foreign_keys], ["clients_author.id"])
     inspector = sa.inspect(own)
-    expect([index["column_names"] for index in inspector.get_indexes("clients_book")], [["author_id"]])
+    expect(
+        [index["column_names"] for index in inspector.get_indexes("clients_book")], [["author_id"]]
+    )
     expect(inspector.get_pk_constraint("clients_book")["constrained_columns"], ["id"])
     identity = inspector.get_columns("clients_author")[0]["identity"]
     expect((identity["start"], identity["increment"]), (10, 5))
@@ -96,8 +114,10 @@ def orm():
         expect(author.id, 10)
         query = sa.select(Author).where(Author.name == "Größe").options(selectinload(Author.books))
         found = session.scalars(query).one()
-        expect(sorted(book.price for book in found.books), [decimal.Decimal(text) for text in
-                                                            ("0.00", "1.00", "2.00", "9.99")])
+        expect(
+            sorted(book.price for book in found.books),
+            [decimal.Decimal(text) for text in ("0.00", "1.00", "2.00", "9.99")],
+        )
         found.books[0].title = "changed"
         found.born = None
         session.delete(found.books[1])
@@ -106,7 +126,9 @@ def orm():
         expect(session.execute(join).all(), [("Größe", 3)])
         page = sa.select(Author.id).order_by(Author.id).offset(10).limit(3)
         expect(session.scalars(page).all(), [60, 65, 70])
-        session.execute(sa.update(Author).where(Author.id > 100).values(born=datetime.date(2000, 1, 1)))
+        session.execute(
+            sa.update(Author).where(Author.id > 100).values(born=datetime.date(2000, 1, 1))
+        )
         done = session.execute(sa.delete(Author).where(Author.born.is_not(None)))
         expect(done.rowcount, 482)
         session.commit()
@@ -116,21 +138,43 @@ def orm():
 
 def types():
     values = {
-        "big": (sa.BigInteger, -2**63), "small": (sa.SmallInteger, 32767), "tiny": (mssql.TINYINT, 255),
-        "flag": (sa.Boolean, True), "number": (sa.Numeric(38, 10), decimal.Decimal("1234567890.0123456789")),
-        "money": (mssql.MONEY, decimal.Decimal("-12345.6789")), "real": (mssql.REAL, 0.5),
-        "double": (sa.Double, 0.1), "text": (sa.String(40), "Grüße"), "unicode": (sa.Unicode(40), "日本語 😀"),
-        "long": (sa.UnicodeText, "Привет" * 5000), "bytes": (sa.LargeBinary, bytes(range(256)) * 100),
-        "day": (sa.Date, datetime.date(2024, 2, 29)), "clock": (sa.Time, datetime.time(12, 34, 56, 123456)),
+        "big": (sa.BigInteger, -(2**63)),
+        "small": (sa.SmallInteger, 32767),
+        "tiny": (mssql.TINYINT, 255),
+        "flag": (sa.Boolean, True),
+        "number": (sa.Numeric(38, 10), decimal.Decimal("1234567890.0123456789")),
+        "money": (mssql.MONEY, decimal.Decimal("-12345.6789")),
+        "real": (mssql.REAL, 0.5),
+        "double": (sa.Double, 0.1),
+        "text": (sa.String(40), "Grüße"),
+        "unicode": (sa.Unicode(40), "日本語 😀"),
+        "long": (sa.UnicodeText, "Привет" * 5000),
+        "bytes": (sa.LargeBinary, bytes(range(256)) * 100),
+        "day": (sa.Date, datetime.date(2024, 2, 29)),
+        "clock": (sa.Time, datetime.time(12, 34, 56, 123456)),
         "moment": (sa.DateTime, datetime.datetime(2024, 2, 29, 12, 34, 56, 123000)),
         "precise": (mssql.DATETIME2(6), datetime.datetime(1, 1, 1, 12, 34, 56, 123456)),
-        "zoned": (mssql.DATETIMEOFFSET(6), datetime.datetime(
-            2024, 2, 29, 12, 34, 56, 123456, datetime.timezone(datetime.timedelta(hours=-5, minutes=-30)))),
+        "zoned": (
+            mssql.DATETIMEOFFSET(6),
+            datetime.datetime(
+                2024,
+                2,
+                29,
+                12,
+                34,
+                56,
+                123456,
+                datetime.timezone(datetime.timedelta(hours=-5, minutes=-30)),
+            ),
+        ),
         "guid": (sa.Uuid, uuid.UUID("6F9619FF-8B86-D011-B42D-00C04FC964FF")),
-        "xml": (mssql.XML, '<a b="1"/>'), "json": (sa.JSON, {"a": [1, None, "ß"]}),
+        "xml": (mssql.XML, '<a b="1"/>'),
+        "json": (sa.JSON, {"a": [1, None, "ß"]}),
     }
     columns = [sa.Column(name, kind, nullable=True) for name, (kind, _) in values.items()]
-    table = sa.Table("clients_types", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), *columns)
+    table = sa.Table(
+        "clients_types", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), *columns
+    )
     own = engine()
     with own.begin() as connection:
         table.drop(connection, checkfirst=True)
@@ -147,14 +191,24 @@ def types():
 
 def pandas_frames():
     own = engine()
-    frame = pandas.DataFrame({"n": range(1200), "t": [f"Größe {n}" if n % 5 else None for n in range(1200)],
-                              "f": [n / 4 for n in range(1200)],
-                              "d": pandas.date_range("2024-01-01", periods=1200, freq="h")})
-    expect(frame.to_sql("clients_frame", own, if_exists="replace", index=False, chunksize=500) != 0, True)
+    frame = pandas.DataFrame(
+        {
+            "n": range(1200),
+            "t": [f"Größe {n}" if n % 5 else None for n in range(1200)],
+            "f": [n / 4 for n in range(1200)],
+            "d": pandas.date_range("2024-01-01", periods=1200, freq="h"),
+        }
+    )
+    expect(
+        frame.to_sql("clients_frame", own, if_exists="replace", index=False, chunksize=500) != 0,
+        True,
+    )
     found = pandas.read_sql("SELECT * FROM clients_frame ORDER BY n", own)
     expect(found["n"].tolist(), frame["n"].tolist())
-    expect([None if pandas.isna(text) else text for text in found["t"]],
-           [None if pandas.isna(text) else text for text in frame["t"]])
+    expect(
+        [None if pandas.isna(text) else text for text in found["t"]],
+        [None if pandas.isna(text) else text for text in frame["t"]],
+    )
     expect(found["f"].tolist(), frame["f"].tolist())
     expect(found["d"].tolist(), frame["d"].tolist())
     table = pandas.read_sql_table("clients_frame", own)
@@ -188,8 +242,10 @@ def savepoint():
 
 def error():
     with engine().connect() as connection:
-        for text, wanted in (("SELECT * FROM nowhere", sa.exc.ProgrammingError),
-                             ("INSERT clients_book (id) VALUES (NEWID())", sa.exc.IntegrityError)):
+        for text, wanted in (
+            ("SELECT * FROM nowhere", sa.exc.ProgrammingError),
+            ("INSERT clients_book (id) VALUES (NEWID())", sa.exc.IntegrityError),
+        ):
             try:
                 connection.exec_driver_sql(text)
             except sa.exc.DBAPIError as raised:

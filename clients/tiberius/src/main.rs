@@ -7,7 +7,9 @@ use std::future::Future;
 
 use matrix::{Case, Sent};
 use tiberius::numeric::Numeric;
-use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, IntoSql, QueryItem, TokenRow};
+use tiberius::{
+    AuthMethod, Client, ColumnData, Config, EncryptionLevel, IntoSql, QueryItem, TokenRow,
+};
 use tokio::net::TcpStream;
 use tokio_stream::StreamExt;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
@@ -58,13 +60,18 @@ async fn run(client: &mut Connection, text: &str) -> Fallible<()> {
 }
 
 fn expect<T: PartialEq + std::fmt::Debug>(found: T, wanted: T) -> Fallible<()> {
-    if found == wanted { Ok(()) } else { Err(format!("{found:?}, not {wanted:?}").into()) }
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(format!("{found:?}, not {wanted:?}").into())
+    }
 }
 
 async fn version(encryption: EncryptionLevel) -> Fallible<String> {
     let wanted = if encryption == EncryptionLevel::Required { "TRUE" } else { "FALSE" };
     let mut client = connect(encryption).await?;
-    let text = "SELECT @@VERSION, encrypt_option FROM sys.dm_exec_connections WHERE session_id = @@SPID";
+    let text =
+        "SELECT @@VERSION, encrypt_option FROM sys.dm_exec_connections WHERE session_id = @@SPID";
     let row = client.simple_query(text).await?.into_row().await?.ok_or("no row")?;
     expect(row.get::<&str, _>(1), Some(wanted))?;
     let text: &str = row.get(0).ok_or("NULL")?;
@@ -87,7 +94,9 @@ async fn matrix(check: &str, known: &[(&str, &str)]) {
         let is_sent = check == "send";
         let task = tokio::task::LocalSet::new();
         let done = task.run_until(async move {
-            let work = tokio::task::spawn_local(async move { one(&case, is_sent).await.map_err(|it| it.to_string()) });
+            let work = tokio::task::spawn_local(async move {
+                one(&case, is_sent).await.map_err(|it| it.to_string())
+            });
             work.await.map_err(|panic| panic.to_string())
         });
         match (done.await, reason) {
@@ -117,7 +126,8 @@ async fn one(case: &Case, is_sent: bool) -> Fallible<Option<String>> {
     run(&mut client, &format!("CREATE TABLE #sent (v {} NULL)", case.ty)).await?;
     client.execute("INSERT #sent VALUES (@P1)", &[&Sent(received)]).await?;
     let read = ask(&mut client, "SELECT v FROM #sent").await?;
-    let stored = number(&mut client, &format!("SELECT COUNT(*) FROM #sent WHERE {}", case.found())).await?;
+    let stored =
+        number(&mut client, &format!("SELECT COUNT(*) FROM #sent WHERE {}", case.found())).await?;
     Ok(if stored == 1 { case.differs(&read) } else { Some(format!("stored as {read:.60?}")) })
 }
 
@@ -131,7 +141,8 @@ async fn parameter() -> Fallible<String> {
 
 async fn results() -> Fallible<String> {
     let mut client = clear().await?;
-    let text = "CREATE TABLE #several (n int); SELECT 1 AS a; INSERT #several VALUES (1), (2), (3); \
+    let text =
+        "CREATE TABLE #several (n int); SELECT 1 AS a; INSERT #several VALUES (1), (2), (3); \
                 SELECT n * n FROM #several ORDER BY n; UPDATE #several SET n = 0 WHERE n > 1; \
                 SELECT 2 AS b WHERE 1 = 0; SELECT 5 AS c";
     let mut found: Vec<Vec<i32>> = Vec::new();
@@ -139,12 +150,15 @@ async fn results() -> Fallible<String> {
     while let Some(item) = stream.next().await {
         match item? {
             QueryItem::Metadata(_) => found.push(Vec::new()),
-            QueryItem::Row(row) => found.last_mut().ok_or("no result")?.push(row.get(0).ok_or("NULL")?),
+            QueryItem::Row(row) => {
+                found.last_mut().ok_or("no result")?.push(row.get(0).ok_or("NULL")?)
+            }
         }
     }
     drop(stream);
     expect(found, vec![vec![1], vec![1, 4, 9], vec![], vec![5]])?;
-    let done = client.execute("INSERT #several VALUES (1), (2); UPDATE #several SET n = 1", &[]).await?;
+    let done =
+        client.execute("INSERT #several VALUES (1), (2); UPDATE #several SET n = 1", &[]).await?;
     expect(done.rows_affected(), &[2, 5])?;
     Ok("4 sets, counts".to_owned())
 }
@@ -166,14 +180,17 @@ async fn raised(client: &mut Connection, text: &str) -> Fallible<(u32, u32, u8)>
         Err(error) => Err(error),
     };
     match done {
-        Err(tiberius::error::Error::Server(token)) => Ok((token.code(), token.line(), token.class())),
+        Err(tiberius::error::Error::Server(token)) => {
+            Ok((token.code(), token.line(), token.class()))
+        }
         other => Err(format!("{other:?}").into()),
     }
 }
 
 async fn transaction() -> Fallible<String> {
     let mut client = clear().await?;
-    run(&mut client, "DROP TABLE IF EXISTS clients_rows; CREATE TABLE clients_rows (n int)").await?;
+    run(&mut client, "DROP TABLE IF EXISTS clients_rows; CREATE TABLE clients_rows (n int)")
+        .await?;
     for (n, end) in [(1, "ROLLBACK"), (2, "COMMIT")] {
         run(&mut client, "BEGIN TRAN").await?;
         client.execute("INSERT clients_rows VALUES (@P1)", &[&n]).await?;
@@ -238,7 +255,8 @@ async fn many() -> Fallible<String> {
     for _ in 0..MANY {
         clients.push(clear().await?);
     }
-    run(&mut clients[0], "DROP TABLE IF EXISTS clients_many; CREATE TABLE clients_many (n int)").await?;
+    run(&mut clients[0], "DROP TABLE IF EXISTS clients_many; CREATE TABLE clients_many (n int)")
+        .await?;
     for text in ["INSERT clients_many VALUES (1)", "SELECT COUNT(*) FROM clients_many"] {
         let all = clients.iter_mut().map(|client| client.simple_query(text));
         // All have sent before the first reads.

@@ -81,9 +81,9 @@ impl Case {
             ColumnData::I32(it) => it.map(|it| it.to_string()),
             ColumnData::I64(it) => it.map(|it| it.to_string()),
             ColumnData::Bit(it) => it.map(|it| u8::from(it).to_string()),
-            ColumnData::F32(it) => it.map(|it| self.number(f64::from(it), |text| {
-                text.parse::<f32>().map(f64::from)
-            })),
+            ColumnData::F32(it) => {
+                it.map(|it| self.number(f64::from(it), |text| text.parse::<f32>().map(f64::from)))
+            }
             ColumnData::F64(it) => it.map(|it| self.number(it, str::parse)),
             ColumnData::Numeric(it) => it.map(|it| decimal(it.value(), it.scale())),
             ColumnData::String(it) => it.as_ref().map(|it| it.to_string()),
@@ -98,7 +98,8 @@ impl Case {
             }),
             ColumnData::DateTime(it) => it.map(|it| {
                 // Rounded to milliseconds, as text of it is.
-                let thousandths = (u64::from(it.seconds_fragments()) * 1000 + FRAGMENTS / 2) / FRAGMENTS;
+                let thousandths =
+                    (u64::from(it.seconds_fragments()) * 1000 + FRAGMENTS / 2) / FRAGMENTS;
                 moment(DAYS_TO_1900 + i64::from(it.days()), thousandths * (TICKS / 1000))
             }),
             ColumnData::Date(it) => it.map(|it| day(i64::from(it.days()))),
@@ -120,8 +121,16 @@ impl Case {
         }
     }
 
-    fn number(&self, value: f64, parse: impl Fn(&str) -> Result<f64, std::num::ParseFloatError>) -> String {
-        if parse(&self.text) == Ok(value) { self.text.clone() } else { value.to_string() }
+    fn number(
+        &self,
+        value: f64,
+        parse: impl Fn(&str) -> Result<f64, std::num::ParseFloatError>,
+    ) -> String {
+        if parse(&self.text) == Ok(value) {
+            self.text.clone()
+        } else {
+            value.to_string()
+        }
     }
 }
 
@@ -134,7 +143,11 @@ fn decimal(value: i128, scale: u8) -> String {
     let scale = usize::from(scale);
     let digits = format!("{:0width$}", value.unsigned_abs(), width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
-    if scale == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+    if scale == 0 {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{fraction}")
+    }
 }
 
 fn clock(ticks: u64) -> String {
