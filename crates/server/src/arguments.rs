@@ -113,9 +113,14 @@ fn argument(
     };
     let value = parameter.decode().transpose().map_err(invalid)?;
     let value = value.unwrap_or(Datum::Null).into_owned();
+    let ty = match type_info.to_sql_type(collation).map(of_any_length) {
+        // Its text, which the parameter's declaration makes xml of.
+        Some(SqlType::Xml) => Some(SqlType::NVarChar { len: None, collation }),
+        ty => ty,
+    };
     Ok(Argument {
         name: parameter.name.to_string(),
-        ty: type_info.to_sql_type(collation).map(of_any_length),
+        ty,
         value,
         is_output: parameter.flags.0 & ParameterFlags::OUTPUT.0 != 0,
         is_default: parameter.flags.is_default(),

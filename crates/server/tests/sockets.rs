@@ -15,7 +15,7 @@ use extentdb_tds::request::{
 };
 use extentdb_tds::type_info::Nullability;
 use extentdb_tds::{TdsVersion, TypeInfo, Utf16};
-use extentdb_types::{Collation, Datum, NText, SqlType};
+use extentdb_types::{Collation, Date, Datum, NText, SqlType};
 use support::{Client, PASSWORD, Tls, server, server_with};
 
 const COLLATION: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
@@ -128,6 +128,27 @@ fn a_parameterised_query_is_called_by_number_and_by_name() {
 }
 
 #[test]
+fn xml_can_be_a_parameter() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let protocol = client.protocol();
+    let nvarchar = SqlType::NVarChar { len: None, collation: COLLATION };
+    let text = TypeInfo::of(nvarchar, Nullability::Nullable, &protocol);
+    let xml = TypeInfo::of(SqlType::Xml, Nullability::Nullable, &protocol);
+    let nchar = |text: &str| Datum::NChar(NText::from_text(text));
+    let none = ParameterFlags(0);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    rpc.call(ProcId::ExecuteSql, RpcFlags(0));
+    rpc.parameter("", none, &text, &nchar("SELECT CAST(@a AS nvarchar(40)) AS a")).unwrap();
+    rpc.parameter("", none, &text, &nchar("@a xml")).unwrap();
+    rpc.parameter("@a", none, &xml, &nchar("<a>ß</a>")).unwrap();
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    assert_eq!(client.answer()[1], "ROW <a>ß</a>");
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_parameter_that_is_no_value_of_its_type_is_8023_and_the_connection_goes_on() {
     let server = server();
     let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
@@ -142,7 +163,7 @@ fn a_parameter_that_is_no_value_of_its_type_is_8023_and_the_connection_goes_on()
     rpc.call(ProcId::ExecuteSql, RpcFlags(0));
     rpc.parameter("", none, &text, &nchar("SELECT @a AS a")).unwrap();
     rpc.parameter("", none, &text, &nchar("@a date")).unwrap();
-    rpc.parameter("@a", none, &date, &Datum::Date(0)).unwrap();
+    rpc.parameter("@a", none, &date, &Datum::Date(Date::new(0).unwrap())).unwrap();
     // A day after the year 9999.
     let days = body.len() - 3;
     body[days..].fill(0xFF);
