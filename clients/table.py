@@ -20,6 +20,8 @@ CHECKS = [
     "bulk",
     "many",
 ]
+# Characters of a failure that are shown.
+LONG = 400
 # Checks whose details are figures.
 COUNTED = ("receive", "send")
 
@@ -53,7 +55,7 @@ for client in sys.argv[2:]:
             continue
         states[check] = (state, detail)
         if state != "ok":
-            failures.append(f"* {client}, {check}: {detail}")
+            failures.append(f"* {client}, {check}: {detail if len(detail) < LONG else detail[:LONG] + '…'}")
     version = states.pop("version", ("", ""))[1]
     cells = [cell(check, states) for check in CHECKS]
     others = [f"{check} {cell(check, states)}" for check in states if check not in CHECKS]

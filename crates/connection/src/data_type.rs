@@ -22,7 +22,7 @@ pub fn declared(
 }
 
 /// The type of a parameter, which text, ntext and image can be.
-pub(crate) fn parameter(
+pub fn parameter(
     data_type: &DataType,
     position: usize,
     collation: Collation,
