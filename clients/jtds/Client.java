@@ -30,6 +30,6 @@ public class Client extends Jdbc {
     }
 
     public static void main(String[] arguments) {
-        new Client().run("1.3.1");
+        new Client().run();
     }
 }

@@ -124,7 +124,7 @@ public class Client extends Jdbc {
 
     public static void main(String[] arguments) {
         Client client = new Client();
-        client.run("12.8.1");
+        client.run();
         check("strict", Client::strict);
         check("bulk", client::bulk);
     }
