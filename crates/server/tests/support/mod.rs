@@ -301,10 +301,10 @@ impl Client {
     /// The body of the next message; `None` at the end.
     pub(crate) fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
-            let mut input = &self.input[..];
+            let read = std::mem::take(&mut self.input);
+            let mut input = &read[..];
             let event = self.messages.decode(&mut input).unwrap();
-            let rest = input.to_vec();
-            self.input = rest;
+            self.input = input.to_vec();
             if let Some(Event::Message(message)) = event {
                 return Some(message.body);
             }
