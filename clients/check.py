@@ -1,4 +1,4 @@
-"""What the Python clients share: lines of checks."""
+"""What the Python clients share: where the server is, and a line for each check."""
 
 import os
 import sys
@@ -10,12 +10,13 @@ PASSWORD = os.environ["EXTENTDB_PASSWORD"]
 
 def check(name, work):
     try:
-        detail = work()
-        print(f"ok\t{name}\t{detail}")
+        line("ok", name, work())
     except Exception as error:  # every failure is a line of the table
-        text = " ".join(str(error).split())[:200]
-        print(f"failed\t{name}\t{type(error).__name__}: {text}")
-    sys.stdout.flush()
+        line("failed", name, f"{type(error).__name__}: {error}")
+
+
+def line(state, name, detail):
+    print(f"{state}\t{name}\t{' '.join(str(detail).split())[:2000]}", flush=True)
 
 
 def expect(found, wanted):

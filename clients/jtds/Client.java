@@ -1,94 +1,35 @@
 import java.sql.*;
-import java.util.concurrent.Callable;
+import java.util.Map;
 
-/** jTDS: TDS 7.1. */
-public class Client {
-    static Connection connect(String encrypt) throws SQLException {
+/** jTDS: TDS 7.1, which has no types of 2008 on the wire. */
+public class Client extends Jdbc {
+    Connection connect(boolean tls) throws SQLException {
         String url = "jdbc:jtds:sqlserver://" + System.getenv("EXTENTDB_HOST") + ":"
-            + System.getenv("EXTENTDB_PORT") + "/master;ssl=" + encrypt
+            + System.getenv("EXTENTDB_PORT") + "/master;ssl=" + (tls ? "require" : "off")
             + ";loginTimeout=10";
         return DriverManager.getConnection(url, "sa", System.getenv("EXTENTDB_PASSWORD"));
     }
 
-    static void check(String name, Callable<Object> work) {
-        try {
-            System.out.println("ok\t" + name + "\t" + work.call());
-        } catch (Throwable error) {
-            String text = String.valueOf(error.getMessage()).replaceAll("\\s+", " ");
-            System.out.println("failed\t" + name + "\t" + text);
+    int[] failure(SQLException error) {
+        return new int[] {error.getErrorCode(), 0, 0};
+    }
+
+    Map<String, String> known(String check) {
+        String reason = "a text above 4,000 characters is sent as ntext, which is no varchar or text without CAST";
+        return check.equals("receive") ? Map.of()
+            : Map.of("varchar(8000) max", reason, "varchar(max) max", reason, "text max", reason);
+    }
+
+    @Override
+    void send(PreparedStatement statement, String kind, Object value) throws SQLException {
+        if (value == null && kind.equals("binary")) {
+            statement.setNull(1, Types.VARBINARY);
+        } else {
+            statement.setObject(1, value);
         }
     }
 
-    static Object version(String encrypt) throws SQLException {
-        try (Connection connection = connect(encrypt);
-             ResultSet rows = connection.createStatement().executeQuery("SELECT @@VERSION")) {
-            rows.next();
-            return rows.getString(1).split("\n")[0];
-        }
-    }
-
-    static Object parameter() throws SQLException {
-        try (Connection connection = connect("off")) {
-            PreparedStatement statement = connection.prepareStatement("SELECT ? + 1, ?");
-            for (int run = 0; run < 3; run++) {
-                statement.setInt(1, 41);
-                statement.setString(2, "Grüße");
-                try (ResultSet rows = statement.executeQuery()) {
-                    rows.next();
-                    if (rows.getInt(1) != 42 || !rows.getString(2).equals("Grüße")) {
-                        throw new SQLException(rows.getString(1) + rows.getString(2));
-                    }
-                }
-            }
-            return "three times";
-        }
-    }
-
-    static Object error() throws Exception {
-        try (Connection connection = connect("off");
-             Statement statement = connection.createStatement()) {
-            boolean more = statement.execute("SELECT 1\nPRINT 'x'\nRAISERROR('mine', 16, 3)");
-            while (more || statement.getUpdateCount() != -1) {
-                more = statement.getMoreResults();
-            }
-            throw new Exception("no error");
-        } catch (SQLException raised) {
-            if (raised.getErrorCode() != 50000) {
-                throw raised;
-            }
-            return raised.getErrorCode();
-        }
-    }
-
-    static int count(Connection connection) throws SQLException {
-        try (ResultSet rows = connection.createStatement().executeQuery("SELECT @@TRANCOUNT")) {
-            rows.next();
-            return rows.getInt(1);
-        }
-    }
-
-    static Object transaction() throws Exception {
-        try (Connection connection = connect("off")) {
-            connection.createStatement().execute("BEGIN TRAN");
-            int inside = count(connection);
-            connection.createStatement().execute("ROLLBACK");
-            connection.setAutoCommit(false);
-            connection.rollback();
-            connection.setAutoCommit(true);
-            int outside = count(connection);
-            if (inside != 1 || outside != 0) {
-                throw new Exception(inside + " " + outside);
-            }
-            return inside;
-        }
-    }
-
-    public static void main(String[] arguments) throws Exception {
-        System.out.println("ok\tversion\t1.3.1");
-        check("clear", () -> version("off"));
-        check("tls", () -> version("require"));
-        check("parameter", Client::parameter);
-        check("error", Client::error);
-        check("transaction", Client::transaction);
+    public static void main(String[] arguments) {
+        new Client().run();
     }
 }

@@ -1,53 +1,49 @@
 """mssql-python: Microsoft's ODBC driver 18."""
 
 import importlib.metadata
+import os
 
 import mssql_python
-from check import HOST, PASSWORD, PORT, check, expect
+from check import HOST, PASSWORD, PORT
+from dbapi import Checks, Driver
 
 
-def connect(encrypt="no", autocommit=True):
-    return mssql_python.connect(f"Server={HOST},{PORT};UID=sa;PWD={PASSWORD};Database=master;"
-                                f"Encrypt={encrypt};TrustServerCertificate=yes",
-                                autocommit=autocommit)
+class MssqlPython(Driver):
+    sends = [("date min", "dates before 1753 are refused")]
+    counts = False  # nextset leaves rowcount as it was
+    version = importlib.metadata.version("mssql-python")
+
+    def connect(self, tls=False, autocommit=True):
+        return self.open(f"Encrypt={'yes' if tls else 'no'};TrustServerCertificate=yes", autocommit)
+
+    def strict(self):
+        certificate = os.environ["EXTENTDB_CERTIFICATE"]
+        return self.open(
+            f"Encrypt=strict;HostnameInCertificate=localhost;ServerCertificate={certificate}", True
+        )
+
+    def open(self, options, autocommit):
+        return mssql_python.connect(
+            f"Server={HOST},{PORT};UID=sa;PWD={PASSWORD};Database=master;{options}",
+            autocommit=autocommit,
+        )
+
+    def failure(self, error):
+        # Its errors are the texts alone.
+        return None, None, None
+
+    def cancel(self, connection, text):
+        """The time-out of a query sends an attention."""
+        connection.timeout = 1
+        try:
+            connection.cursor().execute(text)
+        except mssql_python.Error:
+            connection.timeout = 0
+            return connection
+        raise AssertionError("not cancelled")
+
+    def bulk(self, connection, table, columns, rows):
+        connection.cursor().bulkcopy(table, rows)
 
 
-def version(encrypt):
-    connection = connect(encrypt)
-    row = connection.cursor().execute("SELECT @@VERSION").fetchone()
-    connection.close()
-    return row[0].splitlines()[0]
-
-
-def parameter():
-    cursor = connect().cursor()
-    cursor.execute("SELECT ? + 1 AS n, ? AS t", 41, "Grüße")
-    return expect(tuple(cursor.fetchone()), (42, "Grüße"))
-
-
-def error():
-    cursor = connect().cursor()
-    try:
-        cursor.execute("SELECT 1\nPRINT 'x'\nRAISERROR('mine', 16, 3)")
-        while cursor.nextset():
-            pass
-    except Exception as raised:
-        return expect("mine" in str(raised) or str(raised), True)
-    raise AssertionError("no error")
-
-
-def transaction():
-    connection = connect(autocommit=False)
-    cursor = connection.cursor()
-    first = cursor.execute("SELECT @@TRANCOUNT").fetchone()[0]
-    connection.rollback()
-    connection.autocommit = True
-    return expect((first, cursor.execute("SELECT @@TRANCOUNT").fetchone()[0]), (1, 0))
-
-
-print(f"ok\tversion\t{importlib.metadata.version('mssql-python')}")
-check("clear", lambda: version("no"))
-check("tls", lambda: version("yes"))
-check("parameter", parameter)
-check("error", error)
-check("transaction", transaction)
+Checks(MssqlPython()).run()

@@ -1,49 +1,50 @@
 """pyodbc over the ODBC driver of FreeTDS."""
 
+import re
+
 import pyodbc
-from check import HOST, PASSWORD, PORT, check, expect
+from check import HOST, PASSWORD, PORT
+from dbapi import Checks, Driver, later
 
 
-def connect(encryption="off", autocommit=True):
-    return pyodbc.connect(f"Driver={{FreeTDS}};Server={HOST};Port={PORT};UID=sa;PWD={PASSWORD};"
-                          f"Database=master;TDS_Version=7.4;Encryption={encryption}",
-                          autocommit=autocommit)
+class Pyodbc(Driver):
+    version = pyodbc.version
+    receives = [
+        ("datetimeoffset", "the driver has no datetimeoffset"),
+        ("sql_variant", "the driver has no sql_variant"),
+    ]
+    sends = [
+        *receives,
+        *(
+            (f"{name} min", "year 1 is sent as a day before it")
+            for name in ("date", "datetime2(0)", "datetime2(7)")
+        ),
+        ("time(", "times are sent without a fraction"),
+        *(
+            (f"{name} null", "a NULL is sent as varchar")
+            for name in ("binary(4)", "varbinary(16)", "varbinary(8000)", "varbinary(max)", "image")
+        ),
+    ]
 
+    def connect(self, tls=False, autocommit=True):
+        return pyodbc.connect(
+            f"Driver={{FreeTDS}};Server={HOST};Port={PORT};UID=sa;PWD={PASSWORD};"
+            "Database=master;TDS_Version=7.4;ClientCharset=UTF-8;"
+            f"Encryption={'require' if tls else 'off'}",
+            autocommit=autocommit,
+        )
 
-def version(encryption):
-    with connect(encryption) as connection:
-        return connection.execute("SELECT @@VERSION").fetchone()[0].splitlines()[0]
+    def failure(self, error):
+        return int(re.search(r"\((\d+)\) \(SQL", error.args[1])[1]), None, None
 
-
-def parameter():
-    with connect() as connection:
-        row = connection.execute("SELECT ? + 1 AS n, ? AS t", 41, "Grüße").fetchone()
-        return expect(tuple(row), (42, "Grüße"))
-
-
-def error():
-    with connect() as connection:
+    def cancel(self, connection, text):
+        cursor = connection.cursor()
+        later(0.5, cursor.cancel)
         try:
-            cursor = connection.execute("SELECT 1\nPRINT 'x'\nRAISERROR('mine', 16, 3)")
-            while cursor.nextset():
-                pass
-        except pyodbc.Error as raised:
-            return expect("mine" in raised.args[1] and "(50000)" in raised.args[1]
-                          or raised.args[1], True)
-        raise AssertionError("no error")
+            cursor.execute(text)
+        except pyodbc.Error:
+            return connection
+        raise AssertionError("not cancelled")
 
 
-def transaction():
-    with connect(autocommit=False) as connection:
-        first = connection.execute("SELECT @@TRANCOUNT").fetchone()[0]
-        connection.rollback()
-        connection.autocommit = True
-        return expect((first, connection.execute("SELECT @@TRANCOUNT").fetchone()[0]), (1, 0))
-
-
-print(f"ok\tversion\t{pyodbc.version}")
-check("clear", lambda: version("off"))
-check("tls", lambda: version("require"))
-check("parameter", parameter)
-check("error", error)
-check("transaction", transaction)
+Checks(Pyodbc()).run()

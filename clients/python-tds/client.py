@@ -1,50 +1,76 @@
-"""python-tds: the protocol in Python. It encrypts only with a certificate that it can verify: not here."""
+"""python-tds: the protocol in Python."""
+
+import importlib.metadata
+import os
 
 import pytds
-from check import HOST, PASSWORD, PORT, check, expect
+from check import HOST, PASSWORD, PORT
+from dbapi import ROWS, Checks, Driver
 
 
-def connect(**options):
-    return pytds.connect(dsn=HOST, port=PORT, user="sa", password=PASSWORD, database="master",
-                         **options)
+class PythonTds(Driver):
+    sends = [
+        ("sql_variant nvarchar", "texts are sent as nvarchar(max)"),
+        ("sql_variant varchar", "texts are sent as nvarchar(max)"),
+    ]
+    cancelled = (ROWS,)  # a cursor that waits for its first row reads alone
+    marker = "%s"
+    described = None
+    version = importlib.metadata.version("python-tds")
+
+    def connect(self, tls=False, autocommit=True):
+        options = {"cafile": os.environ["EXTENTDB_CERTIFICATE"]} if tls else {}
+        return pytds.connect(
+            dsn="localhost" if tls else HOST,
+            port=PORT,
+            user="sa",
+            password=PASSWORD,
+            database="master",
+            autocommit=autocommit,
+            **options
+        )
+
+    def failure(self, error):
+        return error.msg_no, error.line, error.severity
+
+    def value(self, value):
+        return pytds.Binary(value) if isinstance(value, bytes) else value
+
+    def output(self, connection, name, number, text):
+        cursor = connection.cursor()
+        twice = pytds.output(param_type="int")
+        said = pytds.output(value=text, param_type="nvarchar(40)")
+        values = cursor.callproc(name, (number, twice, said))
+        return values[1], values[2], cursor.get_proc_return_status()
+
+    def cancel(self, connection, text):
+        cursor = connection.cursor()
+        cursor.execute(text)
+        cursor.fetchone()
+        cursor.cancel()
+        return connection
+
+    def result(self, cursor):
+        """A row count leaves the description of the result before it."""
+        described = cursor.description
+        if described is self.described:
+            return None
+        self.described = described
+        return super().result(cursor)
+
+    def bulk(self, connection, table, columns, rows):
+        kinds = [
+            pytds.tds_types.IntType(),
+            pytds.tds_types.NVarCharType(size=40),
+            pytds.tds_types.FloatType(),
+            pytds.tds_types.DecimalType(9, 2),
+        ]
+        described = [
+            pytds.tds_base.Column(name=name, type=kind, flags=pytds.tds_base.Column.fNullable)
+            for name, kind in zip(columns, kinds)
+        ]
+        cursor = connection.cursor()
+        cursor.copy_to(table_or_view=table, columns=described, data=rows)
 
 
-def version(**options):
-    with connect(**options) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT @@VERSION")
-        return cursor.fetchone()[0].splitlines()[0]
-
-
-
-def parameter():
-    with connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT %s + 1 AS n, %s AS t", (41, "Grüße"))
-        return expect(tuple(cursor.fetchone()), (42, "Grüße"))
-
-
-def error():
-    with connect() as connection, connection.cursor() as cursor:
-        try:
-            cursor.execute("SELECT 1\nPRINT 'x'\nRAISERROR('mine', 16, 3)")
-            while cursor.nextset():
-                pass
-        except pytds.tds_base.Error as raised:
-            return expect((raised.msg_no, raised.line), (50000, 3))
-        raise AssertionError("no error")
-
-
-def transaction():
-    with connect(autocommit=False) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT @@TRANCOUNT")
-        first = cursor.fetchone()[0]
-        connection.rollback()
-        connection.autocommit = True
-        cursor.execute("SELECT @@TRANCOUNT")
-        return expect((first, cursor.fetchone()[0]), (1, 0))
-
-
-print(f"ok\tversion\t{pytds.__version__ if hasattr(pytds, '__version__') else '1.17'}")
-check("clear", version)
-check("parameter", parameter)
-check("error", error)
-check("transaction", transaction)
+Checks(PythonTds()).run()

@@ -172,6 +172,9 @@ pub enum Cause {
     /// 2628 and others
     #[error("{text}")]
     Engine { text: String },
+    /// 3617, which no client sees: an attention ends a statement without a message.
+    #[error("The statement was cancelled.")]
+    Cancelled,
     /// 2715
     #[error("Column, parameter, or variable #{position}: Cannot find data type {name}.")]
     UnknownType { position: usize, name: String },
@@ -405,6 +408,7 @@ impl Cause {
             Cause::LockTimeout => 1222,
             Cause::DatabaseExists { .. } => 1801,
             Cause::Engine { .. } => 40_001,
+            Cause::Cancelled => 3617,
             Cause::UnknownType { .. } => 2715,
             Cause::RaisedNumber { .. } => 2732,
             Cause::LobVariable => 2739,

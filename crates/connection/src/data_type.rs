@@ -21,6 +21,15 @@ pub fn declared(
     if ty.is_lob() { Err(Cause::LobVariable) } else { Ok(ty) }
 }
 
+/// The type of a parameter, which text, ntext and image can be.
+pub fn parameter(
+    data_type: &DataType,
+    position: usize,
+    collation: Collation,
+) -> Result<SqlType, Cause> {
+    named(data_type, DECLARED, position, collation)
+}
+
 /// The type that CAST or CONVERT names.
 pub fn converted(data_type: &DataType, collation: Collation) -> Result<SqlType, Cause> {
     named(data_type, CONVERTED, 1, collation)

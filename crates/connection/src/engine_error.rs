@@ -71,6 +71,7 @@ pub fn cause_of(error: &Error, spid: SessionId) -> Cause {
         ),
         other if other.is_deadlock() => Cause::Deadlock { spid: spid.0 },
         other if matches!(other.cause(), extentdb_engine::Cause::Lock) => Cause::LockTimeout,
+        other if matches!(other.cause(), extentdb_engine::Cause::Cancelled) => Cause::Cancelled,
         other => Cause::Engine { text: other.to_string() },
     }
 }

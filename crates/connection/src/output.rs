@@ -48,6 +48,12 @@ pub enum Scope {
 pub enum StatementCode {
     Other,
     Select,
+    SelectInto,
+    Insert,
+    Update,
+    Delete,
+    Merge,
+    BulkInsert,
     Execute,
     Begin,
     Commit,
@@ -55,6 +61,15 @@ pub enum StatementCode {
     Save,
     CreateDatabase,
     DropDatabase,
+    CreateTable,
+    AlterTable,
+    DropTable,
+    CreateIndex,
+    DropIndex,
+    CreateView,
+    CreateProcedure,
+    DropProcedure,
+    CreateTrigger,
 }
 
 /// The end of a statement or procedure.

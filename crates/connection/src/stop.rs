@@ -38,13 +38,15 @@ impl From<Gone> for Stop {
 
 impl From<Cause> for Stop {
     fn from(cause: Cause) -> Stop {
-        let message = Message::of(&cause, 0);
-        Stop::Raised(Box::new(Raised { message, effect: cause.effect(), is_raiserror: false }))
+        located(cause, 0)
     }
 }
 
 /// A cause at a line.
 pub fn located(cause: Cause, line: u32) -> Stop {
+    if matches!(cause, Cause::Cancelled) {
+        return Stop::Interrupted;
+    }
     let message = Message::of(&cause, line);
     Stop::Raised(Box::new(Raised { message, effect: cause.effect(), is_raiserror: false }))
 }

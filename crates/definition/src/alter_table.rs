@@ -18,8 +18,13 @@ use super::options::verify_table_options;
 use super::problem::{Defined, Problem};
 use super::{Ddl, Define};
 use extentdb_connection::cause::{Cause, DefinitionCause};
+use extentdb_connection::output::StatementCode;
 
 impl Define for AlterTable {
+    fn code(&self) -> StatementCode {
+        StatementCode::AlterTable
+    }
+
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let target = ddl.target(&self.name, |name| DefinitionCause::NoTableToAlter { name })?;
         ddl.in_scope(&target.database.clone(), |ddl| ddl.alter_table(&target, &self.action))

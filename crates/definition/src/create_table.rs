@@ -21,6 +21,7 @@ use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::objects::{
     DEFAULT_SCHEMA, QualifiedName, is_global_temporary, is_temporary, stored_name,
 };
+use extentdb_connection::output::StatementCode;
 
 /// A table as its syntax describes it.
 struct Elements<'t> {
@@ -32,6 +33,10 @@ struct Elements<'t> {
 }
 
 impl Define for CreateTable {
+    fn code(&self) -> StatementCode {
+        StatementCode::CreateTable
+    }
+
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let at = ddl.free_name(self)?;
         ddl.in_scope(&at.database.clone(), |ddl| ddl.create_table(self, &at).map(drop))

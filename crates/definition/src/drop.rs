@@ -7,6 +7,7 @@ use super::problem::{Defined, Problem};
 use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::objects::ResolvedObject;
+use extentdb_connection::output::StatementCode;
 
 /// A class of objects: its word in statements and in messages, and codes of `sys.objects.type`.
 struct Class {
@@ -35,6 +36,14 @@ const CLASSES: [Class; 7] = [
 ];
 
 impl Define for DropObjects {
+    fn code(&self) -> StatementCode {
+        match self.class {
+            DropClass::Table => StatementCode::DropTable,
+            DropClass::Procedure => StatementCode::DropProcedure,
+            _ => StatementCode::Other,
+        }
+    }
+
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         // One after the other: what cannot be dropped does not keep the others.
         let mut problem: Option<Problem> = None;

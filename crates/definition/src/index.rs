@@ -15,8 +15,13 @@ use super::options::{IndexOptions, verify_drop_options, verify_reorganize_option
 use super::problem::{Defined, Problem};
 use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
+use extentdb_connection::output::StatementCode;
 
 impl Define for CreateIndex {
+    fn code(&self) -> StatementCode {
+        StatementCode::CreateIndex
+    }
+
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let missing = |name| DefinitionCause::NoTableOfIndex { name };
         let target = ddl.target(&self.table, missing)?;
@@ -32,6 +37,10 @@ impl Define for CreateIndex {
 }
 
 impl Define for DropIndex {
+    fn code(&self) -> StatementCode {
+        StatementCode::DropIndex
+    }
+
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let mut problem: Option<Problem> = None;
         for item in &self.items {

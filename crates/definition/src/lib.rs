@@ -40,6 +40,11 @@ use problem::{Defined, Problem};
 /// Syntax of a statement that defines something.
 trait Define: Send + Sync {
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined;
+
+    /// What clients are told that it was.
+    fn code(&self) -> StatementCode {
+        StatementCode::Other
+    }
 }
 
 /// What a statement works with.
@@ -139,7 +144,7 @@ impl<S: Define> Step for Definition<S> {
         if let Err(problem) = self.syntax.define(&mut ddl) {
             return Err(ddl.raised(problem, frame));
         }
-        run.done(frame.scope, StatementCode::Other, None, false)?;
+        run.done(frame.scope, self.syntax.code(), None, false)?;
         Ok(RowCount::Rows(0))
     }
 }

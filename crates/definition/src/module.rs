@@ -17,8 +17,18 @@ use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::data_type::TypedColumn;
 use extentdb_connection::objects::{QualifiedName, ResolvedObject};
+use extentdb_connection::output::StatementCode;
 
 impl Define for DefineModule {
+    fn code(&self) -> StatementCode {
+        match &self.module {
+            Module::View(_) => StatementCode::CreateView,
+            Module::Procedure(_) => StatementCode::CreateProcedure,
+            Module::Trigger(_) => StatementCode::CreateTrigger,
+            Module::Function(_) => StatementCode::Other,
+        }
+    }
+
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         verify_kept(&self.module)?;
         let text = stored_text(self.source.of(ddl.text), self.verb, ddl.start);

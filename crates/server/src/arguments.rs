@@ -21,6 +21,13 @@ pub(crate) struct Requests {
 /// Why a message is no request.
 pub(crate) enum Refused {
     Malformed(DecodeError),
+    /// A parameter whose bytes are no value of its type.
+    Value {
+        /// From 1.
+        position: usize,
+        name: String,
+        type_name: &'static str,
+    },
     NotSupported(&'static str),
 }
 
@@ -83,7 +90,7 @@ fn procedure(call: &RpcCall<'_>, collation: Collation) -> Result<ProcedureCall, 
         Procedure::Name(name) => name.to_string(),
     };
     let arguments: Result<Vec<_>, _> =
-        call.parameters.iter().map(|parameter| argument(parameter, collation)).collect();
+        call.parameters.iter().zip(1..).map(|(it, at)| argument(it, at, collation)).collect();
     Ok(ProcedureCall {
         name,
         arguments: arguments?,
@@ -91,14 +98,29 @@ fn procedure(call: &RpcCall<'_>, collation: Collation) -> Result<ProcedureCall, 
     })
 }
 
-fn argument(parameter: &Parameter<'_>, collation: Collation) -> Result<Argument, Refused> {
+fn argument(
+    parameter: &Parameter<'_>,
+    position: usize,
+    collation: Collation,
+) -> Result<Argument, Refused> {
     let ParameterValue::Scalar { type_info, .. } = &parameter.value else {
         return Err(Refused::NotSupported("a table-valued parameter"));
     };
-    let value = parameter.decode().transpose()?.unwrap_or(Datum::Null).into_owned();
+    let invalid = |_| Refused::Value {
+        position,
+        name: parameter.name.to_string(),
+        type_name: type_info.name(),
+    };
+    let value = parameter.decode().transpose().map_err(invalid)?;
+    let value = value.unwrap_or(Datum::Null).into_owned();
+    let ty = match type_info.to_sql_type(collation).map(of_any_length) {
+        // Its text, which the parameter's declaration makes xml of.
+        Some(SqlType::Xml) => Some(SqlType::NVarChar { len: None, collation }),
+        ty => ty,
+    };
     Ok(Argument {
         name: parameter.name.to_string(),
-        ty: type_info.to_sql_type(collation).map(of_any_length),
+        ty,
         value,
         is_output: parameter.flags.0 & ParameterFlags::OUTPUT.0 != 0,
         is_default: parameter.flags.is_default(),

@@ -9,7 +9,7 @@
 //! Invariants
 //! - A request runs on a thread of its own and waits for locks there; no task waits with it.
 //! - While a request runs the connection is read, so that an attention is seen.
-//! - An attention is answered once: by the response that it ended, or by one of its own.
+//! - An attention is answered once, by a response of its own after the one that it cut short.
 
 use std::io;
 
@@ -51,8 +51,15 @@ pub(crate) struct Conversation {
     input: ReadHalf<Transport>,
     output: WriteHalf<Transport>,
     registered: Registered,
-    /// A message that came while the one before was running.
-    queued: Option<Message>,
+    /// What came while the message before was running.
+    queued: Option<Incoming>,
+}
+
+/// What a client sends.
+enum Incoming {
+    Message(Message),
+    /// The client gave up while it sent a message.
+    Ignored,
 }
 
 /// What happens while a request runs.
@@ -93,9 +100,16 @@ impl Conversation {
         writer: TokenWriter,
     ) -> io::Result<()> {
         let mut work = Work { connection, writer };
-        while let Some(message) = self.next_message().await? {
+        while let Some(incoming) = self.next_message().await? {
+            let message = match incoming {
+                Incoming::Message(message) => message,
+                Incoming::Ignored => {
+                    work = self.tell(work, DoneStatus::ERROR).await?;
+                    continue;
+                }
+            };
             if message.kind == PacketKind::Attention {
-                work = self.acknowledge(work).await?;
+                work = self.tell(work, DoneStatus::ATTENTION).await?;
                 continue;
             }
             let Some(next) = self.answer(work, message).await? else { break };
@@ -106,9 +120,9 @@ impl Conversation {
         Ok(())
     }
 
-    async fn next_message(&mut self) -> io::Result<Option<Message>> {
-        if let Some(message) = self.queued.take() {
-            return Ok(Some(message));
+    async fn next_message(&mut self) -> io::Result<Option<Incoming>> {
+        if let Some(incoming) = self.queued.take() {
+            return Ok(Some(incoming));
         }
         let mut shutdown = self.shared.shutdown.subscribe();
         loop {
@@ -118,19 +132,20 @@ impl Conversation {
                 () = ended(&mut shutdown) => return Ok(None),
             };
             match arrived {
-                Arrived::Message(message) => return Ok(Some(message)),
-                Arrived::Ignored => {}
+                Arrived::Message(message) => return Ok(Some(Incoming::Message(message))),
+                Arrived::Ignored => return Ok(Some(Incoming::Ignored)),
                 Arrived::End => return Ok(None),
             }
         }
     }
 
-    /// An attention after its response.
-    async fn acknowledge(&mut self, mut work: Work) -> io::Result<Work> {
+    /// A response that is its end alone: of an attention after its response, and of a message that
+    /// is to be ignored.
+    async fn tell(&mut self, mut work: Work, status: DoneStatus) -> io::Result<Work> {
         work.writer.begin();
         work.writer.done(Done {
             kind: DoneKind::Statement,
-            status: DoneStatus::ATTENTION,
+            status,
             command: command::NONE,
             rows: 0,
         });
@@ -173,8 +188,10 @@ impl Conversation {
                         watch.is_attention = true;
                         interrupt.interrupt();
                     }
-                    Ok(Arrived::Message(message)) => self.queued = Some(message),
-                    Ok(Arrived::Ignored) => {}
+                    Ok(Arrived::Message(message)) => {
+                        self.queued = Some(Incoming::Message(message));
+                    }
+                    Ok(Arrived::Ignored) => self.queued = Some(Incoming::Ignored),
                     Ok(Arrived::End) | Err(_) => {
                         watch.is_ended = true;
                         interrupt.interrupt();
@@ -193,9 +210,8 @@ impl Conversation {
         if watch.is_ended || is_killed || finished.outcome == Outcome::Close {
             return Ok(None);
         }
-        // The response was complete before the attention came.
-        if watch.is_attention && finished.outcome == Outcome::Ready {
-            return self.acknowledge(finished.work).await.map(Some);
+        if watch.is_attention {
+            return self.tell(finished.work, DoneStatus::ATTENTION).await.map(Some);
         }
         Ok(Some(finished.work))
     }
@@ -266,6 +282,17 @@ fn refuse(refused: &Refused, response: &mut Response) {
         Refused::Malformed(error) => {
             (8_009, 16, format!("The incoming tabular data stream is incorrect: {error}."))
         }
+        Refused::Value { position, name, type_name } => (
+            8_023,
+            16,
+            format!(
+                "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol \
+                 stream is incorrect. Parameter {position} (\"{name}\"): The supplied value is not \
+                 a valid instance of data type {type_name}. Check the source data for invalid \
+                 values. An example of an invalid value is data of numeric type with scale greater \
+                 than precision."
+            ),
+        ),
         Refused::NotSupported(what) => (40_517, 16, format!("not supported: {what}.")),
     };
     let message = extentdb_session::Message {

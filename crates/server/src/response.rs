@@ -62,16 +62,16 @@ impl Response {
         self.has_no_metadata = has_no_metadata;
     }
 
-    /// Ends the response; `is_attention` says that the client has asked for its end. The writer
+    /// Ends the response; `is_cut_short` says that its request did not come to its end. The writer
     /// goes on to the next one.
-    pub(crate) fn end(mut self, is_attention: bool) -> TokenWriter {
+    pub(crate) fn end(mut self, is_cut_short: bool) -> TokenWriter {
         let last = match self.waiting.take() {
-            Some(waiting) if !is_attention => waiting,
+            Some(waiting) if !is_cut_short => waiting,
             waiting => {
                 if let Some(waiting) = waiting {
                     self.write_done(waiting, DoneStatus::MORE);
                 }
-                let status = if is_attention { DoneStatus::ATTENTION } else { DoneStatus::FINAL };
+                let status = if is_cut_short { DoneStatus::ERROR } else { DoneStatus::FINAL };
                 token::Done {
                     kind: DoneKind::Statement,
                     status,
@@ -252,6 +252,12 @@ fn code(statement: StatementCode) -> u16 {
     match statement {
         StatementCode::Other => command::NONE,
         StatementCode::Select => command::SELECT,
+        StatementCode::SelectInto => command::SELECT_INTO,
+        StatementCode::Insert => command::INSERT,
+        StatementCode::Update => command::UPDATE,
+        StatementCode::Delete => command::DELETE,
+        StatementCode::Merge => command::MERGE,
+        StatementCode::BulkInsert => command::BULK_INSERT,
         StatementCode::Execute => command::EXECUTE,
         StatementCode::Begin => command::BEGIN,
         StatementCode::Commit => command::COMMIT,
@@ -259,5 +265,14 @@ fn code(statement: StatementCode) -> u16 {
         StatementCode::Save => command::SAVE,
         StatementCode::CreateDatabase => command::CREATE_DATABASE,
         StatementCode::DropDatabase => command::DROP_DATABASE,
+        StatementCode::CreateTable => command::CREATE_TABLE,
+        StatementCode::AlterTable => command::ALTER_TABLE,
+        StatementCode::DropTable => command::DROP_TABLE,
+        StatementCode::CreateIndex => command::CREATE_INDEX,
+        StatementCode::DropIndex => command::DROP_INDEX,
+        StatementCode::CreateView => command::CREATE_VIEW,
+        StatementCode::CreateProcedure => command::CREATE_PROCEDURE,
+        StatementCode::DropProcedure => command::DROP_PROCEDURE,
+        StatementCode::CreateTrigger => command::CREATE_TRIGGER,
     }
 }

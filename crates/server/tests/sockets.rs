@@ -15,7 +15,7 @@ use extentdb_tds::request::{
 };
 use extentdb_tds::type_info::Nullability;
 use extentdb_tds::{TdsVersion, TypeInfo, Utf16};
-use extentdb_types::{Collation, Datum, NText, SqlType};
+use extentdb_types::{Collation, Date, Datum, NText, SqlType};
 use support::{Client, PASSWORD, Tls, server, server_with};
 
 const COLLATION: Collation = Collation::SQL_LATIN1_GENERAL_CP1_CI_AS;
@@ -128,6 +128,54 @@ fn a_parameterised_query_is_called_by_number_and_by_name() {
 }
 
 #[test]
+fn xml_can_be_a_parameter() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let protocol = client.protocol();
+    let nvarchar = SqlType::NVarChar { len: None, collation: COLLATION };
+    let text = TypeInfo::of(nvarchar, Nullability::Nullable, &protocol);
+    let xml = TypeInfo::of(SqlType::Xml, Nullability::Nullable, &protocol);
+    let nchar = |text: &str| Datum::NChar(NText::from_text(text));
+    let none = ParameterFlags(0);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    rpc.call(ProcId::ExecuteSql, RpcFlags(0));
+    rpc.parameter("", none, &text, &nchar("SELECT CAST(@a AS nvarchar(40)) AS a")).unwrap();
+    rpc.parameter("", none, &text, &nchar("@a xml")).unwrap();
+    rpc.parameter("@a", none, &xml, &nchar("<a>ß</a>")).unwrap();
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    assert_eq!(client.answer()[1], "ROW <a>ß</a>");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_parameter_that_is_no_value_of_its_type_is_8023_and_the_connection_goes_on() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let protocol = client.protocol();
+    let nvarchar = SqlType::NVarChar { len: None, collation: COLLATION };
+    let text = TypeInfo::of(nvarchar, Nullability::Nullable, &protocol);
+    let date = TypeInfo::of(SqlType::Date, Nullability::Nullable, &protocol);
+    let nchar = |text: &str| Datum::NChar(NText::from_text(text));
+    let none = ParameterFlags(0);
+    let mut body = Vec::new();
+    let mut rpc = RpcWriter::new(&Headers::of_transaction(0), protocol.version(), &mut body);
+    rpc.call(ProcId::ExecuteSql, RpcFlags(0));
+    rpc.parameter("", none, &text, &nchar("SELECT @a AS a")).unwrap();
+    rpc.parameter("", none, &text, &nchar("@a date")).unwrap();
+    rpc.parameter("@a", none, &date, &Datum::Date(Date::new(0).unwrap())).unwrap();
+    // A day after the year 9999.
+    let days = body.len() - 3;
+    body[days..].fill(0xFF);
+    client.send(PacketKind::Rpc, Reset::None, &body);
+    let answer = client.answer();
+    assert!(answer[0].starts_with("Error 8023.16.1"), "{answer:?}");
+    assert!(answer[0].contains("Parameter 3 (\"@a\")"), "{answer:?}");
+    assert_eq!(client.batch("SELECT 1 AS a")[1], "ROW 1");
+    server.stop().unwrap();
+}
+
+#[test]
 fn transactions_by_requests_and_by_text_share_descriptors() {
     let server = server();
     let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
@@ -162,14 +210,69 @@ fn an_attention_ends_a_wait_and_is_answered_once() {
     std::thread::sleep(Duration::from_millis(200));
     let start = SystemClock::new();
     client.send(PacketKind::Attention, Reset::None, &[]);
+    // The response that it cut short, then its own: clients read two.
     let answer = client.answer();
-    assert_eq!(answer.last().unwrap(), "Statement 0x20 0x0 0", "{answer:?}");
+    assert_eq!(answer.last().unwrap(), "Statement 0x2 0x0 0", "{answer:?}");
+    assert_eq!(client.answer(), ["Statement 0x20 0x0 0"]);
     assert!(start.monotonic() < Duration::from_secs(5));
     // After its response an attention has an answer of its own.
     assert_eq!(client.batch("SELECT 2 AS a")[1], "ROW 2");
     client.send(PacketKind::Attention, Reset::None, &[]);
     assert_eq!(client.answer(), ["Statement 0x20 0x0 0"]);
     assert_eq!(client.batch("SELECT 3 AS a")[1], "ROW 3");
+    server.stop().unwrap();
+}
+
+#[test]
+fn an_attention_ends_a_computation_without_a_message() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.send_batch(
+        "SELECT COUNT_BIG(*) FROM sys.all_columns AS a CROSS JOIN sys.all_columns AS b \
+         CROSS JOIN sys.all_columns AS c WHERE a.name < b.name + c.name",
+        Reset::None,
+    );
+    std::thread::sleep(Duration::from_millis(200));
+    client.send(PacketKind::Attention, Reset::None, &[]);
+    let answer = client.answer();
+    assert!(!answer.iter().any(|line| line.starts_with("Error")), "{answer:?}");
+    assert_eq!(answer.last().unwrap(), "Statement 0x2 0x0 0", "{answer:?}");
+    assert_eq!(client.answer(), ["Statement 0x20 0x0 0"]);
+    assert_eq!(client.batch("SELECT 2 AS a")[1], "ROW 2");
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_message_that_its_client_gave_up_is_answered_by_an_error_alone() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    client.send_ignored("SELECT 1 AS a");
+    assert_eq!(client.answer(), ["Statement 0x2 0x0 0"]);
+    assert_eq!(client.batch("SELECT 2 AS a")[1], "ROW 2");
+    server.stop().unwrap();
+}
+
+#[test]
+fn statements_that_change_rows_tell_what_they_are() {
+    let server = server();
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let answer = client.batch(
+        "CREATE TABLE #t (n int) INSERT #t VALUES (1), (2) UPDATE #t SET n = 3 DELETE #t \
+         MERGE #t AS t USING (SELECT 4) AS s (n) ON t.n = s.n WHEN NOT MATCHED THEN INSERT \
+         VALUES (s.n); SELECT n INTO #u FROM #t DROP TABLE #t",
+    );
+    assert_eq!(
+        answer,
+        [
+            "Statement 0x1 0xc6 0",
+            "Statement 0x11 0xc3 2",
+            "Statement 0x11 0xc5 2",
+            "Statement 0x11 0xc4 2",
+            "Statement 0x11 0x117 1",
+            "Statement 0x11 0xc2 1",
+            "Statement 0x0 0xc7 0",
+        ]
+    );
     server.stop().unwrap();
 }
 

@@ -44,5 +44,5 @@ pub(crate) fn load(run: &mut Run<'_>, bulk: &BulkRows) -> Result<(), Stop> {
         insert_rows(run, frame, prepared, bound, keeps)
     })?;
     run.connection.rowcount = count as i64;
-    run.done(Scope::Batch, StatementCode::Other, Some(count), false)
+    run.done(Scope::Batch, StatementCode::BulkInsert, Some(count), false)
 }

@@ -103,6 +103,11 @@ pub(crate) fn run(
     arguments: &[Argument],
     caller: &Caller,
 ) -> Result<Finished, Stop> {
+    if let Some((database, rest)) = in_other_database(name)
+        && is_catalog_or_text(&rest.to_lowercase())
+    {
+        return run_in(run, &database, &rest, arguments, caller);
+    }
     let known = system_name(name);
     if let Some(call) = known.as_deref().and_then(catalog::named) {
         return call.run(run, arguments, caller);
@@ -135,6 +140,39 @@ pub(crate) fn run(
             }
         },
     }
+}
+
+/// Runs a system procedure where another database is the current one.
+fn run_in(
+    run: &mut Run<'_>,
+    database: &str,
+    name: &str,
+    arguments: &[Argument],
+    caller: &Caller,
+) -> Result<Finished, Stop> {
+    let before = run.connection.database.clone();
+    if before.eq_ignore_ascii_case(database) {
+        return self::run(run, name, arguments, caller);
+    }
+    run.change_database(database)?;
+    let done = self::run(run, name, arguments, caller);
+    run.change_database(&before)?;
+    done
+}
+
+/// Database and rest of a name like `tempdb..sp_executesql`.
+fn in_other_database(name: &str) -> Option<(String, String)> {
+    let plain = name.trim().replace(['[', ']', '"'], "");
+    let (database, rest) = plain.split_once('.')?;
+    let (schema, procedure) = rest.split_once('.')?;
+    let is_system = matches!(&*schema.to_lowercase(), "" | "sys" | "dbo");
+    (is_system && !database.is_empty()).then(|| (database.to_owned(), procedure.to_owned()))
+}
+
+/// Procedures that look at the current database or run a text in it.
+fn is_catalog_or_text(name: &str) -> bool {
+    catalog::named(name).is_some()
+        || matches!(name, "sp_executesql" | "sp_describe_first_result_set" | "sp_helptext")
 }
 
 /// The last part of a name of a system procedure, in small letters.

@@ -135,6 +135,42 @@ fn prepared_statements_live_until_they_are_unprepared() {
 }
 
 #[test]
+fn parameters_can_be_text_and_variables_cannot() {
+    let server = server();
+    let mut connection = connect(&server);
+    let arguments = vec![
+        text("CREATE TABLE #t (v nvarchar(max)) INSERT #t VALUES (@p) SELECT v FROM #t"),
+        text("@p ntext"),
+        text("Größe"),
+    ];
+    assert_eq!(
+        call(&mut connection, "sp_executesql", arguments),
+        "[v nvarchar(max) null]\nGröße\nstatus 0\nend of procedure"
+    );
+    assert_eq!(
+        batch(&mut connection, "DECLARE @p ntext"),
+        "2739.15.1 line 1: The text, ntext, and image data types are invalid for local variables."
+    );
+}
+
+#[test]
+fn procedures_of_the_catalog_run_in_the_database_that_they_are_called_in() {
+    let server = server();
+    let mut connection = connect(&server);
+    batch(&mut connection, "CREATE DATABASE other");
+    batch(&mut connection, "USE other; EXEC('CREATE TABLE t (a int, b varchar(9))'); USE master");
+    assert_eq!(
+        batch(&mut connection, "EXEC other..sp_tablecollations_100 N'.[t]'"),
+        "<master -> other>\n\
+         [colid int not null, name nvarchar(128) null, tds_collation binary(5) null, \
+         collation nvarchar(128) null]\n\
+         1 | a | NULL | NULL\n\
+         2 | b | 0x0904D00034 | SQL_Latin1_General_CP1_CI_AS\n\
+         <other -> master>\nstatus 0\nend of procedure"
+    );
+}
+
+#[test]
 fn an_interrupt_ends_a_wait() {
     let server = server();
     let mut connection = connect(&server);

@@ -193,11 +193,14 @@ impl Column {
         if is_simple {
             return write_us_varchar("table name", &self.table.join("."), out);
         }
-        let found = self.table.len();
+        // A text of no table has one part without characters: JDBC takes no other count.
+        let none = [String::new()];
+        let table = if self.table.is_empty() { &none } else { self.table.as_slice() };
+        let found = table.len();
         let parts = u8::try_from(found);
         let too_many = EncodeError::Count { field: "parts of a table name", found, max: 255 };
         out.push(parts.map_err(|_| too_many)?);
-        self.table.iter().try_for_each(|part| write_us_varchar("table name", part, out))
+        table.iter().try_for_each(|part| write_us_varchar("table name", part, out))
     }
 }
 

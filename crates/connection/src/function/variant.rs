@@ -67,6 +67,12 @@ fn collation_property(_: Values<'_>, it: Arguments<'_>) -> Given {
             None => Datum::Null,
         },
         "comparisonstyle" => int(comparison_style(collation)),
+        "tdscollation" => {
+            let mut bytes = tds_collation(collation).to_le_bytes().to_vec();
+            bytes.push(collation.sort_order());
+            let len = u16::try_from(bytes.len()).ok();
+            wrapped(SqlType::VarBinary { len }, Datum::Binary(bytes.into()))
+        }
         "version" => wrapped(SqlType::TinyInt, Datum::TinyInt(collation.version() as u8)),
         _ => Datum::Null,
     })
@@ -75,6 +81,22 @@ fn collation_property(_: Values<'_>, it: Arguments<'_>) -> Given {
 fn page_number(page: extentdb_types::CodePage) -> i32 {
     let name = format!("{page:?}");
     name.trim_start_matches("Cp").parse().unwrap_or(0)
+}
+
+/// The first four bytes of a collation as the protocol has it: LCID, flags from bit 20, version.
+fn tds_collation(collation: Collation) -> u32 {
+    let flags = [
+        collation.ignores_case(),
+        collation.ignores_accents(),
+        collation.ignores_kana(),
+        collation.ignores_width(),
+        collation.is_binary(),
+        collation.is_bin2(),
+    ];
+    let lcid = collation.lcid().unwrap_or_default();
+    let version = collation.version() as u32;
+    let flags = (20..).zip(flags).map(|(bit, is_set)| u32::from(is_set) << bit).sum::<u32>();
+    lcid | flags | version << 28
 }
 
 fn comparison_style(collation: Collation) -> i32 {

@@ -59,6 +59,8 @@ pub(crate) struct Client {
     socket: TcpStream,
     protocol: Protocol,
     messages: MessageDecoder,
+    /// Read and not decoded.
+    input: Vec<u8>,
     pub(crate) descriptor: u64,
 }
 
@@ -177,6 +179,7 @@ impl Client {
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         socket.set_nodelay(true).unwrap();
         let mut client = Client {
+            input: Vec::new(),
             stream: Box::new(socket.try_clone().unwrap()),
             socket,
             protocol: Protocol::new(version, LATIN1),
@@ -258,6 +261,23 @@ impl Client {
         let _ = self.stream.write_all(&bytes).and_then(|()| self.stream.flush());
     }
 
+    /// Sends a batch in one packet that says to ignore it.
+    pub(crate) fn send_ignored(&mut self, text: &str) {
+        const IGNORE: u8 = 0x2;
+        const STATUS: usize = 1;
+        let mut body = Vec::new();
+        let headers = Headers::of_transaction(self.descriptor);
+        SqlBatch::write(&headers, text, self.protocol.version(), &mut body);
+        let mut packets = PacketWriter::new(PACKET_BYTES_DEFAULT, 0);
+        packets.begin(PacketKind::SqlBatch, Reset::None.status());
+        packets.body().extend_from_slice(&body);
+        packets.end();
+        let mut bytes = Vec::new();
+        packets.take_ready(&mut bytes);
+        bytes[STATUS] |= IGNORE;
+        self.stream.write_all(&bytes).and_then(|()| self.stream.flush()).unwrap();
+    }
+
     /// Sends a batch.
     pub(crate) fn send_batch(&mut self, text: &str, reset: Reset) {
         let mut body = Vec::new();
@@ -281,13 +301,16 @@ impl Client {
     /// The body of the next message; `None` at the end.
     pub(crate) fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
-            let mut byte = [0; 4096];
-            let count = self.stream.read(&mut byte).ok().filter(|count| *count > 0)?;
-            let mut input = &byte[..count];
-            if let Some(Event::Message(message)) = self.messages.decode(&mut input).unwrap() {
-                assert!(input.is_empty(), "one message answers");
+            let read = std::mem::take(&mut self.input);
+            let mut input = &read[..];
+            let event = self.messages.decode(&mut input).unwrap();
+            self.input = input.to_vec();
+            if let Some(Event::Message(message)) = event {
                 return Some(message.body);
             }
+            let mut bytes = [0; 4096];
+            let count = self.stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
+            self.input.extend_from_slice(&bytes[..count]);
         }
     }
 

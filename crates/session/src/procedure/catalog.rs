@@ -80,6 +80,7 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_sproc_columns" ["sp_sproc_columns_100", "sp_sproc_columns_170"] Anything
     "sp_statistics" ["sp_statistics_100"] Anything
     "sp_stored_procedures" [] Anything
+    "sp_tablecollations_100" ["sp_tablecollations_90"] Anything
     "sp_tables" [] Anything
     "sp_who" [] Anything
     "sp_who2" [] Anything

@@ -65,7 +65,7 @@ fn one(piece: &str, position: usize, collation: Collation) -> Result<Parameter, 
         DeclarationKind::Scalar { data_type, value, .. } => Ok(Parameter {
             variable: Variable {
                 name: declaration.name.text.clone(),
-                ty: data_type::declared(data_type, position, collation)?,
+                ty: data_type::parameter(data_type, position, collation)?,
             },
             is_output,
             default: value.clone(),

@@ -98,7 +98,7 @@ fn declared(
         Ok(Parameter {
             variable: Variable {
                 name: it.name.text.clone(),
-                ty: data_type::declared(data_type, at + 1, collation)?,
+                ty: data_type::parameter(data_type, at + 1, collation)?,
             },
             is_output: it.is_output,
             default: it.default.clone(),

@@ -105,7 +105,13 @@ impl Step for ChangeStep {
                 )?
             }
         };
-        run.done(frame.scope, StatementCode::Other, Some(count), false)?;
+        let code = match &self.dml {
+            Dml::Insert(_) => StatementCode::Insert,
+            Dml::Update(_) => StatementCode::Update,
+            Dml::Delete(_) => StatementCode::Delete,
+            Dml::Merge(_) => StatementCode::Merge,
+        };
+        run.done(frame.scope, code, Some(count), false)?;
         Ok(RowCount::Rows(count as i64))
     }
 }

@@ -7,6 +7,7 @@ use super::{Compiled, Context};
 use crate::procedure::{self, Caller};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::{Frame, variable_named};
+use extentdb_connection::options::SetOptions;
 use extentdb_connection::output::{Scope, StatementCode};
 use extentdb_connection::request;
 use extentdb_connection::scalar::Scalar;
@@ -86,6 +87,11 @@ fn word_as_text(expr: &Expr) -> Expr {
 }
 
 impl Step for ExecuteText {
+    /// Under FMTONLY the statements of the text are described in its place.
+    fn is_run(&self, options: &SetOptions) -> bool {
+        !options.noexec && !options.parseonly
+    }
+
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         let value = self.0.value(run.values(frame))?;
         let text = variant::text(&value).unwrap_or_default();

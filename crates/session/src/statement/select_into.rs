@@ -79,7 +79,7 @@ impl Step for SelectInto {
         let ended = run.connection.session.end_scope(scope, end);
         let count = done?;
         ended.map_err(|error| run.connection.engine_cause(&error))?;
-        run.done(frame.scope, StatementCode::Select, Some(count), false)?;
+        run.done(frame.scope, StatementCode::SelectInto, Some(count), false)?;
         Ok(RowCount::Rows(count as i64))
     }
 }

@@ -22,6 +22,9 @@ pub enum BulkEvent<'a> {
     Done,
 }
 
+/// SqlClient and what follows it end with a DONE whose count has the four bytes of before 7.2.
+const SHORT_DONE: Cause = Cause::Truncated { needed: 4 };
+
 /// Reads the message of a bulk load from bytes that are pushed.
 #[derive(Debug)]
 pub struct BulkDecoder {
@@ -78,7 +81,14 @@ impl BulkDecoder {
         if !is_expected {
             return Err(DecodeError { at, cause: Cause::Token { token } });
         }
-        Ok(match self.tokens.next_token()? {
+        let next = match self.tokens.next_token() {
+            Err(error) if token == done::DONE_TOKEN && error.cause == SHORT_DONE => {
+                self.is_done = true;
+                return Ok(Some(BulkEvent::Done));
+            }
+            next => next?,
+        };
+        Ok(match next {
             Some(Token::Columns(columns)) => {
                 self.has_columns = true;
                 Some(BulkEvent::Columns(columns))

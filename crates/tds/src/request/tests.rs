@@ -273,6 +273,22 @@ fn the_bulk_load_of_the_protocol_description() {
 }
 
 #[test]
+fn a_bulk_load_can_end_with_a_done_of_four_bytes_fewer() {
+    let version = TdsVersion::V7_4;
+    let columns = [Column::new("c", info(SqlType::Int))];
+    let mut body = Vec::new();
+    col_metadata::write(&columns, version, ColumnSource::BulkLoad, &mut body).unwrap();
+    body.extend([0xFD, 0, 0, 0, 0, 0, 0, 0, 0]);
+    let mut decoder = BulkDecoder::new(protocol(version), 1000);
+    decoder.push(&body);
+    assert_eq!(decoder.next_event(), Ok(Some(BulkEvent::Columns(&columns))));
+    assert_eq!(decoder.next_event(), Ok(None), "the rest may follow");
+    decoder.end();
+    assert_eq!(decoder.next_event(), Ok(Some(BulkEvent::Done)));
+    assert!(decoder.is_done());
+}
+
+#[test]
 fn bulk_columns_name_their_table_in_one_piece() {
     let version = TdsVersion::V7_4;
     let mut text = Column::new("c", info(SqlType::NText { collation: LATIN1 }));
