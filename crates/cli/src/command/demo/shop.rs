@@ -132,10 +132,13 @@ pub(super) fn create(folder: &str) -> String {
 fn insert(first: u32, last: u32) -> String {
     format!(
         "INSERT orders SELECT value,
-            CHOOSE((value * 5 + value / 7) % 8 + 1, 'Ada', 'Edgar', 'Grace', 'Jim', 'Barbara', 'Rudolf', 'Pat', 'Charles'),
-            CHOOSE((value + value / 11) % 6 + 1, 'pencil', 'notebook', 'ink, blue', 'envelope, padded', 'chair', 'lamp'),
+            CHOOSE((value * 5 + value / 7) % 8 + 1, 'Ada', 'Edgar', 'Grace', 'Jim', 'Barbara',
+                'Rudolf', 'Pat', 'Charles'),
+            CHOOSE((value + value / 11) % 6 + 1, 'pencil', 'notebook', 'ink, blue',
+                'envelope, padded', 'chair', 'lamp'),
             CAST(100 + value % 9000 AS money) / 100, DATEADD(day, value / 300 % 365, '20110101'),
-            NULLIF(REPLICATE('please wrap it as a present and leave it with the neighbours. ', value % 4), '')
+            NULLIF(REPLICATE('please wrap it as a present and leave it with the neighbours. ',
+                value % 4), '')
         FROM GENERATE_SERIES({first}, {last})"
     )
 }
