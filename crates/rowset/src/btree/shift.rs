@@ -25,6 +25,8 @@
 //! - On both leaves all rows fit with what is reserved for their undo
 //!   ([`undo_room`](super::undo_room)): each entry counts with the longest that an undo makes it.
 //! - A leaf keeps a row, so that none gets empty.
+//! - Rows of system tables stay: the undo of a pointer of a unit looks for the unit's row to the
+//!   right of where it was (`extentdb_change::undo`).
 
 use extentdb_base::PageId;
 use extentdb_base::size::PAGE_BODY_BYTES;
@@ -122,7 +124,7 @@ impl Tree {
     /// May rows move at all? Where rows are inserted in order, the page that gets none stays full.
     pub(super) fn may_move_to_sibling(&self, node: Node<'_>, need: &PendingRecord<'_>) -> bool {
         match need.slot {
-            RecordSlot::New(slot) if node.is_leaf() => {
+            RecordSlot::New(slot) if node.is_leaf() && !self.unit.id().is_system() => {
                 self.insert_patterns.of(node.insert_slot(slot)) == InsertPattern::Scattered
             }
             _ => false,
