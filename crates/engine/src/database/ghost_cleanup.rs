@@ -78,8 +78,16 @@ impl Database {
         Ok(())
     }
 
-    /// Takes the ghosts of all trees and heaps away.
+    /// Removes the ghosts of all trees and heaps, or as many as the log has room for: the others
+    /// are harmless, and a database whose log is full must close.
     pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
+        match self.clean_all_ghosts() {
+            Err(error) if error.cause() == Cause::LogFull => Ok(()),
+            cleaned => cleaned,
+        }
+    }
+
+    fn clean_all_ghosts(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());

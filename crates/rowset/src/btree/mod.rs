@@ -42,6 +42,7 @@
 //! undo           finds the row by its key and compensates                      undo.rs
 //! (shorter row)  the bytes freed are reserved until the transaction ends       undo_room.rs
 //! build          leaf after leaf from rows in key order, for an empty tree     build.rs, sorted.rs
+//!                which an external merge sort may have made                    runs.rs
 //! ```
 //!
 //! Invariants
@@ -99,6 +100,7 @@ mod leaf_run;
 mod page;
 mod partition;
 mod replace;
+mod runs;
 mod scan;
 mod seek;
 mod seek_many;
@@ -130,6 +132,7 @@ pub use build::Fill;
 pub use chain::{Ghosts, LeafChain};
 pub use leaf_rows::{LeafRows, RowRef};
 pub use leaf_run::{LeafRun, LeafVisit, PageFilter};
+pub use runs::{SORT_PAGE_BYTES, SortStore};
 pub use scan::{KeyRange, Leaves, RangePosition, Scan};
 pub use seek_many::{SeekPosition, SeekRows, SeekVisit, VisitSeek};
 pub use sorted::{SortedRows, Sorter};

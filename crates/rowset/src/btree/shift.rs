@@ -49,7 +49,8 @@ use crate::error::Error;
 /// Free bytes from which on a sibling takes rows.
 const SIBLING_FREE_MIN: usize = PAGE_BODY_BYTES * 3 / 8;
 /// Bytes that stay free on a leaf whose rows move to the last leaf of the tree, which fills up
-/// anyway.
+/// anyway: it takes them whenever they fit. So late rows of many clients in ascending order of the
+/// key find room, and leave a full leaf.
 const LATE_BYTES: usize = PAGE_BODY_BYTES / 16;
 
 /// The pages of a redistribution, in latch order.
@@ -151,9 +152,12 @@ impl Tree {
                 return Err(Error::Corrupt { page, what });
             }
             let guard = self.read(page)?;
-            let used = self.sizes_on(self.node(page, &guard)?)?.iter().sum::<usize>();
+            let node = self.node(page, &guard)?;
+            let used = self.sizes_on(node)?.iter().sum::<usize>();
             let free = PAGE_BODY_BYTES.saturating_sub(used);
-            if free >= SIBLING_FREE_MIN && best.is_none_or(|best| best.free < free) {
+            let is_last = direction == Direction::Right && node.next().is_none();
+            let least = if is_last { LATE_BYTES } else { SIBLING_FREE_MIN };
+            if free >= least && best.is_none_or(|best| best.free < free) {
                 best = Some(Sibling { page, direction, free });
             }
         }
