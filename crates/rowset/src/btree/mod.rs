@@ -132,7 +132,7 @@ pub use build::Fill;
 pub use chain::{Ghosts, LeafChain};
 pub use leaf_rows::{LeafRows, RowRef};
 pub use leaf_run::{LeafRun, LeafVisit, PageFilter};
-pub use runs::{SORT_PAGE_BYTES, SortStore};
+pub use runs::{SORT_PAGE_BYTES, SortStore, VisitSorted};
 pub use scan::{KeyRange, Leaves, RangePosition, Scan};
 pub use seek_many::{SeekPosition, SeekRows, SeekVisit, VisitSeek};
 pub use sorted::{SortedRows, Sorter};

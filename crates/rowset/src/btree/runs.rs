@@ -22,6 +22,9 @@ pub const SORT_PAGE_BYTES: usize = 8000;
 /// Lengths of key and record before a row.
 const PREFIX_BYTES: usize = 8;
 
+/// Receives key and record of a sorted row.
+pub type VisitSorted<'v, E> = &'v mut dyn FnMut(&[u8], &[u8]) -> Result<(), E>;
+
 /// Where sorted runs are kept that memory does not hold. Their pages are freed when it is dropped.
 pub trait SortStore: Debug + Send {
     /// Keeps a page of at most [`SORT_PAGE_BYTES`] bytes. The first page has number 0.
@@ -86,10 +89,7 @@ impl Runs {
     }
 
     /// Visits the rows of all runs in key order, by key and record.
-    pub(super) fn merge<E: From<Error>>(
-        &self,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(super) fn merge<E: From<Error>>(&self, visit: VisitSorted<'_, E>) -> Result<(), E> {
         let mut readers: Vec<RunReader> = self.runs.iter().cloned().map(RunReader::new).collect();
         let mut heads = BinaryHeap::with_capacity(readers.len());
         for (number, reader) in readers.iter_mut().enumerate() {

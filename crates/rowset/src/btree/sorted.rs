@@ -15,7 +15,7 @@
 use extentdb_catalog::layout::Cell;
 use extentdb_format::record::RecordBuilder;
 
-use super::runs::{Runs, SortStore};
+use super::runs::{Runs, SortStore, VisitSorted};
 use crate::error::Error;
 use crate::layout::RowShape;
 
@@ -163,10 +163,7 @@ impl SortedRows {
     ///
     /// # Errors
     /// Those of `visit`; the store cannot be read.
-    pub fn each<E: From<Error>>(
-        &self,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn each<E: From<Error>>(&self, visit: VisitSorted<'_, E>) -> Result<(), E> {
         if let Some(runs) = &self.runs {
             return runs.merge(visit);
         }
