@@ -2,6 +2,7 @@
 //! rolled back page by page, then the open transaction undone by keys. What remains are the
 //! committed rows.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::env::{Rng, SplitMix64};
@@ -220,9 +221,10 @@ fn history_of_ranges(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<
             if is_delete {
                 bench.delete(&mut tx, &key);
                 model.remove(&key);
-            } else if !model.contains_key(&key) {
-                bench.insert(&mut tx, &key, &[number as u8; 2500]).unwrap();
-                model.insert(key, vec![number as u8; 2500]);
+            } else if let Entry::Vacant(row) = model.entry(key) {
+                let value = vec![number as u8; 2500];
+                bench.insert(&mut tx, row.key(), &value).unwrap();
+                row.insert(value);
             }
         }
         let lsn = tx.commit().unwrap();
