@@ -132,8 +132,9 @@ impl Database {
         Ok(())
     }
 
-    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files
-    /// grow, write the log ahead, and remove ghosts. One call at a time: inside of another one it is `work` and nothing else.
+    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow,
+    /// write the log ahead, and remove ghosts. One call at a time: inside of another one it is
+    /// `work` and nothing else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.wake_ups.begin() {
             return work();

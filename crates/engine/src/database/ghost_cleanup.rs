@@ -5,8 +5,8 @@
 //! of each tree: leaves that got ghosts since the opening, and that were last changed before the
 //! oldest open transaction began, whatever it does. All others are removed when the database is
 //! closed and no transaction is open. A leaf without rows is removed from its tree and freed; where
-//! that is not possible (the last leaf of a tree, a page of a mixed extent, a system table), its last
-//! ghost stays.
+//! that is not possible (the last leaf of a tree, a page of a mixed extent, a system table), its
+//! last ghost stays.
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;

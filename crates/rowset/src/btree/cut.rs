@@ -14,8 +14,8 @@ use super::page::{Node, SLOT_BYTES};
 use super::split::{PendingRecord, RecordSlot};
 use crate::error::Error;
 
-/// Bytes that stay free on the last leaf of a tree for late rows when it is split. Of many clients a
-/// few are late at a time, each on a leaf of its own; where more come, the leaf gives rows to the
+/// Bytes that stay free on the last leaf of a tree for late rows when it is split. Of many clients
+/// a few are late at a time, each on a leaf of its own; where more come, the leaf gives rows to the
 /// one [beside it](super::shift).
 const LATE_BYTES: usize = PAGE_BODY_BYTES / 32;
 
