@@ -13,6 +13,7 @@ pub(crate) mod rebase;
 pub(crate) mod rename_object;
 pub(crate) mod schema;
 pub(crate) mod sequence;
+mod sort_pages;
 pub(crate) mod spec;
 pub(crate) mod statistics;
 pub(crate) mod synonym;

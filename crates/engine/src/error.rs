@@ -592,6 +592,10 @@ impl From<extentdb_rowset::Error> for Error {
                 Ok(own) => *own,
                 Err(source) => Error::Rowset(extentdb_rowset::Error::VersionStore(source)),
             },
+            extentdb_rowset::Error::SortStore(source) => match source.downcast() {
+                Ok(own) => *own,
+                Err(source) => Error::Rowset(extentdb_rowset::Error::SortStore(source)),
+            },
             error => Error::Rowset(error),
         }
     }

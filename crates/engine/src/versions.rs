@@ -26,7 +26,7 @@ use extentdb_txn::versions::{Commits, DatabaseCommits};
 use crate::error::Error;
 use values::{KeptValues, ValueChunks};
 
-pub(crate) use store::VersionPages;
+pub(crate) use store::{Tempdb, VersionPages};
 pub(crate) use unit::RecordOwner;
 
 /// What all databases of a server share of row versions.

@@ -176,6 +176,9 @@ pub enum Error {
     /// The version store failed.
     #[error("the version store")]
     VersionStore(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The store of sorted runs failed.
+    #[error("the store of sorted rows")]
+    SortStore(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A transaction would change a row whose newest version its snapshot does not see. Message
     /// 3960.
     #[error(

@@ -6,7 +6,7 @@
 //! C        append commit, flush ─▶ waits ························▶ waits ·····▶ durable
 //! ```
 //!
-//! Known algorithm: group commit, without a log writer thread. A caller that needs a record durable
+//! Known algorithm: group commit, led by the callers. A caller that needs a record durable
 //! while no write is in progress becomes the leader. During its write, the records of other callers
 //! collect in the next block, and one of them writes that block for all. Before a leader closes the
 //! block it waits a moment for the callers that the last write has released (the group-commit
@@ -15,6 +15,10 @@
 //! keep arriving. So a lone caller does not delay, but for the first write after that of a group:
 //! it waits in vain once, for some yields and one sleep of at most [`SLEEP_MAX`]; the next write
 //! expects one caller.
+//!
+//! Blocks that nobody waits for are written when half of the log buffers are full, by a thread that
+//! the log's owner has for that ([`Log::on_half_full`], [`Log::write_if_half_full`]); without one,
+//! by the append that finds all of them full.
 //!
 //! Callers sleep by rounds: those of the block being written, and those of the block being filled.
 //! The end of a write wakes all of the former and one of the latter, which leads; no caller is
@@ -186,6 +190,31 @@ impl Log {
         if state.is_writing {
             return Ok(wait(&self.changed, state));
         }
+        self.write_closed(state)
+    }
+
+    /// Writes the closed blocks when half of the log buffers are full and no write is in progress:
+    /// the work of a background thread, so that an append seldom finds all of them full. True when
+    /// something was written.
+    ///
+    /// # Errors
+    /// The write failed, or one before it: the log is offline.
+    pub fn write_if_half_full(&self) -> Result<bool, Error> {
+        let mut state = lock(&self.state);
+        if !state.is_write_due() {
+            return Ok(false);
+        }
+        state.verify_online()?;
+        state.stats.writes_ahead += 1;
+        self.write_closed(state).map(|_| true)
+    }
+
+    /// Writes the closed blocks and wakes all who wait for one of them, or for a buffer. No write
+    /// is in progress.
+    fn write_closed<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+    ) -> Result<MutexGuard<'a, State>, Error> {
         state.is_writing = true;
         let (mut state, result) = self.write_queue(state);
         state.is_writing = false;

@@ -22,7 +22,7 @@ use extentdb_io::{DiskCounters, DiskFile, Durability, Fill};
 use crate::error::Error;
 use crate::read_cache::ReadCache;
 use crate::spec::{LogIdentity, LogSpec};
-use crate::state::{FORMAT, MAX_RECORD_BYTES, Placing, State, Tail};
+use crate::state::{FORMAT, HalfFullSignal, MAX_RECORD_BYTES, Placing, State, Tail};
 use crate::stats::LogStats;
 use crate::vlf::{GrowthRule, VlfTable, next_use, sizes_of_new_file, unused};
 
@@ -239,6 +239,13 @@ impl Log {
                 Placing::NoBuffer => self.drain(state)?,
             };
         }
+    }
+
+    /// From now on `signal` is called when half of the log buffers are full and no write is in
+    /// progress, with the log locked: it wakes a thread that calls
+    /// [`write_if_half_full`](Self::write_if_half_full), and calls nothing of the log itself.
+    pub fn on_half_full(&self, signal: Arc<dyn Fn() + Send + Sync>) {
+        lock(&self.state).half_full = HalfFullSignal(Some(signal));
     }
 
     /// LSN of the newest record; zero when the log has none.

@@ -42,6 +42,8 @@ pub(crate) const MAX_RECORD_BYTES: usize = records_room(MAX_BLOCK_BYTES);
 const CHECKPOINT_SECTORS: u64 = 64;
 /// Closed blocks that may wait in memory: 3.75 MiB.
 const MAX_QUEUED_BLOCKS: usize = 64;
+/// Closed blocks from which on they are written ahead of need, before an append has to wait.
+const WRITE_AHEAD_BLOCKS: usize = MAX_QUEUED_BLOCKS / 2;
 
 /// Bytes of a block before its first record but the durable mark, and the mark's slot.
 const BLOCK_OVERHEAD: usize = FORMAT.header_bytes() + DURABLE_MARK_BYTES;
@@ -88,6 +90,17 @@ impl Closed {
     }
 }
 
+/// Called when half of the log buffers are full; see
+/// [`Log::on_half_full`](crate::Log::on_half_full).
+#[derive(Clone, Default)]
+pub(crate) struct HalfFullSignal(pub(crate) Option<Arc<dyn Fn() + Send + Sync>>);
+
+impl std::fmt::Debug for HalfFullSignal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "HalfFullSignal" } else { "none" })
+    }
+}
+
 /// What must be done before a record can be placed.
 pub(crate) enum Placing {
     /// Nothing: the open block takes it.
@@ -131,6 +144,7 @@ pub(crate) struct State {
     pub(crate) is_gathering: bool,
     /// What a write takes, of late.
     pub(crate) write_time: Duration,
+    pub(crate) half_full: HalfFullSignal,
     pub(crate) stats: LogStats,
 }
 
@@ -156,6 +170,7 @@ impl State {
             expected: 0,
             is_gathering: false,
             write_time: Duration::ZERO,
+            half_full: HalfFullSignal::default(),
             stats: LogStats::default(),
         }
     }
@@ -273,9 +288,21 @@ impl State {
         let offset = self.current().offset + self.tail.at;
         self.queue.push_back(Closed::Block { first, last, offset, bytes: Arc::new(bytes) });
         self.queued_blocks += 1;
+        self.signal_if_half_full();
         self.tail.at += size;
         self.tail.previous_size = size as u16;
         Ok(())
+    }
+
+    /// Are so many blocks closed that they are to be written, and is no write in progress?
+    pub(crate) fn is_write_due(&self) -> bool {
+        self.queued_blocks >= WRITE_AHEAD_BLOCKS && !self.is_writing
+    }
+
+    fn signal_if_half_full(&self) {
+        if let Some(signal) = self.half_full.0.as_ref().filter(|_| self.is_write_due()) {
+            signal();
+        }
     }
 
     /// Fills the rest of the current VLF and takes the next one.

@@ -22,6 +22,8 @@ pub struct LogStats {
     /// Calls of flush that found their record not durable yet. Divided by `flushes`: commits per
     /// flush.
     pub flush_waits: u64,
+    /// Times that closed blocks were written because half of the log buffers were full.
+    pub writes_ahead: u64,
     /// Times that a record waited for a log buffer.
     pub buffer_waits: u64,
     /// VLFs taken into use.

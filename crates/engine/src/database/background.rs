@@ -8,6 +8,8 @@
 //! ghost cleanup  every 100 ms: removes ghost records that no snapshot needs  SLEEP_TASK
 //! statistics     every 100 ms, or when a session asks: builds them, when they are stale, too
 //!                SLEEP_TASK
+//! log writer     when half of the log buffers are full: writes them, so that no session has to
+//!                LOGMGR_QUEUE
 //! ```
 //!
 //! A database without them does the same work in its sessions, but for the ghost cleanup, which is
@@ -42,7 +44,7 @@ pub(crate) struct BackgroundTask {
 }
 
 /// The tasks, one thread each.
-pub(crate) const TASKS: [BackgroundTask; 5] = [
+pub(crate) const TASKS: [BackgroundTask; 6] = [
     BackgroundTask {
         wake_up: |all| &all.checkpoint,
         idle: WaitType::CheckpointQueue,
@@ -67,6 +69,11 @@ pub(crate) const TASKS: [BackgroundTask; 5] = [
         wake_up: |all| &all.statistics,
         idle: WaitType::SleepTask,
         work: Database::maintain_statistics,
+    },
+    BackgroundTask {
+        wake_up: |all| &all.log,
+        idle: WaitType::LogManagerQueue,
+        work: Database::write_log_ahead,
     },
 ];
 
@@ -102,6 +109,15 @@ impl Database {
         Ok(())
     }
 
+    /// Writes log blocks when half of the log buffers are full. One turn of the log writer.
+    ///
+    /// # Errors
+    /// The write failed: the database is offline then.
+    pub fn write_log_ahead(&self) -> Result<(), Error> {
+        self.log.write_if_half_full()?;
+        Ok(())
+    }
+
     /// Makes files longer in filegroups that are nearly full, so that no session has to. With
     /// compatible space they grow when they are full and not before: trace flag 1165 shows it.
     ///
@@ -116,8 +132,9 @@ impl Database {
         Ok(())
     }
 
-    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow
-    /// and remove ghosts. One call at a time: inside of another one it is `work` and nothing else.
+    /// Runs `work`, and meanwhile the threads that make checkpoints, free frames, let files grow,
+    /// write the log ahead, and remove ghosts. One call at a time: inside of another one it is
+    /// `work` and nothing else.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.wake_ups.begin() {
             return work();

@@ -4,7 +4,9 @@
 //! While the database runs with threads of its own, every 100 ms, they are removed from some leaves
 //! of each tree: leaves that got ghosts since the opening, and that were last changed before the
 //! oldest open transaction began, whatever it does. All others are removed when the database is
-//! closed and no transaction is open. The last record of a page stays, as the real product has it.
+//! closed and no transaction is open. A leaf without rows is removed from its tree and freed; where
+//! that is not possible (the last leaf of a tree, a page of a mixed extent, a system table), its
+//! last ghost stays.
 
 use extentdb_base::sync::lock;
 use extentdb_format::page::PageHeader;
@@ -76,8 +78,16 @@ impl Database {
         Ok(())
     }
 
-    /// Takes the ghosts of all trees and heaps away.
+    /// Removes the ghosts of all trees and heaps, or as many as the log has room for: the others
+    /// are harmless, and a database whose log is full must close.
     pub(crate) fn clean_ghosts(&self) -> Result<(), Error> {
+        match self.clean_all_ghosts() {
+            Err(error) if error.cause() == Cause::LogFull => Ok(()),
+            cleaned => cleaned,
+        }
+    }
+
+    fn clean_all_ghosts(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
         if self.transactions.with_active(|active| !active.is_empty()) {
             return Ok(());

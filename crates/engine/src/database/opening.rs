@@ -142,6 +142,8 @@ impl Redone {
     fn undo_system(mut self) -> Result<SystemUndone, Error> {
         let Membership { services, id, name, durability } = self.member.clone();
         let wake_ups = services.wake_ups.clone();
+        let signalled = wake_ups.clone();
+        self.log.on_half_full(Arc::new(move || signalled.log.notify()));
         let space = self.open_space(&wake_ups)?;
         self.recovery.reserve_freed(&space)?;
         self.recovery.undo_system(&space)?;

@@ -44,6 +44,9 @@ pub struct Options {
     /// How long a restart may take to redo what is not in the files: checkpoints come often enough
     /// for that. `None` = however long.
     pub target_recovery: Option<Duration>,
+    /// Bytes of rows that an index build sorts in memory; what is more is kept in tempdb. A
+    /// database that is opened without a server has no tempdb, and sorts in memory alone.
+    pub sort_memory: usize,
     /// Take ghosts away while the database runs with threads of its own; off with trace flag 661.
     pub ghost_cleanup: bool,
     /// What becomes of pages whose write a crash cuts short.
@@ -70,6 +73,7 @@ impl Options {
             recovery_model: RecoveryModel::Simple,
             checkpoint_log_bytes: Some(64 << 20),
             target_recovery: Some(Duration::from_secs(60)),
+            sort_memory: 64 << 20,
             ghost_cleanup: true,
             torn_pages: TornPages::default(),
             statistics: StatisticsOptions::default(),

@@ -51,6 +51,7 @@ pub(crate) struct WakeUps {
     pub(crate) growth: WakeUp,
     pub(crate) ghosts: WakeUp,
     pub(crate) statistics: WakeUp,
+    pub(crate) log: WakeUp,
     pub(crate) is_running: AtomicBool,
 }
 
@@ -65,8 +66,9 @@ impl WakeUps {
         self.all().into_iter().for_each(WakeUp::end);
     }
 
-    fn all(&self) -> [&WakeUp; 5] {
-        [&self.checkpoint, &self.lazy, &self.growth, &self.ghosts, &self.statistics]
+    fn all(&self) -> [&WakeUp; 6] {
+        let Self { checkpoint, lazy, growth, ghosts, statistics, log, .. } = self;
+        [checkpoint, lazy, growth, ghosts, statistics, log]
     }
 
     /// False when there are threads already.

@@ -8,7 +8,7 @@ use extentdb_catalog::model::{AllocUnitKind, IndexKind};
 use extentdb_catalog::table::definition::{index_status, rowset_status};
 use extentdb_catalog::table::describe::{Child, ChildKind, SystemRows, add_index, add_rowset};
 use extentdb_catalog::table::{IndexDefinition, KeyColumn, RowsetLayout, TableDefinition};
-use extentdb_rowset::btree::{Fill, Sorter};
+use extentdb_rowset::btree::Fill;
 use extentdb_rowset::layout::KEY_BYTES_MAX;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::SqlType;
@@ -367,7 +367,7 @@ impl StatementContext<'_> {
         index: &Index,
         fill: Fill,
     ) -> Result<(), Error> {
-        let mut entries = Sorter::new(index.tree().shape());
+        let mut entries = self.sorter(index.tree().shape());
         self.each_row_for_ddl(of.storage, &mut |at, record| {
             if let Some(entry) = index.entry_of_record(of.storage, record, &at)? {
                 self.verify_new_key(of.table, index, &entry)?;
@@ -375,9 +375,9 @@ impl StatementContext<'_> {
             }
             Ok(())
         })?;
-        let entries = entries.sort();
-        if let Some(entry) = entries.duplicate() {
-            let entry = index.tree().shape().decode(entry)?;
+        let entries = entries.sort()?;
+        if let Some(entry) = entries.duplicate()? {
+            let entry = index.tree().shape().decode(&entry)?;
             return Err(duplicate(of.table, of.storage, index, &entry));
         }
         index.tree().build_sorted(self.tx()?, fill, &entries)?;

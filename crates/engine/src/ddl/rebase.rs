@@ -18,7 +18,7 @@ use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::AllocUnitKind;
 use extentdb_catalog::table::describe::Child;
 use extentdb_catalog::table::{IndexDefinition, TableDefinition};
-use extentdb_rowset::btree::{Fill, Sorter};
+use extentdb_rowset::btree::Fill;
 use extentdb_space::Freed;
 
 use crate::catalog::storage::definition_of;
@@ -351,14 +351,14 @@ impl StatementContext<'_> {
         rows: &[Vec<Cell<'static>>],
         fill: Fill,
     ) -> Result<(), Error> {
-        let mut sorter = Sorter::new(index.tree().shape());
+        let mut sorter = self.sorter(index.tree().shape());
         for row in rows {
             self.verify_new_key(of.table, index, of.storage.stored(row))?;
             sorter.add(of.storage.stored(row))?;
         }
-        let sorted = sorter.sort();
-        if let Some(row) = sorted.duplicate() {
-            return Err(duplicate(of.table, of.storage, index, &of.storage.cells(row)?));
+        let sorted = sorter.sort()?;
+        if let Some(row) = sorted.duplicate()? {
+            return Err(duplicate(of.table, of.storage, index, &of.storage.cells(&row)?));
         }
         index.tree().build_sorted(self.tx()?, fill, &sorted)?;
         Ok(())

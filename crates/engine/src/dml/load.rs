@@ -18,7 +18,6 @@
 
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::layout::Cell;
-use extentdb_rowset::btree::Sorter;
 use extentdb_txn::lock::{LockMode, Resource};
 use extentdb_types::Datum;
 
@@ -134,15 +133,15 @@ impl StatementContext<'_> {
         rows: &mut dyn RowSource,
     ) -> Result<u64, Error> {
         index.verify_writable(of.table.name())?;
-        let mut sorter = Sorter::new(index.tree().shape());
+        let mut sorter = self.sorter(index.tree().shape());
         let count = self.each_new_row(of, rows, &mut |context, row| {
             let stored = of.storage.stored(&row);
             context.verify_new_key(of.table, index, stored)?;
             Ok(sorter.add(stored)?)
         })?;
-        let sorted = sorter.sort();
-        if let Some(row) = sorted.duplicate() {
-            return Err(duplicate(of.table, of.storage, index, &of.storage.cells(row)?));
+        let sorted = sorter.sort()?;
+        if let Some(row) = sorted.duplicate()? {
+            return Err(duplicate(of.table, of.storage, index, &of.storage.cells(&row)?));
         }
         index.tree().build_sorted(self.tx()?, index.fill(), &sorted)?;
         Ok(count)

@@ -1,5 +1,6 @@
 //! Tests that look into the catalog of an open database.
 
+mod index_sort;
 mod names;
 mod pointers;
 mod row_locks;

@@ -61,18 +61,25 @@ pub(crate) struct VersionPages {
 }
 
 /// tempdb, which is closed before the server ends.
-struct Tempdb {
+#[derive(Clone)]
+pub(crate) struct Tempdb {
     pool: Weak<Pool>,
     space: Weak<Space>,
 }
 
 impl Tempdb {
-    fn pool(&self) -> Result<Arc<Pool>, Error> {
+    pub(crate) fn pool(&self) -> Result<Arc<Pool>, Error> {
         self.pool.upgrade().ok_or_else(closed)
     }
 
-    fn space(&self) -> Result<Arc<Space>, Error> {
+    pub(crate) fn space(&self) -> Result<Arc<Space>, Error> {
         self.space.upgrade().ok_or_else(closed)
+    }
+}
+
+impl std::fmt::Debug for Tempdb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tempdb")
     }
 }
 
@@ -93,6 +100,11 @@ impl VersionPages {
             kept: AtomicU64::new(0),
             dropped_units: AtomicU64::new(0),
         }
+    }
+
+    /// Where its pages are.
+    pub(crate) fn tempdb(&self) -> &Tempdb {
+        &self.tempdb
     }
 
     /// Appends a record.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! record ── inverse ──▶ change of its page     the row lies where the record found it
-//!                └────▶ the same on a page      a split has moved the row to a page further right
-//!                       further right
+//!                └────▶ the same on a page      a split has moved the row to a page further right,
+//!                       beside it               or a redistribution to one further left
 //! ```
 //!
 //! Nothing is logged and no page gets another LSN: this is a picture of what a restart would leave.
@@ -33,7 +33,7 @@ use extentdb_format::record::status::KIND_BITS;
 
 use super::redo::Redo;
 
-/// Pages searched to the right of the one where a row was.
+/// Pages searched on either side of the one where a row was.
 const CHAIN_MAX: usize = 256;
 
 /// Records of open transactions.
@@ -176,8 +176,8 @@ fn put(redo: &mut Redo<'_>, id: PageId, slot: u16, change: &Change<'_>) -> Resul
     Ok(())
 }
 
-/// Where the row of a record lies now: on its page, or on one that splits have put to the right of
-/// it.
+/// Where the row of a record lies now: on its page, on one that splits have put to the right of
+/// it, or on one to the left, where a sibling of the page has taken rows.
 fn location_of(
     header: &RecordHeader,
     payload: &Payload<'_>,
@@ -204,21 +204,24 @@ fn location_of(
         AllocUnitId::SYSALLOCUNITS | AllocUnitId::SYSROWSETS => has_same_id,
         _ => is_same,
     };
-    let mut id = part.page;
-    for _ in 0..CHAIN_MAX {
-        let page = redo.page(id)?;
-        let view = PageRef::new(page);
-        let found = (0..view.slot_count())
-            .find(|slot| view.row(*slot).is_ok_and(|found| is_same(found, row, is_ghost)));
-        if let Some(slot) = found {
-            return Ok((id, slot));
-        }
-        id = view.header().next();
-        if id.is_none() {
-            break;
+    let links: [fn(&PageHeader) -> PageId; 2] = [PageHeader::next, PageHeader::prev];
+    for link in links {
+        let mut id = part.page;
+        for _ in 0..CHAIN_MAX {
+            let page = redo.page(id)?;
+            let view = PageRef::new(page);
+            let found = (0..view.slot_count())
+                .find(|slot| view.row(*slot).is_ok_and(|found| is_same(found, row, is_ghost)));
+            if let Some(slot) = found {
+                return Ok((id, slot));
+            }
+            id = link(view.header());
+            if id.is_none() {
+                break;
+            }
         }
     }
-    Err("its row is not where it was, nor to the right of it".to_owned())
+    Err("its row is not where it was, nor on a page beside it".to_owned())
 }
 
 /// The row itself, or its ghost.

@@ -109,11 +109,16 @@ impl Tree {
         rows: &SortedRows,
     ) -> Result<u64, Error> {
         let mut builder = self.builder(fill)?;
-        if rows.duplicate().is_some() {
+        if rows.duplicate()?.is_some() {
             return Err(self.twice());
         }
-        for row in rows.records() {
-            builder.add(tx, row.into())?;
+        match rows.in_memory() {
+            Some(records) => {
+                for record in records {
+                    builder.add(tx, record.into())?;
+                }
+            }
+            None => rows.each(&mut |_, record| builder.add(tx, Cow::Owned(record.to_vec())))?,
         }
         builder.end(tx)
     }

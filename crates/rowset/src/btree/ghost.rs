@@ -7,14 +7,15 @@
 //!
 //! The transaction of a ghost has ended when the page LSN is less than the begin of every open
 //! transaction: marking or moving a record changes the page. The undo of a delete relies on that:
-//! it does not insert a removed ghost again. A leaf never loses its last record, so that no page
-//! leaves the tree. Cleanup needs the latch of the leaf only, and holds it until PFS is updated.
+//! it does not insert a removed ghost again. Cleanup needs the latch of the leaf only, and holds it
+//! until PFS is updated. A leaf never loses its last record; when that is a ghost, the leaf is
+//! [removed](super::unlink) with it, where that is possible.
 //!
 //! A ghost with a versioning tag leads readers to the row that it was, so that it stays until every
 //! snapshot sees the transaction that deleted it.
 
-use extentdb_base::PageId;
 use extentdb_base::sync::lock;
+use extentdb_base::{Lsn, PageId};
 use extentdb_buffer::PageWriteGuard;
 use extentdb_change::change;
 use extentdb_format::log::Op;
@@ -29,9 +30,9 @@ use crate::error::Error;
 use crate::version::{SeenByAll, VersionTag};
 
 impl Tree {
-    /// Takes the ghosts of a leaf away that all snapshots see as such, but for the last record of
-    /// the page, and says how many. It is the caller's business that no transaction is open that
-    /// deleted one of them.
+    /// Removes the ghosts of a leaf that all snapshots see as such, and returns their number. The
+    /// last record of a leaf is removed with the leaf, or stays where the leaf does. The caller
+    /// ensures that no transaction is open that deleted one of them.
     ///
     /// # Errors
     /// The page is no leaf of this tree, or cannot be read.
@@ -43,7 +44,30 @@ impl Tree {
     ) -> Result<usize, Error> {
         let mut guard = self.space.pool().write(page)?;
         self.verify_whole()?;
-        self.expunge(manager, &mut guard, seen)
+        let count = self.expunge(manager, &mut guard, seen)?;
+        let empty_since = self.empty_since(&guard, seen)?;
+        drop(guard);
+        Ok(count + self.remove_if_empty(page, empty_since)?)
+    }
+
+    /// The LSN of a leaf whose only record is a ghost that all snapshots see as such.
+    fn empty_since(
+        &self,
+        guard: &PageWriteGuard,
+        seen: SeenByAll<'_>,
+    ) -> Result<Option<Lsn>, Error> {
+        let node = self.node(guard.id(), guard)?;
+        if node.slot_count() != 1 || !is_ghost(node.row(0)?) {
+            return Ok(None);
+        }
+        let is_seen = VersionTag::of(node.row(0)?).is_none_or(|tag| seen(tag.writer));
+        Ok(is_seen.then(|| node.view.header().lsn()))
+    }
+
+    /// Removes a leaf that has been empty since this LSN, and returns the number of ghosts removed.
+    fn remove_if_empty(&self, page: PageId, since: Option<Lsn>) -> Result<usize, Error> {
+        let is_removed = since.map_or(Ok(false), |lsn| self.remove_leaf(page, lsn))?;
+        Ok(usize::from(is_removed))
     }
 
     /// Removes ghosts of ended transactions that all snapshots see from at most `leaves` leaves,
@@ -73,6 +97,9 @@ impl Tree {
             // The page may have been freed, and allocated for another unit.
             if is_leaf && header.page_id() == id {
                 count += self.expunge(manager, &mut page, seen)?;
+                let empty_since = self.empty_since(&page, seen)?;
+                drop(page);
+                count += self.remove_if_empty(id, empty_since)?;
             }
         }
         Ok(count)

@@ -6,7 +6,7 @@
 //! ```text
 //! end of the tree no late row for long nothing moves: the page stays full, the new page begins
 //!     with the row
-//!                 late rows            a tenth of the page moves: later late rows find room
+//!                 late rows            some rows move: later late rows find room
 //! after the last  ascending run        split at the new row, which is the last of the old page
 //! before it       descending run       the same; before all others all of them move
 //! anywhere        no pattern           halves

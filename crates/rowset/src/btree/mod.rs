@@ -13,8 +13,7 @@
 //! # Known algorithm, where we differ
 //!
 //! The B-link trees of Lehman and Yao, in the form of Lanin and Shasha: a descent
-//! holds one latch at a time, a split moves rows to the right only, and pages are linked to their
-//! neighbours. Where we differ:
+//! holds one latch at a time, and pages are linked to their neighbours. Where we differ:
 //!
 //! - The pages are those of SQL Server and have no high key, so a descent cannot see by itself that
 //!   it has to move right. A counter per tree, `version`, tells it that the structure has changed,
@@ -23,7 +22,7 @@
 //! - Changes of the structure are serialized by a mutex per tree and are system transactions, the
 //!   nested top actions of ARIES. Their latch order is in [`split`]: parent, page, right neighbour,
 //!   new page.
-//! - Deletes leave ghost records; pages are never merged.
+//! - Deletes leave ghost records. Pages are never merged; a leaf is removed when it is empty.
 //! - Undo is logical, by key ([`undo`]), and never splits ([`undo_room`]).
 //!
 //! ```text
@@ -36,11 +35,14 @@
 //! replace        MODIFY_ROW of the bytes that differ                           replace.rs
 //! delete         DELETE_ROWS that marks the row as a ghost                     delete.rs
 //! expunge_ghosts EXPUNGE_ROWS, later, without a transaction                    ghost.rs
+//!                a system transaction that removes a leaf without rows         unlink.rs
 //! (page full)    a system transaction that splits one page or adds a root      split.rs, system.rs
 //!                split point, by the insert pattern of the leaf       cut.rs, insert_pattern.rs
+//!                or moves rows to a leaf beside it that has room      shift.rs
 //! undo           finds the row by its key and compensates                      undo.rs
 //! (shorter row)  the bytes freed are reserved until the transaction ends       undo_room.rs
 //! build          leaf after leaf from rows in key order, for an empty tree     build.rs, sorted.rs
+//!                which an external merge sort may have made                    runs.rs
 //! ```
 //!
 //! Invariants
@@ -56,7 +58,8 @@
 //! find, scan           SH: one page after the other                       │ all of these run concurrently
 //! insert, delete, undo SH down to the leaf, EX on the leaf                │
 //! ghost cleanup        EX on the leaf                                     │
-//! split, new root      `structure`, a page from space; then EX on parent, page, right neighbour
+//! split, new root,     `structure`, a page from space; then EX on parent, page, right neighbour
+//! moved rows, removal
 //!                      and new page, held until the commit of the system transaction is in the
 //!                      log; then `version` + 1
 //! ```
@@ -97,9 +100,11 @@ mod leaf_run;
 mod page;
 mod partition;
 mod replace;
+mod runs;
 mod scan;
 mod seek;
 mod seek_many;
+mod shift;
 mod sorted;
 mod split;
 mod system;
@@ -107,6 +112,7 @@ mod system;
 pub(crate) mod tests;
 mod undo;
 mod undo_room;
+mod unlink;
 
 use extentdb_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, lock};
@@ -126,6 +132,7 @@ pub use build::Fill;
 pub use chain::{Ghosts, LeafChain};
 pub use leaf_rows::{LeafRows, RowRef};
 pub use leaf_run::{LeafRun, LeafVisit, PageFilter};
+pub use runs::{SORT_PAGE_BYTES, SortStore, VisitSorted};
 pub use scan::{KeyRange, Leaves, RangePosition, Scan};
 pub use seek_many::{SeekPosition, SeekRows, SeekVisit, VisitSeek};
 pub use sorted::{SortedRows, Sorter};

@@ -156,7 +156,11 @@ impl Tree {
         };
         let cut = self.cut(node, &need)?;
         let next = node.next();
+        let may_move = self.may_move_to_sibling(node, &need);
         drop(guard);
+        if may_move && self.move_to_sibling(tx, page, *parent, want)? {
+            return Ok(());
+        }
         let spare = want.spare();
         let separator =
             PendingInsert::Separator { slot: parent.slot + 1, record: &cut.separator, spare };
@@ -369,7 +373,7 @@ impl Tree {
     }
 
     /// Copies the rows of `old` from `at` on.
-    fn rows_from(old: Node<'_>, at: u16) -> Result<Vec<Vec<u8>>, Error> {
+    pub(super) fn rows_from(old: Node<'_>, at: u16) -> Result<Vec<Vec<u8>>, Error> {
         (at..old.slot_count()).map(|slot| Ok(old.row(slot)?.to_vec())).collect()
     }
 
@@ -396,7 +400,7 @@ impl Tree {
     }
 
     /// The slot of what does not fit; `None` when there is room for it.
-    fn need_of<'r>(
+    pub(super) fn need_of<'r>(
         &self,
         node: Node<'_>,
         want: &PendingInsert<'r>,
@@ -423,7 +427,7 @@ impl Tree {
     }
 
     /// Logs and applies a change of the page header.
-    fn log_header(
+    pub(super) fn log_header(
         &self,
         sys: &mut Transaction,
         page: &mut PageWriteGuard,
@@ -486,7 +490,7 @@ pub(super) fn refuse_held(held: &LatchedPages, new: PageId) -> Result<(), Error>
 }
 
 /// The same separator with another child page.
-fn with_child(separator: &[u8], child: PageId, pminlen: u16) -> Vec<u8> {
+pub(super) fn with_child(separator: &[u8], child: PageId, pminlen: u16) -> Vec<u8> {
     let mut out = separator.to_vec();
     let end = usize::from(pminlen);
     if let Some(target) = end.checked_sub(PageId::BYTES).and_then(|start| out.get_mut(start..end)) {

@@ -24,7 +24,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ChangeOutcome {
     Done,
-    /// Another session was faster; nothing was changed, and the page is freed.
+    /// Another session was faster; nothing was changed, and a new page is freed.
     NotNeeded,
 }
 
@@ -43,16 +43,40 @@ impl Tree {
     where
         W: FnOnce(&mut Transaction, PageId, &mut LatchedPages) -> Result<ChangeOutcome, Error>,
     {
+        let mut new = PageId::NONE;
+        let is_done = self.in_system_on(tx, name, |sys, held| {
+            new = self.space.allocate_page(sys, &self.unit)?;
+            work(sys, new, held)
+        })?;
+        Ok(is_done.then_some(new))
+    }
+
+    /// The same for a change of pages that the tree has already; false when it was not needed.
+    pub(super) fn in_system_on<W>(
+        &self,
+        tx: &Transaction,
+        name: &str,
+        work: W,
+    ) -> Result<bool, Error>
+    where
+        W: FnOnce(&mut Transaction, &mut LatchedPages) -> Result<ChangeOutcome, Error>,
+    {
+        self.run_system(tx.begin_system(name), work)
+    }
+
+    /// Runs a change of several pages in this system transaction.
+    pub(super) fn run_system<W>(&self, mut sys: Transaction, work: W) -> Result<bool, Error>
+    where
+        W: FnOnce(&mut Transaction, &mut LatchedPages) -> Result<ChangeOutcome, Error>,
+    {
         let pointers = self.unit.pointers();
-        let mut sys = tx.begin_system(name);
         let mut held = LatchedPages::new();
-        let page = self.space.allocate_page(&mut sys, &self.unit).map_err(Error::from);
-        let outcome = page.and_then(|page| Ok((page, work(&mut sys, page, &mut held)?)));
-        if let Ok((page, ChangeOutcome::Done)) = outcome {
+        let outcome = work(&mut sys, &mut held);
+        if let Ok(ChangeOutcome::Done) = outcome {
             let ended = sys.commit().inspect_err(|_| self.mark_unusable());
             self.version.fetch_add(1, Ordering::Release);
             drop(held);
-            return ended.map(|_| Some(page)).map_err(Error::from);
+            return ended.map(|_| true).map_err(Error::from);
         }
         if self.space.roll_back_system_latched(sys, &self.unit, pointers, &mut held).is_err() {
             self.mark_unusable();
@@ -60,7 +84,7 @@ impl Tree {
         drop(held);
         // The undo has changed the maps without the cached chain.
         self.unit.forget_chain();
-        outcome.map(|_| None)
+        outcome.map(|_| false)
     }
 
     /// A new root is the root from here on.

@@ -12,3 +12,4 @@ mod reading;
 mod reservation;
 mod samples;
 mod threads;
+mod write_ahead;

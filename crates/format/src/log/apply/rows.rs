@@ -37,7 +37,10 @@ pub(super) fn insert(
     if insert.rows.is_empty() {
         return Err(ApplyError::Shape(Op::INSERT_ROWS));
     }
-    if is_compensation && rule == SlotRule::Dense && revive(first, &insert.rows, page)? {
+    // Rows that a split has moved are inserted again where they were, whatever is there now: the
+    // next row may be a ghost.
+    let may_revive = is_compensation && context != Context::NONSYS_SPLIT;
+    if may_revive && rule == SlotRule::Dense && revive(first, &insert.rows, page)? {
         return Ok(());
     }
     for (slot, row) in (first..=u16::MAX).zip(&insert.rows) {

@@ -13,7 +13,7 @@ use super::bench::{Bench, Setup, key};
 use super::crash::after_every_record;
 use super::walk::walk;
 use crate::Error;
-use crate::btree::{Fill, Sorter};
+use crate::btree::{Fill, SORT_PAGE_BYTES, SortStore, Sorter};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -280,8 +280,8 @@ fn rows_may_come_in_any_order_to_be_sorted() {
         for (key, value) in order {
             sorter.add(&bench.cells(key, value)).unwrap();
         }
-        let sorted = sorter.sort();
-        assert_eq!(sorted.duplicate(), None);
+        let sorted = sorter.sort().unwrap();
+        assert_eq!(sorted.duplicate().unwrap(), None);
         let mut tx = bench.begin();
         let mut other_tx = other.begin();
         assert_eq!(bench.tree.build_sorted(&mut tx, Fill::default(), &sorted).unwrap(), 900);
@@ -311,14 +311,83 @@ fn two_rows_with_one_key_are_found_when_they_are_sorted() {
         sorter.add(&[]).is_err() && sorter.add(&bench.cells(&key(4, false), &[0; 8100])).is_err()
     );
     sorter.add(&bench.cells(&key(2, false), &[2])).unwrap();
-    let sorted = sorter.sort();
+    let sorted = sorter.sort().unwrap();
     let row = |record: &[u8]| super::bench::key_and_value(&bench.tree, record);
-    assert_eq!(row(sorted.duplicate().unwrap()), (key(3, false), vec![3]));
-    let keys: Vec<_> = sorted.records().map(|record| row(record).0).collect();
+    assert_eq!(row(&sorted.duplicate().unwrap().unwrap()), (key(3, false), vec![3]));
+    let keys: Vec<_> = sorted.in_memory().unwrap().map(|record| row(record).0).collect();
     let expected = [1, 2, 3, 3, 5, 9].map(|number| key(number, false));
     assert_eq!(keys, expected, "what was refused is none of them");
     let mut tx = bench.begin();
     let refused = bench.tree.build_sorted(&mut tx, Fill::default(), &sorted);
     assert!(matches!(refused, Err(Error::Duplicate { .. })), "{refused:?}");
     assert!(bench.tree.unit().root().is_none(), "nothing was written");
+}
+
+/// Sorted runs in memory, and how many pages they may have.
+#[derive(Debug)]
+struct PagesInMemory {
+    pages: Vec<Vec<u8>>,
+    most: usize,
+}
+
+impl SortStore for PagesInMemory {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        assert!(!bytes.is_empty() && bytes.len() <= SORT_PAGE_BYTES);
+        if self.pages.len() == self.most {
+            return Err(Error::SortStore("full".into()));
+        }
+        self.pages.push(bytes.to_vec());
+        Ok(())
+    }
+
+    fn read(&self, page: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(&self.pages[page as usize]);
+        Ok(())
+    }
+}
+
+#[test]
+fn rows_that_memory_does_not_hold_are_sorted_in_runs() {
+    let mut rng = SplitMix64::new(31);
+    for memory in [1000, 20_000, 100_000, 10_000_000] {
+        let model = rows(2000, false, 700, &mut rng);
+        let bench = Bench::with(&Setup { frames: 2000, ..Setup::of(true) });
+        let mut order: Vec<_> = model.iter().collect();
+        (1..order.len()).for_each(|at| order.swap(at, rng.below(at as u64 + 1) as usize));
+        let store = Box::new(PagesInMemory { pages: Vec::new(), most: usize::MAX });
+        let mut sorter = Sorter::new(bench.tree.shape()).with_memory_limit(memory, store);
+        for (key, value) in order {
+            sorter.add(&bench.cells(key, value)).unwrap();
+        }
+        let sorted = sorter.sort().unwrap();
+        assert_eq!(sorted.in_memory().is_some(), memory > 1_000_000, "{memory} bytes");
+        assert_eq!(sorted.duplicate().unwrap(), None);
+        let mut tx = bench.begin();
+        assert_eq!(bench.tree.build_sorted(&mut tx, Fill::default(), &sorted).unwrap(), 2000);
+        tx.commit().unwrap();
+        walk(&bench.tree).matches(&bench, &model);
+    }
+}
+
+#[test]
+fn a_duplicate_in_two_runs_is_found_and_a_full_store_reported() {
+    let bench = Bench::new(true);
+    let store = Box::new(PagesInMemory { pages: Vec::new(), most: usize::MAX });
+    let mut sorter = Sorter::new(bench.tree.shape()).with_memory_limit(1000, store);
+    for number in (0..100).chain([40]) {
+        sorter.add(&bench.cells(&key(number, false), &[number as u8; 100])).unwrap();
+    }
+    let sorted = sorter.sort().unwrap();
+    let twice = sorted.duplicate().unwrap().unwrap();
+    assert_eq!(super::bench::key_and_value(&bench.tree, &twice).0, key(40, false));
+    let mut tx = bench.begin();
+    let refused = bench.tree.build_sorted(&mut tx, Fill::default(), &sorted);
+    assert!(matches!(refused, Err(Error::Duplicate { .. })), "{refused:?}");
+    assert!(bench.tree.unit().root().is_none(), "nothing was written");
+
+    let store = Box::new(PagesInMemory { pages: Vec::new(), most: 3 });
+    let mut sorter = Sorter::new(bench.tree.shape()).with_memory_limit(1000, store);
+    let mut add = |number| sorter.add(&bench.cells(&key(number, false), &[7; 100]));
+    let refused = (0..500).map(&mut add).find_map(Result::err);
+    assert!(matches!(refused, Some(Error::SortStore(_))), "{refused:?}");
 }

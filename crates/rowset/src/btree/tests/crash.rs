@@ -2,6 +2,7 @@
 //! rolled back page by page, then the open transaction undone by keys. What remains are the
 //! committed rows.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use extentdb_base::env::{Rng, SplitMix64};
@@ -181,7 +182,14 @@ fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
     let states = history(&bench, &mut SplitMix64::new(seed), rounds);
     assert!(walk(&bench.tree).levels > 2);
     let records = bench.records();
-    let cut_off = after_every_record(&records, is_base, &mut |logged, restarted, open| {
+    let cut_off = verify_everywhere(&records, is_base, &states);
+    assert!(cut_off > 200, "{cut_off} splits were cut off");
+}
+
+/// Restarts after every record: the committed rows are there, and no page is lost. Returns after
+/// how many records a system transaction was interrupted.
+fn verify_everywhere(records: &[LoggedRecord], is_base: bool, states: &[(Lsn, Rows)]) -> usize {
+    after_every_record(records, is_base, &mut |logged, restarted, open| {
         for (xact, open) in open.iter().filter(|(_, open)| !open.is_system) {
             let mut tx = restarted.manager.resume(*xact, open.begin, open.last);
             let fetch = |lsn: Lsn| {
@@ -197,8 +205,51 @@ fn crash_everywhere(is_base: bool, seed: u64, rounds: usize) {
         let op = logged.record().header().op;
         assert!(seen.rows == *expected, "after {} {op}", logged.lsn);
         assert_eq!(seen.pages, restarted.pages(), "after {} {op}", logged.lsn);
-    });
-    assert!(cut_off > 200, "{cut_off} splits were cut off");
+    })
+}
+
+/// Rows are inserted, ranges of them deleted, and the leaves that are empty removed.
+fn history_of_ranges(bench: &Bench, rng: &mut SplitMix64, rounds: usize) -> Vec<(Lsn, Rows)> {
+    let mut states = vec![(Lsn::ZERO, Rows::new())];
+    let mut model = Rows::new();
+    for _ in 0..rounds {
+        let from = rng.below(60);
+        let is_delete = model.len() > 20 && rng.below(2) == 0;
+        let mut tx = bench.begin();
+        for number in from..from + 4 + rng.below(16) {
+            let key = key(number, false);
+            if is_delete {
+                bench.delete(&mut tx, &key);
+                model.remove(&key);
+            } else if let Entry::Vacant(row) = model.entry(key) {
+                let value = vec![number as u8; 2500];
+                bench.insert(&mut tx, row.key(), &value).unwrap();
+                row.insert(value);
+            }
+        }
+        let lsn = tx.commit().unwrap();
+        states.extend((!lsn.is_zero()).then(|| (lsn, model.clone())));
+        bench.tree.clean(&bench.manager, 100, &|_| true).unwrap();
+    }
+    states
+}
+
+#[test]
+fn removed_leaves_are_whole_or_gone_wherever_the_log_ends() {
+    for (seed, is_base) in [(1, true), (2, false)] {
+        let bench = Bench::new(is_base);
+        let states = history_of_ranges(&bench, &mut SplitMix64::new(seed), 40);
+        let records = bench.records();
+        let removals = records
+            .iter()
+            .filter(|logged| match logged.record().payload() {
+                Payload::BeginXact(begin) => begin.name.to_string_lossy() == "RemoveLeaf",
+                _ => false,
+            })
+            .count();
+        assert!(removals > 10, "{removals} removals");
+        verify_everywhere(&records, is_base, &states);
+    }
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod shuttle;
 mod single;
 mod threads;
 mod undo_room;
+mod unlink;
 mod versions;
 mod walk;

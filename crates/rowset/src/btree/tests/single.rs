@@ -59,8 +59,8 @@ fn a_split_logs_what_real_ones_log() {
         assert_eq!(bench.changes_from(from), [&grown[..], &split, &inserted].concat());
         let seen = walk(&bench.tree);
         assert_eq!((seen.levels, seen.leaves.len(), seen.rows.len()), (2, 2, 9));
-        // Both halves fill up; the left one has a neighbour now.
-        for number in [46, 47, 48] {
+        // Both halves fill up; the left one has a neighbour now, which has no room for its rows.
+        for number in [46, 47, 48, 51, 52, 53, 54] {
             bench.insert(&mut tx, &key(number, false), &[0; 950]).unwrap();
         }
         let from = bench.records().len();
