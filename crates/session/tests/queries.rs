@@ -44,4 +44,5 @@ scripts! {
     triggers_fire
     insert_execute
     functions
+    snapshot_changes
 }
