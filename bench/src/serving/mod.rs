@@ -17,6 +17,7 @@ pub mod in_process;
 pub mod load;
 pub mod ours;
 pub mod postgres;
+mod process;
 pub mod server;
 #[path = "../../../crates/session/tests/tpch/table.rs"]
 pub mod table;

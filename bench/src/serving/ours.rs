@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use extentdb_client::{
@@ -11,6 +12,7 @@ use extentdb_client::{
     TlsScope,
 };
 
+use super::process::{processor_time, proportional_bytes};
 use super::server::{Server, Session, Work};
 use super::table::{Table, Type};
 
@@ -108,18 +110,13 @@ impl Server for Ours {
         proportional_bytes(self.child.id())
     }
 
+    fn processor_time(&self) -> Result<Duration> {
+        processor_time(self.child.id())
+    }
+
     fn dialect(&self, query: &str) -> String {
         query.to_owned()
     }
-}
-
-/// Memory of a process: pages that it shares with others count in parts.
-pub(super) fn proportional_bytes(process: u32) -> Result<u64> {
-    let path = format!("/proc/{process}/smaps_rollup");
-    let text = std::fs::read_to_string(&path).context(path)?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).context("no Pss")?;
-    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kib * 1024)
 }
 
 struct OurSession {

@@ -1,9 +1,11 @@
 //! PostgreSQL as a server of clients.
 
 use std::io::BufRead;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use super::process::{children, processor_time, proportional_bytes};
 use super::server::{Server, Session, Work};
 use super::table::Table;
 use super::tpch;
@@ -29,11 +31,18 @@ impl Server for Postgres {
     }
 
     fn memory(&self) -> Result<u64> {
-        let mut sum = super::ours::proportional_bytes(self.process)?;
-        let children = format!("/proc/{0}/task/{0}/children", self.process);
-        let children = std::fs::read_to_string(&children).context(children)?;
-        for child in children.split_whitespace() {
-            sum += super::ours::proportional_bytes(child.parse()?)?;
+        let mut sum = proportional_bytes(self.process)?;
+        for child in children(self.process)? {
+            sum += proportional_bytes(child)?;
+        }
+        Ok(sum)
+    }
+
+    fn processor_time(&self) -> Result<Duration> {
+        let mut sum = processor_time(self.process)?;
+        for child in children(self.process)? {
+            // A connection may have ended since: its time is in the next sum.
+            sum += processor_time(child).unwrap_or_default();
         }
         Ok(sum)
     }

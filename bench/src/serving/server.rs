@@ -1,6 +1,7 @@
 //! What every side can do.
 
 use std::io::BufRead;
+use std::time::Duration;
 
 use anyhow::Result;
 
@@ -60,6 +61,12 @@ pub trait Server: Sync {
     /// # Errors
     /// The system does not tell.
     fn memory(&self) -> Result<u64>;
+
+    /// Time that its processes have had of processors.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    fn processor_time(&self) -> Result<Duration>;
 
     /// A query in its dialect.
     fn dialect(&self, query: &str) -> String;

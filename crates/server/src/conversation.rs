@@ -28,7 +28,7 @@ use tokio::time::timeout;
 
 use crate::arguments::{self, Refused, Requests};
 use crate::connections::Registered;
-use crate::listener::{Shared, SharedState, ended};
+use crate::listener::{SharedState, ended};
 use crate::reader::{Arrived, MessageReader};
 use crate::response::Response;
 use crate::transport::Transport;
