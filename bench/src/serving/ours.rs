@@ -19,8 +19,8 @@ use super::table::{Table, Type};
 const PASSWORD: &str = "yourStrong(!)Password";
 /// Lines of connection strings.
 const STRINGS: usize = 6;
-/// Rows of one INSERT BULK.
-const LOAD_ROWS: usize = 50_000;
+/// Bytes of the lines of one INSERT BULK: its message must not have 64 MiB.
+const LOAD_BYTES: usize = 40 << 20;
 
 /// A server as a process of its own; killed on drop.
 pub struct Ours {
@@ -173,7 +173,9 @@ impl Session for OurSession {
         while !is_over {
             let mut failed = None;
             sum += self.connection.bulk_load(&statement, &columns, |load| {
-                for _ in 0..LOAD_ROWS {
+                let mut bytes = 0;
+                while bytes < LOAD_BYTES {
+                    bytes += line.len();
                     line.clear();
                     match rows.read_line(&mut line) {
                         Ok(0) => {

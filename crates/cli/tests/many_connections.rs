@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use extentdb_base::env::{Clock, SystemClock};
 use extentdb_client::{Connection, TlsScope};
 use program::answer::{ask, rows};
 use program::process::Process;
@@ -21,6 +22,8 @@ const IDLE: usize = 1_000;
 /// Memory that they may cost altogether.
 const IDLE_BYTES: u64 = 40_000_000;
 const WAITING: usize = 1_000;
+/// How long the commit of the holder may take.
+const COMMIT: Duration = Duration::from_secs(2);
 
 /// As many files as the system allows.
 fn raise_file_limit() {
@@ -123,11 +126,13 @@ fn sessions_that_wait_for_a_row_let_its_holder_commit() {
         }
         let all_wait = (0..1_000).any(|_| {
             thread::sleep(Duration::from_millis(20));
-            let waits = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE wait_type LIKE 'LCK%'";
+            let waits = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_status = 'WAIT'";
             rows(&mut holder, waits)[0][0].parse() == Ok(WAITING)
         });
         assert!(all_wait);
+        let clock = SystemClock::new();
         rows(&mut holder, "COMMIT");
+        assert!(clock.monotonic() < COMMIT, "{:?}", clock.monotonic());
     });
     assert_eq!(rows(&mut holder, "SELECT n FROM counter"), [[(WAITING + 1).to_string()]]);
     process.stop();

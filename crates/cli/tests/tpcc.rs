@@ -108,11 +108,22 @@ fn create(connection: &mut Connection, scale: &Scale) {
     }
 }
 
-/// The files of the database, killed or closed, are without damage.
-fn check(folder: &Path) {
+/// How the files were left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Left {
+    Killed,
+    Closed,
+}
+
+/// The files of the database are without damage. Free space in the PFS pages of a heap is corrected
+/// by checkpoints and recovery: of killed files the check may leave rule 8914 open.
+fn check(folder: &Path, left: Left) {
     let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let run = extentdb(["check", &file("tpcc.mdf"), &file("tpcc_log.ldf")]);
-    assert_eq!(run.code, 0, "{}\n{}", run.stdout, run.stderr);
+    let run = extentdb(["check", "--json", &file("tpcc.mdf"), &file("tpcc_log.ldf")]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["findings"], serde_json::json!([]), "{left:?}: {}", run.stderr);
+    let expected = if left == Left::Closed || run.code == 0 { "clean" } else { "incomplete" };
+    assert_eq!(report["verdict"], expected, "{left:?}: {report:#}\n{}", run.stderr);
 }
 
 fn describe(level: Level, round: u64, tallies: &[Tally]) {
@@ -141,13 +152,13 @@ fn consistent_after_kills(level: Level) {
         let done = tallies.iter().map(|tally| tally.done.len()).sum::<usize>();
         assert!(failures.is_empty(), "{failures:#?}");
         assert!(done > scale.clients as usize, "nothing was done");
-        check(folder.path());
+        check(folder.path(), Left::Killed);
         process = Process::start(folder.path());
         verified.extend(tallies);
         conditions::verify(&mut process.connect("tpcc"), &verified);
     }
     process.stop();
-    check(folder.path());
+    check(folder.path(), Left::Closed);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A connection from its login to its end: messages in, responses out.
 //!
 //! ```text
-//! listener task  reads messages ──▶ channel of one ──▶ runner task: runs the request in place, and
-//!                attention, KILL,                       writes its response; blocks where it must
+//! listener task  reads messages ──▶ Mailbox ──▶ runner task: runs the request in place, and
+//!                attention, KILL,                writes its response; blocks where it must
 //!                shutdown, end ──▶ Running: interrupts   (its thread gives its other tasks away)
 //! ```
 //!
@@ -23,18 +23,21 @@ use extentdb_tds::token::{Done, DoneKind, DoneStatus, command};
 use extentdb_tds::{Protocol, TokenWriter};
 use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::arguments::{self, Refused, Requests};
 use crate::connections::Registered;
 use crate::listener::{SharedState, ended};
+use crate::mailbox::Mailbox;
 use crate::reader::{Arrived, MessageReader};
 use crate::response::Response;
 use crate::transport::Transport;
 
 /// Bytes of a request at most.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// How long a thread waits for the next request of its client before it does something else.
+const MOMENT: Duration = Duration::from_millis(5);
 /// How long a response that the server ends may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -82,7 +85,7 @@ struct Listener {
     input: ReadHalf<Transport>,
     registered: Registered,
     running: SharedRunning,
-    messages: mpsc::Sender<Message>,
+    mailbox: Arc<Mailbox>,
     /// Becomes true when nobody reads responses any more.
     gone: watch::Sender<bool>,
     shutdown: watch::Receiver<bool>,
@@ -97,7 +100,7 @@ impl Listener {
                 arrived = self.reader.next(&mut self.input) => arrived,
                 () = self.registered.close.notified() => break End::Server,
                 () = ended(&mut self.shutdown) => break End::Server,
-                () = self.messages.closed() => break End::Client,
+                () = self.mailbox.ended() => break End::Client,
             };
             let message = match arrived {
                 Ok(Arrived::Message(message)) => message,
@@ -117,13 +120,10 @@ impl Listener {
             running.is_ended = true;
             running.interrupt();
         }
+        self.mailbox.end();
         if end == End::Server {
             // The client is told why, if it reads.
-            let Listener { registered, messages, gone, .. } = self;
-            drop(messages);
-            let _ = timeout(LAST_WORDS, gone.closed()).await;
-            gone.send_replace(true);
-            return registered;
+            let _ = timeout(LAST_WORDS, self.gone.closed()).await;
         }
         self.gone.send_replace(true);
         self.registered
@@ -143,7 +143,7 @@ impl Listener {
     /// Waits for the runner, not longer than the session lives.
     async fn hand_on(&mut self, message: Message) -> bool {
         tokio::select! {
-            sent = self.messages.send(message) => sent.is_ok(),
+            put = self.mailbox.put(message) => put.is_ok(),
             () = self.registered.close.notified() => false,
             () = ended(&mut self.shutdown) => false,
         }
@@ -203,7 +203,7 @@ impl Conversation {
     /// Answers messages until the connection ends.
     pub(crate) async fn run(self, connection: Connection, writer: TokenWriter) {
         let (input, output) = split(self.transport);
-        let (messages, mut arriving) = mpsc::channel(1);
+        let mailbox = Arc::new(Mailbox::default());
         let (gone, is_gone) = watch::channel(false);
         let running = SharedRunning::default();
         let shutdown = self.shared.shutdown.subscribe();
@@ -220,17 +220,17 @@ impl Conversation {
             input,
             registered: self.registered,
             running,
-            messages,
+            mailbox: mailbox.clone(),
             gone,
             shutdown,
         };
         let listening = tokio::spawn(listener.listen());
-        while let Some(message) = arriving.recv().await {
-            if !tokio::task::block_in_place(|| runner.answer(&message)) {
+        while let Some(message) = mailbox.take().await {
+            if !tokio::task::block_in_place(|| runner.answer_all(message, &mailbox)) {
                 break;
             }
         }
-        drop(arriving);
+        mailbox.end();
         // Clients take a connection that ends without a word for an error of the network.
         let _ = runner.output.output.shutdown().await;
         drop(runner);
@@ -239,6 +239,19 @@ impl Conversation {
 }
 
 impl Runner {
+    /// Answers a message and those that follow at once; false when the connection is to be closed.
+    /// Blocks.
+    fn answer_all(&mut self, first: Message, mailbox: &Mailbox) -> bool {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            if !self.answer(&message) {
+                return false;
+            }
+            next = mailbox.take_soon(MOMENT);
+        }
+        true
+    }
+
     /// Answers a message; false when the connection is to be closed. Blocks.
     fn answer(&mut self, message: &Message) -> bool {
         if message.kind == PacketKind::Attention {

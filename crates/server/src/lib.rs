@@ -12,6 +12,7 @@ mod ini;
 mod init;
 mod listener;
 mod lockout;
+mod mailbox;
 mod login;
 mod random;
 mod reader;

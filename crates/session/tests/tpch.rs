@@ -55,12 +55,17 @@ impl Loader {
             text.push('\n');
         }
         if self.tables[name].1.len() == LOAD_ROWS {
-            self.load(name);
+            // Rows reference those of tables before theirs.
+            let at = TABLES.iter().position(|table| *table == name).unwrap();
+            TABLES[..=at].iter().for_each(|table| self.load(table));
         }
     }
 
     fn load(&mut self, name: &str) {
         let (table, rows) = self.tables.get_mut(name).unwrap();
+        if rows.is_empty() {
+            return;
+        }
         let columns = table.columns.iter().map(|(name, ty)| (name.clone(), ty.to_sql_type()));
         let bulk = BulkRows {
             columns: columns.collect(),
