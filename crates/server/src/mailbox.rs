@@ -127,7 +127,12 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     fn message(byte: u8) -> Message {
-        Message { kind: PacketKind::SqlBatch, reset: Reset::None, spid: 0, body: vec![byte] }
+        Message {
+            kind: PacketKind::SqlBatch,
+            reset: Reset::None,
+            spid: 0,
+            body: vec![byte],
+        }
     }
 
     #[test]

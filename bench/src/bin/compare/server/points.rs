@@ -26,8 +26,7 @@ pub(super) fn run(setting: &Setting<'_>, servers: &Servers<'_>) -> Result<Vec<Ta
             let (rates, costs) = in_turns(setting, servers, work, clients)?;
             let rate = |rate: &f64| format!("{rate:.0}");
             let cost = |cost: &f64| format!("{cost:.1}");
-            let cells: Vec<String> =
-                rates.iter().map(rate).chain(costs.iter().map(cost)).collect();
+            let cells: Vec<String> = rates.iter().map(rate).chain(costs.iter().map(cost)).collect();
             println!("| {} | {clients} | {} |", work.name(), cells.join(" | "));
             let what = format!("{}, {clients} clients : PostgreSQL", work.name());
             targets.push(Target::new(what, "x", ratio(&rates)).must(Limit::AtLeast(1.0)));
