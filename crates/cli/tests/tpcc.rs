@@ -121,7 +121,9 @@ fn check(folder: &Path, left: Left) {
     let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let run = extentdb(["check", "--json", &file("tpcc.mdf"), &file("tpcc_log.ldf")]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(report["findings"], serde_json::json!([]), "{left:?}: {}", run.stderr);
+    let texts = report["findings"].as_array().unwrap().iter().map(|it| it["message"].as_str());
+    let texts: Vec<&str> = texts.flatten().collect();
+    assert_eq!(texts, Vec::<&str>::new(), "{left:?}: {}", run.stderr);
     let expected = if left == Left::Closed || run.code == 0 { "clean" } else { "incomplete" };
     assert_eq!(report["verdict"], expected, "{left:?}: {report:#}\n{}", run.stderr);
 }

@@ -67,7 +67,7 @@ impl Mailbox {
         self.over.notify_one();
     }
 
-    /// Waits until there are no more messages.
+    /// Waits for the end.
     pub(crate) async fn ended(&self) {
         while !lock(&self.content).is_ended {
             self.over.notified().await;

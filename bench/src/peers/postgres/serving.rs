@@ -15,7 +15,7 @@ use crate::serving::postgres::Postgres;
 const LOOKS: u32 = 10_000;
 const LOOK: Duration = Duration::from_millis(3);
 
-/// Settings of a server that is to be fast and safe; two workers for each query, as there are cores.
+/// Settings of a server that is to be fast and safe; two workers for each query: one for each core.
 const SETTINGS: [&str; 7] = [
     "listen_addresses=127.0.0.1",
     "max_connections=200",
