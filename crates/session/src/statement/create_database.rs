@@ -19,8 +19,8 @@ use extentdb_connection::stop::Stop;
 /// Bytes of the data file of a new database.
 const DATA_BYTES: u64 = 8 << 20;
 const LOG_BYTES: u64 = 8 << 20;
-/// Growth of a file whose growth is not said. Each growth is awaited by the session that needs the space,
-/// and a log that grows by little has many small parts.
+/// Growth of a file whose growth is not said. A session waits for each growth, and a log that grows
+/// by little has many small parts.
 const GROWTH_BYTES: u64 = 64 << 20;
 /// The collation of every new database.
 const COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
