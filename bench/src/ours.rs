@@ -28,6 +28,24 @@ pub struct Data<'f> {
     pub rows: u64,
 }
 
+/// The given program, or the one built with this one.
+///
+/// # Errors
+/// It does not exist.
+pub fn program(given: Option<PathBuf>) -> Result<PathBuf> {
+    let built = || -> Result<PathBuf> {
+        let name = format!("extentdb{}", std::env::consts::EXE_SUFFIX);
+        Ok(std::env::current_exe()?.with_file_name(name))
+    };
+    let path = given.map_or_else(built, Ok)?;
+    ensure!(
+        path.is_file(),
+        "{}: build it with the same profile: cargo build --release -p extentdb",
+        path.display()
+    );
+    Ok(path)
+}
+
 /// Path of the `extentdb` binary to be measured.
 pub struct Checker(PathBuf);
 
@@ -37,17 +55,7 @@ impl Checker {
     /// # Errors
     /// The program does not exist.
     pub fn find(given: Option<PathBuf>) -> Result<Checker> {
-        let built = || -> Result<PathBuf> {
-            let name = format!("extentdb{}", std::env::consts::EXE_SUFFIX);
-            Ok(std::env::current_exe()?.with_file_name(name))
-        };
-        let path = given.map_or_else(built, Ok)?;
-        ensure!(
-            path.is_file(),
-            "{}: build it with the same profile: cargo build --release -p extentdb",
-            path.display()
-        );
-        Ok(Checker(path))
+        program(given).map(Checker)
     }
 
     /// The shortest of several runs, and the memory of one more, which also brings the file into

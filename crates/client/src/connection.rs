@@ -13,7 +13,7 @@ use extentdb_tds::packet::{
 use extentdb_tds::prelogin::{Encryption, Prelogin, ProgramVersion};
 use extentdb_tds::request::{Headers, SqlBatch};
 use extentdb_tds::token::{
-    Done, DoneStatus, EnvChange, MessageKind, ServerMessage, Token, TokenDecoder,
+    Done, DoneStatus, EnvChange, MessageKind, ReturnValue, ServerMessage, Token, TokenDecoder,
 };
 use extentdb_tds::{Column, Protocol, TdsVersion};
 use extentdb_types::{Collation, Datum};
@@ -54,6 +54,18 @@ pub struct Options {
     pub timeout: Duration,
     /// Whose certificates are taken.
     pub trust: Trust,
+    /// What is encrypted.
+    pub encryption: TlsScope,
+}
+
+/// What of a connection is encrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TlsScope {
+    /// Everything.
+    #[default]
+    All,
+    /// The login: requests and rows are clear. For networks that nobody else reads.
+    Login,
 }
 
 impl Options {
@@ -69,6 +81,7 @@ impl Options {
             application: "extentdb".to_owned(),
             timeout: Duration::from_secs(15),
             trust: Trust::default(),
+            encryption: TlsScope::default(),
         }
     }
 }
@@ -86,6 +99,8 @@ pub enum Event<'e> {
     Done(Option<u64>),
     /// A procedure gave its status.
     Status(i32),
+    /// An output parameter of a procedure.
+    Value(&'e ReturnValue<'e>),
     /// Nothing has arrived for a moment.
     Waiting,
 }
@@ -100,6 +115,8 @@ pub struct Connection {
     database: String,
     /// What was received and not read yet.
     input: Vec<u8>,
+    /// Where the next bytes are received.
+    buffer: Vec<u8>,
     is_ended: bool,
     /// Before that, a pause is the end.
     is_logged_in: bool,
@@ -107,7 +124,8 @@ pub struct Connection {
     is_cancelling: bool,
 }
 
-type Take<'t> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 't;
+/// Takes what a server answers; a break cancels the request.
+pub(crate) type Take<'t> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 't;
 
 impl Connection {
     /// Connects and logs in. What the server says of database and language is not told.
@@ -126,16 +144,17 @@ impl Connection {
             transaction: 0,
             database: String::new(),
             input: Vec::new(),
+            buffer: vec![0; READ_BYTES],
             is_ended: false,
             is_logged_in: false,
             is_cancelling: false,
         };
-        connection.prelogin()?;
+        connection.prelogin(options.encryption)?;
         let tls = tls::client(&options.host, address.ip(), &options.trust)?;
         let clone = socket.try_clone().map_err(broken)?;
         connection.transport = Transport::encrypted(clone, tls)
             .map_err(|source| Error::Tls { host: options.host.clone(), source })?;
-        connection.login(options)?;
+        connection.login(options, &socket)?;
         socket.set_read_timeout(Some(ASK)).map_err(broken)?;
         connection.is_logged_in = true;
         Ok(connection)
@@ -152,16 +171,18 @@ impl Connection {
     /// The connection is broken.
     pub fn batch(&mut self, text: &str, take: &mut Take<'_>) -> Result<(), Error> {
         let mut body = Vec::new();
-        let headers = Headers::of_transaction(self.transaction);
-        SqlBatch::write(&headers, text, self.protocol.version(), &mut body);
+        SqlBatch::write(&self.headers(), text, self.protocol.version(), &mut body);
         self.send(PacketKind::SqlBatch, &body)?;
         self.answer(take)
     }
 
-    fn prelogin(&mut self) -> Result<(), Error> {
+    fn prelogin(&mut self, scope: TlsScope) -> Result<(), Error> {
         let prelogin = Prelogin {
             version: ProgramVersion::default(),
-            encryption: Some(Encryption::On),
+            encryption: Some(match scope {
+                TlsScope::All => Encryption::On,
+                TlsScope::Login => Encryption::Off,
+            }),
             mars: Some(false),
             ..Prelogin::default()
         };
@@ -178,11 +199,12 @@ impl Connection {
         }
         match Prelogin::read(&answer)?.encryption {
             Some(Encryption::On | Encryption::Required) => Ok(()),
+            Some(Encryption::Off) if scope == TlsScope::Login => Ok(()),
             _ => Err(Error::NotEncrypted),
         }
     }
 
-    fn login(&mut self, options: &Options) -> Result<(), Error> {
+    fn login(&mut self, options: &Options, socket: &TcpStream) -> Result<(), Error> {
         let login = Login {
             tds_version: self.protocol.version().raw(),
             flags: LoginFlags {
@@ -202,6 +224,9 @@ impl Connection {
         let mut body = Vec::new();
         login.write(&mut body)?;
         self.send(PacketKind::Login, &body)?;
+        if options.encryption == TlsScope::Login {
+            self.transport = Transport::Clear(socket.try_clone().map_err(Error::Broken)?);
+        }
         let mut refused = None;
         let mut is_done = false;
         let answered = self.answer(&mut |event| {
@@ -221,21 +246,40 @@ impl Connection {
         }
     }
 
-    fn send(&mut self, kind: PacketKind, body: &[u8]) -> Result<(), Error> {
+    pub(crate) fn send(&mut self, kind: PacketKind, body: &[u8]) -> Result<(), Error> {
         if self.is_ended {
             return Err(Error::Ended);
         }
-        let mut packets = PacketWriter::new(self.packet_bytes, 0);
+        let mut packets = self.packets();
         packets.begin(kind, 0);
         packets.body().extend_from_slice(body);
         packets.end();
-        let mut bytes = Vec::new();
-        packets.take_ready(&mut bytes);
-        self.transport.send(&bytes).map_err(Error::Broken)
+        self.send_packets(&mut packets)
+    }
+
+    pub(crate) fn packets(&self) -> PacketWriter {
+        PacketWriter::new(self.packet_bytes, 0)
+    }
+
+    /// Sends the packets that are complete.
+    pub(crate) fn send_packets(&mut self, packets: &mut PacketWriter) -> Result<(), Error> {
+        let ready = packets.ready();
+        let bytes = ready.len();
+        self.transport.send(ready).map_err(Error::Broken)?;
+        packets.consume(bytes);
+        Ok(())
+    }
+
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    pub(crate) fn headers(&self) -> Headers {
+        Headers::of_transaction(self.transaction)
     }
 
     /// Reads an answer to its end.
-    fn answer(&mut self, take: &mut Take<'_>) -> Result<(), Error> {
+    pub(crate) fn answer(&mut self, take: &mut Take<'_>) -> Result<(), Error> {
         let mut tokens = TokenDecoder::new(self.protocol, ColumnSource::Result, TOKEN_BYTES_MAX);
         self.is_cancelling = false;
         loop {
@@ -285,6 +329,7 @@ impl Connection {
                 take(Event::Done(done.status.has(DoneStatus::COUNT).then_some(done.rows)))
             }
             Token::ReturnStatus(status) => take(Event::Status(*status)),
+            Token::ReturnValue(value) => take(Event::Value(value)),
             Token::EnvChange(change) => {
                 self.changed(change);
                 ControlFlow::Continue(())
@@ -314,21 +359,20 @@ impl Connection {
         let header = header.ok_or_else(foreign)?;
         let length = usize::from(header.length);
         self.fill(length, take)?;
-        let rest = self.input.split_off(length);
-        let body = std::mem::replace(&mut self.input, rest).split_off(HEADER_BYTES);
+        let body = self.input.get(HEADER_BYTES..length).unwrap_or_default().to_vec();
+        self.input.drain(..length);
         Ok((header.status & status::END_OF_MESSAGE != 0, body))
     }
 
     /// Receives until `bytes` bytes are there.
     fn fill(&mut self, bytes: usize, take: &mut Take<'_>) -> Result<(), Error> {
-        let mut buffer = vec![0; READ_BYTES];
         while self.input.len() < bytes {
-            match self.transport.receive(&mut buffer) {
+            match self.transport.receive(&mut self.buffer) {
                 Ok(0) => {
                     self.is_ended = true;
                     return Err(Error::Ended);
                 }
-                Ok(count) => self.input.extend(buffer.iter().take(count)),
+                Ok(count) => self.input.extend(self.buffer.iter().take(count)),
                 Err(error) if is_pause(&error) && self.is_logged_in => {
                     if take(Event::Waiting).is_break() {
                         self.cancel()?;

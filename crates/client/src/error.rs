@@ -52,6 +52,12 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The server refuses what the caller cannot go on without.
+    #[error("{}", .0.text)]
+    Refused(Box<ServerMessage>),
+    /// The server has prepared a statement and given no handle.
+    #[error("the server has given no handle of a prepared statement")]
+    NoHandle,
     /// The server does not take the login.
     #[error("{}", .0.text)]
     Login(Box<ServerMessage>),

@@ -17,6 +17,10 @@ struct Open {
     last: u64,
     pending: BTreeMap<u64, Arc<Notify>>,
     sessions: HashMap<SessionId, Arc<Notify>>,
+    /// Connections that were let in.
+    admitted: usize,
+    /// Of them those of each login, by its name in lower case.
+    by_login: HashMap<String, usize>,
 }
 
 /// A connection that has not logged in, until this is dropped.
@@ -27,9 +31,29 @@ pub(crate) struct Pending {
     pub(crate) close: Arc<Notify>,
 }
 
+/// A connection that was let in, until this is dropped.
+pub(crate) struct Admission {
+    connections: Arc<Connections>,
+    login: String,
+}
+
+/// How many connections may be let in.
+#[derive(Clone, Copy)]
+pub(crate) struct AdmissionLimits {
+    pub(crate) all: usize,
+    pub(crate) of_login: usize,
+}
+
+/// Which limit is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Full {
+    All,
+    Login,
+}
+
 /// A connection with a session, until this is dropped.
 pub(crate) struct Registered {
-    connections: Arc<Connections>,
+    admission: Admission,
     id: SessionId,
     /// Told when the session is killed.
     pub(crate) close: Arc<Notify>,
@@ -52,11 +76,24 @@ impl Connections {
         Pending { connections: self.clone(), number, close }
     }
 
-    /// It has logged in.
-    pub(crate) fn register(self: &Arc<Self>, id: SessionId) -> Registered {
-        let close = Arc::new(Notify::new());
-        lock(&self.open).sessions.insert(id, close.clone());
-        Registered { connections: self.clone(), id, close }
+    /// Lets a connection of a login in, while there are fewer than there may be.
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        login: &str,
+        limits: AdmissionLimits,
+    ) -> Result<Admission, Full> {
+        let login = login.to_lowercase();
+        let mut open = lock(&self.open);
+        if open.admitted >= limits.all {
+            return Err(Full::All);
+        }
+        let of_login = open.by_login.get(&login).copied().unwrap_or(0);
+        if of_login >= limits.of_login {
+            return Err(Full::Login);
+        }
+        open.admitted += 1;
+        open.by_login.insert(login.clone(), of_login + 1);
+        Ok(Admission { connections: self.clone(), login })
     }
 
     /// Sessions that are open.
@@ -72,6 +109,28 @@ impl Connections {
     }
 }
 
+impl Admission {
+    /// It has a session.
+    pub(crate) fn register(self, id: SessionId) -> Registered {
+        let close = Arc::new(Notify::new());
+        lock(&self.connections.open).sessions.insert(id, close.clone());
+        Registered { admission: self, id, close }
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        let mut open = lock(&self.connections.open);
+        open.admitted -= 1;
+        if let Some(count) = open.by_login.get_mut(&self.login) {
+            *count -= 1;
+            if *count == 0 {
+                open.by_login.remove(&self.login);
+            }
+        }
+    }
+}
+
 impl Drop for Pending {
     fn drop(&mut self) {
         lock(&self.connections.open).pending.remove(&self.number);
@@ -81,9 +140,31 @@ impl Drop for Pending {
 impl Drop for Registered {
     fn drop(&mut self) {
         // The id may be another session's by now.
-        let mut open = lock(&self.connections.open);
+        let mut open = lock(&self.admission.connections.open);
         if open.sessions.get(&self.id).is_some_and(|close| Arc::ptr_eq(close, &self.close)) {
             open.sessions.remove(&self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_counted_by_login_until_they_end() {
+        let connections = Arc::new(Connections::default());
+        let limits = AdmissionLimits { all: 3, of_login: 2 };
+        let one = connections.admit("sa", limits).ok().unwrap();
+        let two = connections.admit("SA", limits).ok().unwrap();
+        assert_eq!(connections.admit("Sa", limits).err(), Some(Full::Login));
+        let other = connections.admit("other", limits).ok().unwrap();
+        assert_eq!(connections.admit("third", limits).err(), Some(Full::All));
+        drop(other);
+        drop(one.register(SessionId(51)));
+        assert_eq!(connections.sessions(), 0);
+        assert!(connections.admit("sa", limits).is_ok());
+        drop(two);
+        assert!(lock(&connections.open).by_login.is_empty());
     }
 }

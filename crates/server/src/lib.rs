@@ -13,6 +13,7 @@ mod init;
 mod listener;
 mod lockout;
 mod login;
+mod mailbox;
 mod random;
 mod reader;
 mod response;

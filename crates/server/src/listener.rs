@@ -7,7 +7,8 @@ use std::time::Duration;
 use extentdb_base::env::{Clock, SystemClock};
 use extentdb_base::sync::Arc;
 use extentdb_engine::Termination;
-use extentdb_session::Server;
+use extentdb_session::{Connection, Server};
+use extentdb_tds::TokenWriter;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -164,10 +165,9 @@ async fn connection(socket: TcpStream, peer: SocketAddr, pending: Pending, share
         () = pending.close.notified() => return,
     };
     drop(pending);
-    let Ok(Ok(Some((mut conversation, admitted)))) = entered else { return };
-    let Admitted { connection, writer, .. } = *admitted;
-    // How a connection ends is the client's business.
-    let _ = conversation.run(connection, writer).await;
+    let Ok(Ok(Some((conversation, admitted)))) = entered else { return };
+    let (connection, writer) = admitted;
+    conversation.run(connection, writer).await;
 }
 
 /// From the first byte to the answer of the login.
@@ -176,7 +176,7 @@ async fn enter(
     peer: SocketAddr,
     local: SocketAddr,
     shared: &SharedState,
-) -> io::Result<Option<(Conversation, Box<Admitted>)>> {
+) -> io::Result<Option<(Conversation, (Connection, TokenWriter))>> {
     let greeted = handshake::greet(Wire::new(socket), peer, shared).await?;
     let Some(Greeted { mut transport, reader, login: packet, was_encrypted }) = greeted else {
         return Ok(None);
@@ -196,13 +196,12 @@ async fn enter(
             return Ok(None);
         }
     };
-    transport.write_all(&admitted.answer).await?;
+    let Admitted { connection, admission, protocol, writer, answer } = *admitted;
+    transport.write_all(&answer).await?;
     transport.flush().await?;
-    let id = extentdb_base::SessionId(admitted.connection.spid());
-    let registered = shared.connections.register(id);
-    let conversation =
-        Conversation::new(shared.clone(), admitted.protocol, reader, transport, registered);
-    Ok(Some((conversation, admitted)))
+    let registered = admission.register(extentdb_base::SessionId(connection.spid()));
+    let conversation = Conversation::new(shared.clone(), protocol, reader, transport, registered);
+    Ok(Some((conversation, (connection, writer))))
 }
 
 async fn reject(transport: &mut Transport, rejected: Rejected) -> io::Result<()> {

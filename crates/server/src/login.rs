@@ -16,16 +16,21 @@ use extentdb_tds::token::{
 };
 use extentdb_tds::{EncodeError, Login, Protocol, TdsVersion, TokenWriter, WireCollation};
 
+use crate::connections::{Admission, AdmissionLimits, Full};
 use crate::listener::Shared;
 
 /// Message of a login that fails.
 const LOGIN_FAILED: i32 = 18456;
 const LOGIN_SEVERITY: u8 = 14;
+/// There are as many connections as there may be.
+const TOO_MANY_CONNECTIONS: i32 = 17809;
+const TOO_MANY_SEVERITY: u8 = 20;
 const LANGUAGE: &str = "us_english";
 
 /// A client that was let in, and the answer that tells it so.
 pub(crate) struct Admitted {
     pub(crate) connection: Connection,
+    pub(crate) admission: Admission,
     pub(crate) protocol: Protocol,
     pub(crate) writer: TokenWriter,
     pub(crate) answer: Vec<u8>,
@@ -59,6 +64,7 @@ pub(crate) fn admit(
     let version = login.version().unwrap_or(TdsVersion::V7_4);
     let reject = |refused: Refused| refused.rejected(&login, version, link, shared);
     verify(&login, link, shared).map_err(reject)?;
+    let admission = let_in(&login, shared).map_err(reject)?;
     let client = client_info(&login, link);
     let connection = Connection::open(&shared.server, client).map_err(|message| {
         Refused {
@@ -78,7 +84,7 @@ pub(crate) fn admit(
     let mut answer = Vec::new();
     writer.packets().take_ready(&mut answer);
     writer.set_packet_bytes(negotiated_packet_bytes(login.packet_bytes));
-    Ok(Box::new(Admitted { connection, protocol, writer, answer }))
+    Ok(Box::new(Admitted { connection, admission, protocol, writer, answer }))
 }
 
 /// Why a login fails.
@@ -168,9 +174,6 @@ fn verify(login: &Login, link: Link, shared: &Shared) -> Result<(), Refused> {
     if shared.lockout.is_locked(address, &login.user, shared.now()) {
         return Err(Refused::new(10, "Too many logins failed; the address has to wait."));
     }
-    if shared.connections.sessions() >= shared.settings.connections_max {
-        return Err(Refused::new(10, "There are as many sessions as there may be."));
-    }
     let verified = shared.server.with_logins(|logins| {
         let found = logins.verify(&login.user, login.password.text());
         found.map(|login| login.is_local_only)
@@ -183,6 +186,33 @@ fn verify(login: &Login, link: Link, shared: &Shared) -> Result<(), Refused> {
         Ok(_) => Ok(()),
         Err(refusal) => Err(of_refusal(refusal)),
     }
+}
+
+/// Takes one of the connections that there may be. Only who has given his password does.
+fn let_in(login: &Login, shared: &Shared) -> Result<Admission, Refused> {
+    let limits = AdmissionLimits {
+        all: shared.settings.connections_max,
+        of_login: shared.settings.login_connections_max,
+    };
+    shared.connections.admit(&login.user, limits).map_err(|full| {
+        let (of, most) = match full {
+            Full::All => ("", limits.all),
+            Full::Login => (" of this login", limits.of_login),
+        };
+        let reason = format!("There are {most} connections{of}, as many as there may be.");
+        let first = Message {
+            number: TOO_MANY_CONNECTIONS,
+            severity: TOO_MANY_SEVERITY,
+            state: 1,
+            procedure: String::new(),
+            line: 1,
+            text: format!(
+                "Could not connect because the maximum number of '{most}' user connections{of} has \
+                 already been reached."
+            ),
+        };
+        Refused { first: Some(first), ..Refused::new(10, reason) }
+    })
 }
 
 fn of_refusal(refusal: Refusal) -> Refused {

@@ -1,15 +1,14 @@
 //! What a session gives, as tokens.
 //!
 //! ```text
-//! session ─▶ Response ─▶ TokenWriter ─▶ channel of a few parts ─▶ connection
-//!            (worker thread)                                      (async)
+//! session ─▶ Response ─▶ TokenWriter ─▶ Sink: the socket, from the thread of the request
 //! ```
 //!
 //! Invariants
 //! - A DONE waits until it is known whether something follows: exactly one DONE of a response has
 //!   no MORE, and it is the last token.
-//! - The worker waits while the channel is full, so memory does not grow with a result; when the
-//!   connection is gone it is told [`Gone`].
+//! - The thread waits while the client does not read, so memory does not grow with a result; when
+//!   the connection is gone it is told [`Gone`].
 
 use extentdb_session::{
     ColumnInfo, Done, Environment, Gone, Message, Output, OutputValue, Scope, StatementCode,
@@ -21,36 +20,37 @@ use extentdb_tds::token::{
 use extentdb_tds::type_info::Nullability;
 use extentdb_tds::{Column, ColumnFlags, Protocol, TokenWriter, TypeInfo};
 use extentdb_types::Datum;
-use tokio::sync::mpsc;
+
+use crate::conversation::Sink;
 
 /// Bytes that are collected before they are sent.
 const SEND_BYTES: usize = 16 * 1024;
 
 /// Sends a response.
-pub(crate) struct Response {
+pub(crate) struct Response<'r> {
     writer: TokenWriter,
     protocol: Protocol,
-    server_name: String,
-    sender: mpsc::Sender<Vec<u8>>,
+    server_name: &'r str,
+    sink: &'r mut Sink,
     columns: Vec<Column>,
     waiting: Option<token::Done>,
     has_no_metadata: bool,
 }
 
-impl Response {
+impl<'r> Response<'r> {
     /// Begins a response.
     pub(crate) fn begin(
         mut writer: TokenWriter,
         protocol: Protocol,
-        server_name: &str,
-        sender: mpsc::Sender<Vec<u8>>,
-    ) -> Response {
+        server_name: &'r str,
+        sink: &'r mut Sink,
+    ) -> Response<'r> {
         writer.begin();
         Response {
             writer,
             protocol,
-            server_name: server_name.to_owned(),
-            sender,
+            server_name,
+            sink,
             columns: Vec::new(),
             waiting: None,
             has_no_metadata: false,
@@ -103,12 +103,14 @@ impl Response {
     }
 
     fn send(&mut self) -> Result<(), Gone> {
-        let mut part = Vec::new();
-        self.writer.packets().take_ready(&mut part);
-        if part.is_empty() {
+        let ready = self.writer.ready();
+        let bytes = ready.len();
+        if bytes == 0 {
             return Ok(());
         }
-        self.sender.blocking_send(part).map_err(|_| Gone)
+        let sent = self.sink.send(ready);
+        self.writer.consume(bytes);
+        sent.map_err(|_| Gone)
     }
 
     fn server_message(&self, message: &Message) -> ServerMessage {
@@ -118,7 +120,7 @@ impl Response {
             state: message.state,
             class: message.severity,
             text: message.text.clone(),
-            server: self.server_name.clone(),
+            server: self.server_name.to_owned(),
             procedure: message.procedure.clone(),
             line: message.line,
         }
@@ -139,7 +141,7 @@ impl Response {
     }
 }
 
-impl Output for Response {
+impl Output for Response<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone> {
         self.go_on();
         self.columns = columns.iter().map(|column| wire_column(column, &self.protocol)).collect();

@@ -11,7 +11,7 @@
 //! | filelocation.defaultdatadir | MSSQL_DATA_DIR | folder of the databases |
 //! | | MSSQL_SA_PASSWORD, SA_PASSWORD, …_FILE | password of sa at the first start |
 //! | | MSSQL_PID | edition that is reported |
-//! | extentdb.maxconnections, extentdb.logintimeout | | limits |
+//! | extentdb.maxconnections, extentdb.maxconnectionsperlogin, extentdb.logintimeout | | limits |
 //!
 //! Known names without a meaning here are accepted; unknown ones are a warning, never a failure.
 
@@ -74,6 +74,8 @@ pub struct Settings {
     pub memory_mb: Option<u64>,
     /// Sessions at most.
     pub connections_max: usize,
+    /// Of them those of one login at most.
+    pub login_connections_max: usize,
     /// Connections at most that have not logged in.
     pub pending_max: usize,
     /// A login that is not done by then is closed.
@@ -102,6 +104,7 @@ impl Settings {
             certificate: None,
             memory_mb: None,
             connections_max: MAX_CONNECTIONS,
+            login_connections_max: MAX_CONNECTIONS,
             pending_max: MAX_PENDING,
             login_seconds: LOGIN_SECONDS,
             init: Vec::new(),
@@ -182,6 +185,7 @@ impl Settings {
             "memory.memorylimitmb" => self.memory_mb = Some(number(name, value)?),
             "filelocation.defaultdatadir" => self.data = PathBuf::from(value),
             "extentdb.maxconnections" => self.connections_max = number(name, value)?,
+            "extentdb.maxconnectionsperlogin" => self.login_connections_max = number(name, value)?,
             "extentdb.logintimeout" => self.login_seconds = number(name, value)?,
             other => return Ok(FILE_WITHOUT_MEANING.iter().any(|own| other.starts_with(own))),
         }

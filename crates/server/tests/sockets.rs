@@ -334,6 +334,27 @@ fn garbage_and_half_open_connections_are_in_nobodys_way() {
 }
 
 #[test]
+fn a_login_has_as_many_connections_as_it_may_have() {
+    let server = server_with(|settings| settings.login_connections_max = 2);
+    let connect = || Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let one = connect();
+    let mut two = connect();
+    let (_, refused) = Client::login(server.address(), TdsVersion::V7_4, Tls::None, "SA", PASSWORD);
+    assert!(refused[0].starts_with("Error 17809.20.1"), "{refused:?}");
+    assert_eq!(two.batch("SELECT 1 AS a")[1], "ROW 1");
+    drop(one);
+    // The server sees the end of a connection when it reads it.
+    let is_let_in = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        let (_, answer) =
+            Client::login(server.address(), TdsVersion::V7_4, Tls::None, "sa", PASSWORD);
+        answer.iter().any(|token| token.starts_with("LOGINACK"))
+    });
+    assert!(is_let_in);
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_malformed_request_is_told_and_ends_the_connection() {
     let server = server();
     let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);

@@ -45,4 +45,5 @@ scripts! {
     insert_execute
     functions
     open_json
+    snapshot_changes
 }

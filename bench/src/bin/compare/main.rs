@@ -2,6 +2,7 @@
 
 mod engine;
 mod full;
+mod server;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ enum Comparison {
     /// Storage engine: rows, clients, commits and extents compared with the device, PostgreSQL,
     /// SQLite and MariaDB.
     Engine(engine::EngineArgs),
+    /// `extentdb serve` and PostgreSQL over their own protocols: starts, statements, loads, TPC-H.
+    Server(server::ServerArgs),
     /// Physical check with direct reads compared with fio.
     Device {
         /// A data file.
@@ -57,6 +60,7 @@ fn main() -> Result<()> {
         Comparison::Physical { file, pg_dir } => physical(&file, pg_dir.as_deref()),
         Comparison::Peers(args) => full::run(&args),
         Comparison::Engine(args) => engine::run(&args),
+        Comparison::Server(args) => server::run(&args),
         Comparison::Device { file } => device(&file),
         Comparison::Backup { file } => backup(&file),
     }

@@ -7,6 +7,7 @@
 //!   log       the output of the server
 //! ```
 
+mod serving;
 mod trees;
 
 use std::fs::File;
@@ -30,6 +31,7 @@ use crate::peers::setting::{
 use crate::report::{Measured, best_of, median};
 use crate::workload::InsertWork;
 
+pub use serving::serve;
 pub(super) use trees::{builds, trees};
 
 const PROGRAMS: [&str; 6] =
@@ -173,6 +175,13 @@ impl<'b> Cluster<'b> {
 
     /// Starts the server, with `memory` for its buffers. Its durability is what the bench needs.
     fn start(&self, memory: u64, safety: Safety) -> Result<Server<'_>> {
+        let mut server = self.spawn(memory, safety, &["listen_addresses="])?;
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    /// A server that starts, with further settings: where it listens, at least.
+    fn spawn(&self, memory: u64, safety: Safety, more: &[&str]) -> Result<Server<'_>> {
         let log = File::create(self.log())?;
         let mut command = self.account.server("INT", &self.bin.join("postgres"));
         command
@@ -184,7 +193,6 @@ impl<'b> Cluster<'b> {
         let buffers = format!("shared_buffers={}MB", memory >> 20);
         let settings = [
             buffers.as_str(),
-            "listen_addresses=",
             "maintenance_work_mem=1GB",
             "max_wal_size=16GB",
             "wal_level=minimal",
@@ -196,14 +204,12 @@ impl<'b> Cluster<'b> {
             "full_page_writes=off",
             "autovacuum=off",
         ];
-        command.args(settings.iter().flat_map(|setting| ["-c", setting]));
+        command.args(settings.iter().chain(more).flat_map(|setting| ["-c", setting]));
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        let mut server = Server {
+        Ok(Server {
             cluster: self,
             child: command.spawn().with_context(|| format!("{command:?}"))?,
-        };
-        server.wait_until_ready()?;
-        Ok(server)
+        })
     }
 
     fn log(&self) -> PathBuf {

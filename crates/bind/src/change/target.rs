@@ -1,7 +1,7 @@
 //! The table that a statement changes, and its rows in the statement's relation.
 
-use extentdb_engine::RowLock;
 use extentdb_engine::model::{Column as ModelColumn, ObjectBody};
+use extentdb_engine::{RowLock, UseVersions};
 use extentdb_expr::Scalar;
 use extentdb_tsql::syntax::{ObjectName, TableSource, Target, TargetKind};
 use extentdb_tsql::{Options, Span, parse_expression};
@@ -231,6 +231,9 @@ fn table_of(relation: &mut Relation, column: ValueId) -> Option<&mut BoundTable>
 pub(super) fn lock_for_update(table: &mut BoundTable) {
     if table.hints.row_lock == RowLock::ByIsolation {
         table.hints.row_lock = RowLock::Update;
+        if table.hints.versions == UseVersions::ByIsolation {
+            table.hints.versions = UseVersions::BeforeChange;
+        }
         // Rows that are changed are locked, whatever is read without locks.
         if table.hints.isolation == Some(extentdb_engine::Isolation::ReadUncommitted) {
             table.hints.isolation = None;

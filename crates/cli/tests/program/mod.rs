@@ -2,6 +2,10 @@
 
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
+#[cfg(feature = "server")]
+pub(crate) mod answer;
+#[cfg(feature = "server")]
+pub(crate) mod process;
 #[cfg(unix)]
 pub(crate) mod signal;
 

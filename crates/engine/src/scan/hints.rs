@@ -60,6 +60,10 @@ pub enum UseVersions {
     /// As the isolation level and the database say.
     #[default]
     ByIsolation,
+    /// Of rows that are to be changed: SNAPSHOT reads them as it sees them, without locks, and
+    /// their change verifies that they are still so ([`Error::UpdateConflict`]). Otherwise they are
+    /// read under locks.
+    BeforeChange,
     /// READCOMMITTEDLOCK; checks of constraints.
     Never,
 }

@@ -68,11 +68,13 @@ impl SessionState {
 impl StatementContext<'_> {
     /// Which snapshot a reading wants.
     fn wanted_snapshot(&self, hints: ReadHints) -> Option<SnapshotKind> {
-        let is_locking =
-            hints.row_lock != RowLock::ByIsolation || hints.versions == UseVersions::Never;
+        let is_locking = hints.row_lock != RowLock::ByIsolation;
         match self.level(hints) {
+            _ if hints.versions == UseVersions::Never => None,
+            Isolation::Snapshot if hints.versions == UseVersions::BeforeChange || !is_locking => {
+                Some(SnapshotKind::Transaction)
+            }
             _ if is_locking => None,
-            Isolation::Snapshot => Some(SnapshotKind::Transaction),
             // With these hints it asks for locks.
             _ if hints.granularity == Granularity::Table => None,
             _ if hints.on_conflict == OnConflict::Skip => None,

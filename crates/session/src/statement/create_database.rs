@@ -18,6 +18,10 @@ use extentdb_connection::stop::Stop;
 
 /// Bytes of the data file of a new database.
 const DATA_BYTES: u64 = 8 << 20;
+const LOG_BYTES: u64 = 8 << 20;
+/// Growth of a file whose growth is not said. A session waits for each growth, and a log that grows
+/// by little has many small parts.
+const GROWTH_BYTES: u64 = 64 << 20;
 /// The collation of every new database.
 const COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
 
@@ -172,6 +176,7 @@ impl File {
         let mut spec = DataFileSpec::new(&self.path, self.bytes.unwrap_or(DATA_BYTES));
         spec.name.clone_from(&self.name);
         spec.bytes_max = self.limit;
+        spec.growth = FileGrowth::Pages(pages(GROWTH_BYTES));
         match self.growth {
             Some(Size::Bytes(bytes)) => spec.growth = FileGrowth::Pages(pages(bytes)),
             Some(Size::Percent(percent)) => spec.growth = FileGrowth::Percent(percent),
@@ -184,6 +189,11 @@ impl File {
 impl Create {
     fn spec(&self, folder: &Path) -> DatabaseSpec {
         let mut spec = DatabaseSpec::new(&self.name, folder, DATA_BYTES);
+        for file in &mut spec.files {
+            file.growth = FileGrowth::Pages(pages(GROWTH_BYTES));
+        }
+        spec.log.bytes = LOG_BYTES;
+        spec.log.growth = LogGrowth::Pages(pages(GROWTH_BYTES));
         let all = |files: &[File]| files.iter().map(File::data_file).collect::<Vec<_>>();
         if let Some(primary) = self.primary.first() {
             spec.files = all(&self.primary);

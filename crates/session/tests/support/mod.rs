@@ -19,7 +19,12 @@ use extentdb_types::{Datum, plain};
 
 /// A server in memory.
 pub(crate) fn server() -> Arc<Server> {
-    let options = Options { frames: 512, ..Options::on(Arc::new(MemDisk::new())) };
+    server_of(512)
+}
+
+/// A server in memory with so many pages in its buffer.
+pub(crate) fn server_of(frames: usize) -> Arc<Server> {
+    let options = Options { frames, ..Options::on(Arc::new(MemDisk::new())) };
     let options = InstanceOptions { tempdb_files: 1, ..InstanceOptions::new("/data", options) };
     let instance = Instance::start(options).unwrap();
     Server::new(instance, Product::default(), Logins::default(), Arc::new(NoHooks))

@@ -160,6 +160,6 @@ fn ms(time: std::time::Duration) -> f64 {
 }
 
 /// Prints the head of a Markdown table.
-fn head(title: &str, columns: &[&str]) {
+pub(crate) fn head(title: &str, columns: &[&str]) {
     println!("\n{title}\n\n| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
 }

@@ -63,7 +63,7 @@ impl<'o> Show<'o> {
                     None => Ok(()),
                 }
             }
-            Event::Status(_) => self.end_rows(),
+            Event::Status(_) | Event::Value(_) => self.end_rows(),
             Event::Waiting => Ok(()),
         }
     }
