@@ -15,7 +15,7 @@ use extentdb_base::sync::{Arc, Mutex, lock};
 use extentdb_expr::Settings;
 use extentdb_types::Collation;
 
-use crate::frame::Variable;
+use crate::variable::Variable;
 
 /// Texts that are kept, and the longest of them.
 const TEXTS_MAX: usize = 64;
@@ -23,7 +23,7 @@ const TEXT_BYTES_MAX: usize = 16 * 1024;
 /// Hashes of texts that have come once.
 const SEEN_MAX: usize = 64;
 
-/// What a text is compiled to: known to whoever runs it.
+/// What a text is compiled to: known to the caller that runs it.
 pub type Compiled = Arc<dyn Any + Send + Sync>;
 
 /// What a text is compiled with.

@@ -3,26 +3,13 @@
 use std::collections::BTreeMap;
 
 use extentdb_base::sync::Arc;
-use extentdb_types::{Datum, SqlType};
+use extentdb_types::Datum;
 
 use crate::connection::Connection;
 use crate::message::Message;
 use crate::output::Scope;
 use crate::trigger::TriggerRows;
-
-/// A declared variable.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Variable {
-    /// With its `@`.
-    pub name: Box<str>,
-    /// Its type.
-    pub ty: SqlType,
-}
-
-/// Variables by name. Names do not look at the case of ASCII letters.
-pub fn variable_named(variables: &[Variable], name: &str) -> Option<usize> {
-    variables.iter().position(|variable| variable.name.eq_ignore_ascii_case(name))
-}
+pub use crate::variable::{Variable, variable_named};
 
 /// What runs.
 #[derive(Debug)]

@@ -36,6 +36,7 @@ pub mod step;
 pub mod stop;
 pub mod transaction;
 pub mod trigger;
+pub mod variable;
 pub mod variant;
 mod work_memory;
 

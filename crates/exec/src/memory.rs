@@ -27,7 +27,7 @@ pub struct MemoryPool {
 }
 
 impl MemoryPool {
-    /// A pool of so many bytes.
+    /// A pool of `limit` bytes.
     pub fn new(limit: usize) -> Arc<MemoryPool> {
         Arc::new(MemoryPool { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) })
     }

@@ -7,7 +7,7 @@
 //!     scan lineitem, 6000 rows
 //! ```
 //!
-//! For tests and for whoever looks for the reason of a slow query; the form may change.
+//! For tests, and to find the reason of a slow query; the form may change.
 
 use std::fmt::{Display, Formatter, Result};
 

@@ -209,7 +209,7 @@ impl StatementContext<'_> {
             && opened.reading().keeps_locks(self)
     }
 
-    /// Takes back one lock of each row: each was locked by its reading.
+    /// Releases one lock of each row: each was locked by its reading.
     fn release_rows<'r>(&self, storage: &Storage, rows: impl Iterator<Item = &'r Address>) {
         rows.for_each(|row| self.unlock(row.resource(storage.base.hobt())));
     }

@@ -34,7 +34,7 @@ impl WorkArea {
         let mut tried = 0;
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let path = self.folder.join(format!("work-{}-{number}.tmp", std::process::id()));
+            let path = self.folder.join(format!("work-{number}.tmp"));
             match self.disk.create(&path) {
                 Ok(file) => return self.unnamed(file, &path),
                 Err(_) if self.disk.exists(&path) && tried < NAMES_TRIED => tried += 1,

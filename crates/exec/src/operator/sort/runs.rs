@@ -52,7 +52,7 @@ impl Runs {
         }
     }
 
-    /// Is there room for so many bytes beside the runs that are in memory?
+    /// Is there room for `bytes` beside the runs that are in memory?
     pub(super) fn has_room(&mut self, bytes: usize) -> bool {
         let kept: usize = self.kept.iter().map(SortedRows::memory).sum();
         self.reservation.resize(kept + bytes)
