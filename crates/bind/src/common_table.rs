@@ -6,7 +6,8 @@
 use extentdb_base::sync::Arc;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    ObjectName, QueryBody, SetOperator, SetTerm, TableAlias, TableSource, TableSourceKind, With,
+    JoinKind, ObjectName, QueryBody, SetOperator, SetTerm, TableAlias, TableSource,
+    TableSourceKind, With,
 };
 
 use crate::binder::{Binder, CommonTableEntry};
@@ -15,6 +16,7 @@ use crate::from::Named;
 use crate::logical::{Column, Recursive, Relation};
 use crate::query::{BoundQuery, QueryPlace};
 use crate::scope::{NamedColumn, Source};
+use crate::walk;
 
 impl Binder<'_> {
     /// Makes the tables of WITH visible.
@@ -124,6 +126,7 @@ impl Binder<'_> {
         let columns: Vec<Column> = outputs.iter().map(|it| it.column.clone()).collect();
         let mut steps: Option<(Relation, Vec<usize>)> = None;
         for term in step {
+            verify_recursive(&term.body, &name).map_err(|cause| cause.at(span))?;
             let recent: Vec<(String, Column)> = outputs
                 .iter()
                 .map(|it| (it.name.clone(), self.new_column(it.column.ty, true)))
@@ -165,6 +168,59 @@ impl Binder<'_> {
         let most = self.recursion_limit;
         let recursive = Recursive { number, anchor, step, columns, most };
         Ok(BoundQuery { relation: Relation::Recursive(Box::new(recursive)), outputs })
+    }
+}
+
+/// Refuses what a recursive part does not have: groups, DISTINCT, TOP, outer joins, and a second
+/// reference to itself.
+fn verify_recursive(body: &QueryBody, name: &str) -> std::result::Result<(), Cause> {
+    let select = match body {
+        QueryBody::Select(select) => select,
+        QueryBody::Parenthesised(query) => return verify_recursive(&query.body, name),
+        QueryBody::Set { .. } => return Ok(()),
+    };
+    let refused = |what, number| {
+        let name = name.to_owned();
+        Err(Cause::RecursivePart { what, name, number })
+    };
+    let has_groups = select.group_by.is_some()
+        || select.having.is_some()
+        || select.items.iter().any(walk::item_has_aggregate);
+    if has_groups {
+        return refused("GROUP BY, HAVING, or aggregate functions are", 467);
+    }
+    if select.is_distinct {
+        return refused("DISTINCT operator is", 460);
+    }
+    if select.top.is_some() {
+        return refused("The TOP or OFFSET operator is", 461);
+    }
+    if select.from.iter().any(has_outer_join) {
+        return refused("Outer join is", 462);
+    }
+    if select.from.iter().map(|source| references(source, name)).sum::<usize>() > 1 {
+        return Err(Cause::RecursiveTwice { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+fn has_outer_join(source: &TableSource) -> bool {
+    let TableSourceKind::Joined { first, joins } = &source.kind else { return false };
+    let is_outer = |kind| {
+        matches!(kind, JoinKind::Left | JoinKind::Right | JoinKind::Full | JoinKind::OuterApply)
+    };
+    has_outer_join(first)
+        || joins.iter().any(|join| is_outer(join.kind) || has_outer_join(&join.right))
+}
+
+/// How often a source names a table.
+fn references(source: &TableSource, name: &str) -> usize {
+    match &source.kind {
+        TableSourceKind::Joined { first, joins } => {
+            let others = joins.iter().map(|join| references(&join.right, name));
+            references(first, name) + others.sum::<usize>()
+        }
+        _ => usize::from(source_mentions(source, name)),
     }
 }
 

@@ -41,6 +41,35 @@ pub enum Cause {
     )]
     OrderConstant { position: usize },
     #[error(
+        "The SELECT item identified by the ORDER BY number {position} contains a variable as part \
+         of the expression identifying a column position. Variables are only allowed when \
+         ordering by an expression referencing a column name."
+    )]
+    OrderVariable { position: usize },
+    #[error(
+        "A column has been specified more than once in the order by list. Columns in the order by \
+         list must be unique."
+    )]
+    OrderTwice,
+    #[error(
+        "Windowed functions cannot be used in the context of another windowed function or \
+         aggregate."
+    )]
+    NestedWindow,
+    #[error(
+        "Windowed functions, aggregates and NEXT VALUE FOR functions do not support {what} as \
+         ORDER BY clause expressions."
+    )]
+    WindowConstant { what: &'static str, number: i32 },
+    #[error(
+        "{what} not allowed in the recursive part of a recursive common table expression '{name}'."
+    )]
+    RecursivePart { what: &'static str, name: String, number: i32 },
+    #[error(
+        "Recursive member of a common table expression '{name}' has multiple recursive references."
+    )]
+    RecursiveTwice { name: String },
+    #[error(
         "Each GROUP BY expression must contain at least one column that is not an outer reference."
     )]
     GroupConstant,
@@ -251,6 +280,11 @@ impl Cause {
             Cause::UpdateTimestamp => 272,
             Cause::InsertTimestamp => 273,
             Cause::OrderConstant { .. } => 408,
+            Cause::OrderVariable { .. } => 1008,
+            Cause::OrderTwice => 169,
+            Cause::NestedWindow => 4109,
+            Cause::WindowConstant { number, .. } | Cause::RecursivePart { number, .. } => *number,
+            Cause::RecursiveTwice { .. } => 253,
             Cause::DistinctLob => 421,
             Cause::IdentityInsert { .. } => 544,
             Cause::IdentityMissing { .. } => 545,

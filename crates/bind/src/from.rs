@@ -509,7 +509,10 @@ impl Binder<'_> {
             arguments.push(self.value(value, place)?);
         }
         let (source, columns) = match (name.as_str(), arguments.len()) {
-            ("string_split", 2 | 3) => self.string_split(arguments),
+            ("string_split", 2 | 3) => {
+                verify_separator(values)?;
+                self.string_split(arguments)
+            }
             ("generate_series", 2 | 3) => self.generate_series(arguments, span)?,
             ("openjson", 1 | 2) => return self.open_json(arguments, function, stage, alias, span),
             _ => self.called(&function.call.name, arguments, span)?,
@@ -732,4 +735,17 @@ fn kind_name(kind: &TableSourceKind) -> &'static str {
         TableSourceKind::Predict(_) => "PREDICT",
         _ => "this table source",
     }
+}
+
+/// STRING_SPLIT separates by one character.
+fn verify_separator(arguments: &[Expr]) -> Result<()> {
+    let Some(Expr { kind: ExprKind::Literal(Literal::String(separator)), span }) = arguments.get(1)
+    else {
+        return Ok(());
+    };
+    if separator.value.encode_utf16().count() == 1 {
+        return Ok(());
+    }
+    let text = "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.".to_owned();
+    Err(Cause::Other { number: 214, text }.at(*span))
 }

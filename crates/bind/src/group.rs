@@ -29,6 +29,8 @@ pub(crate) struct Grouping {
     pub(crate) keys: Vec<GroupKey>,
     pub(crate) calls: Vec<AggregateCall>,
     sets: Option<Vec<Vec<usize>>>,
+    /// The tables as keys see them: of a set without a key its columns are NULL afterwards.
+    pub(crate) sources: Option<Vec<crate::scope::Source>>,
     groupings: Vec<(ValueId, Vec<usize>)>,
 }
 
@@ -163,15 +165,9 @@ impl Binder<'_> {
         if is_simple || !has_computed || !is_plain(expr) {
             return Ok(None);
         }
-        let grouped = self.scopes.last_mut().and_then(|scope| scope.grouped.take());
         let outside = self.prologue.len();
-        let mut stage = Stage::default();
-        let place = Place { clause: Clause::GroupBy, stage: &mut stage, grouping: None };
-        let value = self.value(expr, place);
+        let value = self.key_value(expr, grouping);
         self.prologue.truncate(outside.max(self.prologue_needed(outside)));
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.grouped = grouped;
-        }
         let Ok(value) = value else { return Ok(None) };
         let key = grouping.keys.iter().find(|key| key.value == value);
         Ok(key.map(|key| Parameter {
@@ -179,6 +175,24 @@ impl Binder<'_> {
             ty: value.ty(),
             is_nullable: value.is_nullable() || grouping.has_sets(),
         }))
+    }
+
+    /// An expression as a key has it.
+    fn key_value(&mut self, expr: &Expr, grouping: &Grouping) -> Result<Scalar> {
+        let mut stage = Stage::default();
+        let mut before = self.scopes.last().cloned();
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.grouped = None;
+            if let Some(sources) = &grouping.sources {
+                scope.sources.clone_from(sources);
+            }
+        }
+        let place = Place { clause: Clause::GroupBy, stage: &mut stage, grouping: None };
+        let value = self.value(expr, place);
+        if let (Some(scope), Some(before)) = (self.scopes.last_mut(), before.take()) {
+            *scope = before;
+        }
+        value
     }
 
     /// Variables that were met on the way stay known.
@@ -277,14 +291,7 @@ impl Binder<'_> {
         };
         let mut keys = Vec::new();
         for value in values {
-            let mut stage = Stage::default();
-            let grouped = self.scopes.last_mut().and_then(|scope| scope.grouped.take());
-            let place = Place { clause: Clause::GroupBy, stage: &mut stage, grouping: None };
-            let bound = self.value(value, place);
-            if let Some(scope) = self.scopes.last_mut() {
-                scope.grouped = grouped;
-            }
-            let bound = bound?;
+            let bound = self.key_value(value, grouping)?;
             let Some(key) = grouping.keys.iter().position(|key| key.value == bound) else {
                 let text = "Argument 1 of the GROUPING function does not match any of the \
                             expressions in the GROUP BY clause."

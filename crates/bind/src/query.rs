@@ -80,6 +80,7 @@ impl Binder<'_> {
         if place != QueryPlace::Statement && !query.order_by.is_empty() && !is_limited && !is_text {
             return Err(Cause::OrderInSubquery.at(query.span));
         }
+        verify_order(&query.order_by)?;
         let tail = Tail { order_by: &query.order_by, offset: query.offset.as_deref() };
         let bound = match &query.body {
             QueryBody::Select(select) => self.select(select, tail),
@@ -286,6 +287,9 @@ impl Binder<'_> {
             let value = Scalar::parameter(parameter(&output.column));
             return Ok(OrderKey { id: self.staged(&value, place.stage), is_descending });
         }
+        if matches!(item.value.kind, ExprKind::Variable(_)) {
+            return Err(Cause::OrderVariable { position: number + 1 }.at(item.value.span));
+        }
         let value = self.value(&item.value, place.again())?;
         if value.is_constant() {
             return Err(Cause::OrderConstant { position: number + 1 }.at(item.value.span));
@@ -392,6 +396,22 @@ pub(crate) fn sorted(input: Relation, order: Vec<OrderKey>) -> Relation {
         }
     }
     Relation::Sort { input: Box::new(input), order: keys }
+}
+
+/// A column stands once in ORDER BY.
+fn verify_order(items: &[OrderItem]) -> Result<()> {
+    let mut names: Vec<String> = Vec::new();
+    for item in items {
+        if !matches!(item.value.kind, ExprKind::Column(_)) {
+            continue;
+        }
+        let name = item.value.to_string().to_lowercase();
+        if names.contains(&name) {
+            return Err(Cause::OrderTwice.at(item.value.span));
+        }
+        names.push(name);
+    }
+    Ok(())
 }
 
 pub(crate) fn is_descending(item: &OrderItem) -> bool {

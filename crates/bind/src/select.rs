@@ -123,7 +123,7 @@ impl Binder<'_> {
         if select.group_by.is_none() && select.having.is_none() && !has_aggregate {
             return Ok(None);
         }
-        let grouping = match &select.group_by {
+        let mut grouping = match &select.group_by {
             Some(group_by) => self.group_keys(group_by)?,
             None => Grouping::default(),
         };
@@ -132,6 +132,7 @@ impl Binder<'_> {
         if let Some(scope) = self.scopes.last_mut() {
             scope.grouped = Some(keys);
             if has_sets {
+                grouping.sources = Some(scope.sources.clone());
                 scope.sources.iter_mut().for_each(crate::scope::Source::make_nullable);
             }
         }

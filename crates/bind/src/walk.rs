@@ -44,6 +44,16 @@ pub(crate) fn is_aggregate(call: &FunctionCall) -> bool {
             || name.eq_ignore_ascii_case("grouping_id"))
 }
 
+/// Is there a function with OVER?
+pub(crate) fn has_window(expr: &Expr) -> bool {
+    if matches!(&expr.kind, ExprKind::Function(call) if call.over.is_some()) {
+        return true;
+    }
+    let mut found = false;
+    each_operand(expr, &mut |operand| found |= has_window(operand));
+    found
+}
+
 /// Calls `each` with the operands of an expression.
 pub fn each_operand<'e>(expr: &'e Expr, each: &mut dyn FnMut(&'e Expr)) {
     match &expr.kind {

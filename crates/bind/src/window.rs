@@ -3,8 +3,8 @@
 use extentdb_expr::{Parameter, Scalar};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Arguments, Expr, Frame as FrameSyntax, FrameBound as BoundSyntax, FunctionCall as CallSyntax,
-    NullTreatment, Over, Window,
+    Arguments, Expr, ExprKind, Frame as FrameSyntax, FrameBound as BoundSyntax,
+    FunctionCall as CallSyntax, Literal, NullTreatment, Over, Window,
 };
 use extentdb_types::SqlType;
 
@@ -15,6 +15,7 @@ use crate::logical::{Frame, FrameBound, OrderKey, ValueId, WindowCall};
 use crate::query::is_descending;
 use crate::scalar::{Clause, Place, parameter};
 use crate::stage::StageStep;
+use crate::walk;
 
 /// A window with its values.
 struct BoundWindow {
@@ -98,6 +99,7 @@ impl Binder<'_> {
         }
         let mut order = Vec::new();
         for item in &syntax.order_by {
+            verify_order(&item.value)?;
             let id = self.order_value(&item.value, place)?;
             order.push(OrderKey { id, is_descending: is_descending(item) });
         }
@@ -130,6 +132,7 @@ impl Binder<'_> {
 
     /// A value that rows are ordered or divided by. A constant orders nothing: `(SELECT NULL)`.
     fn order_value(&mut self, value: &Expr, place: &mut Place<'_>) -> Result<ValueId> {
+        verify_alone(value)?;
         let value = self.value(value, place.again())?;
         Ok(self.staged(&value, place.stage))
     }
@@ -152,6 +155,7 @@ impl Binder<'_> {
         };
         let mut bound = Vec::new();
         for value in values {
+            verify_alone(value)?;
             bound.push(self.value(value, place.again())?);
         }
         let least = match function {
@@ -216,6 +220,21 @@ impl Binder<'_> {
         }
         Ok(Frame { is_range: frame.is_range, start, end })
     }
+}
+
+/// A window in a window is refused.
+fn verify_alone(value: &Expr) -> Result<()> {
+    if walk::has_window(value) { Err(Cause::NestedWindow.at(value.span)) } else { Ok(()) }
+}
+
+/// Neither a position nor a constant orders a window.
+fn verify_order(value: &Expr) -> Result<()> {
+    let (what, number) = match &value.kind {
+        ExprKind::Literal(Literal::Integer(_)) => ("integer indices", 5308),
+        ExprKind::Literal(_) => ("constants", 5309),
+        _ => return Ok(()),
+    };
+    Err(Cause::WindowConstant { what, number }.at(value.span))
 }
 
 fn bound(syntax: &BoundSyntax, span: Span) -> Result<FrameBound> {

@@ -65,6 +65,10 @@ pub fn cause_of(error: &Error, spid: SessionId) -> Cause {
         Error::DataMovement { .. } => {
             failed(601, "Could not continue scan with NOLOCK due to data movement.".to_owned())
         }
+        Error::Identity { ty, .. } => failed(
+            8115,
+            format!("Arithmetic overflow error converting IDENTITY to data type {ty}."),
+        ),
         Error::ReadOnly { database } => failed(
             3906,
             format!("Failed to update database \"{database}\" because the database is read-only."),

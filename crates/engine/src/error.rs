@@ -362,10 +362,12 @@ pub enum Error {
         column: String,
     },
     /// The identity values of a table are used up. Message 8115.
-    #[error("the identity values of table {table} are used up")]
+    #[error("the identity values of table {table}, of type {ty}, are used up")]
     Identity {
         /// The table's name.
         table: String,
+        /// Type of its identity column, without length.
+        ty: &'static str,
     },
     /// A sequence has handed out its last value. Message 11728.
     #[error("sequence {sequence} has no more values")]

@@ -101,6 +101,8 @@ impl Failure {
             EvalError::Json => 13609,
             EvalError::JsonPath => 13607,
             EvalError::JsonProperty => 13608,
+            EvalError::JsonScalar => 13623,
+            EvalError::JsonObject => 13624,
             EvalError::Parse => 9819,
             EvalError::TimeZone => 9820,
             EvalError::Offset => 9812,
@@ -303,6 +305,10 @@ impl Failure {
             ),
             Some(13607) => f.write_str("JSON path is not properly formatted."),
             Some(13608) => f.write_str("Property cannot be found on the specified JSON path."),
+            Some(13623) => f.write_str("Scalar value cannot be found in the specified JSON path."),
+            Some(13624) => {
+                f.write_str("Object or array cannot be found in the specified JSON path.")
+            }
             Some(13609) => f.write_str("JSON text is not properly formatted."),
             _ => write!(f, "Invalid parameter passed to the {function} function."),
         }

@@ -88,7 +88,7 @@ pub enum EvalError {
     /// 13607: the text is no path.
     #[error("invalid JSON path")]
     JsonPath = 23,
-    /// 13608, 13623, 13624: a strict path finds nothing, or not what is asked for.
+    /// 13608: a strict path finds nothing.
     #[error("property not found")]
     JsonProperty = 24,
     /// 9819: PARSE of a text that is no value of its culture.
@@ -109,6 +109,12 @@ pub enum EvalError {
     /// 9400 and others: the text is no XML.
     #[error("the text is no XML")]
     Xml = 30,
+    /// 13623: a strict path of JSON_VALUE leads to an object or array.
+    #[error("no scalar value")]
+    JsonScalar = 31,
+    /// 13624: a strict path of JSON_QUERY leads to a scalar.
+    #[error("no object or array")]
+    JsonObject = 32,
 }
 
 /// State of a row that has a value.
@@ -120,7 +126,7 @@ pub const NULL: u8 = 1;
 pub type EvalResult<T> = Result<T, EvalError>;
 
 impl EvalError {
-    const ALL: [EvalError; 29] = [
+    const ALL: [EvalError; 31] = [
         EvalError::Overflow,
         EvalError::DivideByZero,
         EvalError::Conversion,
@@ -150,6 +156,8 @@ impl EvalError {
         EvalError::Translate,
         EvalError::Value,
         EvalError::Xml,
+        EvalError::JsonScalar,
+        EvalError::JsonObject,
     ];
 
     /// The state of a row with this error.

@@ -105,6 +105,7 @@ impl Planner<'_> {
                 || restriction.is_null
                 || !restriction.is_exact
                 || !is_compared(&column.column.ty)
+                || !is_in_rows(table, column.column_id)
             {
                 continue;
             }
@@ -203,6 +204,13 @@ fn gives_order(table: &BoundTable, index: &str, path: &Path, order: &[OrderKey])
         direction = Some(is_backward);
     }
     Some(direction.unwrap_or(false))
+}
+
+/// Do the rows of a table have a column? A computed one may be made from others when it is read.
+fn is_in_rows(table: &BoundTable, column_id: i32) -> bool {
+    let ObjectBody::Table(model) = &table.object.body else { return true };
+    let mut columns = model.columns.iter();
+    columns.any(|it| it.id == column_id && (it.computed.is_none() || it.persisted))
 }
 
 /// Does a scan compare columns of this type on its own?

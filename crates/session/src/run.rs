@@ -88,17 +88,22 @@ fn request(run: &mut Run<'_>, request: &Request, descriptor: Option<u64>) -> Res
 
 /// Compiles and runs a text; its frame afterwards, for output parameters.
 fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
-    let (flow, name) = match text.source {
-        Source::Text(source) => (compiled_text(run, source, text.parameters)?, ""),
-        Source::Procedure { script, body, name, returns } => {
+    let compile = |run: &Run<'_>| match text.source {
+        Source::Text(source) => compiled_text(run, source, text.parameters.clone()),
+        Source::Procedure { script, body, returns, .. } => {
+            let parameters = text.parameters.clone();
             let collation = run.connection.collation();
             let settings = run.connection.options.settings();
-            let compiled =
-                flow::compile_body(script, body, text.parameters, collation, settings, returns);
-            let flow = compiled.map_err(|failure| located(failure.cause, failure.line))?;
-            (Arc::new(flow), name)
+            flow::compile_body(script, body, parameters, collation, settings, returns)
+                .map(Arc::new)
+                .map_err(|failure| located(failure.cause, failure.line))
         }
     };
+    let name = match text.source {
+        Source::Text(_) => "",
+        Source::Procedure { name, .. } => name,
+    };
+    let flow = compile(run)?;
     let mut frame = Frame::new(text.scope, flow.variables.clone());
     for (slot, value) in frame.values.iter_mut().zip(text.values) {
         *slot = value;
@@ -107,7 +112,7 @@ fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
     frame.inherited = text.inherited;
     frame.has_outer_handler = text.has_outer_handler;
     frame.trigger = text.trigger;
-    run_flow(run, &flow, &mut frame)?;
+    run_flow(run, flow, &compile, &mut frame)?;
     Ok(frame)
 }
 
@@ -150,14 +155,28 @@ fn compile_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result<
         .map_err(|failure| located(failure.cause, failure.line))
 }
 
-fn run_flow(run: &mut Run<'_>, flow: &Flow, frame: &mut Frame) -> Result<(), Stop> {
+/// Runs instructions. When SET has changed what expressions mean, those that follow are compiled
+/// again: the same instructions at the same places.
+fn run_flow(
+    run: &mut Run<'_>,
+    mut flow: Arc<Flow>,
+    compile: &dyn Fn(&Run<'_>) -> Result<Arc<Flow>, Stop>,
+    frame: &mut Frame,
+) -> Result<(), Stop> {
+    let mut settings = run.connection.options.settings();
     let mut at = 0;
-    while let Some(placed) = flow.instructions.get(at) {
+    loop {
+        let now = run.connection.options.settings();
+        if now != settings {
+            settings = now;
+            flow = compile(run)?;
+        }
+        let Some(placed) = flow.instructions.get(at) else { return Ok(()) };
         verify_goes_on(run)?;
         frame.catch = placed.catch;
         frame.is_in_try = placed.handler.is_some();
         let next = match instruction(run, placed, frame, at) {
-            Err(Stop::Raised(raised)) => after_error(run, *raised, placed, flow, frame)?,
+            Err(Stop::Raised(raised)) => after_error(run, *raised, placed, &flow, frame)?,
             other => other?,
         };
         at = match next {
@@ -166,7 +185,6 @@ fn run_flow(run: &mut Run<'_>, flow: &Flow, frame: &mut Frame) -> Result<(), Sto
             Next::End => return Ok(()),
         };
     }
-    Ok(())
 }
 
 fn instruction(

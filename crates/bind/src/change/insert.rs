@@ -182,6 +182,9 @@ impl Binder<'_> {
         insert: &Insert,
     ) -> Result<Rows> {
         let span = insert.target.span;
+        if rows.windows(2).any(|pair| matches!(pair, [a, b] if a.len() != b.len())) {
+            return Err(Cause::ValuesRows.at(span));
+        }
         for row in rows {
             let has_list = !insert.columns.is_empty();
             let cause = match row.len().cmp(&ordinals.len()) {

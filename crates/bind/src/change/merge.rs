@@ -16,7 +16,7 @@ use super::output::{BoundOutput, OutputRows};
 use super::query_target::TargetNames;
 use super::update::SetColumn;
 use crate::binder::Binder;
-use crate::error::{Result, not_supported};
+use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, JoinKind, Relation, ValueId};
 use crate::scalar::{Clause, Place};
 use crate::scope::{Scope, Source};
@@ -80,6 +80,13 @@ impl Binder<'_> {
         }
         if let Some(top) = &merge.top {
             return not_supported("MERGE TOP", top.count.span);
+        }
+        let inserts = |clause: &&MergeClause| clause.matching == Matching::NotMatchedByTarget;
+        if merge.clauses.iter().filter(inserts).count() > 1 {
+            let text = "An action of type 'WHEN NOT MATCHED' cannot appear more than once in a \
+                        'INSERT' clause of a MERGE statement."
+                .to_owned();
+            return Err(Cause::Other { number: 10714, text }.at(merge.span));
         }
         let rows = self.target_rows(&merge.target, &[])?;
         let mut target =

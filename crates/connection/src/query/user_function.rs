@@ -142,6 +142,11 @@ impl StoredFunction {
         arguments: &[Datum<'_>],
     ) -> Result<Datum<'static>, Stop> {
         let Returns::Value(ty) = self.returns else { return Ok(Datum::Null) };
+        let options = function_of(&self.script.statements).map(|function| &function.options);
+        let is_strict = options.is_some_and(|it| it.returns_null_on_null == Some(true));
+        if is_strict && arguments.iter().any(Datum::is_null) {
+            return Ok(Datum::Null);
+        }
         let result = Variable { name: RETURNED.into(), ty };
         let frame = run.within(|run| self.body(run, arguments, Some(result)))?;
         Ok(frame.values.get(self.parameters.len()).cloned().unwrap_or(Datum::Null))

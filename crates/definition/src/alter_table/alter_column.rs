@@ -100,6 +100,12 @@ fn of_error(target: &Target, ty: SqlType, nullability: Nullability, error: Error
             DefinitionCause::NullInRows { column, table }.into()
         }
         Error::Value { what, .. } if is_truncated(&what) => DefinitionCause::Truncated.into(),
+        Error::Value { what, .. } if is_overflow(&what) => {
+            let ty = type_name(&ty);
+            let text =
+                format!("Arithmetic overflow error converting expression to data type {ty}.");
+            Cause::Failed { number: 8115, severity: 16, text }.into()
+        }
         Error::NotSupported(Unsupported::AlterColumn { column, .. }) => {
             DefinitionCause::CannotAlterToType { column, ty: type_name(&ty).to_owned() }.into()
         }
@@ -110,6 +116,11 @@ fn of_error(target: &Target, ty: SqlType, nullability: Nullability, error: Error
 /// The engine tells of values in words: one of them is NULL.
 fn is_null(what: &str) -> bool {
     what == "it takes no NULL"
+}
+
+/// The same: one does not fit the new type.
+fn is_overflow(what: &str) -> bool {
+    what == extentdb_expr::EvalError::Overflow.to_string()
 }
 
 /// The same: one is too long.

@@ -205,6 +205,13 @@ impl Identity {
         }
     }
 
+    /// The same identity before its first value, and what the catalog must have of it.
+    pub(crate) fn restarted(&self) -> (Identity, State) {
+        let own = *lock(&self.state);
+        let state = State::fresh(own.seed, own.increment);
+        (Identity { column: self.column, ty: self.ty, state: Mutex::new(state) }, state)
+    }
+
     /// What the catalog has may have been rolled back: it is stored again with the next value.
     pub(crate) fn invalidate_stored(&self) {
         lock(&self.state).is_unstored = true;

@@ -110,7 +110,8 @@ impl Session {
             let old = table.storage();
             table.verify_unreferenced(&old, "truncate")?;
             table.statistics().note_rows(u64::try_from(table.row_count()).unwrap_or(0));
-            context.empty_table(table, &old).map(drop)
+            let emptied = context.empty_table(table, &old)?;
+            context.restart_identity(table, &emptied)
         })
     }
 }

@@ -1,13 +1,13 @@
 //! Draws identity values for a session, and stores how far the catalog is ahead of them.
 
 use extentdb_base::ObjectId;
-use extentdb_base::sync::lock;
+use extentdb_base::sync::{Arc, lock};
 use extentdb_change::in_own_system;
 use extentdb_txn::lock::LockMode;
 use extentdb_types::Datum;
 
 use crate::catalog::identity::{IdentityState, State};
-use crate::catalog::{Identity, Table};
+use crate::catalog::{Identity, Storage, Table};
 use crate::database::Database;
 use crate::error::{Error, Unsupported};
 use crate::session::{Session, StatementContext};
@@ -58,14 +58,33 @@ impl StatementContext<'_> {
         // No other session draws from a table that is being created or dropped.
         self.lock_table(table, LockMode::Ix)?;
         let missing = || Unsupported::NoIdentity { table: table.name().to_owned() };
-        let used_up = || Error::Identity { table: table.name().to_owned() };
         let storage = table.storage();
         let identity = storage.identity.as_ref().ok_or_else(missing)?;
+        let ty = identity.current().ty.base_name();
+        let used_up = || Error::Identity { table: table.name().to_owned(), ty };
         let (value, told) = identity.next().ok_or_else(used_up)?;
         if let Some(state) = told {
             self.keep_identity(table, identity, state)?;
         }
         identity.datum(value).ok_or_else(used_up)
+    }
+
+    /// The identity of a table that was emptied begins again. The catalog is locked, and the table
+    /// for this transaction alone, whose rollback brings the old values back.
+    pub(crate) fn restart_identity(
+        &mut self,
+        table: &Arc<Table>,
+        storage: &Arc<Storage>,
+    ) -> Result<(), Error> {
+        let Some(identity) = &storage.identity else { return Ok(()) };
+        let (fresh, state) = identity.restarted();
+        let columns = self.db().catalog.system("syscolpars")?;
+        for row in fresh.rows(columns, table.id(), state)? {
+            columns.replace(self.tx()?, &row)?;
+        }
+        let identity = Some(Arc::new(fresh));
+        self.store(table, Storage { identity, ..Storage::clone(storage) });
+        Ok(())
     }
 
     /// The catalog stores how far it is ahead.

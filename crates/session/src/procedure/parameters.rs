@@ -125,6 +125,14 @@ pub(super) fn bind(
         let (Some(parameter), Some(target)) = (parameters.get(slot), bound.get_mut(slot)) else {
             continue;
         };
+        if target.is_some() {
+            return Err(Cause::Failed {
+                number: 8143,
+                severity: 16,
+                text: format!("Parameter '{}' was supplied multiple times.", argument.name),
+            }
+            .into());
+        }
         if argument.is_output && !parameter.is_output {
             let name = parameter.variable.name.to_string();
             return Err(Cause::NotOutput { parameter: name }.into());
@@ -157,6 +165,16 @@ fn slot_of(
         if place < parameters.len() {
             return Ok(place);
         }
+        if parameters.is_empty() && matches!(callee, Callee::Procedure(_)) {
+            return Err(Cause::Failed {
+                number: 8146,
+                severity: 16,
+                text: format!(
+                    "Procedure {procedure} has no parameters and arguments were supplied."
+                ),
+            }
+            .into());
+        }
         return Err(Cause::TooManyArguments { procedure }.into());
     }
     let is_it = |parameter: &Parameter| {
@@ -177,7 +195,13 @@ fn value_of(run: &Run<'_>, argument: &Argument, to: SqlType) -> Result<Datum<'st
     let Some(from) = argument.ty else { return Ok(Datum::Null) };
     let frame = Frame::new(Scope::Procedure, extentdb_base::sync::Arc::from([]));
     let at = Values { connection: run.connection, frame: &frame };
-    Ok(converted(argument.value.clone(), from, to, at)?)
+    // Whatever the number of the failed conversion in a query: here it is 8114.
+    converted(argument.value.clone(), from, to, at).map_err(|cause| match cause.number() {
+        241 | 242 | 244 | 245 | 248 | 295 => {
+            Cause::Conversion { from: from.base_name(), to: to.base_name() }.into()
+        }
+        _ => cause.into(),
+    })
 }
 
 fn default_of(run: &Run<'_>, parameter: &Parameter, callee: Callee<'_>) -> Result<Bound, Stop> {

@@ -92,7 +92,7 @@ impl Parser<'_> {
     fn factor(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.accept_kind(TokenKind::Tilde) {
-            let operand = self.nested(Parser::factor)?;
+            let operand = self.nested(Parser::signed_factor)?;
             return Ok(self.unary(UnaryOperator::BitNot, operand, start));
         }
         let value = self.primary()?;

@@ -19,7 +19,13 @@ const JOIN_HINTS: [(&str, JoinHint); 4] = [
 impl Parser<'_> {
     /// `[ FROM source , … ]`
     pub(super) fn table_sources(&mut self) -> Parsed<Vec<TableSource>> {
-        if self.accept("FROM") { self.list(Parser::table_source) } else { Ok(Vec::new()) }
+        if self.accept("FROM") { self.list(Parser::named_source) } else { Ok(Vec::new()) }
+    }
+
+    /// A source with its joins, whose derived tables have names.
+    fn named_source(&mut self) -> Parsed<TableSource> {
+        let source = self.table_source()?;
+        if has_nameless(&source) { Err(self.unexpected()) } else { Ok(source) }
     }
 
     /// A source with its joins.
@@ -317,5 +323,16 @@ impl Parser<'_> {
         let source = self.table_source()?;
         self.expect_kind(TokenKind::RightBrace)?;
         Ok(source)
+    }
+}
+
+/// Is there a derived table without a name? In parentheses it may still be a part of one.
+fn has_nameless(source: &TableSource) -> bool {
+    match &source.kind {
+        TableSourceKind::Derived(_) => source.alias.is_none(),
+        TableSourceKind::Joined { first, joins } => {
+            has_nameless(first) || joins.iter().any(|join| has_nameless(&join.right))
+        }
+        _ => false,
     }
 }

@@ -61,6 +61,7 @@ pub fn value(call: &Call, cells: &[Cell<'_>], to: &mut Vec<u8>) -> EvalResult<Ou
         Some((found, Kind::Plain)) => {
             text(call, json.get(found.start..found.end).unwrap_or_default(), to)
         }
+        Some((found, _)) if path.is_strict && !found.is_scalar() => Err(EvalError::JsonScalar),
         _ => missing(&path),
     }
 }
@@ -70,7 +71,9 @@ pub fn query(call: &Call, cells: &[Cell<'_>], to: &mut Vec<u8>) -> EvalResult<Ou
     let json = text_at(call, cells, 0);
     let path = path_at(call, cells, 1)?;
     let tree = parse(&json).ok_or(EvalError::Json)?;
-    match path.find(&tree).filter(|found| !found.is_scalar()) {
+    match path.find(&tree) {
+        Some(found) if found.is_scalar() && path.is_strict => Err(EvalError::JsonObject),
+        Some(found) if found.is_scalar() => Ok(Outcome::Null),
         Some(found) => text(call, json.get(found.start..found.end).unwrap_or_default(), to),
         None => missing(&path),
     }
