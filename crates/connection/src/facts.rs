@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use extentdb_base::SessionId;
 use extentdb_base::sync::lock;
-use extentdb_sysview::{ConnectionFacts, Facts, LoginFacts, ServerFacts, SessionFacts};
+use extentdb_sysview::{
+    ConnectionFacts, Facts, LoginFacts, RequestFacts, ServerFacts, SessionFacts,
+};
 use extentdb_types::{DateTime, Guid};
 
 use crate::connection::Connection;
@@ -29,6 +31,14 @@ impl Connection {
         let mut notes = lock(&self.notes);
         notes.is_running = true;
         notes.began = now;
+    }
+
+    /// Notes which statement runs.
+    pub fn note_statement(&self, command: &'static str) {
+        let mut notes = lock(&self.notes);
+        notes.command = command;
+        notes.nesting = self.nesting;
+        notes.transactions = self.transaction.count;
     }
 
     /// Notes that a request has ended, and what it has left.
@@ -65,6 +75,11 @@ impl Facts for ServerView<'_> {
 
     fn connection(&self, id: SessionId) -> Option<ConnectionFacts> {
         self.0.sessions.notes(id).map(|notes| notes.connection(id))
+    }
+
+    fn request(&self, id: SessionId) -> Option<RequestFacts> {
+        let now = self.0.instance.options().database.clock.since_epoch();
+        self.0.sessions.notes(id)?.request(now)
     }
 
     fn logins(&self) -> Vec<LoginFacts> {
@@ -129,6 +144,20 @@ impl Notes {
             prev_error: self.error,
             open_transaction_count: i32::try_from(self.transactions).unwrap_or(i32::MAX),
         }
+    }
+
+    /// What runs; `None` when nothing does.
+    fn request(&self, now: Duration) -> Option<RequestFacts> {
+        let elapsed = now.saturating_sub(self.began).as_millis();
+        self.is_running.then(|| RequestFacts {
+            start_time: datetime(self.began),
+            command: self.command.to_owned(),
+            elapsed_ms: i32::try_from(elapsed).unwrap_or(i32::MAX),
+            cpu_time_ms: 0,
+            row_count: self.rowcount,
+            nest_level: i32::try_from(self.nesting).unwrap_or(i32::MAX),
+            statement_offsets: None,
+        })
     }
 
     fn connection(&self, id: SessionId) -> ConnectionFacts {

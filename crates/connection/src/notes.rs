@@ -28,6 +28,10 @@ pub struct Notes {
     pub connected: Duration,
     /// Does a request run?
     pub is_running: bool,
+    /// The statement that runs, or ran last: `SELECT`, `INSERT`, `WAITFOR` …
+    pub command: &'static str,
+    /// Its nesting: 0 in the batch itself.
+    pub nesting: u32,
     /// When its last request began, since 1970.
     pub began: Duration,
     /// When its last request ended.
@@ -56,6 +60,8 @@ impl Sessions {
             options: options.clone(),
             connected: now,
             is_running: false,
+            command: "",
+            nesting: 0,
             began: now,
             ended: None,
             rowcount: 0,

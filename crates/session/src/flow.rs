@@ -24,6 +24,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::Collation;
 
+use crate::command;
 use crate::statement;
 use crate::statement::table_variable::DeclareTable;
 use extentdb_connection::cause::Cause;
@@ -57,6 +58,8 @@ pub(crate) enum Test {
 pub(crate) struct Placed {
     pub(crate) instruction: Instruction,
     pub(crate) line: u32,
+    /// What views call its statement.
+    pub(crate) command: &'static str,
     /// The TRY block that it stands in.
     pub(crate) handler: Option<usize>,
     /// The CATCH block that it stands in.
@@ -105,6 +108,7 @@ pub(crate) fn compile_body(
         collation,
         settings,
         returns,
+        command: "",
         flow: Vec::new(),
         variables,
         handlers: Vec::new(),
@@ -136,6 +140,8 @@ struct Builder<'s> {
     settings: Settings,
     /// The variable that takes what RETURN says.
     returns: Option<&'s str>,
+    /// Of the statement at hand.
+    command: &'static str,
     flow: Vec<Placed>,
     variables: Vec<Variable>,
     handlers: Vec<usize>,
@@ -153,6 +159,7 @@ impl Builder<'_> {
 
     fn statement(&mut self, statement: &Statement) -> Built {
         let line = statement.span.line;
+        self.command = command::of(&statement.kind);
         match &statement.kind {
             StatementKind::Block(statements) => return self.statements(statements),
             StatementKind::If(choice) => return self.choice(choice, line),
@@ -236,7 +243,7 @@ impl Builder<'_> {
     fn push(&mut self, instruction: Instruction, line: u32) {
         let handler = self.handler;
         let catch = self.catch;
-        self.flow.push(Placed { instruction, line, handler, catch });
+        self.flow.push(Placed { instruction, line, command: self.command, handler, catch });
     }
 
     /// An instruction that jumps unless the condition is true; its address.

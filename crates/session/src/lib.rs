@@ -6,6 +6,7 @@
 )]
 
 mod bulk_load;
+mod command;
 mod flow;
 pub mod offline;
 mod procedure;

@@ -198,6 +198,7 @@ fn instruction(
             Ok(Next::Instruction(at + 1))
         }
         Instruction::Step(step) => {
+            run.connection.note_statement(placed.command);
             let rows = step.run(run, frame)?;
             run.connection.error = 0;
             if let RowCount::Rows(rows) = rows {
