@@ -623,7 +623,7 @@ fn functions_of_bytes_and_json() {
         ("ISJSON('1',SCALAR)", "1"),
         ("JSON_VALUE('{\"a\":{\"b\":\"x\"}}','$.a.b')", "nvarchar(4000): x"),
         ("JSON_VALUE('{\"a\":[1,2]}','$.a')", "NULL"),
-        ("JSON_VALUE('{\"a\":[1,2]}','strict $.a')", "E 13608"),
+        ("JSON_VALUE('{\"a\":[1,2]}','strict $.a')", "E 13623"),
         ("JSON_VALUE('{a}','$.a')", "E 13609"),
         ("JSON_QUERY('{\"a\":[1, 2]}','$.a')", "[1, 2]"),
         ("JSON_MODIFY('{\"a\":1}','$.b','x')", "{\"a\":1,\"b\":\"x\"}"),
