@@ -14,6 +14,7 @@
 
 mod change_failure;
 mod failure;
+mod function_body;
 mod functions;
 mod kept_plan;
 mod plan_text;
@@ -24,6 +25,7 @@ mod system_view;
 mod user_function;
 
 pub use failure::{bind_cause, exec_cause, operator_cause, plan_cause};
+pub use function_body::verify_function_body;
 pub use functions::RowFunctions;
 pub use kept_plan::{Basis, KeptPlan, Planned};
 pub use prepared::{Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, set};

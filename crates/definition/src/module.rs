@@ -18,6 +18,7 @@ use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::data_type::TypedColumn;
 use extentdb_connection::objects::{QualifiedName, ResolvedObject};
 use extentdb_connection::output::StatementCode;
+use extentdb_connection::query::verify_function_body;
 
 impl Define for DefineModule {
     fn code(&self) -> StatementCode {
@@ -31,6 +32,12 @@ impl Define for DefineModule {
 
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         verify_kept(&self.module)?;
+        if let Module::Function(function) = &self.module
+            && let FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } =
+                &function.body
+        {
+            verify_function_body(statements)?;
+        }
         let text = stored_text(self.source.of(ddl.text), self.verb, ddl.start);
         match &self.module {
             Module::Trigger(trigger) => ddl.define_trigger(self.verb, trigger, &text),

@@ -10,6 +10,8 @@
 //! Invariant: a function runs in the session of the query that calls it, whose operators rest
 //! meanwhile: what it reads has the snapshot, locks and transaction of that query.
 
+use std::borrow::Cow;
+
 use extentdb_base::sync::Arc;
 use extentdb_bind::surroundings::{
     FunctionParameter, InlineFunction, SessionFunction, TableFunctionObject, UserFunction,
@@ -24,6 +26,7 @@ use extentdb_tsql::syntax::{
 use extentdb_tsql::{Options, Span, parse};
 use extentdb_types::{Collation, Datum, SqlType};
 
+use super::function_body::verify_function_body;
 use super::surroundings::refused;
 use crate::cause::Cause;
 use crate::data_type::{self, TypedColumn};
@@ -83,6 +86,7 @@ impl StoredFunction {
             return Err(failed("its text".to_owned()));
         };
         let cause = |cause: Cause| refused(cause, span);
+        verify_function_body(statements_of(&function.body)).map_err(cause)?;
         let parameters = declared(&function.parameters, collation).map_err(cause)?;
         let returns = returned(&function.body, collation).map_err(cause)?;
         let database = found.database.clone();
@@ -176,11 +180,11 @@ impl StoredFunction {
         result: Option<Variable>,
     ) -> Result<crate::frame::Frame, Stop> {
         let body = match function_of(&self.script.statements).map(|function| &function.body) {
-            Some(FunctionBody::Scalar { statements, .. }) => statements.clone(),
+            Some(FunctionBody::Scalar { statements, .. }) => Cow::Borrowed(statements.as_slice()),
             Some(FunctionBody::Table { variable, elements, statements }) => {
                 let mut all = vec![declare_table(variable, elements)];
                 all.extend_from_slice(statements);
-                all
+                Cow::Owned(all)
             }
             _ => return Err(Cause::not_supported(format!("the function {}", self.name)).into()),
         };
@@ -233,6 +237,16 @@ impl Output for KeptRows {
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
         self.0.push(values.iter().map(|value| value.clone().into_owned()).collect());
         Ok(())
+    }
+}
+
+/// The statements of a body; none of an inline function.
+fn statements_of(body: &FunctionBody) -> &[Statement] {
+    match body {
+        FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } => {
+            statements
+        }
+        _ => &[],
     }
 }
 
