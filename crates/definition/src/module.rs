@@ -32,11 +32,8 @@ impl Define for DefineModule {
 
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         verify_kept(&self.module)?;
-        if let Module::Function(function) = &self.module
-            && let FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } =
-                &function.body
-        {
-            verify_function_body(statements)?;
+        if let Module::Function(function) = &self.module {
+            verify_function_body(&function.body)?;
         }
         let text = stored_text(self.source.of(ddl.text), self.verb, ddl.start);
         match &self.module {

@@ -5,23 +5,28 @@
 //! they are made, and again when they are called, since files of other origins hold functions too.
 
 use extentdb_tsql::syntax::{
-    Dml, Executed, Query, QueryBody, Select, SelectItem, Set, Statement, StatementKind,
-    TableSource, TableSourceKind, Target, TargetKind,
+    Dml, Executed, FunctionBody, Query, QueryBody, Select, SelectItem, Set, Statement,
+    StatementKind, TableSource, TableSourceKind, Target, TargetKind,
 };
 
 use crate::cause::Cause;
 
-/// Verifies the statements of a body.
+/// Verifies the statements of a body; an inline function has none.
 ///
 /// # Errors
 /// 443, 557: a statement that changes something else; 444: one that sends rows to the client.
-pub fn verify_function_body(statements: &[Statement]) -> Result<(), Cause> {
-    statements.iter().try_for_each(verify)
+pub fn verify_function_body(body: &FunctionBody) -> Result<(), Cause> {
+    match body {
+        FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } => {
+            statements.iter().try_for_each(verify)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn verify(statement: &Statement) -> Result<(), Cause> {
     match &statement.kind {
-        StatementKind::Block(own) => verify_function_body(own),
+        StatementKind::Block(own) => own.iter().try_for_each(verify),
         StatementKind::If(choice) => {
             choice.branches.iter().try_for_each(|branch| verify(&branch.statement))?;
             choice.otherwise.iter().try_for_each(|otherwise| verify(otherwise))

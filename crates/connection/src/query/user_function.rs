@@ -86,7 +86,7 @@ impl StoredFunction {
             return Err(failed("its text".to_owned()));
         };
         let cause = |cause: Cause| refused(cause, span);
-        verify_function_body(statements_of(&function.body)).map_err(cause)?;
+        verify_function_body(&function.body).map_err(cause)?;
         let parameters = declared(&function.parameters, collation).map_err(cause)?;
         let returns = returned(&function.body, collation).map_err(cause)?;
         let database = found.database.clone();
@@ -237,16 +237,6 @@ impl Output for KeptRows {
     fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
         self.0.push(values.iter().map(|value| value.clone().into_owned()).collect());
         Ok(())
-    }
-}
-
-/// The statements of a body; none of an inline function.
-fn statements_of(body: &FunctionBody) -> &[Statement] {
-    match body {
-        FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } => {
-            statements
-        }
-        _ => &[],
     }
 }
 
