@@ -18,7 +18,7 @@ fn server() -> RunningServer {
     settings.port = 0;
     settings.address = Some("127.0.0.1".parse().unwrap());
     settings.sa_password = Some(PASSWORD.to_owned());
-    start(settings, ErrorLog::kept().0).unwrap()
+    start(settings, &[], ErrorLog::kept().0).unwrap()
 }
 
 fn arguments(server: &RunningServer, rest: &[&str]) -> Vec<String> {

@@ -22,6 +22,7 @@ pub mod message;
 pub mod notes;
 pub mod objects;
 pub mod options;
+pub mod other_rows;
 pub mod output;
 pub mod password;
 pub mod pending_load;

@@ -1,10 +1,13 @@
 //! What all connections of a server share.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use extentdb_base::sync::atomic::{AtomicU64, Ordering};
 use extentdb_base::sync::{Arc, Mutex, Weak, lock};
-use extentdb_engine::Instance;
+use extentdb_base::{DatabaseId, ObjectId};
+use extentdb_bind::surroundings::MadeRows;
+use extentdb_engine::{Database, Instance};
 use extentdb_exec::Memory;
 use extentdb_types::Collation;
 
@@ -12,6 +15,7 @@ use crate::compiled_texts::CompiledTexts;
 use crate::hooks::Hooks;
 use crate::login::Logins;
 use crate::notes::Sessions;
+use crate::other_rows::OtherRows;
 use crate::product::Product;
 use crate::work_memory::{MemoryLimits, WorkMemory};
 
@@ -36,6 +40,8 @@ pub struct Server {
     work_memory: Mutex<WorkMemory>,
     /// Those of all connections.
     texts: Mutex<Vec<Weak<CompiledTexts>>>,
+    /// Those of tables that the engine does not read, by database.
+    other_rows: Mutex<BTreeMap<DatabaseId, Arc<dyn OtherRows>>>,
     /// Since 1970, UTC.
     pub started: Duration,
 }
@@ -63,6 +69,7 @@ impl Server {
             sessions: Sessions::default(),
             work_memory,
             texts: Mutex::default(),
+            other_rows: Mutex::default(),
             started,
         })
     }
@@ -71,6 +78,17 @@ impl Server {
     #[must_use]
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// Tables of a database that the engine does not read are read by `rows`.
+    pub fn set_other_rows(&self, database: &Database, rows: Arc<dyn OtherRows>) {
+        lock(&self.other_rows).insert(database.locks().database(), rows);
+    }
+
+    /// The rows of a table that the engine does not read.
+    pub(crate) fn other_rows(&self, database: &Database, table: ObjectId) -> Option<MadeRows> {
+        let rows = lock(&self.other_rows).get(&database.locks().database()).cloned()?;
+        rows.rows_of(table)
     }
 
     /// Limits the memory that statements keep rows in.

@@ -164,6 +164,10 @@ impl Ddl<'_, '_> {
         database: &Arc<Database>,
         work: impl FnOnce(&mut Self) -> Defined<T>,
     ) -> Defined<T> {
+        if database.is_read_only() {
+            let database = database.name().to_owned();
+            return Err(extentdb_engine::Error::ReadOnly { database }.into());
+        }
         let home = self.connection().enter_database(database)?;
         let done = self.scoped(work);
         self.connection().leave_database(home)?;

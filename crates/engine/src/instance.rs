@@ -8,6 +8,7 @@
 //!     ├─ 3 model    for clients; new databases come from the template   ([`create`])
 //!     ├─ 4 msdb
 //!     └─ 5 …        online, offline, read-only, …                       ([`state`])
+//!                   or of files that are only read                      ([`mount`])
 //! ```
 //!
 //! Databases are opened in two rounds: first redo and the undo of system transactions in all of
@@ -26,6 +27,7 @@ mod create;
 mod decisions;
 mod from_model;
 pub(crate) mod info;
+mod mount;
 pub(crate) mod registry;
 mod start;
 pub(crate) mod state;

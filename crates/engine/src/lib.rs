@@ -25,7 +25,7 @@ pub use catalog::table::Table;
 pub use database::Database;
 pub use database::emergency::{LogDamage, LostLog};
 pub use database::options::{
-    Options, RecoveryModel, StatisticsOptions, TornPages, UpdateThreshold,
+    Options, Purpose, RecoveryModel, StatisticsOptions, TornPages, UpdateThreshold,
 };
 pub use database::row_versions::SnapshotIsolationState;
 pub use database::sessions::SessionHandle;

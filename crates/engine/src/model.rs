@@ -27,7 +27,7 @@ use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::Catalog;
 use extentdb_txn::lock::LockMode;
 
-use crate::catalog::cache::PoolPages;
+use crate::catalog::cache::{PoolPages, verify_faults};
 use crate::database::Database;
 use crate::error::Error;
 use crate::session::Session;
@@ -82,10 +82,7 @@ fn read_all(db: &Database, version: u64) -> Result<CatalogModel, Error> {
     let pages = PoolPages { pool: &db.pool, space: &db.space };
     let catalog = Catalog::load(&pages)?;
     let described = extentdb_catalog::model::Descriptions::load(&pages)?;
-    let faults = catalog.faults.iter().chain(&described.faults);
-    if let Some(fault) = faults.into_iter().next() {
-        return Err(Error::catalog(fault.to_string()));
-    }
+    verify_faults(db.options.purpose, catalog.faults.iter().chain(&described.faults))?;
     Ok(build::whole(catalog, described, version))
 }
 

@@ -9,6 +9,7 @@
 //!                   would leave
 //!   StagedDisk      over another disk: nothing is durable before all of it is, a new database
 //!   EphemeralDisk   over another disk: nothing is ever made durable, tempdb
+//!   OverlayDisk     over files that are only read: what is written stays in memory
 //! ```
 //!
 //! Bytes become durable in two ways. [`Durability::Deferred`] writes are cheap and become durable
@@ -28,6 +29,7 @@
 
 mod ephemeral;
 mod mem;
+mod overlay;
 mod real;
 mod staged;
 #[cfg(test)]
@@ -42,6 +44,7 @@ use crate::error::Error;
 
 pub use ephemeral::EphemeralDisk;
 pub use mem::MemDisk;
+pub use overlay::{BaseFile, OverlayDisk};
 pub use real::{Backend, DurabilityMode, DurabilityReport, RealDisk};
 pub use staged::StagedDisk;
 

@@ -13,8 +13,8 @@ mod read_at;
 pub use buf::{AlignedBuf, BLOCK_BYTES};
 pub use direct::DirectFile;
 pub use disk::{
-    Backend, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport,
-    EphemeralDisk, Fill, MemDisk, RealDisk, StagedDisk,
+    Backend, BaseFile, Disk, DiskCounters, DiskFile, Durability, DurabilityMode, DurabilityReport,
+    EphemeralDisk, Fill, MemDisk, OverlayDisk, RealDisk, StagedDisk,
 };
 pub use error::{Error, FileOp};
 pub use file::{File, FileIdentity, FileStamp};

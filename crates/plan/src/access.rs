@@ -269,7 +269,8 @@ fn matched(
     let name = index.name.clone()?;
     let is_usable = !index.disabled
         && index.filter.is_none()
-        && matches!(index.kind, IndexKind::Clustered | IndexKind::Nonclustered);
+        && matches!(index.kind, IndexKind::Clustered | IndexKind::Nonclustered)
+        && table.table.has_index(&name);
     if !is_usable {
         return None;
     }

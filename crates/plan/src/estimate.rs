@@ -43,8 +43,7 @@ pub(crate) fn rows(relation: &Relation, environment: &Environment) -> f64 {
                 1.0
             } else {
                 let all = rows(input, environment);
-                let groups: f64 =
-                    keys.iter().map(|key| distinct(input, *key, environment)).product();
+                let groups: f64 = keys.iter().map(|key| distinct_among(input, *key, all)).product();
                 groups.min(all * 0.9)
             }
         }
@@ -69,9 +68,11 @@ pub(crate) fn table_rows(table: &BoundTable) -> f64 {
     (table.table.row_count().max(0) as f64).max(1.0)
 }
 
-/// Different values of a column, about.
-pub(crate) fn distinct(relation: &Relation, id: ValueId, environment: &Environment) -> f64 {
-    let all = rows(relation, environment);
+/// Different values of a column of a relation with so many rows, about.
+///
+/// The rows are given: who asks for several columns has counted them once. Counted again for each
+/// column of each level, a deep tree would take time that grows exponentially.
+pub(crate) fn distinct_among(relation: &Relation, id: ValueId, all: f64) -> f64 {
     match origin(relation, id) {
         Some(table) => distinct_in_table(table, id).min(all),
         None => all.sqrt().max(10.0).min(all),
@@ -203,10 +204,10 @@ pub(crate) fn pairs(
     let mut divisors = Vec::new();
     divisors.extend(keys.iter().flatten().map(|(_, rows)| *rows).reduce(f64::max));
     for pair in equal.iter().filter(|pair| !pair.iter().any(|id| is_covered(*id))) {
-        let distinct_of = |(id, relation): (Option<ValueId>, &Relation)| {
-            id.map(|id| distinct_before(relation, id, environment))
+        let distinct_of = |(id, (relation, rows)): (Option<ValueId>, (&Relation, f64))| {
+            id.map(|id| distinct_before(relation, id, rows))
         };
-        let values = pair.iter().copied().zip([left, right]).filter_map(distinct_of);
+        let values = pair.iter().copied().zip([(left, l), (right, r)]).filter_map(distinct_of);
         divisors.push(values.fold(10.0, f64::max));
     }
     all / damped(divisors)
@@ -252,9 +253,9 @@ fn damped(mut divisors: Vec<f64>) -> f64 {
 }
 
 /// Different values of a column before conditions: those of its table.
-fn distinct_before(relation: &Relation, id: ValueId, environment: &Environment) -> f64 {
+fn distinct_before(relation: &Relation, id: ValueId, all: f64) -> f64 {
     match origin(relation, id) {
         Some(table) => distinct_in_table(table, id),
-        None => distinct(relation, id, environment),
+        None => distinct_among(relation, id, all),
     }
 }

@@ -258,7 +258,7 @@ impl Planner<'_> {
         } else {
             let groups: f64 = keys
                 .iter()
-                .map(|key| estimate::distinct(relation, *key, self.environment))
+                .map(|key| estimate::distinct_among(relation, *key, input.rows))
                 .product();
             groups.min(input.rows).max(1.0)
         };

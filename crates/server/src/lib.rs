@@ -25,5 +25,5 @@ mod transport;
 pub use error::Error;
 pub use error_log::ErrorLog;
 pub use listener::RunningServer;
-pub use server::start;
+pub use server::{Mounted, start};
 pub use settings::{Settings, Warning};

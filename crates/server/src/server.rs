@@ -72,11 +72,23 @@ impl Hooks for Process {
     }
 }
 
-/// Starts a server; it listens when this returns.
+/// Files that are served to be read.
+pub struct Mounted {
+    /// The name of their database; `None` for the one that they say.
+    pub name: Option<String>,
+    /// The files.
+    pub files: extentdb_session::offline::Database,
+}
+
+/// Starts a server; it listens when this returns. The databases of `mounted` are there to be read.
 ///
 /// # Errors
 /// What cannot be opened, made or listened on.
-pub fn start(settings: Settings, log: ErrorLog) -> Result<RunningServer, Error> {
+pub fn start(
+    settings: Settings,
+    mounted: &[Mounted],
+    log: ErrorLog,
+) -> Result<RunningServer, Error> {
     if !settings.is_ephemeral {
         files::create_folder(&settings.data)?;
     }
@@ -99,6 +111,10 @@ pub fn start(settings: Settings, log: ErrorLog) -> Result<RunningServer, Error> 
     let server = Server::new(instance, product, logins, Arc::new(process));
     if let Some(limits) = memory_limits(&settings) {
         server.set_memory_limits(limits);
+    }
+    for database in mounted {
+        let name = database.files.mount(&server, database.name.as_deref())?.name().to_owned();
+        log.server(&format!("Database {name} is read from its files, which are never written."));
     }
     init::run(&server, &settings.init)?;
     let shared = Arc::new(Shared {

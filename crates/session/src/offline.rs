@@ -16,6 +16,7 @@
 
 mod error;
 mod files;
+mod mount;
 mod query;
 mod scan;
 mod surroundings;

@@ -164,9 +164,12 @@ pub(crate) struct DataSpace {
 
 /// Filegroups and partition schemes, by id.
 pub(crate) fn data_spaces(database: &Database) -> Result<Vec<DataSpace>, Error> {
-    let groups = database.base_table("sysphfg")?;
-    let guids: BTreeMap<String, Option<Guid>> =
-        groups.rows().map(|row| (row.text("name"), guid(row.value("fgguid")))).collect();
+    let mut guids: BTreeMap<String, Option<Guid>> = BTreeMap::new();
+    // Not before 2008.
+    if database.has_base_table("sysphfg") {
+        let groups = database.base_table("sysphfg")?;
+        guids.extend(groups.rows().map(|row| (row.text("name"), guid(row.value("fgguid")))));
+    }
     let table = database.base_table("sysclsobjs")?;
     let rows = table.rows().filter(|row| row.number("class") == Some(CLASS_DATA_SPACE));
     let space = |row: BaseRow<'_>| DataSpace {
@@ -214,6 +217,10 @@ pub(crate) struct ListedFile {
 pub(crate) fn files(database: &Database) -> Result<Vec<ListedFile>, Error> {
     /// Bit of `sysprufiles.status`.
     const GROWTH_PERCENT: i64 = 0x20;
+    // Before 2008 it has another name; then files are those that are open.
+    if !database.has_base_table("sysprufiles") {
+        return Ok(Vec::new());
+    }
     let table = database.base_table("sysprufiles")?;
     let is_here = |row: &BaseRow<'_>| lsn(row.value("droplsn")).is_none();
     let file = |row: BaseRow<'_>| ListedFile {

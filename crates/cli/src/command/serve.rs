@@ -7,8 +7,10 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
-use extentdb_server::{ErrorLog, RunningServer, Settings, start};
+use extentdb_server::{ErrorLog, Mounted, RunningServer, Settings, start};
+use extentdb_session::offline::Database;
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -40,6 +42,10 @@ pub(crate) struct ServeArgs {
     /// Configuration file in the form of mssql.conf
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Serve the database of data files or of a backup, with ro: in front; several files are
+    /// separated by commas. They are only read. May be repeated
+    #[arg(long, value_name = "[NAME=]ro:FILE[,FILE...]")]
+    attach: Vec<String>,
     /// Print how clients connect
     #[arg(long)]
     print_connection_strings: bool,
@@ -53,7 +59,8 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> anyhow::Result<Exit> {
     let settings = settings(args, &log)?;
     let given = settings.sa_password.clone();
     context.interrupt.leave_to_server();
-    let server = start(settings, log)?;
+    let mounted = mounted(&args.attach, context)?;
+    let server = start(settings, &mounted, log)?;
     if args.print_connection_strings {
         let password = server.generated_password().or(given.as_deref()).unwrap_or("PASSWORD");
         print_connection_strings(server.address(), password)?;
@@ -63,6 +70,24 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> anyhow::Result<Exit> {
     server.wait();
     server.stop()?;
     Ok(Exit::Done)
+}
+
+/// The databases of files that are only read.
+fn mounted(attach: &[String], context: &Context) -> anyhow::Result<Vec<Mounted>> {
+    let open = |given: &String| {
+        let parts = given.split_once("ro:");
+        let is_one = |(name, _): &(&str, &str)| name.is_empty() || name.ends_with('=');
+        let Some((name, files)) = parts.filter(is_one) else {
+            bail!(
+                "--attach {given}: ro:{given} serves the files to be read; to change them, \
+                 CREATE DATABASE ... FOR ATTACH in the server"
+            );
+        };
+        let name = name.strip_suffix('=').map(str::to_owned);
+        let files: Vec<PathBuf> = files.split(',').map(PathBuf::from).collect();
+        Ok(Mounted { name, files: Database::new(context.open_database(&files)?) })
+    };
+    attach.iter().map(open).collect()
 }
 
 fn settings(args: &ServeArgs, log: &ErrorLog) -> anyhow::Result<Settings> {

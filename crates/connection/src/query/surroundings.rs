@@ -102,6 +102,12 @@ impl<'s> QuerySurroundings<'s> {
             return view(text, ViewName { database, schema: None, name }, span).map(Some);
         }
         self.reads_tables = true;
+        let id = found.object.object.id;
+        if found.table.is_none()
+            && let Some(rows) = self.connection.server.other_rows(&found.database, id)
+        {
+            return Ok(Some(Object::Rows(rows)));
+        }
         let table = found.into_table().map_err(|cause| refused(cause, span))?;
         Ok(table.map(|table| {
             Object::Table(StoredTable {

@@ -44,7 +44,7 @@ impl RowProvider for SystemRows {
 ///
 /// # Errors
 /// The server has what the view is about, and does not fill it.
-pub(super) fn object(
+pub fn object(
     name: &ObjectName,
     server: &Arc<Server>,
     database: &Arc<Database>,

@@ -16,10 +16,10 @@ use extentdb_catalog::system::object::SYSFILES1;
 use extentdb_catalog::table::{
     DEFAULT_COLLATION, DefinitionError, TableDefinition, base_tables, master_tables,
 };
-use extentdb_catalog::{PageError, PageGetter};
+use extentdb_catalog::{Fault, PageError, PageGetter};
 use extentdb_format::PageBytes;
 use extentdb_format::allocation::unit_row::is_row_of;
-use extentdb_rowset::heap::{Heap, Placement};
+use extentdb_rowset::heap::Heap;
 use extentdb_rowset::{LobUnit, Tree};
 use extentdb_space::{Space, Unit, UnitCounts, UnitDescription, UnitRows};
 
@@ -29,6 +29,7 @@ use crate::catalog::sequence::Sequences;
 use crate::catalog::system_table::{SystemTable, bigint};
 use crate::catalog::units::Units;
 use crate::catalog::{LoadedCatalog, Table, Tables};
+use crate::database::options::{Options, Purpose};
 use crate::error::Error;
 use crate::model::CatalogModel;
 
@@ -105,17 +106,24 @@ impl CatalogCache {
     pub(crate) fn load(
         pool: &Pool,
         space: &Arc<Space>,
-        placement: Placement,
+        options: &Options,
     ) -> Result<CatalogCache, Error> {
         let catalog = Catalog::load(&PoolPages { pool, space })?;
-        if let Some(fault) = catalog.faults.first() {
-            return Err(Error::catalog(fault.to_string()));
-        }
+        verify_faults(options.purpose, &catalog.faults)?;
         let origin = Origin::read(pool)?;
         let changes = Arc::new(ModelChanges::default());
         let units = units_of(&catalog);
-        let loaded = LoadedCatalog { catalog: &catalog, space, units: &units, placement };
-        let system = system_tables(loaded, origin, &changes)?;
+        let loaded = LoadedCatalog {
+            catalog: &catalog,
+            space,
+            units: &units,
+            placement: options.placement,
+            purpose: options.purpose,
+        };
+        let system = match options.purpose {
+            Purpose::Change => system_tables(loaded, origin, &changes)?,
+            Purpose::Read => described_tables(loaded, origin, &changes)?,
+        };
         let tables = user_tables(loaded);
         let finder = Arc::new(UnitFinder { pool: space.pool().clone(), tree: RwLock::new(None) });
         let cache = CatalogCache {
@@ -326,6 +334,33 @@ fn system_tables(
         }
     }
     Ok(system)
+}
+
+/// The system tables of a database of any version, as its own catalog describes them.
+fn described_tables(
+    loaded: LoadedCatalog<'_>,
+    origin: Origin,
+    changes: &Arc<ModelChanges>,
+) -> Result<BTreeMap<String, SystemTable>, Error> {
+    let mut system = BTreeMap::new();
+    let is_system = |table: &&model::Table| table.kind == ObjectType::SYSTEM_TABLE;
+    for table in loaded.catalog.tables.values().filter(is_system) {
+        if let Some(opened) = SystemTable::open_described(table, origin, loaded, changes)? {
+            system.insert(table.name.clone(), opened);
+        }
+    }
+    Ok(system)
+}
+
+/// A database that is to be changed has a catalog without faults.
+pub(crate) fn verify_faults<'f>(
+    purpose: Purpose,
+    faults: impl IntoIterator<Item = &'f Fault>,
+) -> Result<(), Error> {
+    match faults.into_iter().next() {
+        Some(fault) if purpose == Purpose::Change => Err(Error::catalog(fault.to_string())),
+        _ => Ok(()),
+    }
 }
 
 fn user_tables(loaded: LoadedCatalog<'_>) -> Tables {

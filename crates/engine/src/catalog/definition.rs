@@ -76,6 +76,17 @@ pub(crate) fn has_column(index: &IndexDefinition, column: i32) -> bool {
     index.keys.iter().any(|key| key.column_id == column) || index.included.contains(&column)
 }
 
+/// Do records of both layouts have the same columns, wherever they are?
+pub(crate) fn has_same_columns(ours: &RowLayout, theirs: &RowLayout) -> bool {
+    let is_same = |(a, b): (&PhysicalColumn, &PhysicalColumn)| {
+        let order = |column: &PhysicalColumn| (column.key_ordinal, column.is_descending());
+        a.ty == b.ty && order(a) == order(b)
+    };
+    theirs.compression == Compression::None
+        && ours.columns.len() == theirs.columns.len()
+        && ours.columns.iter().zip(&theirs.columns).all(is_same)
+}
+
 /// Do records of both layouts have the same columns at the same offsets?
 pub(crate) fn is_same_form(ours: &RowLayout, theirs: &RowLayout) -> bool {
     let is_same = |(a, b): (&PhysicalColumn, &_)| {

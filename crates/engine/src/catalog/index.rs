@@ -28,10 +28,11 @@ use extentdb_rowset::{RowShape, Tree};
 use extentdb_space::{Space, Unit};
 use extentdb_types::Datum;
 
-use crate::catalog::definition::{definition_of_index, has_column, is_same_form};
+use crate::catalog::definition::{definition_of_index, has_column, has_same_columns, is_same_form};
 use crate::catalog::key_order::{Disorder, IndexName, KeyOrder};
 use crate::catalog::system_table::is_null;
 use crate::catalog::{Address, Condition, LoadedCatalog, Storage, TableColumn};
+use crate::database::options::Purpose;
 use crate::error::{Error, Unsupported};
 
 /// The source of the value of a column of an entry.
@@ -157,7 +158,7 @@ impl Index {
             return refused("whose pages are not known");
         };
         let definition = definition_of_index(index, Some(rowset));
-        let layout = table.layout(&definition);
+        let mut layout = table.layout(&definition);
         if rowset.units.iter().any(|unit| unit.kind != AllocUnitKind::InRow && unit.pages_used > 0)
         {
             return refused("whose entries have values off them");
@@ -179,7 +180,16 @@ impl Index {
             return refused("which includes values of a LOB type");
         }
         if !is_same_form(&layout.row, &rowset.layout) {
-            return refused("whose entries are laid out in a way of their own");
+            if loaded.purpose == Purpose::Change || !has_same_columns(&layout.row, &rowset.layout) {
+                return refused("whose entries are laid out in a way of their own");
+            }
+            // As other versions lay them out.
+            layout = RowsetLayout {
+                row: rowset.layout.clone(),
+                min_leaf: rowset.min_leaf,
+                min_interior: rowset.min_interior,
+                ..layout
+            };
         }
         match Index::new(definition, &layout, storage, loaded.space.clone(), unit) {
             Ok(index) => Ok(index.with_order_unknown()),

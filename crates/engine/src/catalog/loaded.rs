@@ -6,6 +6,7 @@ use extentdb_rowset::heap::Placement;
 use extentdb_space::{Space, Unit};
 
 use crate::catalog::units::Units;
+use crate::database::options::Purpose;
 
 /// The catalog as it was read, with the allocation units that it describes.
 #[derive(Clone, Copy)]
@@ -14,6 +15,7 @@ pub(crate) struct LoadedCatalog<'c> {
     pub(crate) space: &'c Arc<Space>,
     pub(crate) units: &'c Units,
     pub(crate) placement: Placement,
+    pub(crate) purpose: Purpose,
 }
 
 impl LoadedCatalog<'_> {

@@ -209,9 +209,9 @@ impl CatalogCache {
         &mut self,
         pool: &extentdb_buffer::Pool,
         space: &Arc<extentdb_space::Space>,
-        placement: extentdb_rowset::heap::Placement,
+        options: &crate::database::options::Options,
     ) -> Result<(), Error> {
-        let fresh = CatalogCache::load(pool, space, placement)?;
+        let fresh = CatalogCache::load(pool, space, options)?;
         let last =
             self.last_rowset.load(Ordering::Relaxed).max(fresh.last_rowset.load(Ordering::Relaxed));
         fresh.last_rowset.store(last, Ordering::Relaxed);

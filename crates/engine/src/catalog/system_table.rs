@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use extentdb_base::sync::Arc;
 use extentdb_base::{IndexId, ObjectId};
-use extentdb_catalog::layout::Cell;
-use extentdb_catalog::model::{IndexKind, Rowset};
+use extentdb_catalog::layout::{Cell, PhysicalColumn};
+use extentdb_catalog::model::{self, IndexKind, Rowset};
 use extentdb_catalog::table::values::{Cell as Value, RowValues};
 use extentdb_catalog::table::{IndexDefinition, Source, TableDefinition};
 use extentdb_rowset::{RowShape, Tree};
@@ -121,6 +121,45 @@ impl SystemTable {
             off_row: off_row.unwrap_or_default(),
         };
         Ok((!table.indexes.is_empty()).then_some(table))
+    }
+
+    /// The same of a database of any version, that is only read: its columns are those that the
+    /// catalog describes, and of its indexes only the clustered one is there. `None` also for a
+    /// table whose rows cannot be read.
+    pub(crate) fn open_described(
+        table: &model::Table,
+        origin: Origin,
+        loaded: LoadedCatalog<'_>,
+        changes: &Arc<ModelChanges>,
+    ) -> Result<Option<SystemTable>, Error> {
+        let Some(base) = table.base().filter(|base| base.kind == IndexKind::Clustered) else {
+            return Ok(None);
+        };
+        let Some(rowset) = loaded.catalog.rowsets_of(base).next() else { return Ok(None) };
+        let (Some(unit), Ok((shape, _))) = (loaded.unit(rowset), RowShape::for_reading(rowset))
+        else {
+            return Ok(None);
+        };
+        let last = table.columns.iter().map(|column| column.id).max().unwrap_or(0);
+        let name_of = |id: i32| table.columns.iter().find(|own| own.id == id);
+        let columns = (1..=last).map(|id| name_of(id).map(|own| own.name.clone()));
+        let index = SystemIndex {
+            id: base.id,
+            name: base.name.clone().unwrap_or_default(),
+            order: KeyOrder::unknown(&shape),
+            tree: Arc::new(Tree::new(loaded.space.clone(), unit, shape)),
+            sources: rowset.layout.columns.iter().map(source_of).collect(),
+            key: rowset.layout.key_positions(),
+        };
+        Ok(Some(SystemTable {
+            about: About::of_table(&table.name),
+            changes: changes.clone(),
+            name: table.name.clone(),
+            origin,
+            columns: columns.map(Option::unwrap_or_default).collect(),
+            indexes: vec![index],
+            off_row: OffRowUnits::open(rowset, loaded.space, loaded.units),
+        }))
     }
 
     fn clustered(&self) -> &SystemIndex {
@@ -282,6 +321,14 @@ impl SystemTable {
     fn index(&self, id: IndexId) -> Result<&SystemIndex, Error> {
         let found = self.indexes.iter().find(|index| index.id == id);
         found.ok_or_else(|| Error::catalog(format!("{} has no index {}", self.name, id.0)))
+    }
+}
+
+/// What a column of the clustered index of a base table holds.
+fn source_of(column: &PhysicalColumn) -> Source {
+    match column.is_uniquifier() {
+        true => Source::Uniquifier,
+        false => Source::Column(column.column_id),
     }
 }
 

@@ -139,6 +139,11 @@ impl Table {
         self.storage().all_indexes().map(|index| index.name().to_owned()).collect()
     }
 
+    /// Is an index read here? Those of other kinds and forms are in the catalog only.
+    pub fn has_index(&self, name: &str) -> bool {
+        self.storage().all_indexes().any(|index| index.name().eq_ignore_ascii_case(name))
+    }
+
     /// Rows, those of open transactions counted as if they were to commit.
     pub fn row_count(&self) -> i64 {
         self.unit().counts().0.rows

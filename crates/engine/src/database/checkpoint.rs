@@ -35,7 +35,7 @@ use extentdb_txn::{RecordOwner, log_time};
 use crate::catalog::system_table::{SystemTable, bigint, int, number};
 use crate::database::Database;
 use crate::database::boot::{Mark, write_mark};
-use crate::database::options::RecoveryModel;
+use crate::database::options::{Purpose, RecoveryModel};
 use crate::database::suspect::skip_suspect;
 use crate::error::{Cause, Error};
 
@@ -365,6 +365,10 @@ impl Database {
     /// not for transactions.
     fn write_file_sizes(&self) -> Result<(), Error> {
         let _ddl = lock(&self.ddl);
+        if self.options.purpose == Purpose::Read {
+            // Sizes do not change, and before 2008 the table has another name.
+            return Ok(());
+        }
         let table = self.catalog.system("sysprufiles")?;
         for file in self.space.files() {
             let pages = file.pages();

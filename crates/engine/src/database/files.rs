@@ -18,7 +18,7 @@ use extentdb_types::Guid;
 use extentdb_wal::Log;
 
 use crate::database::boot::{VERSION, WRITTEN, read_boot};
-use crate::database::options::Options;
+use crate::database::options::{Options, Purpose};
 use crate::database::spec::Paths;
 use crate::error::{Error, LogOwner};
 use crate::recovery::redo::NewerPages;
@@ -39,6 +39,8 @@ pub(crate) struct DataFiles {
     pub(crate) boot: BootRecord,
     /// What a crash had left in the double-write area.
     leftover: Leftover,
+    /// Is it opened for [`Purpose::Read`]? Then nothing of its log is to be applied.
+    is_read: bool,
 }
 
 impl DataFiles {
@@ -60,10 +62,11 @@ impl DataFiles {
             return Err(other.wrong("it belongs to another database"));
         }
         let boot = read_boot(&*primary.disk)?;
-        if !WRITTEN.contains(&boot.version) {
+        if options.purpose == Purpose::Change && !WRITTEN.contains(&boot.version) {
             return Err(Error::Version { found: boot.version, expected: VERSION });
         }
-        Ok(DataFiles { files, boot, leftover })
+        let is_read = options.purpose == Purpose::Read;
+        Ok(DataFiles { files, boot, leftover, is_read })
     }
 
     /// What the log must name as its database.
@@ -115,6 +118,15 @@ impl DataFiles {
         (opened.next().vlf > self.boot.checkpoint_lsn.vlf).then_some(opened)
     }
 
+    /// The number of a VLF that no LSN of a page has reached.
+    pub(crate) fn above_all_pages(&self) -> u32 {
+        let checkpoint = self.boot.checkpoint_lsn.vlf;
+        // Pages that were brought up to the end of their log are past the checkpoint: by the VLFs
+        // of a log between two checkpoints, which are some thousands at most.
+        let past = if self.is_read { 1 << 20 } else { 1 };
+        checkpoint.saturating_add(past)
+    }
+
     /// The double-write area of an opening that is called `stamp`.
     pub(crate) fn begin_use(
         &mut self,
@@ -131,7 +143,7 @@ impl DataFiles {
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        self.boot.status.is_clean()
+        self.boot.status.is_clean() || self.is_read
     }
 
     pub(crate) fn binding(&self) -> Guid {

@@ -137,8 +137,7 @@ impl OpenedFiles {
             binding_id: files.owner().binding_id,
             fork_guid: files.owner().fork_guid,
             file_guid: Guid(guid),
-            // Above every LSN of the pages.
-            first_sequence: files.boot.checkpoint_lsn.vlf + 1,
+            first_sequence: files.above_all_pages(),
             sector_bytes: 512,
         };
         let opened = Log::create(file, &spec, options.clock.clone())?;

@@ -25,7 +25,7 @@ use crate::catalog::CatalogCache;
 use crate::database::boot::{Mark, write_mark};
 use crate::database::checkpoint::{Checkpoints, LogPin};
 use crate::database::files::{DataFile, DataFiles, Restart};
-use crate::database::options::Options;
+use crate::database::options::{Options, Purpose};
 use crate::database::services::Membership;
 use crate::database::wake_up::WakeUps;
 use crate::database::{Database, SpaceEvents, WriteAheadLog};
@@ -147,7 +147,7 @@ impl Redone {
         let space = self.open_space(&wake_ups)?;
         self.recovery.reserve_freed(&space)?;
         self.recovery.undo_system(&space)?;
-        let catalog = CatalogCache::load(&self.pool, &space, self.options.placement)
+        let catalog = CatalogCache::load(&self.pool, &space, &self.options)
             .map_err(|error| catalog_damaged(&self.pool, error))?;
         space.set_unit_rows(catalog.finder());
         let checkpoints = Checkpoints::opened_at(self.checkpoint);
@@ -225,7 +225,11 @@ impl SystemUndone {
     pub(crate) fn online(self, decisions: &dyn Decisions) -> Result<Arc<Database>, Error> {
         let SystemUndone { files, stamp, checkpoint, mut recovery, mut database } = self;
         let services = database.services.clone();
-        database.verify_stamps(&files.files)?;
+        // What files of other versions say of themselves is the reader's to judge.
+        let is_ours = database.options.purpose == Purpose::Change;
+        if is_ours {
+            database.verify_stamps(&files.files)?;
+        }
         if files.is_clean() {
             // From now on the files are not those of a clean shutdown.
             let last_xact = database.transactions.last_id();
@@ -240,14 +244,18 @@ impl SystemUndone {
         database.recovered = recovery.into_report();
         losers.extend(database.resolve_in_doubt(in_doubt, decisions)?);
         database.undo_losers(losers)?;
-        database.verify_files(&files.files)?;
+        if is_ours {
+            database.verify_files(&files.files)?;
+        }
         let id = database.locks.database();
         services.deadlocks.name_objects(id, &database.name, &database.catalog.tables);
         database.recount_after_crash(&touched)?;
         // The boot page changes without a record.
         database.space.note_changed(touched.extents.iter().copied().chain([PageId::BOOT.extent()]));
         database.checkpoint()?;
-        database.stamp_opening(stamp)?;
+        if is_ours {
+            database.stamp_opening(stamp)?;
+        }
         Ok(Arc::new(database))
     }
 }

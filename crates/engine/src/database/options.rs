@@ -51,6 +51,8 @@ pub struct Options {
     pub ghost_cleanup: bool,
     /// What becomes of pages whose write a crash cuts short.
     pub torn_pages: TornPages,
+    /// Who has made the files, and what is done with them.
+    pub purpose: Purpose,
     /// When statistics are created and updated.
     pub statistics: StatisticsOptions,
     /// Where waits are counted.
@@ -76,6 +78,7 @@ impl Options {
             sort_memory: 64 << 20,
             ghost_cleanup: true,
             torn_pages: TornPages::default(),
+            purpose: Purpose::default(),
             statistics: StatisticsOptions::default(),
             waits: Arc::new(Waits::new()),
             events: Arc::new(NoEvents),
@@ -88,6 +91,18 @@ impl Default for Options {
     fn default() -> Options {
         Options::on(Arc::new(RealDisk::new(DurabilityMode::Auto)))
     }
+}
+
+/// What a database is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Purpose {
+    /// To be changed: its version is one that is written, and its catalog is whole.
+    #[default]
+    Change,
+    /// To be read, over a disk that keeps what is written to itself
+    /// ([`OverlayDisk`](extentdb_io::OverlayDisk)). The pages have all changes of their log. Any
+    /// version, and what of the catalog can be read.
+    Read,
 }
 
 /// What becomes of pages whose write a crash cuts short.

@@ -75,7 +75,7 @@ impl Instance {
         Membership { services, id, name: None, durability: Durability::Logged }
     }
 
-    fn enter(&self, registered: Registered, db: &Arc<Database>) {
+    pub(super) fn enter(&self, registered: Registered, db: &Arc<Database>) {
         let id = registered.id;
         lock(&self.entries).insert(id, Entry { registered, service: Service::Transition });
         self.set_service(id, Service::Online(db.clone()));
@@ -108,12 +108,12 @@ impl Instance {
     pub fn detach(&self, name: &str, termination: Termination) -> Result<Paths, Error> {
         let _admin = lock(&self.admin);
         let (id, paths) = self.leave_service(name, termination, None)?;
-        registry::delete(&self.master()?, id)?;
-        lock(&self.entries).remove(&id);
+        self.forget(id)?;
         Ok(paths)
     }
 
-    /// Removes a database and its files. One that is offline keeps its files, as in SQL Server.
+    /// Removes a database and its files. One that is offline keeps its files, as in SQL Server, and
+    /// so does one whose files are only read.
     ///
     /// # Errors
     /// [`Error::SystemDatabase`]; sessions use it: see [`Termination`].
@@ -121,8 +121,7 @@ impl Instance {
         let _admin = lock(&self.admin);
         let keeps_files = self.is_offline(name)?;
         let (id, paths) = self.leave_service(name, termination, None)?;
-        registry::delete(&self.master()?, id)?;
-        lock(&self.entries).remove(&id);
+        let keeps_files = self.forget(id)? || keeps_files;
         if keeps_files {
             return Ok(());
         }
@@ -153,8 +152,20 @@ impl Instance {
         closed
     }
 
+    /// A database is one of the server's no more. Are its files only read?
+    fn forget(&self, id: DatabaseId) -> Result<bool, Error> {
+        let entries = lock(&self.entries);
+        let is_mounted = entries.get(&id).is_some_and(|entry| entry.registered.is_mounted);
+        drop(entries);
+        if !is_mounted {
+            registry::delete(&self.master()?, id)?;
+        }
+        lock(&self.entries).remove(&id);
+        Ok(is_mounted)
+    }
+
     /// The smallest free id.
-    fn free_id(&self, name: &str) -> Result<DatabaseId, Error> {
+    pub(super) fn free_id(&self, name: &str) -> Result<DatabaseId, Error> {
         let entries = lock(&self.entries);
         if entries.values().any(|entry| entry.registered.has_name(name)) {
             return Err(Error::Exists { name: name.to_owned() });
@@ -188,7 +199,7 @@ fn files_at(paths: &Paths) -> Vec<RegisteredFile> {
 
 impl Database {
     /// Its files as master registers them; the catalog's paths may be those of another machine.
-    fn registered_files(&self, paths: &Paths) -> Result<Vec<RegisteredFile>, Error> {
+    pub(super) fn registered_files(&self, paths: &Paths) -> Result<Vec<RegisteredFile>, Error> {
         let mut files = Vec::new();
         for file in self.space.files() {
             let disk = self.pool.file(file.id());

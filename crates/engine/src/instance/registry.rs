@@ -57,6 +57,8 @@ pub(super) struct Registered {
     status: i32,
     pub(super) created: (i32, u32),
     pub(super) files: Vec<RegisteredFile>,
+    /// Are its files only read? Then master does not know it.
+    pub(super) is_mounted: bool,
 }
 
 /// A file as master knows it.
@@ -79,7 +81,20 @@ pub struct RegisteredFile {
 impl Registered {
     /// A database that is online and open to all.
     pub(super) fn new(id: DatabaseId, name: &str, files: Vec<RegisteredFile>) -> Registered {
-        Registered { id, name: name.to_owned(), status: 0, created: (0, 0), files }
+        Registered {
+            id,
+            name: name.to_owned(),
+            status: 0,
+            created: (0, 0),
+            files,
+            is_mounted: false,
+        }
+    }
+
+    /// A database of files that are only read.
+    pub(super) fn mounted(id: DatabaseId, name: &str, files: Vec<RegisteredFile>) -> Registered {
+        let own = Registered::new(id, name, files);
+        Registered { status: READ_ONLY, is_mounted: true, ..own }
     }
 
     pub(super) fn has_name(&self, name: &str) -> bool {
@@ -147,6 +162,7 @@ impl Registered {
             status: number(row.get(STATUS)?)? as i32,
             created: (i32::from_le_bytes([d0, d1, d2, d3]), u32::from_le_bytes([t0, t1, t2, t3])),
             files: Vec::new(),
+            is_mounted: false,
         })
     }
 }

@@ -71,6 +71,9 @@ impl Instance {
         let _admin = lock(&self.admin);
         let id = self.id_of(name)?;
         verify_changeable(id, name, change)?;
+        if lock(&self.entries).get(&id).is_some_and(|entry| entry.registered.is_mounted) {
+            return Err(Error::ReadOnly { database: name.to_owned() });
+        }
         match change {
             DatabaseChange::Offline => self.take_offline(id, name, termination, by),
             DatabaseChange::Online => self.bring_online(id),

@@ -66,6 +66,11 @@ impl BaseRow<'_> {
 }
 
 impl Database {
+    /// Is there a base table of a name? Those of other versions have others.
+    pub fn has_base_table(&self, name: &str) -> bool {
+        self.catalog.system.contains_key(name)
+    }
+
     /// The rows of a base table by its name: `sysprufiles`.
     ///
     /// # Errors

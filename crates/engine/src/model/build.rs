@@ -90,7 +90,9 @@ pub(super) fn objects(mut catalog: Catalog, described: Descriptions) -> Vec<Obje
     let mut parts = parts_of(&mut catalog, described);
     let defaults: BTreeMap<ObjectId, Constraint> =
         catalog.defaults.drain(..).map(|default| (default.object.id, default)).collect();
-    let all = std::mem::take(&mut catalog.objects);
+    // From 2012 on databases list the system's own views and procedures, whose texts are elsewhere.
+    let mut all = std::mem::take(&mut catalog.objects);
+    all.retain(|id, _| id.0 > 0);
     let model = |object: Object| {
         let own = parts.remove(&object.id).unwrap_or_default();
         model_of(object, own, &mut catalog, &defaults)

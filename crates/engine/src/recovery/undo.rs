@@ -116,7 +116,7 @@ impl Database {
         self.space.release(freed)?;
         if any {
             // The undo may have restored or removed tables.
-            self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
+            self.catalog.reload(&self.pool, &self.space, &self.options)?;
         }
         for (tx, error) in deferred {
             self.defer_transaction(tx, error)?;
@@ -135,7 +135,7 @@ impl Database {
         let is_unknown =
             |unit| self.catalog.tree_of(unit).is_none() && self.catalog.heap_of(unit).is_none();
         if is_entry && unit.is_some_and(is_unknown) {
-            self.catalog.reload(&self.pool, &self.space, self.options.placement)?;
+            self.catalog.reload(&self.pool, &self.space, &self.options)?;
         }
         Ok(())
     }

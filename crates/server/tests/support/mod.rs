@@ -36,7 +36,7 @@ pub(crate) fn server_with(change: impl FnOnce(&mut Settings)) -> RunningServer {
     settings.address = Some("127.0.0.1".parse().unwrap());
     settings.sa_password = Some(PASSWORD.to_owned());
     change(&mut settings);
-    start(settings, ErrorLog::kept().0).unwrap()
+    start(settings, &[], ErrorLog::kept().0).unwrap()
 }
 
 /// How a client wants to be connected.

@@ -40,11 +40,26 @@ pub(super) struct TableRows {
     table: ObjectId,
     /// For each column of the provider, its id in the table.
     columns: Vec<i32>,
+    lost: Lost,
+}
+
+/// What becomes of rows that cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// They are left out, and noted.
+    Noted,
+    /// They end the query.
+    Refused,
 }
 
 impl TableRows {
-    pub(super) fn new(files: &Arc<Files>, table: &Table, columns: Vec<i32>) -> TableRows {
-        TableRows { files: files.clone(), table: table.id, columns }
+    pub(super) fn new(
+        files: &Arc<Files>,
+        table: &Table,
+        columns: Vec<i32>,
+        lost: Lost,
+    ) -> TableRows {
+        TableRows { files: files.clone(), table: table.id, columns, lost }
     }
 }
 
@@ -63,7 +78,8 @@ impl RowProvider for TableRows {
         let thread = thread::Builder::new().name("scan".to_owned());
         let begun = thread.spawn(move || work.run(&sender));
         begun.map_err(|error| format!("a thread for a scan: {error}"))?;
-        Ok(Box::new(Batches { files: self.files.clone(), table: self.table, receiver }))
+        let files = self.files.clone();
+        Ok(Box::new(Batches { files, table: self.table, receiver, lost: self.lost }))
     }
 
     fn row_estimate(&self) -> f64 {
@@ -78,11 +94,17 @@ struct Batches {
     files: Arc<Files>,
     table: ObjectId,
     receiver: mpsc::Receiver<Sent>,
+    lost: Lost,
 }
 
 impl RowStream for Batches {
     fn next(&mut self) -> Result<Option<RowBatch>, String> {
         let Some(piece) = self.receiver.recv().ok().transpose()? else { return Ok(None) };
+        if self.lost == Lost::Refused
+            && let Some(part) = piece.losses.parts.first()
+        {
+            return Err(format!("{}: {}", piece.losses.table, part.why));
+        }
         self.files.note(self.table, piece.losses);
         Ok(piece.batch)
     }

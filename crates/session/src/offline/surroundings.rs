@@ -16,11 +16,12 @@ use extentdb_tsql::{Options, Span, parse_query};
 use extentdb_types::{Collation, SqlType};
 
 use super::files::Files;
-use super::scan::TableRows;
+use super::mount::CatalogServer;
+use super::scan::{Lost, TableRows};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::function::{self, Definition, clock};
-use extentdb_connection::query::{ViewName, refused, view};
+use extentdb_connection::query::{ViewName, refused, system_view, view};
 
 /// Schema of names without one.
 const DEFAULT_SCHEMA: &str = "dbo";
@@ -34,6 +35,8 @@ pub(super) struct FileSurroundings {
     environment: Environment,
     /// The functions that were met; their numbers are positions here.
     pub(super) functions: Vec<&'static Definition>,
+    /// Who answers for the catalog, once a view of it was met.
+    catalog: Option<CatalogServer>,
 }
 
 impl FileSurroundings {
@@ -44,6 +47,7 @@ impl FileSurroundings {
             files: files.clone(),
             environment: Environment { columns: Vec::new(), database_collation, settings },
             functions: Vec::new(),
+            catalog: None,
         }
     }
 
@@ -74,24 +78,7 @@ impl FileSurroundings {
         if table.columns.iter().any(is_computed) {
             return self.computing(table, span);
         }
-        Ok(self.stored(table))
-    }
-
-    /// What the rows of a table store.
-    fn stored(&self, table: &Table) -> Object {
-        let shown = |column: &&Column| !column.column_set && !is_computed(column);
-        let shown: Vec<&Column> = table.columns.iter().filter(shown).collect();
-        let ids = shown.iter().map(|column| column.id).collect();
-        // Damaged files hold NULL in columns that should not have it.
-        let made = |column: &&Column| {
-            let ty = column.ty.unwrap_or(SqlType::VarBinary { len: None });
-            (column.name.clone(), ty, true)
-        };
-        Object::Rows(MadeRows {
-            schema: Some(table.schema.clone()),
-            columns: shown.iter().map(made).collect(),
-            provider: Arc::new(TableRows::new(&self.files, table, ids)),
-        })
+        Ok(Object::Rows(stored(&self.files, table, Lost::Noted)))
     }
 
     /// A view over what rows store that computes the other columns; those that cannot be computed
@@ -123,6 +110,20 @@ impl FileSurroundings {
         }))
     }
 
+    /// A view of the catalog: what a server says of the files, which is started for it in memory.
+    fn system_view(&mut self, name: &ObjectName) -> Bound<Option<Object>> {
+        let collation = self.environment.database_collation;
+        if self.catalog.is_none() {
+            let started = CatalogServer::start(&self.files).map_err(|error| {
+                let what = format!("the view {} in a query over files: {error}", name.name.text);
+                BindCause::NotSupported { what }.at(name.span)
+            })?;
+            self.catalog = Some(started);
+        }
+        let Some(catalog) = &self.catalog else { return Ok(None) };
+        system_view(name, &catalog.server, &catalog.database, collation)
+    }
+
     /// Can a query over stored columns be bound?
     fn binds(&self, text: &str) -> bool {
         let Ok(query) = query(text, "", Span::default()) else { return false };
@@ -136,6 +137,8 @@ impl FileSurroundings {
         catalog
             .objects
             .values()
+            // Below 0 are the system's own, which databases list from 2012 on.
+            .filter(|object| object.id.0 > 0)
             .find(|object| object.schema_id == schema_id && self.is_same(&object.name, name))
     }
 
@@ -153,8 +156,25 @@ impl FileSurroundings {
     }
 }
 
+/// What the rows of a table store.
+pub(super) fn stored(files: &Arc<Files>, table: &Table, lost: Lost) -> MadeRows {
+    let shown = |column: &&Column| !column.column_set && !is_computed(column);
+    let shown: Vec<&Column> = table.columns.iter().filter(shown).collect();
+    let ids = shown.iter().map(|column| column.id).collect();
+    // Damaged files hold NULL in columns that should not have it.
+    let made = |column: &&Column| {
+        let ty = column.ty.unwrap_or(SqlType::VarBinary { len: None });
+        (column.name.clone(), ty, true)
+    };
+    MadeRows {
+        schema: Some(table.schema.clone()),
+        columns: shown.iter().map(made).collect(),
+        provider: Arc::new(TableRows::new(files, table, ids, lost)),
+    }
+}
+
 /// A column whose values rows do not store.
-fn is_computed(column: &Column) -> bool {
+pub(super) fn is_computed(column: &Column) -> bool {
     column.computed.is_some() && !column.persisted
 }
 
@@ -181,7 +201,7 @@ impl Surroundings for FileSurroundings {
         let tables = self.files.catalog().tables.values();
         if schema == STORED {
             let table = tables.into_iter().find(|table| table.full_name() == **own);
-            return Ok(table.map(|table| self.stored(table)));
+            return Ok(table.map(|table| Object::Rows(stored(&self.files, table, Lost::Noted))));
         }
         let is_meant = |table: &&Table| {
             table.kind != ObjectType::VIEW
@@ -198,10 +218,11 @@ impl Surroundings for FileSurroundings {
             _ => {}
         }
         match extentdb_sysview::view(schema, own) {
-            Some(view) => refuse(format!(
+            Some(view) if view.name.starts_with("dm_") => refuse(format!(
                 "the view {}.{} in a query over files: it needs a server",
                 view.schema, view.name
             )),
+            Some(_) => self.system_view(name),
             None => Ok(None),
         }
     }

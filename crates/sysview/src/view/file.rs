@@ -34,6 +34,10 @@ pub(super) struct FileItem {
 /// The files of a database that is online.
 fn files_of(database: &Database, registered: &[RegisteredFile]) -> Result<Vec<ListedFile>, Error> {
     let mut files = base::files(database)?;
+    if files.is_empty() {
+        let open = |file| ListedFile { state: ONLINE, ..as_registered(file) };
+        files.extend(registered.iter().map(open));
+    }
     for file in &mut files {
         if let Some(own) = registered.iter().find(|own| i32::from(own.id.0) == file.id) {
             file.path.clone_from(&own.path);
