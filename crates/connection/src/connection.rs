@@ -29,6 +29,7 @@ use crate::server::Server;
 use crate::session_context::SessionContext;
 use crate::transaction::TransactionState;
 use crate::trigger::Firing;
+use extentdb_exec::MemoryPool;
 
 /// A connection of a client.
 pub struct Connection {
@@ -49,6 +50,8 @@ pub struct Connection {
     pub prepared: Prepared,
     /// Texts that it has compiled.
     pub texts: Arc<CompiledTexts>,
+    /// What the statements of its login may use together; `None` without a limit.
+    pub(crate) memory: Option<Arc<MemoryPool>>,
     /// Temporary tables and table variables.
     pub temporary: TemporaryTables,
     /// INSERT BULK whose rows have not arrived.
@@ -125,6 +128,7 @@ impl Connection {
             application: client.application.clone(),
         });
         server.count_connection();
+        let memory = server.login_memory(&client.login);
         let database = session.database().name().to_owned();
         let options = SetOptions::at_login(client.is_odbc);
         let now = server.instance.options().database.clock.since_epoch();
@@ -139,6 +143,7 @@ impl Connection {
             transaction: TransactionState::default(),
             prepared: Prepared::default(),
             texts: server.new_texts(),
+            memory,
             temporary: TemporaryTables::default(),
             pending_load: None,
             bulk_rows: None,

@@ -1,5 +1,5 @@
-//! Rows of tables that the engine does not read: compressed, partitioned, with sparse columns. Those
-//! of databases whose files are only read come from the reader.
+//! Rows of tables that the engine does not read: compressed, partitioned, with sparse columns.
+//! Those of databases whose files are only read come from the reader.
 
 use extentdb_base::ObjectId;
 use extentdb_bind::surroundings::MadeRows;

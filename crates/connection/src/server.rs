@@ -8,7 +8,7 @@ use extentdb_base::sync::{Arc, Mutex, Weak, lock};
 use extentdb_base::{DatabaseId, ObjectId};
 use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::{Database, Instance};
-use extentdb_exec::Memory;
+use extentdb_exec::{Memory, MemoryPool};
 use extentdb_types::Collation;
 
 use crate::compiled_texts::CompiledTexts;
@@ -112,8 +112,13 @@ impl Server {
     }
 
     /// The memory of one statement.
-    pub(crate) fn statement_memory(&self) -> Memory {
-        lock(&self.work_memory).of_statement()
+    pub(crate) fn statement_memory(&self, login: Option<&Arc<MemoryPool>>) -> Memory {
+        lock(&self.work_memory).of_statement(login)
+    }
+
+    /// What the statements of a login may use together; `None` without a limit.
+    pub(crate) fn login_memory(&self, login: &str) -> Option<Arc<MemoryPool>> {
+        lock(&self.work_memory).of_login(login)
     }
 
     /// What it says it is.

@@ -1,7 +1,9 @@
 //! Memory that statements keep rows in while they sort, group and join; what does not fit goes to
 //! work files beside tempdb.
 
-use extentdb_base::sync::Arc;
+use std::collections::HashMap;
+
+use extentdb_base::sync::{Arc, Weak};
 use extentdb_engine::Instance;
 use extentdb_exec::{Memory, MemoryPool, WorkArea};
 
@@ -12,11 +14,13 @@ pub struct MemoryLimits {
     pub server: usize,
     /// Bytes of one statement.
     pub statement: usize,
+    /// Bytes of all statements of one login together; `None` for no limit of their own.
+    pub login: Option<usize>,
 }
 
 impl Default for MemoryLimits {
     fn default() -> MemoryLimits {
-        MemoryLimits { server: 1 << 30, statement: 256 << 20 }
+        MemoryLimits { server: 1 << 30, statement: 256 << 20, login: None }
     }
 }
 
@@ -24,7 +28,9 @@ impl Default for MemoryLimits {
 #[derive(Debug)]
 pub(crate) struct WorkMemory {
     pool: Arc<MemoryPool>,
-    statement: usize,
+    limits: MemoryLimits,
+    /// By the name of the login.
+    logins: HashMap<String, Weak<MemoryPool>>,
     area: Arc<WorkArea>,
 }
 
@@ -34,7 +40,8 @@ impl WorkMemory {
         let limits = MemoryLimits::default();
         WorkMemory {
             pool: MemoryPool::new(limits.server),
-            statement: limits.statement,
+            limits,
+            logins: HashMap::new(),
             area: WorkArea::new(options.database.disk.clone(), &options.data),
         }
     }
@@ -42,11 +49,25 @@ impl WorkMemory {
     /// Statements that begin from now on have these limits.
     pub(crate) fn limit(&mut self, limits: MemoryLimits) {
         self.pool = MemoryPool::new(limits.server);
-        self.statement = limits.statement;
+        self.limits = limits;
+        self.logins.clear();
     }
 
-    /// That of one statement.
-    pub(crate) fn of_statement(&self) -> Memory {
-        Memory::new(&self.pool, self.statement, &self.area)
+    /// That of one statement of a login's connection, which holds the pool of its login.
+    pub(crate) fn of_statement(&self, login: Option<&Arc<MemoryPool>>) -> Memory {
+        let memory = Memory::new(&self.pool, self.limits.statement, &self.area);
+        login.map_or(memory.clone(), |pool| memory.within(pool))
+    }
+
+    /// The memory of a login, where it has a limit.
+    pub(crate) fn of_login(&mut self, login: &str) -> Option<Arc<MemoryPool>> {
+        let limit = self.limits.login?;
+        if let Some(pool) = self.logins.get(login).and_then(Weak::upgrade) {
+            return Some(pool);
+        }
+        self.logins.retain(|_, pool| pool.strong_count() > 0);
+        let pool = MemoryPool::new(limit);
+        self.logins.insert(login.to_owned(), Arc::downgrade(&pool));
+        Some(pool)
     }
 }

@@ -51,7 +51,8 @@ pub struct Memory {
 
 #[derive(Debug)]
 struct Shared {
-    pool: Arc<MemoryPool>,
+    /// That of the server, and of the login where it has a limit of its own.
+    pools: Vec<Arc<MemoryPool>>,
     /// Bytes.
     limit: usize,
     used: AtomicUsize,
@@ -61,17 +62,25 @@ struct Shared {
 impl Memory {
     /// For a statement: at most `limit` bytes of the pool; what does not fit goes to work files.
     pub fn new(pool: &Arc<MemoryPool>, limit: usize, area: &Arc<WorkArea>) -> Memory {
-        Memory::of(pool.clone(), limit, Some(area.clone()))
+        Memory::of(vec![pool.clone()], limit, Some(area.clone()))
+    }
+
+    /// The same, within another pool, too.
+    #[must_use]
+    pub fn within(&self, pool: &Arc<MemoryPool>) -> Memory {
+        let shared = &self.shared;
+        let pools = shared.pools.iter().chain([pool]).cloned().collect();
+        Memory::of(pools, shared.limit, shared.area.clone())
     }
 
     /// Without a limit, and without work files.
     pub fn unlimited() -> Memory {
-        Memory::of(MemoryPool::new(usize::MAX), usize::MAX, None)
+        Memory::of(Vec::new(), usize::MAX, None)
     }
 
-    fn of(pool: Arc<MemoryPool>, limit: usize, area: Option<Arc<WorkArea>>) -> Memory {
+    fn of(pools: Vec<Arc<MemoryPool>>, limit: usize, area: Option<Arc<WorkArea>>) -> Memory {
         let used = AtomicUsize::new(0);
-        Memory { shared: Arc::new(Shared { pool, limit, used, area }) }
+        Memory { shared: Arc::new(Shared { pools, limit, used, area }) }
     }
 
     /// Where what does not fit goes.
@@ -102,7 +111,8 @@ impl Reservation {
             let is_over = |used: &AtomicUsize, limit: usize| {
                 used.load(Ordering::Relaxed).saturating_add(more) > limit
             };
-            if is_over(&shared.used, shared.limit) || is_over(&shared.pool.used, shared.pool.limit)
+            if is_over(&shared.used, shared.limit)
+                || shared.pools.iter().any(|pool| is_over(&pool.used, pool.limit))
             {
                 return false;
             }
@@ -114,13 +124,16 @@ impl Reservation {
     /// Takes `bytes` in all without asking: the operator cannot do with less.
     pub(crate) fn set(&mut self, bytes: usize) {
         let shared = &self.memory.shared;
-        for used in [&shared.used, &shared.pool.used] {
+        let pools = shared.pools.iter().map(|pool| &pool.used);
+        for used in pools.chain([&shared.used]) {
             if bytes >= self.bytes {
                 used.fetch_add(bytes - self.bytes, Ordering::Relaxed);
-                shared.pool.peak.fetch_max(shared.pool.used(), Ordering::Relaxed);
             } else {
                 used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
             }
+        }
+        for pool in &shared.pools {
+            pool.peak.fetch_max(pool.used(), Ordering::Relaxed);
         }
         self.bytes = bytes;
     }
@@ -171,6 +184,23 @@ mod tests {
         assert!(!second.resize(30));
         drop(first);
         assert!(second.resize(30));
+    }
+
+    #[test]
+    fn statements_of_a_login_are_refused_more_than_its_pool() {
+        let server = MemoryPool::new(1000);
+        let login = MemoryPool::new(50);
+        let memory = || Memory::new(&server, 100, &area()).within(&login);
+        let (one, other) = (memory(), memory());
+        let mut first = one.reservation();
+        let mut second = other.reservation();
+        assert!(first.resize(30));
+        assert!(!second.resize(30));
+        assert_eq!((server.used(), login.used()), (30, 30));
+        assert!(Memory::new(&server, 100, &area()).reservation().resize(60));
+        drop(first);
+        assert!(second.resize(50));
+        assert_eq!(login.peak(), 50);
     }
 
     #[test]

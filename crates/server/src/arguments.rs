@@ -29,6 +29,8 @@ pub(crate) enum Refused {
         type_name: &'static str,
     },
     NotSupported(&'static str),
+    /// It ran for so many seconds, which is longer than it may.
+    TooLong(u64),
 }
 
 impl From<DecodeError> for Refused {

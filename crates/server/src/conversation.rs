@@ -32,6 +32,7 @@ use crate::listener::{SharedState, ended};
 use crate::mailbox::{Incoming, Mailbox};
 use crate::reader::{Arrived, MessageReader};
 use crate::response::Response;
+use crate::time_limit::TimeLimit;
 use crate::transport::Transport;
 
 /// Bytes of a request at most.
@@ -40,6 +41,9 @@ const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const MOMENT: Duration = Duration::from_millis(5);
 /// How long a response that the server ends may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Message of a request that ran longer than it may; a number of our own.
+const TOO_LONG: i32 = 40_003;
 
 /// A connection with a session.
 pub(crate) struct Conversation {
@@ -52,24 +56,24 @@ pub(crate) struct Conversation {
 
 /// What the two tasks of a connection know of the request at hand.
 #[derive(Default)]
-struct Running {
+pub(crate) struct Running {
     /// Messages that were handed on and are not answered.
     messages: usize,
     /// Ends the request that runs; `None` before it has begun.
     interrupt: Option<Interrupt>,
-    is_attention: bool,
-    is_ended: bool,
+    pub(crate) is_attention: bool,
+    pub(crate) is_ended: bool,
 }
 
 impl Running {
-    fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         if let Some(interrupt) = &self.interrupt {
             interrupt.interrupt();
         }
     }
 }
 
-type SharedRunning = Arc<Mutex<Running>>;
+pub(crate) type SharedRunning = Arc<Mutex<Running>>;
 
 /// Who ends a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -327,7 +331,15 @@ impl Runner {
         }
         match requests_of(message, &self.protocol) {
             Ok(requests) if outcome == Outcome::Ready => {
+                let limit = self.shared.settings.request_seconds_max.map(Duration::from_secs);
+                let limit = limit.map(|limit| TimeLimit::begin(limit, &self.running));
                 outcome = run_requests(connection, &requests, &mut response);
+                if outcome == Outcome::Interrupted
+                    && let Some(limit) = limit.filter(TimeLimit::is_over)
+                {
+                    refuse(&Refused::TooLong(limit.seconds()), &mut response);
+                    outcome = Outcome::Ready;
+                }
             }
             Ok(_) => {}
             Err(refused) => {
@@ -387,6 +399,11 @@ fn refuse(refused: &Refused, response: &mut Response<'_>) {
                  values. An example of an invalid value is data of numeric type with scale greater \
                  than precision."
             ),
+        ),
+        Refused::TooLong(seconds) => (
+            TOO_LONG,
+            16,
+            format!("The request was ended: it ran for more than {seconds} seconds."),
         ),
         Refused::NotSupported(what) => (40_517, 16, format!("not supported: {what}.")),
     };

@@ -19,6 +19,7 @@ mod reader;
 mod response;
 mod server;
 mod settings;
+mod time_limit;
 mod tls;
 mod transport;
 

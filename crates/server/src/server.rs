@@ -109,9 +109,7 @@ pub fn start(
     let product = product(&settings);
     let tls = Tls::new(&settings, certificate_names(&product))?;
     let server = Server::new(instance, product, logins, Arc::new(process));
-    if let Some(limits) = memory_limits(&settings) {
-        server.set_memory_limits(limits);
-    }
+    server.set_memory_limits(memory_limits(&settings));
     for database in mounted {
         let name = database.files.mount(&server, database.name.as_deref())?.name().to_owned();
         log.server(&format!("Database {name} is read from its files, which are never written."));
@@ -173,9 +171,16 @@ fn instance_options(settings: &Settings) -> InstanceOptions {
 }
 
 /// A quarter of the memory is for rows of statements, a quarter of that for each of them.
-fn memory_limits(settings: &Settings) -> Option<MemoryLimits> {
-    let bytes = usize::try_from(settings.memory_mb?.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
-    Some(MemoryLimits { server: bytes / 4, statement: bytes / 16 })
+fn memory_limits(settings: &Settings) -> MemoryLimits {
+    let bytes =
+        |megabytes: u64| usize::try_from(megabytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX);
+    let limits = MemoryLimits::default();
+    let limits = settings.memory_mb.map(bytes).map_or(limits, |bytes| MemoryLimits {
+        server: bytes / 4,
+        statement: bytes / 16,
+        ..limits
+    });
+    MemoryLimits { login: settings.login_memory_mb.map(bytes), ..limits }
 }
 
 /// The logins, and the password of sa when it was made just now.

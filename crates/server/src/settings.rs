@@ -12,6 +12,8 @@
 //! | | MSSQL_SA_PASSWORD, SA_PASSWORD, …_FILE | password of sa at the first start |
 //! | | MSSQL_PID | edition that is reported |
 //! | extentdb.maxconnections, extentdb.maxconnectionsperlogin, extentdb.logintimeout | | limits |
+//! | extentdb.maxmemoryperloginmb | | memory for rows of all statements of a login; more of them go to work files |
+//! | extentdb.maxrequestseconds | | a request that runs longer is ended |
 //!
 //! Known names without a meaning here are accepted; unknown ones are a warning, never a failure.
 
@@ -76,6 +78,10 @@ pub struct Settings {
     pub connections_max: usize,
     /// Of them those of one login at most.
     pub login_connections_max: usize,
+    /// Memory for rows of all statements of one login, megabytes.
+    pub login_memory_mb: Option<u64>,
+    /// A request that runs longer is ended.
+    pub request_seconds_max: Option<u64>,
     /// Connections at most that have not logged in.
     pub pending_max: usize,
     /// A login that is not done by then is closed.
@@ -105,6 +111,8 @@ impl Settings {
             memory_mb: None,
             connections_max: MAX_CONNECTIONS,
             login_connections_max: MAX_CONNECTIONS,
+            login_memory_mb: None,
+            request_seconds_max: None,
             pending_max: MAX_PENDING,
             login_seconds: LOGIN_SECONDS,
             init: Vec::new(),
@@ -186,6 +194,10 @@ impl Settings {
             "filelocation.defaultdatadir" => self.data = PathBuf::from(value),
             "extentdb.maxconnections" => self.connections_max = number(name, value)?,
             "extentdb.maxconnectionsperlogin" => self.login_connections_max = number(name, value)?,
+            "extentdb.maxmemoryperloginmb" => self.login_memory_mb = Some(number(name, value)?),
+            "extentdb.maxrequestseconds" => {
+                self.request_seconds_max = Some(number(name, value)?).filter(|it| *it > 0);
+            }
             "extentdb.logintimeout" => self.login_seconds = number(name, value)?,
             other => return Ok(FILE_WITHOUT_MEANING.iter().any(|own| other.starts_with(own))),
         }

@@ -355,6 +355,16 @@ fn a_login_has_as_many_connections_as_it_may_have() {
 }
 
 #[test]
+fn a_request_that_runs_too_long_is_ended_and_the_next_one_runs() {
+    let server = server_with(|settings| settings.request_seconds_max = Some(1));
+    let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);
+    let answer = client.batch("SELECT 1 AS a; WAITFOR DELAY '00:01:00'");
+    assert!(answer.iter().any(|token| token.starts_with("Error 40003.16.1")), "{answer:?}");
+    assert_eq!(client.batch("SELECT 2 AS a")[1], "ROW 2");
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_malformed_request_is_told_and_ends_the_connection() {
     let server = server();
     let mut client = Client::connect(server.address(), TdsVersion::V7_4, Tls::None);

@@ -142,7 +142,7 @@ impl Prepared {
             true => Some(session.begin_scope().map_err(ExecError::from)?),
             false => None,
         };
-        let memory = run.connection.server.statement_memory();
+        let memory = run.connection.server.statement_memory(run.connection.memory.as_ref());
         let (done, identity) = {
             let mut functions = RowFunctions {
                 connection: run.connection,
