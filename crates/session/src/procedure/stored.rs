@@ -7,6 +7,7 @@ use extentdb_tsql::{Options, parse};
 
 use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, execute_sql, nested};
+use crate::user_type;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::Variable;
@@ -41,8 +42,9 @@ fn called(
     let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
         return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
     };
-    let script = parse(&text, Options { quoted_identifier: true })
+    let mut script = parse(&text, Options { quoted_identifier: true })
         .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
+    resolve_types(run, &mut script.statements);
     let Some(procedure) = procedure_of(&script.statements) else {
         return Err(Cause::not_supported(format!("the text of procedure {name}")).into());
     };
@@ -72,6 +74,18 @@ fn called(
     })?;
     let outputs = execute_sql::outputs(&parameters, &places, &frame.values);
     Ok(Finished { status: frame.return_status, outputs })
+}
+
+/// Replaces alias types of the procedure's parameters and declarations.
+fn resolve_types(run: &Run<'_>, statements: &mut [Statement]) {
+    if let [Statement { kind: StatementKind::DefineModule(define), .. }] = statements
+        && let Module::Procedure(procedure) = &mut define.module
+    {
+        user_type::resolve_parameters(run.connection, &mut procedure.parameters);
+        if let ModuleBody::Statements(body) = &mut procedure.body {
+            user_type::resolve(run.connection, body);
+        }
+    }
 }
 
 fn procedure_of(statements: &[Statement]) -> Option<&Procedure> {
