@@ -28,6 +28,7 @@ pub mod table;
 mod text_query;
 mod walk;
 mod window;
+mod xml_value;
 
 pub use binder::{Binder, Prologue};
 pub use change::{

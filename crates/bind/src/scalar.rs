@@ -6,7 +6,8 @@
 use extentdb_expr::{CompileError, Parameter, Resolver, Scalar};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax, NextValue,
+    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax, MethodCall,
+    NextValue,
 };
 
 use crate::binder::{Binder, Prologue, shown};
@@ -17,6 +18,7 @@ use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
 use crate::stage::{Stage, StageStep};
 use crate::surroundings::SessionFunction;
 use crate::walk;
+use crate::xml_value::text_of_rows;
 
 /// Where an expression stands: what it may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -242,9 +244,20 @@ impl ClauseResolver<'_, '_, '_> {
             }
             ExprKind::Function(call) => self.function(call, expr.span),
             ExprKind::NextValue(next) => self.next_value(next, expr.span).map(Some),
+            ExprKind::Method(call) => self.method(call).map(Some),
             ExprKind::Default => not_supported("DEFAULT here", expr.span),
             _ => Ok(None),
         }
+    }
+
+    /// A method of xml, where it is one that is known.
+    fn method(&mut self, call: &MethodCall) -> Result<Parameter> {
+        let Some(expr) = text_of_rows(call) else {
+            return not_supported(format!("the method {}", call.name.text), call.name.span);
+        };
+        let value = self.binder.value(&expr, self.place.again())?;
+        let id = self.binder.staged(&value, &mut *self.place.stage);
+        Ok(Parameter { place: id, ty: value.ty(), is_nullable: value.is_nullable() })
     }
 
     fn column(
@@ -277,7 +290,9 @@ impl ClauseResolver<'_, '_, '_> {
         if !matches!(self.place.clause, Clause::Select | Clause::Set | Clause::Other)
             || self.place.grouping.is_some()
         {
-            return not_supported("NEXT VALUE FOR here", span);
+            let text = "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, \
+                        GROUP BY, HAVING, or ORDER BY clauses.";
+            return Err(Cause::Other { number: 11720, text: text.to_owned() }.at(span));
         }
         let Some(sequence) = self.binder.surroundings.sequence(&next.sequence)? else {
             return Err(Cause::InvalidObject { name: shown(&next.sequence) }.at(span));

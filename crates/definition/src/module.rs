@@ -168,6 +168,18 @@ fn verify_options(options: &ModuleOptions) -> Result<(), Cause> {
     Ok(())
 }
 
+/// Parameters of one name.
+fn verify_unique(parameters: &[Parameter]) -> Result<(), Cause> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        let name = &parameter.name.text;
+        let mut before = parameters.iter().take(at);
+        if before.any(|other| other.name.text.eq_ignore_ascii_case(name)) {
+            return Err(Cause::DuplicateVariable { name: name.to_string() });
+        }
+    }
+    Ok(())
+}
+
 /// What is not supported has this number.
 const NOT_SUPPORTED: i32 = 40_517;
 
@@ -316,6 +328,7 @@ impl Ddl<'_, '_> {
                 named_type(&model, data_type, column, model.collation())?;
             Ok(ParameterSpec { name: name.to_owned(), ty, user_type, is_output })
         };
+        verify_unique(own)?;
         let mut parameters = Vec::new();
         if let Module::Function(function) = module
             && let FunctionBody::Scalar { returns, .. } = &function.body

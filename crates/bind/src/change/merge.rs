@@ -7,7 +7,7 @@
 use extentdb_expr::Scalar;
 use extentdb_tsql::syntax::{
     Column as ColumnSyntax, ColumnName, Insert, InsertSource, Matching, Merge, MergeAction,
-    MergeClause, SetItem, Target, TargetKind,
+    MergeClause, SetItem, Target,
 };
 use extentdb_types::SqlType;
 
@@ -259,10 +259,7 @@ impl Binder<'_> {
             with: None,
             top: None,
             target: Target {
-                kind: TargetKind::Object(match &merge.target.kind {
-                    TargetKind::Object(name) => name.clone(),
-                    _ => return not_supported("this target of MERGE", merge.target.span),
-                }),
+                kind: merge.target.kind.clone(),
                 hints: Vec::new(),
                 span: merge.target.span,
             },

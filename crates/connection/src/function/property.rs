@@ -246,7 +246,7 @@ pub(super) static TABLE: &[Definition] = &[
             "connecttimeout",
             "datatimeout",
         ];
-        let is_known = known.contains(&argument(it, 0).as_str());
+        let is_known = known.contains(&argument(it, 0).to_lowercase().as_str());
         Ok(if is_known { Datum::Int(0) } else { Datum::Null })
     })
     .nullable()

@@ -68,7 +68,6 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_databases" [] Anything
     "sp_datatype_info" ["sp_datatype_info_100", "sp_datatype_info_170"] Anything
     "sp_dbcmptlevel" [] Anything
-    "sp_depends" [] Object
     "sp_droptype" [] Anything
     "sp_fkeys" [] Anything
     "sp_help" [] Object
@@ -76,7 +75,6 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_helpdb" [] Anything
     "sp_helpfile" [] Anything
     "sp_helpindex" [] Object
-    "sp_helplanguage" [] Anything
     "sp_helpsort" [] Anything
     "sp_helptrigger" [] Object
     "sp_lock" [] Anything

@@ -42,7 +42,10 @@ fn called(
     let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
         return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
     };
-    let mut script = parse(&text, Options { quoted_identifier: true })
+    let object = &found.object.object;
+    let quoted_identifier = object.uses_quoted_identifier();
+    let ansi_nulls = object.uses_ansi_nulls();
+    let mut script = parse(&text, Options { quoted_identifier })
         .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
     resolve_types(run, &mut script.statements);
     let Some(procedure) = procedure_of(&script.statements) else {
@@ -67,6 +70,9 @@ fn called(
     };
     let database = found.database.name().to_owned();
     let frame = nested(run, |run| {
+        // As they were when the procedure was made.
+        run.connection.options.ansi_nulls = ansi_nulls;
+        run.connection.options.quoted_identifier = quoted_identifier;
         if run.connection.database != database {
             run.change_database(&database)?;
         }
