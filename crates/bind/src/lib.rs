@@ -12,6 +12,7 @@ mod error;
 mod from;
 pub mod function;
 mod group;
+mod guard;
 mod inline_function;
 pub mod logical;
 mod names;

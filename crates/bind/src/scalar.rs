@@ -13,6 +13,7 @@ use extentdb_tsql::syntax::{
 use crate::binder::{Binder, Prologue, shown};
 use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
+use crate::guard::has_guarded_call;
 use crate::inline_function::verify_count;
 use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
 use crate::stage::{Stage, StageStep};
@@ -170,6 +171,18 @@ impl Binder<'_> {
         &mut self,
         function: &SessionFunction,
         arguments: &[Expr],
+        place: Place<'_>,
+        span: Span,
+    ) -> Result<Parameter> {
+        self.call(function, arguments, None, place, span)
+    }
+
+    /// The same, for rows where the guard is 1.
+    fn call(
+        &mut self,
+        function: &SessionFunction,
+        arguments: &[Expr],
+        guard: Option<&Expr>,
         mut place: Place<'_>,
         span: Span,
     ) -> Result<Parameter> {
@@ -183,17 +196,58 @@ impl Binder<'_> {
             };
             values.push(converted.map_err(|cause| Cause::Expression(cause).at(span))?);
         }
+        if let Some(guard) = guard {
+            values.push(self.value(guard, place.again())?);
+        }
+        let is_guarded = guard.is_some();
         let is_constant = !function.is_per_row
             && values.iter().flat_map(Scalar::places).all(|place| self.is_outside(place));
-        let column = self.new_column(function.ty, function.is_nullable);
+        let column = self.new_column(function.ty, function.is_nullable || is_guarded);
         let parameter = parameter(&column);
-        let call = FunctionCall { column, function: function.number, arguments: values };
+        let function = function.number;
+        let call = FunctionCall { column, function, arguments: values, is_guarded };
         if is_constant {
             self.prologue.push(Prologue::Call(call));
         } else {
             place.stage.push(StageStep::Call(call));
         }
         Ok(parameter)
+    }
+
+    /// The value of a function of users, for rows where a guard is 1.
+    pub(crate) fn user_call(
+        &mut self,
+        call: &CallSyntax,
+        guard: Option<&Expr>,
+        place: Place<'_>,
+        span: Span,
+    ) -> Result<Parameter> {
+        let database = self.database.clone();
+        let found = self.surroundings.user_function(&call.name, database.as_ref())?;
+        let Some(function) = found else {
+            let text = format!(
+                "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", \
+                 or the name is ambiguous.",
+                call.name.schema().map_or("dbo", |schema| &schema.text),
+                shown(&call.name)
+            );
+            return Err(Cause::Other { number: 4121, text }.at(span));
+        };
+        let arguments: &[Expr] = match &call.arguments {
+            Arguments::List(values) => values,
+            _ => &[],
+        };
+        let takes = function.parameters.len();
+        verify_count(&shown(&call.name), takes, arguments.len(), span)?;
+        let arguments: Vec<Expr> = arguments
+            .iter()
+            .zip(&function.parameters)
+            .map(|(value, parameter)| match (&value.kind, &parameter.default) {
+                (ExprKind::Default, Some(default)) => default.clone(),
+                _ => value.clone(),
+            })
+            .collect();
+        self.call(&function.call, &arguments, guard, place, span)
     }
 }
 
@@ -242,9 +296,18 @@ impl ClauseResolver<'_, '_, '_> {
             ExprKind::Subquery(query) => {
                 self.binder.scalar_subquery(query, &mut self.place).map(Some)
             }
-            ExprKind::Function(call) => self.function(call, expr.span),
+            ExprKind::Function(call) if !walk::is_choice(expr) => self.function(call, expr.span),
             ExprKind::NextValue(next) => self.next_value(next, expr.span).map(Some),
             ExprKind::Method(call) => self.method(call).map(Some),
+            _ if walk::is_choice(expr) && walk::has_next_value(expr) => {
+                let text = "NEXT VALUE FOR function cannot be used within CASE, CHOOSE, COALESCE, \
+                            IIF, ISNULL and NULLIF.";
+                Err(Cause::Other { number: 11741, text: text.to_owned() }.at(expr.span))
+            }
+            _ if has_guarded_call(expr) => {
+                let case = self.binder.guarded_case(expr, &mut self.place)?;
+                self.staged(&case).map(Some)
+            }
             ExprKind::Default => not_supported("DEFAULT here", expr.span),
             _ => Ok(None),
         }
@@ -255,7 +318,12 @@ impl ClauseResolver<'_, '_, '_> {
         let Some(expr) = text_of_rows(call) else {
             return not_supported(format!("the method {}", call.name.text), call.name.span);
         };
-        let value = self.binder.value(&expr, self.place.again())?;
+        self.staged(&expr)
+    }
+
+    /// What an expression has as its value is a value of the stage.
+    fn staged(&mut self, expr: &Expr) -> Result<Parameter> {
+        let value = self.binder.value(expr, self.place.again())?;
         let id = self.binder.staged(&value, &mut *self.place.stage);
         Ok(Parameter { place: id, ty: value.ty(), is_nullable: value.is_nullable() })
     }
@@ -308,7 +376,8 @@ impl ClauseResolver<'_, '_, '_> {
 
     fn function(&mut self, call: &CallSyntax, span: Span) -> Result<Option<Parameter>> {
         if !call.name.is_simple() {
-            return self.user_function(call, span).map(Some);
+            let place = self.place.again();
+            return self.binder.user_call(call, None, place, span).map(Some);
         }
         if call.over.is_some() {
             return self.binder.window_call(call, span, &mut self.place).map(Some);
@@ -334,37 +403,6 @@ impl ClauseResolver<'_, '_, '_> {
             }
             None => Ok(None),
         }
-    }
-
-    /// The value of a function of users.
-    fn user_function(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {
-        let database = self.binder.database.clone();
-        let found = self.binder.surroundings.user_function(&call.name, database.as_ref())?;
-        let Some(function) = found else {
-            let text = format!(
-                "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", \
-                 or the name is ambiguous.",
-                call.name.schema().map_or("dbo", |schema| &schema.text),
-                shown(&call.name)
-            );
-            return Err(Cause::Other { number: 4121, text }.at(span));
-        };
-        let arguments: &[Expr] = match &call.arguments {
-            Arguments::List(values) => values,
-            _ => &[],
-        };
-        let takes = function.parameters.len();
-        verify_count(&shown(&call.name), takes, arguments.len(), span)?;
-        let arguments: Vec<Expr> = arguments
-            .iter()
-            .zip(&function.parameters)
-            .map(|(value, parameter)| match (&value.kind, &parameter.default) {
-                (ExprKind::Default, Some(default)) => default.clone(),
-                _ => value.clone(),
-            })
-            .collect();
-        let place = self.place.again();
-        self.binder.session_call(&function.call, &arguments, place, span)
     }
 
     fn aggregate(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {

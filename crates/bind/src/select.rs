@@ -9,6 +9,7 @@ use extentdb_types::SqlType;
 
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
+use crate::from::after_arguments;
 use crate::group::Grouping;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
 use crate::query::{BoundQuery, Output, Tail, distinct, sorted};
@@ -55,6 +56,9 @@ impl Binder<'_> {
         let mut stage = Stage::default();
         self.having(select, &mut stage, grouping.as_mut())?;
         let mut outputs = Vec::new();
+        if select.is_distinct {
+            verify_no_next_value(select)?;
+        }
         for item in &select.items {
             let place = Place {
                 clause: Clause::Select,
@@ -253,22 +257,40 @@ impl Binder<'_> {
             (true, false) => Some(order),
             (false, _) => None,
         };
-        self.top(input, top, ties)
+        let mut stage = Stage::default();
+        let limited = self.top_rows(input, top, ties, &mut stage)?;
+        Ok(after_arguments(stage, limited))
     }
 
-    /// TOP.
+    /// TOP of a change, whose number is no query.
     pub(crate) fn top(
         &mut self,
         input: Relation,
         top: &Top,
         ties: Option<Vec<OrderKey>>,
     ) -> Result<Relation> {
+        let mut stage = Stage::default();
+        let limited = self.top_rows(input, top, ties, &mut stage)?;
+        if !stage.is_empty() {
+            return not_supported("a subquery as a number of rows", top.count.span);
+        }
+        Ok(limited)
+    }
+
+    fn top_rows(
+        &mut self,
+        input: Relation,
+        top: &Top,
+        ties: Option<Vec<OrderKey>>,
+        stage: &mut Stage,
+    ) -> Result<Relation> {
         let count = if top.is_percent {
-            let value = self.lone_value(&top.count)?;
+            let place = Place { clause: Clause::Other, stage, grouping: None };
+            let value = self.value(&top.count, place)?;
             let value = value.assigned(SqlType::Float, &self.environment);
             value.map_err(|cause| Cause::Expression(cause).at(top.count.span))?
         } else {
-            self.row_count(&top.count)?
+            self.row_count(&top.count, stage)?
         };
         let limit = Limit {
             skip: None,
@@ -400,4 +422,14 @@ fn own_name(expr: &Expr) -> Option<String> {
         ExprKind::Function(call) if call.name.name.text.starts_with('@') => None,
         _ => None,
     }
+}
+
+/// Rows that are compared with each other have no values of sequences.
+pub(crate) fn verify_no_next_value(select: &Select) -> Result<()> {
+    if walk::items_have_next_value(&select.items) {
+        let text = "NEXT VALUE FOR function cannot be used directly in a statement that uses a \
+                    DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.";
+        return Err(Cause::Other { number: 11721, text: text.to_owned() }.at(select.span));
+    }
+    Ok(())
 }

@@ -181,9 +181,14 @@ impl Class {
 /// Refuses a sequence that a default draws from.
 fn verify_not_drawn(found: &ResolvedObject, schema: &str) -> Result<(), Cause> {
     let name = &found.object.object.name;
-    let call = format!("NEXT VALUE FOR [{schema}].[{name}]").to_lowercase();
+    // As defaults are stored: with the schema where it was written.
+    let calls = [
+        format!("NEXT VALUE FOR [{schema}].[{name}]").to_lowercase(),
+        format!("NEXT VALUE FOR [{name}]").to_lowercase(),
+    ];
     let draws = |text: &Option<String>| {
-        text.as_ref().is_some_and(|text| text.to_lowercase().contains(&call))
+        let text = text.as_ref().map(|text| text.to_lowercase());
+        text.is_some_and(|text| calls.iter().any(|call| text.contains(call)))
     };
     let tables = found.model.user_tables();
     let mut defaults = tables.flat_map(|(_, table)| &table.defaults);

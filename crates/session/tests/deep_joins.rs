@@ -94,7 +94,7 @@ fn question(draw: &mut Draw, tables: &[Links], depth: usize) -> Question {
             from.join(", "),
             conditions.join("\n  AND ")
         ),
-        row: row.join(", "),
+        row: row.join(" | "),
     }
 }
 
