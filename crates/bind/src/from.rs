@@ -542,7 +542,7 @@ impl Binder<'_> {
         };
         let own = columns.iter().map(|it| it.column.clone()).collect();
         let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
-        let relation = after_arguments(stage, made);
+        let relation = stage.before(made);
         self.aliased(relation, Source::derived(name, columns), alias, span)
     }
 
@@ -627,7 +627,7 @@ impl Binder<'_> {
             let source = RowsSource::OpenJson { arguments, fields: None };
             let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
             let source = Source::derived("openjson", columns);
-            return self.aliased(after_arguments(stage, made), source, alias, span);
+            return self.aliased(stage.before(made), source, alias, span);
         }
         let (mut columns, mut fields) = (Vec::new(), Vec::new());
         let (mut texts, mut values) = (Vec::new(), Vec::new());
@@ -658,7 +658,7 @@ impl Binder<'_> {
         }
         let source = RowsSource::OpenJson { arguments, fields: Some(fields) };
         let made = Relation::Function(Box::new(TableFunction { source, columns: texts }));
-        let relation = after_arguments(stage, made.computing(values));
+        let relation = stage.before(made.computing(values));
         self.aliased(relation, Source::derived("openjson", columns), alias, span)
     }
 
@@ -709,19 +709,6 @@ pub(crate) fn kinds(values: &[Scalar]) -> Vec<Scalar> {
         }
     }
     kinds
-}
-
-/// The rows of a function whose arguments may be queries: these come first.
-pub(crate) fn after_arguments(stage: Stage, made: Relation) -> Relation {
-    match stage.is_empty() {
-        true => made,
-        false => Relation::Join {
-            kind: JoinKind::Inner,
-            left: Box::new(stage.upon(Relation::Row)),
-            right: Box::new(made),
-            conditions: Vec::new(),
-        },
-    }
 }
 
 /// What table hints ask for.

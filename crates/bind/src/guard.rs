@@ -19,43 +19,7 @@ use crate::binder::Binder;
 use crate::error::Result;
 use crate::logical::{Column, ValueId};
 use crate::scalar::Place;
-use crate::walk;
-
-/// Is it a CASE with a function of users in a result?
-pub(crate) fn has_guarded_call(expr: &Expr) -> bool {
-    let mut results: Vec<&Expr> = Vec::new();
-    match &expr.kind {
-        ExprKind::SearchedCase(case) => {
-            results.extend(case.arms.iter().map(|arm| &arm.result));
-            results.extend(&case.otherwise);
-        }
-        ExprKind::SimpleCase(case) => {
-            results.extend(case.arms.iter().map(|arm| &arm.result));
-            results.extend(&case.otherwise);
-        }
-        ExprKind::Iif(iif) => results.extend([&iif.yes, &iif.no]),
-        _ => return false,
-    }
-    results.into_iter().any(has_user_call)
-}
-
-fn has_user_call(expr: &Expr) -> bool {
-    if is_user_call(expr) {
-        return true;
-    }
-    let mut found = false;
-    let is_own_place = matches!(&expr.kind, ExprKind::Function(call)
-        if call.over.is_some() || walk::is_aggregate(call));
-    if !is_own_place {
-        walk::each_operand(expr, &mut |operand| found |= has_user_call(operand));
-    }
-    found
-}
-
-fn is_user_call(expr: &Expr) -> bool {
-    matches!(&expr.kind, ExprKind::Function(call)
-        if !call.name.is_simple() && call.over.is_none())
-}
+use crate::walk::{self, has_guarded_call, has_user_call, is_user_call};
 
 impl Binder<'_> {
     /// The same CASE with the results of functions of users as variables.

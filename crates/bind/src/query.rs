@@ -3,19 +3,18 @@
 use extentdb_expr::Scalar;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Direction, Expr, ExprKind, Literal, Offset, OrderItem, Query, QueryBody, SelectItem,
+    Direction, Expr, ExprKind, Literal, Offset, OrderItem, Query, QueryBody, Select, SelectItem,
     SetOperator, SetTerm,
 };
 use extentdb_types::SqlType;
 
 use crate::binder::Binder;
 use crate::error::{Cause, Result};
-use crate::from::after_arguments;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation, SetOperation, ValueId};
 use crate::scalar::{Clause, Place, parameter};
 use crate::scope::{NamedColumn, Scope, Source};
-use crate::select::verify_no_next_value;
 use crate::stage::Stage;
+use crate::walk;
 
 /// A column of a result.
 #[derive(Clone, Debug)]
@@ -328,7 +327,7 @@ impl Binder<'_> {
         let count = fetch.map(|fetch| self.row_count(fetch, &mut stage)).transpose()?;
         let limit = Limit { skip, count, is_percent: false, ties: None };
         let limited = Relation::Limit { input: Box::new(input), limit: Box::new(limit) };
-        Ok(after_arguments(stage, limited))
+        Ok(stage.before(limited))
     }
 
     /// A number of rows: a bigint. What it needs of queries is in the stage.
@@ -344,6 +343,16 @@ impl Binder<'_> {
         let value = value.assigned(SqlType::BigInt, &self.environment);
         value.map_err(|cause| Cause::Expression(cause).at(expr.span))
     }
+}
+
+/// Rows that are compared with each other have no values of sequences.
+pub(crate) fn verify_no_next_value(select: &Select) -> Result<()> {
+    if walk::items_have_next_value(&select.items) {
+        let text = "NEXT VALUE FOR function cannot be used directly in a statement that uses a \
+                    DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.";
+        return Err(Cause::Other { number: 11721, text: text.to_owned() }.at(select.span));
+    }
+    Ok(())
 }
 
 /// Each row once.

@@ -13,7 +13,6 @@ use extentdb_tsql::syntax::{
 use crate::binder::{Binder, Prologue, shown};
 use crate::error::{Cause, Error, Result, not_supported};
 use crate::group::Grouping;
-use crate::guard::has_guarded_call;
 use crate::inline_function::verify_count;
 use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
 use crate::stage::{Stage, StageStep};
@@ -304,7 +303,7 @@ impl ClauseResolver<'_, '_, '_> {
                             IIF, ISNULL and NULLIF.";
                 Err(Cause::Other { number: 11741, text: text.to_owned() }.at(expr.span))
             }
-            _ if has_guarded_call(expr) => {
+            _ if walk::has_guarded_call(expr) => {
                 let case = self.binder.guarded_case(expr, &mut self.place)?;
                 self.staged(&case).map(Some)
             }

@@ -9,10 +9,9 @@ use extentdb_types::SqlType;
 
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
-use crate::from::after_arguments;
 use crate::group::Grouping;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
-use crate::query::{BoundQuery, Output, Tail, distinct, sorted};
+use crate::query::{BoundQuery, Output, Tail, distinct, sorted, verify_no_next_value};
 use crate::scalar::{Clause, Place};
 use crate::scope::Scope;
 use crate::stage::Stage;
@@ -259,7 +258,7 @@ impl Binder<'_> {
         };
         let mut stage = Stage::default();
         let limited = self.top_rows(input, top, ties, &mut stage)?;
-        Ok(after_arguments(stage, limited))
+        Ok(stage.before(limited))
     }
 
     /// TOP of a change, whose number is no query.
@@ -422,14 +421,4 @@ fn own_name(expr: &Expr) -> Option<String> {
         ExprKind::Function(call) if call.name.name.text.starts_with('@') => None,
         _ => None,
     }
-}
-
-/// Rows that are compared with each other have no values of sequences.
-pub(crate) fn verify_no_next_value(select: &Select) -> Result<()> {
-    if walk::items_have_next_value(&select.items) {
-        let text = "NEXT VALUE FOR function cannot be used directly in a statement that uses a \
-                    DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.";
-        return Err(Cause::Other { number: 11721, text: text.to_owned() }.at(select.span));
-    }
-    Ok(())
 }

@@ -83,7 +83,10 @@ enum Place {
 /// Takes `IDENTITY ( … )` out of a query.
 fn made_identity(query: &mut Query) -> Result<Option<MadeIdentity>, Cause> {
     let QueryBody::Select(select) = &mut query.body else { return Ok(None) };
-    let is_made = |item: &SelectItem| matches!(item, SelectItem::Value { value, .. } if matches!(value.kind, ExprKind::Identity(_)));
+    let is_made = |item: &SelectItem| match item {
+        SelectItem::Value { value, .. } => matches!(value.kind, ExprKind::Identity(_)),
+        _ => false,
+    };
     let Some(at) = select.items.iter().position(is_made) else { return Ok(None) };
     let has_star = select.items.iter().take(at).any(|item| matches!(item, SelectItem::Star { .. }));
     let item = select.items.remove(at);

@@ -1,6 +1,6 @@
 //! DECLARE @t TABLE ( … ): a temporary table that ends with its batch or procedure.
 //!
-//! Invariant: no rollback takes it away. Where a transaction is open, it is made by another session.
+//! Invariant: no rollback takes it away. Where a transaction is open, another session makes it.
 
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{CreateTable, Name, ObjectName, TableElement, TableKind};
