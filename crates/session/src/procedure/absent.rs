@@ -1,5 +1,5 @@
 //! Names of the product's system procedures that scripts use and that are not here: they are
-//! refused as not supported. What the product itself no longer has (sp_dboption) is not in the list.
+//! refused as not supported. What the product itself no longer has, as sp_dboption, is not in it.
 
 const NAMES: &str = "
 sp_add_job sp_add_jobschedule sp_add_jobserver sp_add_jobstep sp_addlinkedserver
