@@ -17,6 +17,7 @@ mod output;
 mod query_target;
 mod target;
 mod update;
+mod view_check;
 
 pub use delete::BoundDelete;
 pub use insert::{BoundInsert, ColumnSource};

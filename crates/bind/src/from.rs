@@ -108,6 +108,7 @@ impl Binder<'_> {
         match object {
             Object::Table(table) => {
                 let hints = self.hints(&reference.hints)?;
+                self.verify_index(&table, &hints, &name, span)?;
                 let (mut relation, mut own) = self.stored(&table, hints, &reference.name.name.text);
                 own.schema = Some(table.table.schema().to_owned());
                 own.database = Some(table.database.name().to_owned());
@@ -122,6 +123,28 @@ impl Binder<'_> {
                 self.aliased(relation, own, alias, span)
             }
         }
+    }
+
+    /// The index that a hint names is there.
+    fn verify_index(
+        &self,
+        table: &StoredTable,
+        hints: &Hints,
+        name: &str,
+        span: Span,
+    ) -> Result<()> {
+        let (Some(index), ObjectBody::Table(model)) = (hints.index.as_deref(), &table.object.body)
+        else {
+            return Ok(());
+        };
+        let mut names = model.indexes.iter().filter_map(|own| own.name.as_deref());
+        if names.any(|own| self.is_same(own, index)) {
+            return Ok(());
+        }
+        let text = format!(
+            "Index '{index}' on table '{name}' (specified in the FROM clause) does not exist."
+        );
+        Err(Cause::Other { number: 308, text }.at(span))
     }
 
     fn sampled(
@@ -519,7 +542,7 @@ impl Binder<'_> {
         };
         let own = columns.iter().map(|it| it.column.clone()).collect();
         let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
-        let relation = after_arguments(stage, made);
+        let relation = stage.before(made);
         self.aliased(relation, Source::derived(name, columns), alias, span)
     }
 
@@ -534,10 +557,10 @@ impl Binder<'_> {
         let found = self.surroundings.table_function(name, database.as_ref())?;
         let Some(TableFunctionObject::System(CalledRows { columns, provider })) = found else {
             let shown = shown(name);
-            if name.is_simple() {
-                return Err(Cause::InvalidObject { name: shown }.at(span));
+            if name.schema().is_some_and(|schema| schema.text.eq_ignore_ascii_case("sys")) {
+                return not_supported(format!("the table function {shown}"), span);
             }
-            return not_supported(format!("the table function {shown}"), span);
+            return Err(Cause::InvalidObject { name: shown }.at(span));
         };
         let mut own = Vec::new();
         for (name, ty, is_nullable) in columns {
@@ -604,7 +627,7 @@ impl Binder<'_> {
             let source = RowsSource::OpenJson { arguments, fields: None };
             let made = Relation::Function(Box::new(TableFunction { source, columns: own }));
             let source = Source::derived("openjson", columns);
-            return self.aliased(after_arguments(stage, made), source, alias, span);
+            return self.aliased(stage.before(made), source, alias, span);
         }
         let (mut columns, mut fields) = (Vec::new(), Vec::new());
         let (mut texts, mut values) = (Vec::new(), Vec::new());
@@ -635,7 +658,7 @@ impl Binder<'_> {
         }
         let source = RowsSource::OpenJson { arguments, fields: Some(fields) };
         let made = Relation::Function(Box::new(TableFunction { source, columns: texts }));
-        let relation = after_arguments(stage, made.computing(values));
+        let relation = stage.before(made.computing(values));
         self.aliased(relation, Source::derived("openjson", columns), alias, span)
     }
 
@@ -686,19 +709,6 @@ pub(crate) fn kinds(values: &[Scalar]) -> Vec<Scalar> {
         }
     }
     kinds
-}
-
-/// The rows of a function whose arguments may be queries: these come first.
-pub(crate) fn after_arguments(stage: Stage, made: Relation) -> Relation {
-    match stage.is_empty() {
-        true => made,
-        false => Relation::Join {
-            kind: JoinKind::Inner,
-            left: Box::new(stage.upon(Relation::Row)),
-            right: Box::new(made),
-            conditions: Vec::new(),
-        },
-    }
 }
 
 /// What table hints ask for.

@@ -38,6 +38,8 @@ pub(crate) struct Grouping {
 pub(crate) struct GroupKey {
     pub(crate) value: Scalar,
     pub(crate) id: ValueId,
+    /// As it was written.
+    text: String,
 }
 
 /// Sets of keys that are grouped by, each for itself.
@@ -150,7 +152,7 @@ impl Binder<'_> {
             return Ok(known);
         }
         let id = self.staged(&value, &mut grouping.input);
-        grouping.keys.push(GroupKey { value, id });
+        grouping.keys.push(GroupKey { value, id, text: expr.to_string() });
         Ok(grouping.keys.len() - 1)
     }
 
@@ -162,6 +164,9 @@ impl Binder<'_> {
     ) -> Result<Option<Parameter>> {
         let is_simple = matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Column(_));
         let has_computed = grouping.keys.iter().any(|key| key.value.as_parameter().is_none());
+        if let Some(key) = self.called_key(expr, grouping) {
+            return Ok(Some(key));
+        }
         if is_simple || !has_computed || !is_plain(expr) {
             return Ok(None);
         }
@@ -175,6 +180,21 @@ impl Binder<'_> {
             ty: value.ty(),
             is_nullable: value.is_nullable() || grouping.has_sets(),
         }))
+    }
+
+    /// The key that a call of a function is, by its text: each call has a value of its own.
+    fn called_key(&self, expr: &Expr, grouping: &Grouping) -> Option<Parameter> {
+        let ExprKind::Function(call) = &expr.kind else { return None };
+        if call.over.is_some() || walk::is_aggregate(call) {
+            return None;
+        }
+        let text = expr.to_string();
+        let key = grouping.keys.iter().find(|key| key.text.eq_ignore_ascii_case(&text))?;
+        Some(Parameter {
+            place: key.id,
+            ty: key.value.ty(),
+            is_nullable: key.value.is_nullable() || grouping.has_sets(),
+        })
     }
 
     /// An expression as a key has it.
@@ -237,6 +257,11 @@ impl Binder<'_> {
                 let text = SqlType::NVarChar { len: Some(8000), collation };
                 let converted = value.assigned(text, &self.environment);
                 value = converted.map_err(|cause| Cause::Expression(cause).at(span))?;
+            }
+            if value.is_null_literal() {
+                let ty = "NULL".to_owned();
+                let function = function.name().to_owned();
+                return Err(Cause::OperandType { ty, function }.at(span));
             }
             types.push(value.ty());
             ids.push(self.staged(&value, &mut grouping.input));

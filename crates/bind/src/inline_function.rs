@@ -10,7 +10,7 @@ use extentdb_tsql::syntax::{Expr, ExprKind, ObjectName, TableAlias};
 
 use crate::binder::{Binder, shown};
 use crate::error::{Cause, Error, Result};
-use crate::from::{Named, after_arguments};
+use crate::from::Named;
 use crate::logical::{Column, Computed, JoinKind, Relation, RowsSource, TableFunction};
 use crate::query::QueryPlace;
 use crate::scalar::{Clause, Place};
@@ -84,7 +84,7 @@ impl Binder<'_> {
             source: RowsSource::User { function: function.call.number, arguments },
             columns: columns.iter().map(|it| it.column.clone()).collect(),
         }));
-        let relation = after_arguments(stage, made);
+        let relation = stage.before(made);
         self.aliased(relation, Source::derived(function.name, columns), alias, span)
     }
 

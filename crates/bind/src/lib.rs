@@ -12,6 +12,7 @@ mod error;
 mod from;
 pub mod function;
 mod group;
+mod guard;
 mod inline_function;
 pub mod logical;
 mod names;
@@ -28,6 +29,7 @@ pub mod table;
 mod text_query;
 mod walk;
 mod window;
+mod xml_value;
 
 pub use binder::{Binder, Prologue};
 pub use change::{

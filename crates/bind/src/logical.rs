@@ -302,6 +302,8 @@ pub struct FunctionCall {
     pub function: usize,
     /// Its arguments.
     pub arguments: Vec<Scalar>,
+    /// Is the last argument a guard? The function is called where it is 1, and is NULL elsewhere.
+    pub is_guarded: bool,
 }
 
 /// Rows that are made, not stored.

@@ -3,17 +3,18 @@
 use extentdb_expr::Scalar;
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Direction, Expr, ExprKind, Literal, Offset, OrderItem, Query, QueryBody, SelectItem,
+    Direction, Expr, ExprKind, Literal, Offset, OrderItem, Query, QueryBody, Select, SelectItem,
     SetOperator, SetTerm,
 };
 use extentdb_types::SqlType;
 
 use crate::binder::Binder;
-use crate::error::{Cause, Result, not_supported};
+use crate::error::{Cause, Result};
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation, SetOperation, ValueId};
 use crate::scalar::{Clause, Place, parameter};
 use crate::scope::{NamedColumn, Scope, Source};
 use crate::stage::Stage;
+use crate::walk;
 
 /// A column of a result.
 #[derive(Clone, Debug)]
@@ -109,6 +110,11 @@ impl Binder<'_> {
     }
 
     fn set_operations(&mut self, first: &QueryBody, rest: &[SetTerm]) -> Result<BoundQuery> {
+        for body in std::iter::once(first).chain(rest.iter().map(|term| &term.body)) {
+            if let QueryBody::Select(select) = body {
+                verify_no_next_value(select)?;
+            }
+        }
         let mut bound = self.body(first)?;
         for term in rest {
             let right = self.body(&term.body)?;
@@ -315,15 +321,18 @@ impl Binder<'_> {
     /// OFFSET … FETCH.
     pub(crate) fn offset(&mut self, input: Relation, offset: Option<&Offset>) -> Result<Relation> {
         let Some(offset) = offset else { return Ok(input) };
-        let skip = Some(self.row_count(&offset.skip)?);
-        let count = offset.fetch.as_ref().map(|fetch| self.row_count(fetch)).transpose()?;
+        let mut stage = Stage::default();
+        let skip = Some(self.row_count(&offset.skip, &mut stage)?);
+        let fetch = offset.fetch.as_ref();
+        let count = fetch.map(|fetch| self.row_count(fetch, &mut stage)).transpose()?;
         let limit = Limit { skip, count, is_percent: false, ties: None };
-        Ok(Relation::Limit { input: Box::new(input), limit: Box::new(limit) })
+        let limited = Relation::Limit { input: Box::new(input), limit: Box::new(limit) };
+        Ok(stage.before(limited))
     }
 
-    /// A number of rows: a bigint without columns.
-    pub(crate) fn row_count(&mut self, expr: &Expr) -> Result<Scalar> {
-        let value = self.lone_value(expr)?;
+    /// A number of rows: a bigint. What it needs of queries is in the stage.
+    pub(crate) fn row_count(&mut self, expr: &Expr, stage: &mut Stage) -> Result<Scalar> {
+        let value = self.value(expr, Place { clause: Clause::Other, stage, grouping: None })?;
         let is_whole = matches!(
             value.ty(),
             SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt
@@ -334,17 +343,16 @@ impl Binder<'_> {
         let value = value.assigned(SqlType::BigInt, &self.environment);
         value.map_err(|cause| Cause::Expression(cause).at(expr.span))
     }
+}
 
-    /// A value that needs no rows.
-    pub(crate) fn lone_value(&mut self, expr: &Expr) -> Result<Scalar> {
-        let mut stage = Stage::default();
-        let place = Place { clause: Clause::Other, stage: &mut stage, grouping: None };
-        let value = self.value(expr, place)?;
-        if !stage.is_empty() {
-            return not_supported("a subquery as a number of rows", expr.span);
-        }
-        Ok(value)
+/// Rows that are compared with each other have no values of sequences.
+pub(crate) fn verify_no_next_value(select: &Select) -> Result<()> {
+    if walk::items_have_next_value(&select.items) {
+        let text = "NEXT VALUE FOR function cannot be used directly in a statement that uses a \
+                    DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.";
+        return Err(Cause::Other { number: 11721, text: text.to_owned() }.at(select.span));
     }
+    Ok(())
 }
 
 /// Each row once.

@@ -6,7 +6,8 @@
 use extentdb_expr::{CompileError, Parameter, Resolver, Scalar};
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
-    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax, NextValue,
+    Arguments, Condition, ConditionKind, Expr, ExprKind, FunctionCall as CallSyntax, MethodCall,
+    NextValue,
 };
 
 use crate::binder::{Binder, Prologue, shown};
@@ -17,6 +18,7 @@ use crate::logical::{Column, Computed, FunctionCall, JoinKind, ValueId};
 use crate::stage::{Stage, StageStep};
 use crate::surroundings::SessionFunction;
 use crate::walk;
+use crate::xml_value::text_of_rows;
 
 /// Where an expression stands: what it may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,6 +170,18 @@ impl Binder<'_> {
         &mut self,
         function: &SessionFunction,
         arguments: &[Expr],
+        place: Place<'_>,
+        span: Span,
+    ) -> Result<Parameter> {
+        self.call(function, arguments, None, place, span)
+    }
+
+    /// The same, for rows where the guard is 1.
+    fn call(
+        &mut self,
+        function: &SessionFunction,
+        arguments: &[Expr],
+        guard: Option<&Expr>,
         mut place: Place<'_>,
         span: Span,
     ) -> Result<Parameter> {
@@ -181,17 +195,58 @@ impl Binder<'_> {
             };
             values.push(converted.map_err(|cause| Cause::Expression(cause).at(span))?);
         }
+        if let Some(guard) = guard {
+            values.push(self.value(guard, place.again())?);
+        }
+        let is_guarded = guard.is_some();
         let is_constant = !function.is_per_row
             && values.iter().flat_map(Scalar::places).all(|place| self.is_outside(place));
-        let column = self.new_column(function.ty, function.is_nullable);
+        let column = self.new_column(function.ty, function.is_nullable || is_guarded);
         let parameter = parameter(&column);
-        let call = FunctionCall { column, function: function.number, arguments: values };
+        let function = function.number;
+        let call = FunctionCall { column, function, arguments: values, is_guarded };
         if is_constant {
             self.prologue.push(Prologue::Call(call));
         } else {
             place.stage.push(StageStep::Call(call));
         }
         Ok(parameter)
+    }
+
+    /// The value of a function of users, for rows where a guard is 1.
+    pub(crate) fn user_call(
+        &mut self,
+        call: &CallSyntax,
+        guard: Option<&Expr>,
+        place: Place<'_>,
+        span: Span,
+    ) -> Result<Parameter> {
+        let database = self.database.clone();
+        let found = self.surroundings.user_function(&call.name, database.as_ref())?;
+        let Some(function) = found else {
+            let text = format!(
+                "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", \
+                 or the name is ambiguous.",
+                call.name.schema().map_or("dbo", |schema| &schema.text),
+                shown(&call.name)
+            );
+            return Err(Cause::Other { number: 4121, text }.at(span));
+        };
+        let arguments: &[Expr] = match &call.arguments {
+            Arguments::List(values) => values,
+            _ => &[],
+        };
+        let takes = function.parameters.len();
+        verify_count(&shown(&call.name), takes, arguments.len(), span)?;
+        let arguments: Vec<Expr> = arguments
+            .iter()
+            .zip(&function.parameters)
+            .map(|(value, parameter)| match (&value.kind, &parameter.default) {
+                (ExprKind::Default, Some(default)) => default.clone(),
+                _ => value.clone(),
+            })
+            .collect();
+        self.call(&function.call, &arguments, guard, place, span)
     }
 }
 
@@ -240,11 +295,36 @@ impl ClauseResolver<'_, '_, '_> {
             ExprKind::Subquery(query) => {
                 self.binder.scalar_subquery(query, &mut self.place).map(Some)
             }
-            ExprKind::Function(call) => self.function(call, expr.span),
+            ExprKind::Function(call) if !walk::is_choice(expr) => self.function(call, expr.span),
             ExprKind::NextValue(next) => self.next_value(next, expr.span).map(Some),
+            ExprKind::Method(call) => self.method(call).map(Some),
+            _ if walk::is_choice(expr) && walk::has_next_value(expr) => {
+                let text = "NEXT VALUE FOR function cannot be used within CASE, CHOOSE, COALESCE, \
+                            IIF, ISNULL and NULLIF.";
+                Err(Cause::Other { number: 11741, text: text.to_owned() }.at(expr.span))
+            }
+            _ if walk::has_guarded_call(expr) => {
+                let case = self.binder.guarded_case(expr, &mut self.place)?;
+                self.staged(&case).map(Some)
+            }
             ExprKind::Default => not_supported("DEFAULT here", expr.span),
             _ => Ok(None),
         }
+    }
+
+    /// A method of xml, where it is one that is known.
+    fn method(&mut self, call: &MethodCall) -> Result<Parameter> {
+        let Some(expr) = text_of_rows(call) else {
+            return not_supported(format!("the method {}", call.name.text), call.name.span);
+        };
+        self.staged(&expr)
+    }
+
+    /// What an expression has as its value is a value of the stage.
+    fn staged(&mut self, expr: &Expr) -> Result<Parameter> {
+        let value = self.binder.value(expr, self.place.again())?;
+        let id = self.binder.staged(&value, &mut *self.place.stage);
+        Ok(Parameter { place: id, ty: value.ty(), is_nullable: value.is_nullable() })
     }
 
     fn column(
@@ -277,7 +357,9 @@ impl ClauseResolver<'_, '_, '_> {
         if !matches!(self.place.clause, Clause::Select | Clause::Set | Clause::Other)
             || self.place.grouping.is_some()
         {
-            return not_supported("NEXT VALUE FOR here", span);
+            let text = "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, \
+                        GROUP BY, HAVING, or ORDER BY clauses.";
+            return Err(Cause::Other { number: 11720, text: text.to_owned() }.at(span));
         }
         let Some(sequence) = self.binder.surroundings.sequence(&next.sequence)? else {
             return Err(Cause::InvalidObject { name: shown(&next.sequence) }.at(span));
@@ -293,7 +375,8 @@ impl ClauseResolver<'_, '_, '_> {
 
     fn function(&mut self, call: &CallSyntax, span: Span) -> Result<Option<Parameter>> {
         if !call.name.is_simple() {
-            return self.user_function(call, span).map(Some);
+            let place = self.place.again();
+            return self.binder.user_call(call, None, place, span).map(Some);
         }
         if call.over.is_some() {
             return self.binder.window_call(call, span, &mut self.place).map(Some);
@@ -319,37 +402,6 @@ impl ClauseResolver<'_, '_, '_> {
             }
             None => Ok(None),
         }
-    }
-
-    /// The value of a function of users.
-    fn user_function(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {
-        let database = self.binder.database.clone();
-        let found = self.binder.surroundings.user_function(&call.name, database.as_ref())?;
-        let Some(function) = found else {
-            let text = format!(
-                "Cannot find either column \"{}\" or the user-defined function or aggregate \"{}\", \
-                 or the name is ambiguous.",
-                call.name.schema().map_or("dbo", |schema| &schema.text),
-                shown(&call.name)
-            );
-            return Err(Cause::Other { number: 4121, text }.at(span));
-        };
-        let arguments: &[Expr] = match &call.arguments {
-            Arguments::List(values) => values,
-            _ => &[],
-        };
-        let takes = function.parameters.len();
-        verify_count(&shown(&call.name), takes, arguments.len(), span)?;
-        let arguments: Vec<Expr> = arguments
-            .iter()
-            .zip(&function.parameters)
-            .map(|(value, parameter)| match (&value.kind, &parameter.default) {
-                (ExprKind::Default, Some(default)) => default.clone(),
-                _ => value.clone(),
-            })
-            .collect();
-        let place = self.place.again();
-        self.binder.session_call(&function.call, &arguments, place, span)
     }
 
     fn aggregate(&mut self, call: &CallSyntax, span: Span) -> Result<Parameter> {

@@ -11,7 +11,7 @@ use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
 use crate::group::Grouping;
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation};
-use crate::query::{BoundQuery, Output, Tail, distinct, sorted};
+use crate::query::{BoundQuery, Output, Tail, distinct, sorted, verify_no_next_value};
 use crate::scalar::{Clause, Place};
 use crate::scope::Scope;
 use crate::stage::Stage;
@@ -55,6 +55,9 @@ impl Binder<'_> {
         let mut stage = Stage::default();
         self.having(select, &mut stage, grouping.as_mut())?;
         let mut outputs = Vec::new();
+        if select.is_distinct {
+            verify_no_next_value(select)?;
+        }
         for item in &select.items {
             let place = Place {
                 clause: Clause::Select,
@@ -253,22 +256,40 @@ impl Binder<'_> {
             (true, false) => Some(order),
             (false, _) => None,
         };
-        self.top(input, top, ties)
+        let mut stage = Stage::default();
+        let limited = self.top_rows(input, top, ties, &mut stage)?;
+        Ok(stage.before(limited))
     }
 
-    /// TOP.
+    /// TOP of a change, whose number is no query.
     pub(crate) fn top(
         &mut self,
         input: Relation,
         top: &Top,
         ties: Option<Vec<OrderKey>>,
     ) -> Result<Relation> {
+        let mut stage = Stage::default();
+        let limited = self.top_rows(input, top, ties, &mut stage)?;
+        if !stage.is_empty() {
+            return not_supported("a subquery as a number of rows", top.count.span);
+        }
+        Ok(limited)
+    }
+
+    fn top_rows(
+        &mut self,
+        input: Relation,
+        top: &Top,
+        ties: Option<Vec<OrderKey>>,
+        stage: &mut Stage,
+    ) -> Result<Relation> {
         let count = if top.is_percent {
-            let value = self.lone_value(&top.count)?;
+            let place = Place { clause: Clause::Other, stage, grouping: None };
+            let value = self.value(&top.count, place)?;
             let value = value.assigned(SqlType::Float, &self.environment);
             value.map_err(|cause| Cause::Expression(cause).at(top.count.span))?
         } else {
-            self.row_count(&top.count)?
+            self.row_count(&top.count, stage)?
         };
         let limit = Limit {
             skip: None,

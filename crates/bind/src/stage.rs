@@ -65,6 +65,19 @@ impl Stage {
         })
     }
 
+    /// A relation that uses values of the stage, which come first.
+    pub(crate) fn before(self, made: Relation) -> Relation {
+        match self.is_empty() {
+            true => made,
+            false => Relation::Join {
+                kind: JoinKind::Inner,
+                left: Box::new(self.upon(Relation::Row)),
+                right: Box::new(made),
+                conditions: Vec::new(),
+            },
+        }
+    }
+
     /// The operators upon a relation.
     pub(crate) fn upon(self, base: Relation) -> Relation {
         self.steps.into_iter().fold(base, |input, step| match step {

@@ -3,12 +3,12 @@
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{
     Arguments, Expr, ExprKind, ForClause, ForJson, ForXml, Query, QueryBody, SelectItem,
-    XmlElements, XmlMode,
+    TableSourceKind, XmlElements, XmlMode,
 };
 use extentdb_types::SqlType;
 
 use crate::binder::Binder;
-use crate::error::{Result, not_supported};
+use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Relation, TextForm, TextItem, TextQuery, XmlForm};
 use crate::query::{BoundQuery, Output};
 
@@ -28,8 +28,11 @@ impl Binder<'_> {
         let (name, form) = match clause {
             ForClause::Browse => return not_supported("FOR BROWSE", span),
             ForClause::Json(json) => (JSON_COLUMN, json_form(json, query, span)?),
-            ForClause::Xml(xml) => (XML_COLUMN, TextForm::Xml(xml_form(xml, span)?)),
+            ForClause::Xml(xml) => (XML_COLUMN, TextForm::Xml(xml_form(xml, query, span)?)),
         };
+        if matches!(clause, ForClause::Json(json) if !json.is_auto) {
+            verify_properties(&bound.outputs, span)?;
+        }
         let raw = raw_items(&query.body, bound.outputs.len());
         let mut items = Vec::new();
         for (output, is_raw) in bound.outputs.iter().zip(raw) {
@@ -38,7 +41,7 @@ impl Binder<'_> {
                             be formatted as JSON text using FOR JSON clause. Add alias to the \
                             unnamed column or table."
                     .to_owned();
-                return Err(crate::error::Cause::Other { number: 13605, text }.at(span));
+                return Err(Cause::Other { number: 13605, text }.at(span));
             }
             items.push(TextItem {
                 name: output.name.clone(),
@@ -55,7 +58,54 @@ impl Binder<'_> {
     }
 }
 
+fn failed<T>(number: i32, text: impl Into<String>, span: Span) -> Result<T> {
+    Err(Cause::Other { number, text: text.into() }.at(span))
+}
+
+/// A property has one value: none is there twice, or is also an object.
+fn verify_properties(outputs: &[Output], span: Span) -> Result<()> {
+    for (at, output) in outputs.iter().enumerate() {
+        let name = output.name.as_str();
+        let is_within = |other: &str, outer: &str| {
+            other.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+        };
+        let parent = name.rsplit_once('.').map(|(parent, _)| parent);
+        let previous = at.checked_sub(1).and_then(|at| outputs.get(at));
+        let is_split = parent.is_some_and(|parent| {
+            let is_own = |other: &Output| is_within(&other.name, parent);
+            let before = outputs.iter().take(at);
+            before.into_iter().any(is_own) && !previous.is_some_and(is_own)
+        });
+        let conflicts = |other: &Output| {
+            other.name == name || is_within(name, &other.name) || is_within(&other.name, name)
+        };
+        if is_split || outputs.iter().take(at).any(conflicts) {
+            let text = format!(
+                "Property '{name}' cannot be generated in JSON output due to a conflict with \
+                 another column name or alias. Use different names and aliases for each column in \
+                 SELECT list."
+            );
+            return failed(13601, text, span);
+        }
+    }
+    Ok(())
+}
+
 fn json_form(json: &ForJson, query: &Query, span: Span) -> Result<TextForm> {
+    if json.root.is_some() && json.without_array_wrapper {
+        let text = "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR \
+                    JSON. Remove one of these options.";
+        return failed(13620, text, span);
+    }
+    let has_table = match &query.body {
+        QueryBody::Select(select) => !select.from.is_empty(),
+        _ => true,
+    };
+    if json.is_auto && !has_table {
+        let text = "FOR JSON AUTO requires at least one table for generating JSON objects. Use FOR \
+                    JSON PATH or add a FROM clause with a table name.";
+        return failed(13600, text, span);
+    }
     if json.is_auto && !is_of_one_table(&query.body) {
         return not_supported("FOR JSON AUTO over several tables", span);
     }
@@ -73,21 +123,43 @@ fn json_form(json: &ForJson, query: &Query, span: Span) -> Result<TextForm> {
 fn is_of_one_table(body: &QueryBody) -> bool {
     match body {
         QueryBody::Select(select) => {
-            let is_joined = select.from.iter().any(|source| {
-                matches!(source.kind, extentdb_tsql::syntax::TableSourceKind::Joined { .. })
-            });
+            let is_joined = select
+                .from
+                .iter()
+                .any(|source| matches!(source.kind, TableSourceKind::Joined { .. }));
             select.from.len() <= 1 && !is_joined
         }
         _ => false,
     }
 }
 
-fn xml_form(xml: &ForXml, span: Span) -> Result<XmlForm> {
+/// The element of FOR XML AUTO: the one table, as the query names it.
+fn auto_element(body: &QueryBody) -> Option<String> {
+    let QueryBody::Select(select) = body else { return None };
+    let [source] = select.from.as_slice() else { return None };
+    let TableSourceKind::Table(reference) = &source.kind else { return None };
+    if select.group_by.is_some() {
+        return None;
+    }
+    match &source.alias {
+        Some(alias) => Some(alias.name.text.to_string()),
+        None => Some(crate::binder::shown(&reference.name)),
+    }
+}
+
+fn xml_form(xml: &ForXml, query: &Query, span: Span) -> Result<XmlForm> {
+    let auto = match xml.mode {
+        XmlMode::Auto => auto_element(&query.body),
+        _ => None,
+    };
     let is_refused = xml.schema.is_some() || xml.has_xml_data;
-    if is_refused || !matches!(xml.mode, XmlMode::Raw | XmlMode::Path) {
-        return not_supported("FOR XML AUTO and EXPLICIT, XMLSCHEMA and XMLDATA", span);
+    let is_known = auto.is_some() || matches!(xml.mode, XmlMode::Raw | XmlMode::Path);
+    if is_refused || !is_known {
+        let what = "FOR XML AUTO over several tables, EXPLICIT, XMLSCHEMA and XMLDATA";
+        return not_supported(what, span);
     }
     let row = xml.element.as_ref().map_or("row", |name| &name.value).to_owned();
+    let row = auto.unwrap_or(row);
     let root = xml
         .root
         .as_ref()

@@ -44,6 +44,73 @@ pub(crate) fn is_aggregate(call: &FunctionCall) -> bool {
             || name.eq_ignore_ascii_case("grouping_id"))
 }
 
+/// Is it a CASE with a function of users in a result?
+pub(crate) fn has_guarded_call(expr: &Expr) -> bool {
+    let mut results: Vec<&Expr> = Vec::new();
+    match &expr.kind {
+        ExprKind::SearchedCase(case) => {
+            results.extend(case.arms.iter().map(|arm| &arm.result));
+            results.extend(&case.otherwise);
+        }
+        ExprKind::SimpleCase(case) => {
+            results.extend(case.arms.iter().map(|arm| &arm.result));
+            results.extend(&case.otherwise);
+        }
+        ExprKind::Iif(iif) => results.extend([&iif.yes, &iif.no]),
+        _ => return false,
+    }
+    results.into_iter().any(has_user_call)
+}
+
+/// Is there a call of a function of users, in the place of the expression?
+pub(crate) fn has_user_call(expr: &Expr) -> bool {
+    if is_user_call(expr) {
+        return true;
+    }
+    let mut found = false;
+    let is_own_place = matches!(&expr.kind, ExprKind::Function(call)
+        if call.over.is_some() || is_aggregate(call));
+    if !is_own_place {
+        each_operand(expr, &mut |operand| found |= has_user_call(operand));
+    }
+    found
+}
+
+/// Is it a call of a function of users?
+pub(crate) fn is_user_call(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Function(call)
+        if !call.name.is_simple() && call.over.is_none())
+}
+
+/// Is there a NEXT VALUE FOR?
+pub(crate) fn has_next_value(expr: &Expr) -> bool {
+    let mut found = matches!(expr.kind, ExprKind::NextValue(_));
+    each_operand(expr, &mut |operand| found |= has_next_value(operand));
+    found
+}
+
+/// Is there one among the items of a select list?
+pub(crate) fn items_have_next_value(items: &[SelectItem]) -> bool {
+    items.iter().any(|item| match item {
+        SelectItem::Value { value, .. } => has_next_value(value),
+        SelectItem::Assign(assignment) => has_next_value(&assignment.value),
+        SelectItem::Star { .. } => false,
+    })
+}
+
+/// Is it one of the expressions that evaluate only some of their operands?
+pub(crate) fn is_choice(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::SearchedCase(_) | ExprKind::SimpleCase(_) | ExprKind::Iif(_) => true,
+        ExprKind::Function(call) => {
+            let name = call.name.name.text.to_ascii_lowercase();
+            let is_named = matches!(&*name, "choose" | "coalesce" | "isnull" | "nullif");
+            call.name.is_simple() && is_named
+        }
+        _ => false,
+    }
+}
+
 /// Is there a function with OVER?
 pub(crate) fn has_window(expr: &Expr) -> bool {
     if matches!(&expr.kind, ExprKind::Function(call) if call.over.is_some()) {

@@ -14,6 +14,7 @@ use extentdb_types::Collation;
 
 use crate::cause::Cause;
 use crate::compiled_texts::CompiledTexts;
+use crate::cursor::Cursors;
 use crate::engine_error;
 use crate::engine_session::EngineSession;
 use crate::identities::Identities;
@@ -60,6 +61,8 @@ pub struct Connection {
     pub bulk_rows: Option<MadeRows>,
     /// The rows that INSERT … EXECUTE inserts.
     pub given_rows: Option<MadeRows>,
+    /// Global cursors, and what FETCH has found.
+    pub cursors: Cursors,
     /// What IDENTITY functions tell.
     pub identities: Identities,
     /// Keys and values of `sp_set_session_context`.
@@ -148,6 +151,7 @@ impl Connection {
             pending_load: None,
             bulk_rows: None,
             given_rows: None,
+            cursors: Cursors::default(),
             identities: Identities::default(),
             context: SessionContext::default(),
             firing: Firing::new(),
@@ -231,6 +235,7 @@ impl Connection {
             self.options.isolation = isolation;
         }
         self.prepared = Prepared::default();
+        self.cursors = Cursors::default();
         self.identities = Identities::default();
         self.context = SessionContext::default();
         self.rowcount = 0;

@@ -110,6 +110,14 @@ fn verify_size(
     }
 }
 
+/// Is it a type of the product that is not here?
+pub fn is_absent(data_type: &DataType) -> bool {
+    let absent = ["hierarchyid", "geography", "geometry", "json", "vector"];
+    let is_system = data_type.name.schema().is_none_or(|it| it.text.eq_ignore_ascii_case("sys"));
+    let name = &data_type.name.name.text;
+    is_system && absent.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
 fn named(
     data_type: &DataType,
     default: u32,
@@ -119,6 +127,9 @@ fn named(
     let name = data_type.name.name.text.to_ascii_lowercase();
     let is_system = data_type.name.schema().is_none_or(|it| it.text.eq_ignore_ascii_case("sys"));
     let unknown = || Cause::UnknownType { position, name: data_type.name.name.text.to_string() };
+    if is_absent(data_type) {
+        return Err(Cause::not_supported(format!("type {name}")));
+    }
     if !is_system {
         return Err(unknown());
     }

@@ -6,6 +6,7 @@ use extentdb_base::sync::Arc;
 use extentdb_types::Datum;
 
 use crate::connection::Connection;
+use crate::cursor::CursorNames;
 use crate::message::Message;
 use crate::output::Scope;
 use crate::trigger::TriggerRows;
@@ -34,6 +35,8 @@ pub struct Frame {
     pub procedure: Box<str>,
     /// What a trigger sees.
     pub trigger: Option<Arc<TriggerRows>>,
+    /// Local cursors, and variables that are cursors.
+    pub cursors: CursorNames,
     /// What RETURN says.
     pub return_status: i32,
 }
@@ -52,6 +55,7 @@ impl Frame {
             has_outer_handler: false,
             procedure: Box::default(),
             trigger: None,
+            cursors: CursorNames::new(),
             return_status: 0,
         }
     }

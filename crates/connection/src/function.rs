@@ -7,6 +7,7 @@
 mod catalog;
 pub mod clock;
 mod column;
+mod cursor;
 mod error;
 mod file;
 mod global;
@@ -186,6 +187,7 @@ pub fn named(name: &str) -> Option<&'static Definition> {
         clock::TABLE,
         object::TABLE,
         column::TABLE,
+        cursor::TABLE,
         ty::TABLE,
         identity::TABLE,
         security::TABLE,

@@ -8,6 +8,7 @@
 pub mod cause;
 pub mod compiled_texts;
 pub mod connection;
+pub mod cursor;
 pub mod data_type;
 pub mod engine_error;
 pub mod engine_session;

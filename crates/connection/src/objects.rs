@@ -13,6 +13,7 @@
 //!   A statement that runs in a transaction takes its locks by `Session::stable_model` afterwards,
 //!   and resolves again when the table is gone.
 
+mod table_variable;
 mod temporary;
 
 use extentdb_base::sync::Arc;

@@ -127,6 +127,7 @@ impl SetOptions {
             ansi_warnings: self.ansi_warnings,
             arith_abort: self.arithabort,
             concat_null_yields_null: self.concat_null_yields_null,
+            ansi_nulls: self.ansi_nulls,
         })
     }
 

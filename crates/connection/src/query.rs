@@ -29,6 +29,6 @@ pub use function_body::verify_function_body;
 pub use functions::RowFunctions;
 pub use kept_plan::{Basis, KeptPlan, Planned};
 pub use prepared::{Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, set};
-pub use rows::{column_infos, has_row, send_planned, send_rows, single_value};
+pub use rows::{column_infos, columns_of, has_row, send_planned, send_rows, single_value};
 pub use surroundings::{QuerySurroundings, ViewName, refused, view};
 pub use system_view::object as system_view;

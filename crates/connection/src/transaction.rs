@@ -104,10 +104,12 @@ impl Connection {
         if self.transaction.is_doomed {
             return Err(Cause::DoomedSavepoint.into());
         }
+        let kept = self.table_variable_rows().map_err(|error| self.engine_cause(&error))?;
         self.session.rollback_to(name).map_err(|error| match error {
             extentdb_engine::Error::NoSavepoint { name } => Cause::NoSavepoint { name },
             other => self.engine_cause(&other),
         })?;
+        self.restore_table_variables(kept).map_err(|error| self.engine_cause(&error))?;
         Ok(())
     }
 
@@ -117,8 +119,11 @@ impl Connection {
             return Ok(());
         }
         let descriptor = self.transaction.descriptor;
+        // What cannot be read any more is lost with the transaction.
+        let kept = self.table_variable_rows().unwrap_or_default();
         self.transaction = TransactionState::default();
         self.session.rollback().map_err(|error| self.engine_cause(&error))?;
+        self.restore_table_variables(kept).map_err(|error| self.engine_cause(&error))?;
         if descriptor != 0 {
             output.environment(&Environment::Rollback { descriptor })?;
         }

@@ -80,6 +80,30 @@ impl TriggerRows {
         }
     }
 
+    /// Rows of what is no table, or of one that the statement itself does not change: with their
+    /// columns by name, type and nullability.
+    pub fn of_columns(
+        columns: Vec<(String, SqlType, bool)>,
+        deleted: Vec<Vec<Datum<'static>>>,
+        inserted: Vec<Vec<Datum<'static>>>,
+        updated: Option<&[usize]>,
+    ) -> TriggerRows {
+        let mut bits = vec![0u8; columns.len().div_ceil(8)];
+        let mut names = Vec::new();
+        for (ordinal, (name, ..)) in columns.iter().enumerate() {
+            if updated.is_none_or(|updated| updated.contains(&ordinal)) {
+                bits.get_mut(ordinal / 8).into_iter().for_each(|byte| *byte |= 1 << (ordinal % 8));
+                names.push(name.clone());
+            }
+        }
+        TriggerRows {
+            inserted: RowsInMemory::made(inserted, columns.clone()),
+            deleted: RowsInMemory::made(deleted, columns),
+            updated: names,
+            bits,
+        }
+    }
+
     /// The rows that a name means.
     pub fn named(&self, name: &ObjectName) -> Option<MadeRows> {
         if !name.is_simple() {

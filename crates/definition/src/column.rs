@@ -62,6 +62,10 @@ pub(super) fn named_type(
         let user_type = is_sysname.then_some(SYSNAME);
         return Ok(NamedType { ty, user_type, is_not_null: is_sysname });
     }
+    if data_type::is_absent(data_type) {
+        let name = data_type.name.name.text.to_lowercase();
+        return Err(Cause::not_supported(format!("type {name}")));
+    }
     let unknown = || Cause::UnknownType {
         position: column.position,
         name: data_type.name.to_string().replace(['[', ']'], ""),

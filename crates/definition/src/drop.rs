@@ -100,6 +100,9 @@ impl Ddl<'_, '_> {
         }
         let schema = found.schema_name();
         let own = found.object.object.name.clone();
+        if drop.class == DropClass::Sequence {
+            verify_not_drawn(&found, &schema)?;
+        }
         self.in_scope(&found.database, |ddl| {
             let session = ddl.session();
             let dropped = match drop.class {
@@ -173,4 +176,26 @@ impl Class {
             _ => "DROP SYNONYM",
         }
     }
+}
+
+/// Refuses a sequence that a default draws from.
+fn verify_not_drawn(found: &ResolvedObject, schema: &str) -> Result<(), Cause> {
+    let name = &found.object.object.name;
+    // As defaults are stored: with the schema where it was written.
+    let calls = [
+        format!("NEXT VALUE FOR [{schema}].[{name}]").to_lowercase(),
+        format!("NEXT VALUE FOR [{name}]").to_lowercase(),
+    ];
+    let draws = |text: &Option<String>| {
+        let text = text.as_ref().map(|text| text.to_lowercase());
+        text.is_some_and(|text| calls.iter().any(|call| text.contains(call)))
+    };
+    let tables = found.model.user_tables();
+    let mut defaults = tables.flat_map(|(_, table)| &table.defaults);
+    let Some(default) = defaults.find(|default| draws(&default.definition)) else { return Ok(()) };
+    let text = format!(
+        "Cannot DROP SEQUENCE '{schema}.{name}' because it is being referenced by object '{}'.",
+        default.object.name
+    );
+    Err(Cause::Failed { number: 3729, severity: 16, text })
 }

@@ -24,6 +24,9 @@ impl Define for CreateIndex {
 
     fn define(&self, ddl: &mut Ddl<'_, '_>) -> Defined {
         let missing = |name| DefinitionCause::NoTableOfIndex { name };
+        if let Some(refused) = refused_view(ddl, &self.table)? {
+            return Err(refused.into());
+        }
         let target = ddl.target(&self.table, missing)?;
         let spec = key::of_definition(&self.name, &self.definition)?;
         let options = IndexOptions::of(&self.definition.options)?;
@@ -34,6 +37,22 @@ impl Define for CreateIndex {
             ddl.create_index(&target, &spec)
         })
     }
+}
+
+/// Why a view gets no index; `None` when it is no view.
+fn refused_view(ddl: &mut Ddl<'_, '_>, name: &ObjectName) -> Defined<Option<Cause>> {
+    let Some(found) = ddl.connection().object(name)? else { return Ok(None) };
+    if found.kind().trim_end() != "V" {
+        return Ok(None);
+    }
+    let text = found.object.module().and_then(|module| module.text.as_deref()).unwrap_or("");
+    if text.to_ascii_lowercase().contains("schemabinding") {
+        return Ok(Some(Cause::not_supported("indexes on views")));
+    }
+    let view = &name.name.text;
+    let text =
+        format!("Cannot create index on view '{view}' because the view is not schema bound.");
+    Ok(Some(Cause::Query { number: 1939, severity: 16, text }))
 }
 
 impl Define for DropIndex {

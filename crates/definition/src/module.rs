@@ -1,13 +1,17 @@
 //! CREATE, ALTER and DROP of views, procedures, functions and triggers: their texts.
 //!
-//! Nothing is bound here: a module is kept with the batch that defines it, and what it names need
-//! not be there. So the catalog has no columns of a view, and WITH SCHEMABINDING binds nothing.
+//! A module is kept with the batch that defines it. The query of a view is bound, for its columns
+//! and for what is wrong with it; what other modules name need not be there. WITH SCHEMABINDING
+//! binds nothing.
 
 use extentdb_base::sync::Arc;
-use extentdb_engine::{Database, Error, ModuleKind, ModuleSettings, ModuleSpec, ParameterSpec};
+use extentdb_engine::{
+    ColumnSpec, Database, Error, ModuleKind, ModuleSettings, ModuleSpec, ParameterSpec,
+};
 use extentdb_tsql::syntax::{
     DataType, DefineModule, DefinitionVerb, FunctionBody, Module, ModuleBody, ModuleOptions,
-    ObjectName, Parameter, ParameterType, SwitchTrigger, Trigger, TriggerTarget,
+    ObjectName, Parameter, ParameterType, Query, QueryBody, SwitchTrigger, Trigger, TriggerTarget,
+    TriggerTiming, View,
 };
 
 use super::column::{NamedType, named_type};
@@ -16,9 +20,10 @@ use super::problem::Defined;
 use super::{Ddl, Define, written};
 use extentdb_connection::cause::{Cause, DefinitionCause};
 use extentdb_connection::data_type::TypedColumn;
+use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::{QualifiedName, ResolvedObject};
-use extentdb_connection::output::StatementCode;
-use extentdb_connection::query::verify_function_body;
+use extentdb_connection::output::{ColumnInfo, Scope, StatementCode};
+use extentdb_connection::query::{columns_of, verify_function_body};
 
 impl Define for DefineModule {
     fn code(&self) -> StatementCode {
@@ -53,6 +58,9 @@ impl Define for SwitchTrigger {
         let TriggerTarget::Object(table) = &self.target else {
             return Err(Cause::not_supported("DDL triggers").into());
         };
+        if let Some(view) = ddl.view_of_trigger(table)? {
+            return ddl.switch_view_triggers(&view, &self.names, self.is_enabled);
+        }
         let missing = |name| DefinitionCause::NoTableOfIndex { name };
         let target = ddl.target(table, missing)?;
         let names = match self.names.as_slice() {
@@ -160,6 +168,78 @@ fn verify_options(options: &ModuleOptions) -> Result<(), Cause> {
     Ok(())
 }
 
+/// Parameters of one name.
+fn verify_unique(parameters: &[Parameter]) -> Result<(), Cause> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        let name = &parameter.name.text;
+        let mut before = parameters.iter().take(at);
+        if before.any(|other| other.name.text.eq_ignore_ascii_case(name)) {
+            return Err(Cause::DuplicateVariable { name: name.to_string() });
+        }
+    }
+    Ok(())
+}
+
+/// What is not supported has this number.
+const NOT_SUPPORTED: i32 = 40_517;
+
+/// An error of a view that is defined.
+fn view_error(number: i32, text: String) -> Cause {
+    Cause::Failed { number, severity: 16, text }
+}
+
+/// ORDER BY needs TOP, OFFSET or FOR XML beside it.
+fn verify_order(query: &Query) -> Result<(), Cause> {
+    let has_top = match &query.body {
+        QueryBody::Select(select) => select.top.is_some(),
+        _ => false,
+    };
+    let is_free = query.offset.is_some() || query.for_clause.is_some() || has_top;
+    if query.order_by.is_empty() || is_free {
+        return Ok(());
+    }
+    let text = "The ORDER BY clause is invalid in views, inline functions, derived tables, \
+                subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also \
+                specified.";
+    Err(Cause::Failed { number: 1033, severity: 15, text: text.to_owned() })
+}
+
+/// The names of a view's columns: those of its list, or of its query.
+fn names_of(view: &View, columns: &[ColumnInfo]) -> Result<Vec<String>, Cause> {
+    let shown = &view.name.name.text;
+    if !view.columns.is_empty() && view.columns.len() != columns.len() {
+        let (number, word) = match columns.len() > view.columns.len() {
+            true => (8158, "more"),
+            false => (8159, "fewer"),
+        };
+        let text = format!("'{shown}' has {word} columns than were specified in the column list.");
+        return Err(view_error(number, text));
+    }
+    let names: Vec<String> = match view.columns.as_slice() {
+        [] => columns.iter().map(|column| column.name.clone()).collect(),
+        listed => listed.iter().map(|name| name.text.to_string()).collect(),
+    };
+    for (at, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            let text = format!(
+                "Create View or Function failed because no column name was specified for column \
+                 {}.",
+                at + 1
+            );
+            return Err(view_error(4511, text));
+        }
+        let before = names.iter().take(at);
+        if before.into_iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            let text = format!(
+                "Column names in each view or function must be unique. Column name '{name}' in \
+                 view or function '{shown}' is specified more than once."
+            );
+            return Err(view_error(4506, text));
+        }
+    }
+    Ok(names)
+}
+
 fn action_of(verb: DefinitionVerb) -> &'static str {
     match verb {
         DefinitionVerb::Create => "create",
@@ -198,7 +278,7 @@ impl Ddl<'_, '_> {
             name: at.name.clone(),
             kind,
             text: text.to_owned(),
-            columns: Vec::new(),
+            columns: self.columns_of(module)?,
             parameters: self.parameters_of(module, &at.database)?,
             settings: self.module_settings(),
         };
@@ -208,6 +288,25 @@ impl Ddl<'_, '_> {
             false => session.alter_module(&spec),
         };
         Ok(done?)
+    }
+
+    /// The columns of a view. None of one whose query is not supported: it is refused when it is
+    /// used.
+    fn columns_of(&mut self, module: &Module) -> Defined<Vec<ColumnSpec>> {
+        let Module::View(view) = module else { return Ok(Vec::new()) };
+        verify_order(&view.query)?;
+        let frame = Frame::new(Scope::Procedure, Arc::from([]));
+        let columns = match columns_of(self.run, &frame, &view.query) {
+            Ok(columns) => columns,
+            Err(cause) if cause.number() == NOT_SUPPORTED => return Ok(Vec::new()),
+            Err(cause) => return Err(cause.into()),
+        };
+        let names = names_of(view, &columns)?;
+        let specs = names.into_iter().zip(&columns).map(|(name, column)| ColumnSpec {
+            nullable: column.is_nullable,
+            ..ColumnSpec::new(&name, column.ty)
+        });
+        Ok(specs.collect())
     }
 
     /// The parameters of a module as far as the catalog keeps them: those of tables and cursors
@@ -229,6 +328,7 @@ impl Ddl<'_, '_> {
                 named_type(&model, data_type, column, model.collation())?;
             Ok(ParameterSpec { name: name.to_owned(), ty, user_type, is_output })
         };
+        verify_unique(own)?;
         let mut parameters = Vec::new();
         if let Module::Function(function) = module
             && let FunctionBody::Scalar { returns, .. } = &function.body
@@ -283,6 +383,9 @@ impl Ddl<'_, '_> {
         let TriggerTarget::Object(table) = &trigger.target else {
             return Err(Cause::not_supported("DDL triggers and logon triggers").into());
         };
+        if let Some(view) = self.view_of_trigger(table)? {
+            return self.define_view_trigger(verb, trigger, &view, text);
+        }
         let target = self.trigger_target(table)?;
         let name = trigger.name.name.text.to_string();
         let schema = trigger.name.schema().map(|schema| &*schema.text);
@@ -311,12 +414,75 @@ impl Ddl<'_, '_> {
         })
     }
 
+    /// The view that a trigger is of; `None` for a trigger of a table.
+    fn view_of_trigger(&mut self, name: &ObjectName) -> Defined<Option<ResolvedObject>> {
+        let found = self.connection().object(name)?;
+        Ok(found.filter(|found| found.kind() == "V"))
+    }
+
+    /// ENABLE and DISABLE TRIGGER of a view; without names all of them.
+    fn switch_view_triggers(
+        &mut self,
+        view: &ResolvedObject,
+        names: &[ObjectName],
+        is_enabled: bool,
+    ) -> Defined {
+        let children = view.object.children.iter().filter_map(|id| view.model.object_by_id(*id));
+        let is_named = |own: &str| {
+            names.is_empty() || names.iter().any(|name| name.name.text.eq_ignore_ascii_case(own))
+        };
+        let triggers: Vec<_> = children
+            .filter(|child| child.object.kind.code() == "TR" && is_named(&child.object.name))
+            .map(|child| child.object.id)
+            .collect();
+        self.in_scope(&view.database.clone(), |ddl| {
+            for id in &triggers {
+                ddl.session().switch_view_trigger(*id, is_enabled)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A trigger of a view takes the place of the statement.
+    fn define_view_trigger(
+        &mut self,
+        verb: DefinitionVerb,
+        trigger: &Trigger,
+        view: &ResolvedObject,
+        text: &str,
+    ) -> Defined {
+        let TriggerTarget::Object(of) = &trigger.target else { return Ok(()) };
+        if trigger.timing != TriggerTiming::InsteadOf {
+            return Err(DefinitionCause::NoTriggerTarget { name: written(of) }.into());
+        }
+        let name = trigger.name.name.text.to_string();
+        let schema = view.schema_name();
+        self.in_scope(&view.database.clone(), |ddl| {
+            let at = QualifiedName {
+                database: view.database.clone(),
+                schema: schema.clone(),
+                name: name.clone(),
+            };
+            let found = ddl.connection().object_at(&at)?;
+            let is_new = ddl.is_new(verb, found.as_ref(), &["TR"], &trigger.name)?;
+            let settings = ddl.module_settings();
+            let own = view.object.object.name.clone();
+            match found.filter(|_| !is_new) {
+                None => {
+                    Ok(ddl.session().create_view_trigger((&schema, &own), &name, text, settings)?)
+                }
+                Some(found) if found.object.object.parent == view.object.object.id => {
+                    let id = found.object.object.id;
+                    Ok(ddl.session().alter_view_trigger(id, text, settings)?)
+                }
+                Some(_) => Err(Cause::not_supported("a trigger that moves to another view").into()),
+            }
+        })
+    }
+
     fn trigger_target(&mut self, table: &ObjectName) -> Defined<Target> {
         let missing = || DefinitionCause::NoTriggerTarget { name: written(table) };
         let Some(found) = self.connection().object(table)? else { return Err(missing().into()) };
-        if found.kind() == "V" {
-            return Err(Cause::not_supported("triggers of views").into());
-        }
         Ok(found.into_table()?.map(Target::from).ok_or_else(missing)?)
     }
 
@@ -331,7 +497,12 @@ impl Ddl<'_, '_> {
         };
         let table = format!("{}.{}", schema.name, parent.object.name);
         let name = found.object.object.name.clone();
+        let is_of_view = parent.object.kind.code() == "V";
+        let id = found.object.object.id;
         self.in_scope(&found.database, |ddl| {
+            if is_of_view {
+                return Ok(ddl.session().drop_view_trigger(id)?);
+            }
             let table = ddl.session().table(&table)?;
             Ok(ddl.session().drop_trigger(&table, &name)?)
         })

@@ -9,6 +9,7 @@ pub(crate) mod disable;
 pub(crate) mod index;
 pub(crate) mod module;
 pub(crate) mod off_row;
+pub(crate) mod property;
 pub(crate) mod rebase;
 pub(crate) mod rename_object;
 pub(crate) mod schema;

@@ -35,6 +35,7 @@ pub use ddl::alter_column::ColumnType;
 pub use ddl::constraint::ForeignKeySpec;
 pub use ddl::index::IndexSpec;
 pub use ddl::module::{ModuleKind, ModuleSettings, ModuleSpec, ParameterSpec};
+pub use ddl::property::PropertyOwner;
 pub use ddl::spec::{ColumnSpec, DefaultSpec, Nullability, TableSpec};
 pub use ddl::statistics::StatisticsSpec;
 pub use ddl::trust::ExistingRows;

@@ -262,7 +262,9 @@ impl Session {
         work: impl FnOnce(&mut StatementContext<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.db.verify_online()?;
-        if self.is_in_transaction() {
+        // A transaction has no part in a database before its first statement there: what it locks
+        // would stay locked.
+        if self.is_in_transaction() && self.state.branch.tx.is_some() {
             work(&mut self.context())
         } else {
             self.statement(name, work)

@@ -45,10 +45,10 @@ pub fn build(node: &Node) -> Result<Box<dyn Operator>, Error> {
         physical::Operator::Project { input, keep, computed } => {
             Box::new(Project::new(build(input)?, keep, computed))
         }
-        physical::Operator::Call { input, function, arguments } => {
+        physical::Operator::Call { input, function, arguments, is_guarded } => {
             let missing = || Error::NotSupported("a call without a result".to_owned());
             let ty = node.columns.last().map(|column| column.ty).ok_or_else(missing)?;
-            Box::new(Call::new(build(input)?, *function, arguments, ty))
+            Box::new(Call::new(build(input)?, *function, arguments, *is_guarded, ty))
         }
         physical::Operator::HashJoin(join) => {
             Box::new(HashJoin::new(join, build(&join.left)?, build(&join.right)?)?)

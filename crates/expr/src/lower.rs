@@ -17,6 +17,7 @@ use extentdb_tsql::{Cause, MAX_NESTING, Options, Span, Term, lexer, parse_term};
 
 use crate::error::CompileError;
 use crate::resolver::{Nothing, Resolver};
+use crate::settings::Settings;
 use crate::syntax::{
     AT_TIME_ZONE, IS_DISTINCT, Id, Infix, Node, ODBC_ESCAPE, ODBC_FUNCTION, ODBC_FUNCTIONS, PARSE,
     Syntax, TRY_PARSE, Test, TypeName,
@@ -37,7 +38,8 @@ pub(crate) fn parse(text: &str) -> Lowered<Syntax> {
     }
     verify_no_comments(text)?;
     let term = parse_term(text, Options::default()).map_err(|error| refused(&error))?;
-    let mut lowering = Lowering { syntax: Syntax::default(), resolver: &mut Nothing };
+    let nulls = Nulls::AreUnknown;
+    let mut lowering = Lowering { syntax: Syntax::default(), resolver: &mut Nothing, nulls };
     match &term {
         Term::Value(expr) => lowering.expr(expr)?,
         Term::Condition(condition) => lowering.condition(condition)?,
@@ -46,15 +48,25 @@ pub(crate) fn parse(text: &str) -> Lowered<Syntax> {
 }
 
 /// The flat tree of a value of a statement.
-pub(crate) fn value(expr: &Expr, resolver: &mut dyn Resolver) -> Lowered<Syntax> {
-    let mut lowering = Lowering { syntax: Syntax::default(), resolver };
+pub(crate) fn value(
+    expr: &Expr,
+    resolver: &mut dyn Resolver,
+    settings: Settings,
+) -> Lowered<Syntax> {
+    let nulls = Nulls::of(settings);
+    let mut lowering = Lowering { syntax: Syntax::default(), resolver, nulls };
     lowering.expr(expr)?;
     Ok(lowering.syntax)
 }
 
 /// The flat tree of a condition of a statement.
-pub(crate) fn condition(condition: &Condition, resolver: &mut dyn Resolver) -> Lowered<Syntax> {
-    let mut lowering = Lowering { syntax: Syntax::default(), resolver };
+pub(crate) fn condition(
+    condition: &Condition,
+    resolver: &mut dyn Resolver,
+    settings: Settings,
+) -> Lowered<Syntax> {
+    let nulls = Nulls::of(settings);
+    let mut lowering = Lowering { syntax: Syntax::default(), resolver, nulls };
     lowering.condition(condition)?;
     Ok(lowering.syntax)
 }
@@ -93,6 +105,27 @@ fn unsupported<T>(what: impl Into<String>, span: Span) -> Lowered<T> {
 struct Lowering<'r> {
     syntax: Syntax,
     resolver: &'r mut dyn Resolver,
+    nulls: Nulls,
+}
+
+/// What `=` and `<>` make of NULL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    /// Whether they are equal is not known.
+    AreUnknown,
+    /// Beside a literal NULL and beside variables it is a value: SET ANSI_NULLS OFF.
+    AreCompared,
+}
+
+impl Nulls {
+    fn of(settings: Settings) -> Nulls {
+        if settings.options().ansi_nulls { Nulls::AreUnknown } else { Nulls::AreCompared }
+    }
+}
+
+/// Is it NULL, or a variable?
+fn may_stand_for_null(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Variable(_) | ExprKind::Literal(Literal::Null))
 }
 
 impl Lowering<'_> {
@@ -319,6 +352,18 @@ impl Lowering<'_> {
             ConditionKind::And(parts) => return self.connected(parts, Node::And),
             ConditionKind::Or(parts) => return self.connected(parts, Node::Or),
             ConditionKind::Not(operand) => Node::Not(self.condition(operand)?),
+            ConditionKind::Comparison { left, comparison, right }
+                if self.nulls == Nulls::AreCompared
+                    && matches!(comparison, Comparison::Equal | Comparison::NotEqual)
+                    && (may_stand_for_null(left) || may_stand_for_null(right)) =>
+            {
+                let kind = ConditionKind::IsDistinct {
+                    left: left.clone(),
+                    right: right.clone(),
+                    is_negated: *comparison == Comparison::Equal,
+                };
+                return self.condition(&Condition { kind, span });
+            }
             ConditionKind::Comparison { left, comparison, right } => {
                 let left = self.compared(left)?;
                 Node::Compare(test(*comparison), left, self.compared(right)?)

@@ -97,7 +97,7 @@ impl Program {
         resolver: &mut dyn Resolver,
         target: Option<SqlType>,
     ) -> Result<Program, CompileError> {
-        let syntax = lower::value(expr, resolver)?;
+        let syntax = lower::value(expr, resolver, environment.settings)?;
         let mut binder = Binder::new(environment);
         let mut value = binder.bind(&syntax)?;
         if value.ty == Ty::Null {
@@ -335,7 +335,7 @@ impl Predicate {
         environment: &Environment,
         resolver: &mut dyn Resolver,
     ) -> Result<Predicate, CompileError> {
-        let syntax = lower::condition(condition, resolver)?;
+        let syntax = lower::condition(condition, resolver, environment.settings)?;
         let mut binder = Binder::new(environment);
         let value = binder.bind(&syntax)?;
         Ok(Predicate { program: Program::assemble(binder, value.reg, SqlType::Bit) })

@@ -53,7 +53,7 @@ impl Scalar {
         environment: &Environment,
         resolver: &mut dyn Resolver,
     ) -> Result<Scalar, CompileError> {
-        Scalar::of_syntax(lower::value(expr, resolver)?, environment)
+        Scalar::of_syntax(lower::value(expr, resolver, environment.settings)?, environment)
     }
 
     /// A condition of a statement; its type is bit.
@@ -65,7 +65,7 @@ impl Scalar {
         environment: &Environment,
         resolver: &mut dyn Resolver,
     ) -> Result<Scalar, CompileError> {
-        Scalar::of_syntax(lower::condition(condition, resolver)?, environment)
+        Scalar::of_syntax(lower::condition(condition, resolver, environment.settings)?, environment)
     }
 
     /// A parameter alone.

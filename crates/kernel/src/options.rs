@@ -56,6 +56,9 @@ pub struct StatementOptions {
     pub arith_abort: bool,
     /// `SET CONCAT_NULL_YIELDS_NULL`. When off, NULL counts as the empty text in `+`.
     pub concat_null_yields_null: bool,
+    /// `SET ANSI_NULLS`. When off, `=` and `<>` with NULL or a variable that is NULL compare it as
+    /// a value.
+    pub ansi_nulls: bool,
 }
 
 impl Default for StatementOptions {
@@ -67,6 +70,7 @@ impl Default for StatementOptions {
             ansi_warnings: true,
             arith_abort: false,
             concat_null_yields_null: true,
+            ansi_nulls: true,
         }
     }
 }

@@ -71,6 +71,7 @@ impl Planner<'_> {
                     input: Box::new(input),
                     function: call.function,
                     arguments: arguments?,
+                    is_guarded: call.is_guarded,
                 };
                 Ok(node(operator, columns, rows))
             }

@@ -100,7 +100,7 @@ pub enum Operator {
     /// Columns of the input, then computed ones.
     Project { input: Box<Node>, keep: Vec<usize>, computed: Vec<Expression> },
     /// The input with a column that a function of the session gives.
-    Call { input: Box<Node>, function: usize, arguments: Vec<Expression> },
+    Call { input: Box<Node>, function: usize, arguments: Vec<Expression>, is_guarded: bool },
     /// A join by equal keys.
     HashJoin(Box<HashJoin>),
     /// A join by a loop: the right input is evaluated for each row of the left one.

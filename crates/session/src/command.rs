@@ -35,6 +35,11 @@ pub(crate) fn of(statement: &StatementKind) -> &'static str {
         StatementKind::UpdateStatistics(_) => "UPDATE STATISTICS",
         StatementKind::DefineModule(_) => "CREATE MODULE",
         StatementKind::DropObjects(_) => "DROP OBJECT",
+        StatementKind::DeclareCursor(_) => "DECLARE CURSOR",
+        StatementKind::Open(_) => "OPEN CURSOR",
+        StatementKind::Fetch(_) => "FETCH CURSOR",
+        StatementKind::Close(_) => "CLOSE CURSOR",
+        StatementKind::Deallocate(_) => "DEALLOCATE CURSOR",
         _ => "",
     }
 }

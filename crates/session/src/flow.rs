@@ -324,6 +324,11 @@ impl Builder<'_> {
                 self.push(Instruction::Step(Box::new(step)), line);
                 continue;
             }
+            if declaration.kind == DeclarationKind::Cursor {
+                let step = statement::cursor::variable(&declaration.name.text);
+                self.push(Instruction::Step(step), line);
+                continue;
+            }
             let position = self.variables.len() + 1;
             let variable = statement::variable::declared(declaration, position, self.collation);
             let variable = match variable {

@@ -12,6 +12,7 @@ pub mod offline;
 mod procedure;
 mod run;
 mod statement;
+mod user_type;
 
 pub use extentdb_connection::login;
 pub use extentdb_connection::{

@@ -5,6 +5,7 @@
 //! | sp_executesql | `execute_sql.rs` |
 //! | sp_prepare, sp_prepexec, sp_execute, sp_unprepare | `prepare.rs` |
 //! | sp_rename | `rename.rs` |
+//! | sp_addextendedproperty … | `extended_property.rs` |
 //! | sp_set_session_context | `session_context.rs` |
 //! | sp_tables, sp_columns, sp_help, sp_who … | `catalog.rs` |
 //! | sp_helptext | `help_text.rs` |
@@ -12,12 +13,14 @@
 //! | sp_reset_connection | here |
 //! | those of users | `stored.rs` |
 //!
-//! Procedures of server cursors are refused by name; any other name is message 2812, as for any
-//! procedure that does not exist.
+//! Procedures of the product that are not here are refused by name ([`absent`]); any other name is
+//! message 2812, as for any procedure that does not exist.
 
+mod absent;
 mod catalog;
 mod describe;
 mod execute_sql;
+mod extended_property;
 mod given;
 mod help_text;
 mod parameters;
@@ -112,6 +115,9 @@ pub(crate) fn run(
     if let Some(call) = known.as_deref().and_then(catalog::named) {
         return call.run(run, arguments, caller);
     }
+    if let Some(action) = known.as_deref().and_then(extended_property::Action::of) {
+        return extended_property::run(run, arguments, action);
+    }
     match known.as_deref() {
         Some("sp_executesql") => execute_sql::run(run, arguments, caller),
         Some("sp_prepare") => prepare::prepare(run, arguments),
@@ -135,6 +141,9 @@ pub(crate) fn run(
         _ => match stored::run(run, name, arguments, caller)? {
             Some(finished) => Ok(finished),
             None => {
+                if let Some(known) = known.filter(|known| absent::is_of_the_product(known)) {
+                    return Err(Cause::not_supported(format!("the procedure {known}")).into());
+                }
                 let name = name.replace(['[', ']'], "");
                 Err(Cause::UnknownProcedure { name }.into())
             }
@@ -172,6 +181,7 @@ fn in_other_database(name: &str) -> Option<(String, String)> {
 /// Procedures that look at the current database or run a text in it.
 fn is_catalog_or_text(name: &str) -> bool {
     catalog::named(name).is_some()
+        || extended_property::Action::of(name).is_some()
         || matches!(name, "sp_executesql" | "sp_describe_first_result_set" | "sp_helptext")
 }
 

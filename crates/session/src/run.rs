@@ -17,6 +17,7 @@ use extentdb_tsql::{Options, parse};
 use crate::bulk_load;
 use crate::flow::{self, Flow, Instruction, Placed, Test};
 use crate::procedure;
+use crate::user_type;
 use extentdb_connection::cause::{Cause, Effect};
 use extentdb_connection::compiled_texts::Compilation;
 use extentdb_connection::connection::{Connection, Outcome};
@@ -141,18 +142,28 @@ fn compiled_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result
     if let Some(Ok(flow)) = found.map(|found| found.downcast::<Flow>()) {
         return Ok(flow);
     }
-    let flow = Arc::new(compile_text(run, text, compilation.parameters.clone())?);
-    run.connection.texts.keep(text, compilation, flow.clone());
+    let (flow, is_kept) = compile_text(run, text, compilation.parameters.clone())?;
+    let flow = Arc::new(flow);
+    if is_kept {
+        run.connection.texts.keep(text, compilation, flow.clone());
+    }
     Ok(flow)
 }
 
-fn compile_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result<Flow, Stop> {
+/// Compiles a text; whether it means the same in every database, too.
+fn compile_text(
+    run: &Run<'_>,
+    text: &str,
+    parameters: Vec<Variable>,
+) -> Result<(Flow, bool), Stop> {
     let options = Options { quoted_identifier: run.connection.options.quoted_identifier };
-    let script = parse(text, options)
+    let mut script = parse(text, options)
         .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
+    let has_alias_types = user_type::resolve(run.connection, &mut script.statements);
     let settings = run.connection.options.settings();
-    flow::compile(&script, parameters, run.connection.collation(), settings)
-        .map_err(|failure| located(failure.cause, failure.line))
+    let flow = flow::compile(&script, parameters, run.connection.collation(), settings)
+        .map_err(|failure| located(failure.cause, failure.line))?;
+    Ok((flow, !has_alias_types))
 }
 
 /// Runs instructions. When SET has changed what expressions mean, those that follow are compiled

@@ -5,7 +5,9 @@
 mod alter_database;
 mod change;
 mod create_database;
+pub(crate) mod cursor;
 mod database;
+mod dbcc;
 mod execute;
 mod hints;
 mod insert_bulk;
@@ -76,8 +78,15 @@ pub(crate) fn compile(context: &Context<'_>) -> Compiled {
         StatementKind::Admin(admin) => database::admin(context, admin),
         StatementKind::DropObjects(drop) => database::drop_objects(context, drop),
         StatementKind::Kill(kill) => server::kill(context, kill),
+        StatementKind::Reconfigure(_) => Ok(server::reconfigure()),
         StatementKind::Checkpoint(checkpoint) => server::checkpoint(context, checkpoint),
         StatementKind::Shutdown(shutdown) => Ok(server::shutdown(shutdown.is_nowait)),
+        StatementKind::Dbcc(dbcc) => dbcc::compile(context, dbcc),
+        StatementKind::DeclareCursor(declare) => cursor::declare(declare),
+        StatementKind::Open(name) => cursor::open(name),
+        StatementKind::Fetch(fetch) => cursor::fetch(context, fetch),
+        StatementKind::Close(name) => cursor::close(name),
+        StatementKind::Deallocate(name) => cursor::deallocate(name),
         _ => Err(context.refused()),
     }
 }

@@ -43,10 +43,12 @@ features! {
     collations
     common_tables
     constraints
+    cursors
     dates
     group_by
     identity
     indexes
+    instead_of_triggers
     joins
     json
     like_patterns
@@ -57,6 +59,7 @@ features! {
     random_aggregates
     random_expressions
     random_selects
+    script_statements
     sequences
     set_operations
     string_lists

@@ -1,11 +1,15 @@
 //! INSERT.
 
+use extentdb_base::sync::Arc;
 use extentdb_expr::Scalar;
 use extentdb_tsql::Span;
-use extentdb_tsql::syntax::{Column as ColumnSyntax, Expr, ExprKind, Insert, InsertSource};
+use extentdb_tsql::syntax::{
+    Column as ColumnSyntax, Expr, ExprKind, Insert, InsertSource, Name, Query, Target, TargetKind,
+};
 use extentdb_types::SqlType;
 
 use super::output::{BoundOutput, OutputRows};
+use super::query_target::TargetNames;
 use super::target::model_column;
 use crate::binder::Binder;
 use crate::error::{Cause, Result, not_supported};
@@ -14,7 +18,7 @@ use crate::logical::{Column, Computed, Relation, ValueId};
 use crate::query::{BoundQuery, QueryPlace};
 use crate::scalar::{Clause, Place, parameter};
 use crate::stage::Stage;
-use crate::surroundings::StoredTable;
+use crate::surroundings::{Object, StoredTable};
 
 /// Where the value of a column of a new row comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,9 +59,9 @@ impl Binder<'_> {
         if let Some(with) = &insert.with {
             self.add_common_tables(with)?;
         }
-        let stored = self.target(&insert.target)?;
+        let (stored, names, check) = self.insert_target(&insert.target)?;
         let hints = self.hints(&insert.target.hints)?;
-        let ordinals = self.listed(&stored, insert)?;
+        let ordinals = self.listed(&stored, &names, insert)?;
         let source = match &insert.source {
             InsertSource::DefaultValues => Rows { relation: Relation::Row, values: Vec::new() },
             InsertSource::Values(rows) => self.value_rows(&stored, &ordinals, rows, insert)?,
@@ -82,7 +86,10 @@ impl Binder<'_> {
             sources: &[],
             action: None,
         };
-        let outputs = self.outputs(&insert.outputs, &rows)?;
+        let mut outputs = self.outputs(&insert.outputs, &rows)?;
+        if let Some(query) = check {
+            outputs.extend(self.view_check(&query, &stored, &inserted)?);
+        }
         Ok(BoundInsert {
             stored,
             relation,
@@ -94,7 +101,12 @@ impl Binder<'_> {
     }
 
     /// Numbers of the columns that are listed, or of all that take a value.
-    pub(crate) fn listed(&mut self, stored: &StoredTable, insert: &Insert) -> Result<Vec<usize>> {
+    pub(super) fn listed(
+        &mut self,
+        stored: &StoredTable,
+        names: &TargetNames,
+        insert: &Insert,
+    ) -> Result<Vec<usize>> {
         if insert.columns.is_empty() {
             if self.surroundings.takes_identity(stored)
                 && !matches!(insert.source, InsertSource::DefaultValues)
@@ -104,7 +116,8 @@ impl Binder<'_> {
             }
             return Ok(match insert.source {
                 InsertSource::DefaultValues => Vec::new(),
-                _ => self.insertable(stored),
+                _ if names.is_empty() => self.insertable(stored),
+                _ => self.insertable_of_view(stored, names, insert.target.span)?,
             });
         }
         let mut ordinals = Vec::new();
@@ -117,11 +130,13 @@ impl Binder<'_> {
                     None => return not_supported("a pseudo-column in INSERT", span),
                 },
             };
-            let ordinal = self.ordinal(stored, &text, span)?;
+            let named = Name { text: text.as_str().into(), span };
+            let ordinal = self.target_ordinal(stored, names, &named)?;
             if ordinals.contains(&ordinal) {
                 return Err(Cause::AssignedTwice { column: text }.at(span));
             }
-            self.verify_insertable(stored, &text, span)?;
+            let own = stored.table.columns().into_iter().nth(ordinal).map(|(name, _)| name);
+            self.verify_insertable(stored, &own.unwrap_or(text), span)?;
             ordinals.push(ordinal);
         }
         Ok(ordinals)
@@ -152,6 +167,39 @@ impl Binder<'_> {
             return Err(Cause::IdentityInsert { table }.at(span));
         }
         Ok(())
+    }
+
+    /// The table of an INSERT, also behind a view; the columns by the names of that, and its query
+    /// WITH CHECK OPTION.
+    fn insert_target(
+        &mut self,
+        target: &Target,
+    ) -> Result<(StoredTable, TargetNames, Option<Arc<Query>>)> {
+        if let TargetKind::Object(name) = &target.kind
+            && let Some(Object::View(_)) = self.surroundings.object(name, None)?
+            && let Some(rows) = self.query_target(target)?
+        {
+            return Ok((rows.stored, rows.names, rows.check));
+        }
+        Ok((self.target(target)?, TargetNames::default(), None))
+    }
+
+    /// The columns of a view that an INSERT without a list gives values to.
+    fn insertable_of_view(
+        &mut self,
+        stored: &StoredTable,
+        names: &TargetNames,
+        span: Span,
+    ) -> Result<Vec<usize>> {
+        let own = self.insertable(stored);
+        let mut ordinals = Vec::new();
+        for (_, ordinal) in names.columns() {
+            let ordinal = ordinal.ok_or_else(|| names.derived().at(span))?;
+            if own.contains(&ordinal) {
+                ordinals.push(ordinal);
+            }
+        }
+        Ok(ordinals)
     }
 
     /// The columns that an INSERT without a list gives values to.

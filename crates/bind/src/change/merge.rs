@@ -7,7 +7,7 @@
 use extentdb_expr::Scalar;
 use extentdb_tsql::syntax::{
     Column as ColumnSyntax, ColumnName, Insert, InsertSource, Matching, Merge, MergeAction,
-    MergeClause, SetItem, Target, TargetKind,
+    MergeClause, SetItem, Target,
 };
 use extentdb_types::SqlType;
 
@@ -89,6 +89,9 @@ impl Binder<'_> {
             return Err(Cause::Other { number: 10714, text }.at(merge.span));
         }
         let rows = self.target_rows(&merge.target, &[])?;
+        if rows.check.is_some() {
+            return not_supported("MERGE into a view WITH CHECK OPTION", merge.target.span);
+        }
         let mut target =
             rows.sources.into_iter().next().unwrap_or_else(|| Source::derived("", Vec::new()));
         if let Some(alias) = &merge.alias {
@@ -256,10 +259,7 @@ impl Binder<'_> {
             with: None,
             top: None,
             target: Target {
-                kind: TargetKind::Object(match &merge.target.kind {
-                    TargetKind::Object(name) => name.clone(),
-                    _ => return not_supported("this target of MERGE", merge.target.span),
-                }),
+                kind: merge.target.kind.clone(),
                 hints: Vec::new(),
                 span: merge.target.span,
             },
@@ -278,7 +278,7 @@ impl Binder<'_> {
             option: Vec::new(),
             span: merge.span,
         };
-        let ordinals = self.listed(stored, &insert)?;
+        let ordinals = self.listed(stored, &TargetNames::default(), &insert)?;
         let mut given = Vec::new();
         if let Some(values) = values {
             if values.len() != ordinals.len() {

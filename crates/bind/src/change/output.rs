@@ -24,6 +24,15 @@ pub struct BoundOutput {
     pub outputs: Vec<Output>,
     /// Where they go; `None`: to the client.
     pub into: Option<OutputInto>,
+    /// Nowhere: the one value is 1 for rows that a view WITH CHECK OPTION has.
+    pub is_check: bool,
+}
+
+impl BoundOutput {
+    /// Do rows go to the client?
+    pub fn tells_client(&self) -> bool {
+        self.into.is_none() && !self.is_check
+    }
 }
 
 /// The table that an OUTPUT clause fills.
@@ -82,7 +91,7 @@ impl Binder<'_> {
             None => None,
             Some(into) => Some(self.output_into(into, &mut values)?),
         };
-        Ok(BoundOutput { values, outputs, into })
+        Ok(BoundOutput { values, outputs, into, is_check: false })
     }
 
     fn output_item(

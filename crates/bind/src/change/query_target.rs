@@ -25,6 +25,26 @@ pub(crate) struct TargetNames {
 }
 
 impl TargetNames {
+    /// Are the columns those of the table itself?
+    pub(super) fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Names and numbers of the columns.
+    pub(super) fn columns(&self) -> &[(String, Option<usize>)] {
+        &self.columns
+    }
+
+    /// The error of a column that is computed by the query.
+    pub(super) fn derived(&self) -> Cause {
+        let text = format!(
+            "Update or insert of view or function '{}' failed because it contains a derived or \
+             constant field.",
+            self.name
+        );
+        Cause::Other { number: 4406, text }
+    }
+
     /// The columns of a source over a table.
     pub(super) fn of(source: &Source, table: &BoundTable) -> TargetNames {
         let ordinal = |id| table.columns.iter().find(|it| it.column.id == id);
@@ -60,14 +80,7 @@ impl Binder<'_> {
         let found = names.columns.iter().find(|(own, _)| self.is_named(name, own));
         match found {
             Some((_, Some(ordinal))) => Ok(*ordinal),
-            Some((_, None)) => {
-                let text = format!(
-                    "Update or insert of view or function '{}' failed because it contains a \
-                     derived or constant field.",
-                    names.name
-                );
-                Err(Cause::Other { number: 4406, text }.at(name.span))
-            }
+            Some((_, None)) => Err(names.derived().at(name.span)),
             None if names.columns.is_empty() => self.ordinal(stored, &name.text, name.span),
             None => Err(Cause::InvalidColumn { name: name.text.to_string() }.at(name.span)),
         }
@@ -76,20 +89,20 @@ impl Binder<'_> {
     /// The rows of a target that is a query.
     pub(super) fn query_target(&mut self, target: &Target) -> Result<Option<TargetRows>> {
         let TargetKind::Object(name) = &target.kind else { return Ok(None) };
+        let mut check = None;
         let found = match self.common_table(name, None, target.span)? {
             Some(found) => Some(found),
             None => match self.surroundings.object(name, None)? {
-                Some(Object::View(view)) if view.has_check_option => {
-                    return not_supported(
-                        format!("changes of rows through view {} WITH CHECK OPTION", view.name),
-                        target.span,
-                    );
+                Some(Object::View(view)) => {
+                    check = view.has_check_option.then(|| view.query.clone());
+                    Some(self.view(&view, None, target.span)?)
                 }
-                Some(Object::View(view)) => Some(self.view(&view, None, target.span)?),
                 _ => None,
             },
         };
-        found.map(|rows| self.rows_of_query(rows, target)).transpose()
+        let Some(found) = found else { return Ok(None) };
+        let rows = self.rows_of_query(found, target)?;
+        Ok(Some(TargetRows { check, ..rows }))
     }
 
     fn rows_of_query(
@@ -126,6 +139,7 @@ impl Binder<'_> {
             sources,
             locator,
             names: names.unwrap_or_default(),
+            check: None,
         })
     }
 }

@@ -1,9 +1,10 @@
 //! The table that a statement changes, and its rows in the statement's relation.
 
+use extentdb_base::sync::Arc;
 use extentdb_engine::model::{Column as ModelColumn, ObjectBody};
 use extentdb_engine::{RowLock, UseVersions};
 use extentdb_expr::Scalar;
-use extentdb_tsql::syntax::{ObjectName, TableSource, Target, TargetKind};
+use extentdb_tsql::syntax::{ObjectName, Query, TableSource, Target, TargetKind};
 use extentdb_tsql::{Options, Span, parse_expression};
 
 use super::query_target::TargetNames;
@@ -26,6 +27,8 @@ pub(crate) struct TargetRows {
     pub(crate) names: TargetNames,
     /// The value that says where a row is.
     pub(crate) locator: ValueId,
+    /// The query of a view WITH CHECK OPTION.
+    pub(crate) check: Option<Arc<Query>>,
 }
 
 impl Binder<'_> {
@@ -98,7 +101,7 @@ impl Binder<'_> {
             object: table.object.clone(),
         };
         let names = names.unwrap_or_default();
-        Ok(TargetRows { stored, relation, sources, locator, names })
+        Ok(TargetRows { stored, relation, sources, locator, names, check: None })
     }
 
     fn lone_target(&mut self, target: &Target) -> Result<TargetRows> {
@@ -127,6 +130,7 @@ impl Binder<'_> {
             sources,
             locator,
             names: TargetNames::default(),
+            check: None,
         })
     }
 

@@ -66,7 +66,7 @@ impl Binder<'_> {
     }
 
     fn update_rows(&mut self, update: &Update, rows: TargetRows) -> Result<BoundUpdate> {
-        let TargetRows { stored, relation, sources, locator, names, .. } = rows;
+        let TargetRows { stored, relation, sources, locator, names, check } = rows;
         let mut relation = self.dml_filtered(relation, update.filter.as_ref())?;
         if let Some(top) = &update.top {
             relation = self.top(relation, top, None)?;
@@ -86,7 +86,10 @@ impl Binder<'_> {
             sources: if update.from.is_empty() { &[] } else { &sources },
             action: None,
         };
-        let outputs = self.outputs(&update.outputs, &rows)?;
+        let mut outputs = self.outputs(&update.outputs, &rows)?;
+        if let Some(query) = check {
+            outputs.extend(self.view_check(&query, &stored, &inserted)?);
+        }
         let columns_of = |row: Vec<(String, Column)>| row.into_iter().map(|(_, it)| it).collect();
         Ok(BoundUpdate {
             stored,

@@ -52,8 +52,10 @@ pub(super) static TABLE: &[Definition] = &[
         Ok(Datum::SmallInt(language.map_or(0, |language| language.id)))
     }),
     Definition::new("@@options", Kind::Int, |at, _| Ok(Datum::Int(at.connection.options.bits()))),
-    Definition::new("@@fetch_status", Kind::Int, |_, _| Ok(Datum::Int(0))),
-    Definition::new("@@cursor_rows", Kind::Int, |_, _| Ok(Datum::Int(0))),
+    Definition::new("@@fetch_status", Kind::Int, |at, _| {
+        Ok(Datum::Int(at.connection.cursors.fetch_status))
+    }),
+    Definition::new("@@cursor_rows", Kind::Int, |at, _| Ok(Datum::Int(at.connection.cursors.rows))),
     Definition::new("@@identity", Kind::Numeric, |at, _| {
         Ok(at.connection.identities.last().map_or(Datum::Null, Datum::Decimal))
     })

@@ -236,6 +236,21 @@ fn session(at: Values<'_>, name: &str) -> Value {
 }
 
 pub(super) static TABLE: &[Definition] = &[
+    // Full-text search is not installed.
+    Definition::new("fulltextserviceproperty", Kind::Int, |_, it| {
+        let known = [
+            "isfulltextinstalled",
+            "loadosresources",
+            "resourceusage",
+            "verifysignature",
+            "connecttimeout",
+            "datatimeout",
+        ];
+        let is_known = known.contains(&argument(it, 0).to_lowercase().as_str());
+        Ok(if is_known { Datum::Int(0) } else { Datum::Null })
+    })
+    .nullable()
+    .of(&[Kind::Name]),
     Definition::new("serverproperty", Kind::Variant, |at, it| {
         Ok(wrapped(server(at, &argument(it, 0)), at.connection.collation()))
     })

@@ -75,6 +75,12 @@ impl TemporaryTables {
         self.tables.iter().rev().filter(has_name).map(|table| &*table.stored)
     }
 
+    /// Stored names of table variables.
+    pub fn table_variables(&self) -> impl Iterator<Item = &str> {
+        let is_variable = |table: &&TemporaryTable| table.name.starts_with("#@");
+        self.tables.iter().filter(is_variable).map(|table| &*table.stored)
+    }
+
     /// A table was created by a scope.
     pub fn add(&mut self, name: &str, table: &Table, nesting: u32) {
         self.tables.push(TemporaryTable {

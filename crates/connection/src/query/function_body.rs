@@ -5,8 +5,8 @@
 //! they are made, and again when they are called, since files of other origins hold functions too.
 
 use extentdb_tsql::syntax::{
-    Dml, Executed, FunctionBody, Query, QueryBody, Select, SelectItem, Set, Statement,
-    StatementKind, TableSource, TableSourceKind, Target, TargetKind,
+    CursorOption, Dml, Executed, FunctionBody, Query, QueryBody, Select, SelectItem, Set,
+    Statement, StatementKind, TableSource, TableSourceKind, Target, TargetKind,
 };
 
 use crate::cause::Cause;
@@ -14,14 +14,30 @@ use crate::cause::Cause;
 /// Verifies the statements of a body; an inline function has none.
 ///
 /// # Errors
-/// 443, 557: a statement that changes something else; 444: one that sends rows to the client.
+/// 443, 557: a statement that changes something else; 444: one that sends rows to the client; 455:
+/// the last one is no RETURN.
 pub fn verify_function_body(body: &FunctionBody) -> Result<(), Cause> {
     match body {
         FunctionBody::Scalar { statements, .. } | FunctionBody::Table { statements, .. } => {
-            statements.iter().try_for_each(verify)
+            statements.iter().try_for_each(verify)?;
+            if ends_with_return(statements) { Ok(()) } else { Err(no_return()) }
         }
         _ => Ok(()),
     }
+}
+
+/// A RETURN in both branches of an IF at the end is not enough.
+fn ends_with_return(statements: &[Statement]) -> bool {
+    match statements.last().map(|last| &last.kind) {
+        Some(StatementKind::Return(_)) => true,
+        Some(StatementKind::Block(own)) => ends_with_return(own),
+        _ => false,
+    }
+}
+
+fn no_return() -> Cause {
+    let text = "The last statement included within a function must be a return statement.";
+    Cause::Query { number: 455, severity: 16, text: text.to_owned() }
 }
 
 fn verify(statement: &Statement) -> Result<(), Cause> {
@@ -37,7 +53,18 @@ fn verify(statement: &Statement) -> Result<(), Cause> {
         StatementKind::Set(set) if !matches!(**set, Set::Variable(_)) => {
             Err(side_effect("SET OPTION ON"))
         }
-        StatementKind::Set(_)
+        StatementKind::DeclareCursor(declare)
+            if declare.definition.options.contains(&CursorOption::Global) =>
+        {
+            Err(side_effect("DECLARE CURSOR"))
+        }
+        StatementKind::Fetch(fetch) if fetch.into.is_empty() => Err(sends_rows()),
+        StatementKind::DeclareCursor(_)
+        | StatementKind::Open(_)
+        | StatementKind::Fetch(_)
+        | StatementKind::Close(_)
+        | StatementKind::Deallocate(_)
+        | StatementKind::Set(_)
         | StatementKind::Declare(_)
         | StatementKind::Return(_)
         | StatementKind::Break
@@ -69,13 +96,13 @@ fn verify_select(query: &Query) -> Result<(), Cause> {
     match &query.body {
         QueryBody::Select(select) if select.into.is_some() => Err(side_effect("SELECT INTO")),
         QueryBody::Select(select) if assigns(select) => Ok(()),
-        _ => Err(Cause::Query {
-            number: 444,
-            severity: 16,
-            text: "Select statements included within a function cannot return data to a client."
-                .to_owned(),
-        }),
+        _ => Err(sends_rows()),
     }
+}
+
+fn sends_rows() -> Cause {
+    let text = "Select statements included within a function cannot return data to a client.";
+    Cause::Query { number: 444, severity: 16, text: text.to_owned() }
 }
 
 /// A change is one of a table variable.

@@ -3,6 +3,7 @@
 use extentdb_bind::BoundQuery;
 use extentdb_exec::datum;
 use extentdb_plan::physical::Node;
+use extentdb_tsql::syntax::Query;
 use extentdb_types::Datum;
 
 use super::kept_plan::{Basis, KeptPlan, Planned};
@@ -22,6 +23,19 @@ pub fn column_infos(query: &BoundQuery) -> Vec<ColumnInfo> {
         is_computed: output.is_computed,
     };
     query.outputs.iter().map(info).collect()
+}
+
+/// The columns of a query, which is bound and not run.
+///
+/// # Errors
+/// A name means nothing, or types do not go together.
+pub fn columns_of(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    query: &Query,
+) -> Result<Vec<ColumnInfo>, Cause> {
+    let (_, bound) = Prepared::bind(run, frame, |binder| binder.statement(query))?;
+    Ok(column_infos(&bound))
 }
 
 /// Runs a query and sends its rows; says how many.
@@ -67,21 +81,29 @@ fn send(
     node: &Node,
 ) -> Result<u64, Stop> {
     let mut operator = operator(node)?;
+    // SET ROWCOUNT ends a result early.
+    let most = match run.connection.options.rowcount {
+        0 => u64::MAX,
+        most => most,
+    };
     prepared.execute(run, frame, |context, output| {
         output.columns(columns)?;
         let mut count = 0;
-        each_batch(&mut *operator, context, &mut |_, batch| {
+        operator.open(context)?;
+        while count < most
+            && let Some(batch) = operator.next(context)?
+        {
             let mut row: Vec<Datum<'static>> = Vec::with_capacity(batch.columns.len());
-            for at in 0..batch.rows {
+            let rows = batch.rows.min(usize::try_from(most - count).unwrap_or(usize::MAX));
+            for at in 0..rows {
                 row.clear();
                 for column in &batch.columns {
                     row.push(datum(column, at)?);
                 }
                 output.row(&row)?;
             }
-            count += batch.rows as u64;
-            Ok(())
-        })?;
+            count += rows as u64;
+        }
         Ok(count)
     })
 }

@@ -194,6 +194,23 @@ impl Identity {
         state.advance(value, is_beyond, range)
     }
 
+    /// The values go on after this one, or begin with it where none was given out. The state that
+    /// the catalog must store; `None`: the type has no such value.
+    pub(crate) fn reseed(&self, value: i128) -> Option<State> {
+        let (least, most) = range(&self.ty)?;
+        let is_inside = |value: &i128| (least..=most).contains(value);
+        if !is_inside(&value) {
+            return None;
+        }
+        let mut state = lock(&self.state);
+        let before = value.checked_sub(state.increment).filter(is_inside);
+        state.last = if state.is_fresh { before.unwrap_or(value) } else { value };
+        state.stored = state.last;
+        state.is_fresh = false;
+        state.is_unstored = false;
+        Some(*state)
+    }
+
     /// Seed, increment and the last value.
     pub(crate) fn current(&self) -> IdentityState {
         let state = lock(&self.state);

@@ -83,7 +83,7 @@ impl SequenceDefinition {
     }
 
     /// The value after another one; `None` at the end.
-    fn after(&self, value: i128) -> Option<i128> {
+    pub(crate) fn after(&self, value: i128) -> Option<i128> {
         let next = value.checked_add(self.increment);
         match next.filter(|next| (self.minimum..=self.maximum).contains(next)) {
             Some(next) => Some(next),

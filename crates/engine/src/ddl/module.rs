@@ -13,6 +13,7 @@
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::lock;
+use extentdb_catalog::layout::Cell;
 use extentdb_catalog::model::{Object, ObjectType};
 use extentdb_catalog::table::describe::{
     ModuleDefinition, SystemRows, add_module, add_text, column_row, parameter_row, rows_of,
@@ -43,7 +44,7 @@ pub enum ModuleKind {
 }
 
 impl ModuleKind {
-    fn code(self) -> ObjectType {
+    pub(crate) fn code(self) -> ObjectType {
         ObjectType(match self {
             ModuleKind::View => *b"V ",
             ModuleKind::Procedure => *b"P ",
@@ -209,6 +210,9 @@ impl Session {
             if !context.db().catalog.system("sysidxstats")?.rows(&[int(id.0)])?.is_empty() {
                 return Err(Unsupported::IndexedModule { name: name.to_owned() }.into());
             }
+            for trigger in context.triggers_of(id)? {
+                context.forget_object(trigger)?;
+            }
             context.forget_object(id)
         })
     }
@@ -229,6 +233,16 @@ impl StatementContext<'_> {
         let parent = row.and_then(|row| row.get(object::PARENT)).and_then(number);
         let is_of_kind = kinds.iter().any(|code| kind == Some(code.0.as_slice()));
         if is_of_kind && parent == Some(0) { Ok(id) } else { Err(no_module(name)) }
+    }
+
+    /// The triggers of a view.
+    fn triggers_of(&self, view: ObjectId) -> Result<Vec<ObjectId>, Error> {
+        let rows = self.db().catalog.system("sysschobjs")?.rows(&[])?;
+        let is_own = |row: &&Vec<Cell<'static>>| {
+            row.get(object::PARENT).and_then(number) == Some(view.0.into())
+        };
+        let ids = rows.iter().filter(is_own).filter_map(|row| row.first().and_then(number));
+        Ok(ids.map(|id| ObjectId(id as i32)).collect())
     }
 
     /// Nobody else gives or takes this name in the schema before the transaction ends.

@@ -75,9 +75,14 @@ impl Session {
         self.statement("ALTER SEQUENCE", |context| {
             let id = context.lock_sequence(schema, name)?;
             let _ddl = lock(&context.db().ddl);
+            let old = context.db().sequence_definition(id)?;
             let next = match (restart, context.db().current_next(id)?) {
                 (Some(restart), _) => Some(restart),
-                (None, next) => next,
+                // The next value is the new increment away from the last one.
+                (None, next) => match old.state(next).last {
+                    Some(last) if old.increment != definition.increment => definition.after(last),
+                    _ => next,
+                },
             };
             let range = definition.minimum..=definition.maximum;
             if let Some(value) = next.filter(|next| !range.contains(next)) {

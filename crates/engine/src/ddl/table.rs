@@ -51,6 +51,9 @@ struct Defined {
     columns: Vec<TableColumn>,
 }
 
+/// Classes of extended properties of objects: themselves and their columns, parameters, indexes.
+const PROPERTIES_OF_OBJECTS: [u8; 3] = [1, 2, 7];
+
 impl Session {
     /// Makes a table.
     ///
@@ -410,7 +413,9 @@ impl StatementContext<'_> {
     pub(crate) fn forget_references(&mut self, object: ObjectId) -> Result<(), Error> {
         self.delete_where("syssingleobjrefs", &[int(object.0)])?;
         self.delete_where("sysmultiobjrefs", &[int(object.0)])?;
-        self.delete_where("sysxprops", &[byte(1), int(object.0)])?;
+        for class in PROPERTIES_OF_OBJECTS {
+            self.delete_where("sysxprops", &[byte(class), int(object.0)])?;
+        }
         self.delete_where("sysprivs", &[byte(1), int(object.0)])
     }
 

@@ -4,11 +4,12 @@
 //! other ([`Session::set_triggers_run_of`]). Its definition may change, as triggers do not run for
 //! that.
 
+use extentdb_base::ObjectId;
 use extentdb_base::sync::{Arc, lock};
 use extentdb_catalog::model::{Object, ObjectType};
 
 use crate::catalog::{Storage, Table, Trigger};
-use crate::ddl::module::{ModuleSettings, NewModule, no_module};
+use crate::ddl::module::{ModuleKind, ModuleSettings, NewModule, no_module};
 use crate::error::Error;
 use crate::error::invalid::verify_name;
 use crate::session::Session;
@@ -122,6 +123,85 @@ impl Session {
             own.for_each(|own| own.is_enabled = is_enabled);
             context.store(table, new);
             Ok(())
+        })
+    }
+}
+
+/// A trigger of a view: no rows of the view are changed without its caller.
+impl Session {
+    /// Keeps the text of a trigger of a view.
+    ///
+    /// # Errors
+    /// The same as for other modules; there is no such view.
+    pub fn create_view_trigger(
+        &mut self,
+        (schema, view): (&str, &str),
+        name: &str,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.statement("CREATE TRIGGER", |context| {
+            verify_name("trigger", name)?;
+            let schema = context.schema_id(schema)?;
+            context.lock_name(schema, name)?;
+            let _ddl = lock(&context.db().ddl);
+            let parent = context.object_of(schema, view, &[ModuleKind::View.code()])?;
+            context.insert_module(&NewModule {
+                kind: TRIGGER,
+                schema,
+                parent,
+                name,
+                text,
+                columns: &[],
+                parameters: &[],
+                settings,
+            })?;
+            Ok(())
+        })
+    }
+
+    /// Keeps another text of a trigger of a view.
+    ///
+    /// # Errors
+    /// The catalog cannot be written.
+    pub fn alter_view_trigger(
+        &mut self,
+        trigger: ObjectId,
+        text: &str,
+        settings: ModuleSettings,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TRIGGER", |context| {
+            let _ddl = lock(&context.db().ddl);
+            context.replace_text(trigger, text, settings)
+        })
+    }
+
+    /// Drops a trigger of a view.
+    ///
+    /// # Errors
+    /// The catalog cannot be written.
+    pub fn drop_view_trigger(&mut self, trigger: ObjectId) -> Result<(), Error> {
+        self.statement("DROP TRIGGER", |context| {
+            let _ddl = lock(&context.db().ddl);
+            context.forget_object(trigger)
+        })
+    }
+
+    /// Enables or disables a trigger of a view.
+    ///
+    /// # Errors
+    /// The catalog cannot be written.
+    pub fn switch_view_trigger(
+        &mut self,
+        trigger: ObjectId,
+        is_enabled: bool,
+    ) -> Result<(), Error> {
+        self.statement("ALTER TABLE", |context| {
+            let _ddl = lock(&context.db().ddl);
+            match is_enabled {
+                true => context.mark_object(trigger, 0, Object::DISABLED),
+                false => context.mark_object(trigger, Object::DISABLED, 0),
+            }
         })
     }
 }

@@ -41,6 +41,28 @@ impl Session {
     }
 }
 
+impl Session {
+    /// The values of the table's identity column go on after this one. Where none was given out
+    /// yet, they begin with it.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`]: the table has no identity column. [`Error::Identity`]: its type
+    /// has no such value.
+    pub fn reseed_identity(&mut self, table: &Table, value: i128) -> Result<(), Error> {
+        self.in_transaction("IDENTITY", |context| {
+            context.lock_table(table, LockMode::X)?;
+            let missing = || Unsupported::NoIdentity { table: table.name().to_owned() };
+            let storage = table.storage();
+            let identity = storage.identity.as_ref().ok_or_else(missing)?;
+            let ty = identity.current().ty.base_name();
+            let state = identity.reseed(value);
+            let state =
+                state.ok_or_else(|| Error::Identity { table: table.name().to_owned(), ty })?;
+            context.keep_identity(table, identity, state)
+        })
+    }
+}
+
 /// The value of an identity column.
 fn whole_number(value: &Datum<'_>) -> Option<i128> {
     Some(match value {

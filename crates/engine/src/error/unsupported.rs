@@ -53,6 +53,8 @@ pub enum Unsupported {
     Identity { column: String, why: &'static str },
     #[error("identity values of table {table}")]
     NoIdentity { table: String },
+    #[error("the property {name}, which is not there")]
+    NoProperty { name: String },
     #[error("column {column}, a second identity")]
     SecondIdentity { column: String },
     #[error("column {column}, a second rowversion")]

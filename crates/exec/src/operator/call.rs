@@ -15,6 +15,7 @@ pub(crate) struct Call {
     input: Box<dyn Operator>,
     function: usize,
     arguments: Vec<Evaluator>,
+    is_guarded: bool,
     ty: SqlType,
 }
 
@@ -23,12 +24,14 @@ impl Call {
         input: Box<dyn Operator>,
         function: usize,
         arguments: &[Expression],
+        is_guarded: bool,
         ty: SqlType,
     ) -> Call {
         Call {
             input,
             function,
             arguments: arguments.iter().map(Evaluator::new).collect(),
+            is_guarded,
             ty,
         }
     }
@@ -50,7 +53,12 @@ impl Operator for Call {
             poll(context)?;
             let values: Result<Vec<Datum<'_>>, Error> =
                 arguments.iter().map(|vector| datum(vector, row)).collect();
-            let result = context.call(self.function, &values?)?;
+            let mut values = values?;
+            if self.is_guarded && values.pop() != Some(Datum::Int(1)) {
+                results.push_null();
+                continue;
+            }
+            let result = context.call(self.function, &values)?;
             push(&mut results, &result)?;
         }
         batch.columns.push(results);

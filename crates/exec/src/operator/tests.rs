@@ -82,8 +82,12 @@ fn a_call_gives_a_column() {
     let input = boxed(harness.given(&[varchar(5)], &[vec![Cell::from("x")], vec![Cell::Null]]));
     let arguments = vec![expression(&scalar(0, varchar(5)))];
     let plan = |function| {
-        let operator =
-            Operator::Call { input: input.clone(), function, arguments: arguments.clone() };
+        let operator = Operator::Call {
+            input: input.clone(),
+            function,
+            arguments: arguments.clone(),
+            is_guarded: false,
+        };
         node(operator, &[varchar(5), varchar(5)])
     };
     let expected = [vec![Cell::from("x"), Cell::from("x")], vec![Cell::Null, Cell::Null]];

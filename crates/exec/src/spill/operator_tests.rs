@@ -215,7 +215,7 @@ fn a_statement_that_spills_is_cancelled() {
     for mut plan in [sort(), aggregate(false), join(JoinKind::Inner)] {
         // A function of the session for each row, which counts them.
         let input = Box::new(self::input());
-        let call = Operator::Call { input, function: 0, arguments: Vec::new() };
+        let call = Operator::Call { input, function: 0, arguments: Vec::new(), is_guarded: false };
         match &mut plan.operator {
             Operator::Sort { input, .. } => **input = node(call, &called),
             Operator::Aggregate(grouping) => grouping.input = node(call, &called),

@@ -73,6 +73,8 @@ struct Found {
     time: Option<i64>,
     offset: Option<i64>,
     is_utc: bool,
+    /// The time stands after `T`, as ISO 8601 has it.
+    is_iso: bool,
     separators: usize,
 }
 
@@ -251,6 +253,7 @@ impl Reader<'_> {
         if self.rules.is_old && !is_whole {
             return Err(EvalError::Conversion);
         }
+        self.found.is_iso = true;
         let hour = self.digits()?;
         self.time(hour)
     }
@@ -287,7 +290,10 @@ impl Found {
         let (year, month, day) = match (self.month, self.numbers.as_slice()) {
             (None, []) => return Ok(DAYS_TO_1900),
             (None, [one]) if self.separators == 0 => alone(*one)?,
-            (None, [a, b, c]) if self.separators == 2 => numeric([*a, *b, *c], rules)?,
+            (None, [a, b, c]) if self.separators == 2 => {
+                let rules = Rules { is_old: rules.is_old && !self.is_iso, ..rules };
+                numeric([*a, *b, *c], rules)?
+            }
             (Some(month), [one]) if one.digits > 2 || self.separators == 0 => {
                 (one.year()?, month, 1)
             }
@@ -459,6 +465,7 @@ mod tests {
         let dmy = Rules { date_format: DateFormat::Dmy, ..OLD };
         assert_eq!(shown("2020-01-13", dmy), "DateRange");
         assert_eq!(shown("2020-01-13", Rules { is_old: false, ..dmy })[..10], *"2020-01-13");
+        assert_eq!(shown("2020-01-13T10:11:12", dmy)[..10], *"2020-01-13");
         assert_eq!(shown("13/01/2020", dmy)[..10], *"2020-01-13");
         assert_eq!(shown("20200230", OLD), "DateRange");
         assert_eq!(shown("20200101 10:11:12.1234", OLD), "Conversion");

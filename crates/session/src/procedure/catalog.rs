@@ -64,16 +64,26 @@ macro_rules! procedures {
 const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_addtype" [] Anything
     "sp_columns" ["sp_columns_100", "sp_columns_170"] Anything
+    "sp_configure" [] Anything
     "sp_databases" [] Anything
     "sp_datatype_info" ["sp_datatype_info_100", "sp_datatype_info_170"] Anything
+    "sp_dbcmptlevel" [] Anything
     "sp_droptype" [] Anything
     "sp_fkeys" [] Anything
     "sp_help" [] Object
     "sp_helpconstraint" [] Object
     "sp_helpdb" [] Anything
+    "sp_helpfile" [] Anything
     "sp_helpindex" [] Object
+    "sp_helpsort" [] Anything
+    "sp_helptrigger" [] Object
     "sp_lock" [] Anything
+    "sp_msforeachdb" [] Anything
+    "sp_msforeachtable" [] Anything
     "sp_pkeys" [] Anything
+    "sp_recompile" [] Object
+    "sp_refreshsqlmodule" [] Object
+    "sp_refreshview" [] Object
     "sp_server_info" [] Anything
     "sp_spaceused" [] Object
     "sp_special_columns" ["sp_special_columns_100", "sp_special_columns_170"] Anything
@@ -82,6 +92,7 @@ const PROCEDURES: &[CatalogProcedure] = procedures! {
     "sp_stored_procedures" [] Anything
     "sp_tablecollations_100" ["sp_tablecollations_90"] Anything
     "sp_tables" [] Anything
+    "sp_updatestats" [] Anything
     "sp_who" [] Anything
     "sp_who2" [] Anything
 };

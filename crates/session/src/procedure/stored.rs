@@ -7,6 +7,7 @@ use extentdb_tsql::{Options, parse};
 
 use super::parameters::{self, Callee, Parameter};
 use super::{Caller, Finished, execute_sql, nested};
+use crate::user_type;
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::Variable;
@@ -41,8 +42,12 @@ fn called(
     let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
         return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
     };
-    let script = parse(&text, Options { quoted_identifier: true })
+    let object = &found.object.object;
+    let quoted_identifier = object.uses_quoted_identifier();
+    let ansi_nulls = object.uses_ansi_nulls();
+    let mut script = parse(&text, Options { quoted_identifier })
         .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
+    resolve_types(run, &mut script.statements);
     let Some(procedure) = procedure_of(&script.statements) else {
         return Err(Cause::not_supported(format!("the text of procedure {name}")).into());
     };
@@ -65,6 +70,9 @@ fn called(
     };
     let database = found.database.name().to_owned();
     let frame = nested(run, |run| {
+        // As they were when the procedure was made.
+        run.connection.options.ansi_nulls = ansi_nulls;
+        run.connection.options.quoted_identifier = quoted_identifier;
         if run.connection.database != database {
             run.change_database(&database)?;
         }
@@ -72,6 +80,18 @@ fn called(
     })?;
     let outputs = execute_sql::outputs(&parameters, &places, &frame.values);
     Ok(Finished { status: frame.return_status, outputs })
+}
+
+/// Replaces alias types of the procedure's parameters and declarations.
+fn resolve_types(run: &Run<'_>, statements: &mut [Statement]) {
+    if let [Statement { kind: StatementKind::DefineModule(define), .. }] = statements
+        && let Module::Procedure(procedure) = &mut define.module
+    {
+        user_type::resolve_parameters(run.connection, &mut procedure.parameters);
+        if let ModuleBody::Statements(body) = &mut procedure.body {
+            user_type::resolve(run.connection, body);
+        }
+    }
 }
 
 fn procedure_of(statements: &[Statement]) -> Option<&Procedure> {

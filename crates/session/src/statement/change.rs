@@ -9,14 +9,17 @@
 mod delete;
 mod execute;
 mod insert;
+mod instead;
 mod merge;
 mod output;
+mod positioned;
 mod trigger;
 mod update;
 
 use extentdb_bind::logical::{Column, ValueId};
 use extentdb_bind::{Binder, Result as Bound};
-use extentdb_tsql::syntax::{Dml, InsertSource};
+use extentdb_tsql::Span;
+use extentdb_tsql::syntax::{Dml, Expr, ExprKind, InsertSource, Literal, Top};
 
 use super::{Compiled, Context, hints};
 use extentdb_connection::cause::Cause;
@@ -70,7 +73,14 @@ impl ChangeStep {
 impl Step for ChangeStep {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         verify_writable(run)?;
-        let count = match &self.dml {
+        let positioned = positioned::with_key(run, frame, &self.dml)?;
+        let limited = limited(run, positioned.as_ref().unwrap_or(&self.dml));
+        let dml = limited.as_ref().or(positioned.as_ref()).unwrap_or(&self.dml);
+        if let Some(count) = instead::fired(run, frame, dml)? {
+            run.done(frame.scope, code_of(dml), Some(count), false)?;
+            return Ok(RowCount::Rows(count as i64));
+        }
+        let count = match dml {
             Dml::Insert(syntax) => {
                 let (mut prepared, bound) = self.bind(run, frame, |it| it.insert(syntax))?;
                 prepared.changes("INSERT", &bound.stored);
@@ -105,14 +115,36 @@ impl Step for ChangeStep {
                 )?
             }
         };
-        let code = match &self.dml {
-            Dml::Insert(_) => StatementCode::Insert,
-            Dml::Update(_) => StatementCode::Update,
-            Dml::Delete(_) => StatementCode::Delete,
-            Dml::Merge(_) => StatementCode::Merge,
-        };
-        run.done(frame.scope, code, Some(count), false)?;
+        run.done(frame.scope, code_of(dml), Some(count), false)?;
         Ok(RowCount::Rows(count as i64))
+    }
+}
+
+/// SET ROWCOUNT as TOP, where the statement has none.
+fn limited(run: &Run<'_>, dml: &Dml) -> Option<Dml> {
+    let count = run.connection.options.rowcount;
+    if count == 0 {
+        return None;
+    }
+    let mut dml = dml.clone();
+    let top = match &mut dml {
+        Dml::Insert(insert) => &mut insert.top,
+        Dml::Update(update) => &mut update.top,
+        Dml::Delete(delete) => &mut delete.top,
+        Dml::Merge(_) => return None,
+    };
+    let literal = Literal::Integer(count.to_string().into());
+    let count = Expr { kind: ExprKind::Literal(literal), span: Span::default() };
+    top.get_or_insert(Top { count, is_percent: false, with_ties: false });
+    Some(dml)
+}
+
+fn code_of(dml: &Dml) -> StatementCode {
+    match dml {
+        Dml::Insert(_) => StatementCode::Insert,
+        Dml::Update(_) => StatementCode::Update,
+        Dml::Delete(_) => StatementCode::Delete,
+        Dml::Merge(_) => StatementCode::Merge,
     }
 }
 

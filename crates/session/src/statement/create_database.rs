@@ -90,8 +90,8 @@ fn verify_options(clause: &Clause) -> Result<(), Cause> {
     if clause.first("snapshot").is_some() {
         return Err(refused("AS SNAPSHOT OF or AS COPY OF"));
     }
-    if clause.first("create_database_option").is_some() {
-        return Err(refused("options"));
+    for option in clause.all("create_database_option") {
+        verify_option(option)?;
     }
     match clause.first("attach") {
         Some(attach) if !attach.has("ATTACH") => Err(refused("ATTACH_REBUILD_LOG")),
@@ -100,6 +100,42 @@ fn verify_options(clause: &Clause) -> Result<(), Cause> {
         }
         _ => Ok(()),
     }
+}
+
+/// An option after WITH: accepted where it asks for what databases here are.
+fn verify_option(option: &Clause) -> Result<(), Cause> {
+    let words: Vec<&str> = option
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Word(word) => Some(*word),
+            _ => None,
+        })
+        .collect();
+    let name = words.first().copied().unwrap_or_default();
+    let is_off = option.first("switch").is_some_and(|switch| switch.has("OFF"));
+    let is_accepted = match name {
+        "CATALOG_COLLATION" => matches!(
+            option.after("CATALOG_COLLATION"),
+            Some(Part::Name(given)) if given.text.eq_ignore_ascii_case("DATABASE_DEFAULT")
+                || given.text.eq_ignore_ascii_case(COLLATION)
+        ),
+        "DB_CHAINING" | "TRUSTWORTHY" | "LEDGER" => is_off,
+        "FILESTREAM" => option.all("filestream_option").all(|it| it.has("OFF")),
+        _ => false,
+    };
+    if is_accepted { Ok(()) } else { Err(refused(&format!("the option {name}"))) }
+}
+
+/// A path as clients on Windows write it leads to a file of this name in the folder of the
+/// databases.
+fn path_of(given: &str) -> PathBuf {
+    let has_drive = given.chars().next().is_some_and(|it| it.is_ascii_alphabetic())
+        && matches!(given.get(1..3), Some(":\\" | ":/"));
+    if cfg!(windows) || !(has_drive || given.starts_with("\\\\")) {
+        return given.into();
+    }
+    given.rsplit(['\\', '/']).next().unwrap_or(given).into()
 }
 
 fn filegroup_name(group: &Clause) -> Result<String, Cause> {
@@ -130,7 +166,7 @@ fn file(clause: &Clause) -> Result<File, Cause> {
     };
     Ok(File {
         name: text(given("NAME")),
-        path: path.into(),
+        path: path_of(&path),
         bytes: bytes("SIZE")?,
         limit: bytes("MAXSIZE")?,
         growth: size(given("FILEGROWTH"))?,
@@ -172,8 +208,9 @@ fn pages(bytes: u64) -> u32 {
 }
 
 impl File {
-    fn data_file(&self) -> DataFileSpec {
-        let mut spec = DataFileSpec::new(&self.path, self.bytes.unwrap_or(DATA_BYTES));
+    fn data_file(&self, folder: &Path) -> DataFileSpec {
+        let mut spec =
+            DataFileSpec::new(in_folder(&self.path, folder), self.bytes.unwrap_or(DATA_BYTES));
         spec.name.clone_from(&self.name);
         spec.bytes_max = self.limit;
         spec.growth = FileGrowth::Pages(pages(GROWTH_BYTES));
@@ -194,18 +231,19 @@ impl Create {
         }
         spec.log.bytes = LOG_BYTES;
         spec.log.growth = LogGrowth::Pages(pages(GROWTH_BYTES));
-        let all = |files: &[File]| files.iter().map(File::data_file).collect::<Vec<_>>();
+        let all =
+            |files: &[File]| files.iter().map(|file| file.data_file(folder)).collect::<Vec<_>>();
         if let Some(primary) = self.primary.first() {
             spec.files = all(&self.primary);
             // The log lies beside the primary file.
-            if let Some(folder) = primary.path.parent() {
-                spec.log.path = folder.join(format!("{}_log.ldf", self.name));
+            if let Some(beside) = in_folder(&primary.path, folder).parent() {
+                spec.log.path = beside.join(format!("{}_log.ldf", self.name));
             }
         }
         spec.filegroups =
             self.filegroups.iter().map(|(name, files)| (name.clone(), all(files))).collect();
         if let Some(log) = &self.log {
-            spec.log.path.clone_from(&log.path);
+            spec.log.path = in_folder(&log.path, folder);
             spec.log.bytes = log.bytes.unwrap_or(spec.log.bytes);
             spec.log.bytes_max = log.limit;
             match log.growth {
@@ -220,19 +258,30 @@ impl Create {
 
     /// The files of a database that is attached. The log may be listed among the data files, as
     /// the product allows; without one it is where the product puts it.
-    fn paths(&self) -> Result<Paths, Cause> {
+    fn paths(&self, folder: &Path) -> Result<Paths, Cause> {
         let is_log = |file: &&File| {
             let extension = file.path.extension().unwrap_or_default();
             extension.eq_ignore_ascii_case("ldf")
         };
         let groups = self.filegroups.iter().flat_map(|(_, files)| files);
         let listed: Vec<&File> = self.primary.iter().chain(groups).collect();
-        let data: Vec<PathBuf> =
-            listed.iter().filter(|file| !is_log(file)).map(|file| file.path.clone()).collect();
+        let data: Vec<PathBuf> = listed
+            .iter()
+            .filter(|file| !is_log(file))
+            .map(|file| in_folder(&file.path, folder))
+            .collect();
         let primary = data.first().ok_or_else(|| refused("FOR ATTACH and no data file"))?;
         let named = self.log.as_ref().or_else(|| listed.iter().copied().find(|file| is_log(file)));
-        let log = named.map_or_else(|| log_beside(primary), |log| log.path.clone());
+        let log = named.map_or_else(|| log_beside(primary), |log| in_folder(&log.path, folder));
         Ok(Paths { data, log })
+    }
+}
+
+/// A file whose folder is not said lies in that of the databases.
+fn in_folder(path: &Path, folder: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => folder.join(path),
+        _ => path.to_owned(),
     }
 }
 
@@ -246,7 +295,7 @@ impl Step for Create {
         verify_outside(run, "CREATE DATABASE")?;
         let instance = run.connection.server.instance.clone();
         let made = if self.is_attached {
-            instance.attach(&self.name, &self.paths()?)
+            instance.attach(&self.name, &self.paths(&instance.options().data)?)
         } else {
             let mut spec = self.spec(&instance.options().data);
             let mut seed = [0; 8];
@@ -257,5 +306,28 @@ impl Step for Create {
         made.map_err(|error| run.connection.engine_cause(&error))?;
         run.done(frame.scope, StatementCode::CreateDatabase, None, false)?;
         Ok(RowCount::Rows(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{in_folder, path_of};
+
+    #[cfg(not(windows))]
+    #[test]
+    fn paths_of_windows_lie_in_the_folder_of_the_databases() {
+        let folder = Path::new("/data");
+        let cases = [
+            (r"C:\Program Files\MSSQL\a.mdf", "/data/a.mdf"),
+            (r"d:/x/a.mdf", "/data/a.mdf"),
+            (r"\\host\share\a.mdf", "/data/a.mdf"),
+            ("a.mdf", "/data/a.mdf"),
+            ("/var/a.mdf", "/var/a.mdf"),
+        ];
+        for (given, path) in cases {
+            assert_eq!(in_folder(&path_of(given), folder), Path::new(path), "{given}");
+        }
     }
 }

@@ -11,6 +11,8 @@ use extentdb_connection::output::StatementCode;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
 
+/// A statement that is a hint for plans: it changes nothing here.
+struct Hint;
 struct UseStep(String);
 struct Drop {
     names: Vec<String>,
@@ -26,6 +28,7 @@ pub(super) fn admin(context: &Context<'_>, admin: &AdminStatement) -> Compiled {
     match (admin.head, name) {
         ("CREATE DATABASE", Some(name)) => super::create_database::compile(admin, name),
         ("ALTER DATABASE", _) => super::alter_database::compile(admin),
+        ("ALTER DATABASE SCOPED CONFIGURATION", _) => Ok(Box::new(Hint)),
         ("CREATE LOGIN" | "ALTER LOGIN" | "DROP LOGIN", Some(name)) => login::compile(admin, name),
         _ => Err(context.refused()),
     }
@@ -37,6 +40,14 @@ pub(super) fn drop_objects(context: &Context<'_>, drop: &DropObjects) -> Compile
     }
     let names = drop.names.iter().map(|name| name.name.text.to_string()).collect();
     Ok(Box::new(Drop { names, if_exists: drop.if_exists }))
+}
+
+impl Step for Hint {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        run.connection.server.forget_plans();
+        run.done(frame.scope, StatementCode::Other, None, false)?;
+        Ok(RowCount::Rows(0))
+    }
 }
 
 impl Step for UseStep {

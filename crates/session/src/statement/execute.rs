@@ -1,14 +1,17 @@
 //! EXECUTE of procedures and of text.
 
 use extentdb_tsql::syntax::{Argument, Column, Execute, Executed, Expr, ExprKind, ProcedureName};
+use extentdb_tsql::{Options, parse_expression};
 use extentdb_types::SqlType;
 
 use super::{Compiled, Context};
 use crate::procedure::{self, Caller};
 use extentdb_connection::cause::Cause;
-use extentdb_connection::frame::{Frame, variable_named};
+use extentdb_connection::frame::{Frame, Variable, variable_named};
+use extentdb_connection::objects::object_name;
 use extentdb_connection::options::SetOptions;
 use extentdb_connection::output::{Scope, StatementCode};
+use extentdb_connection::query::{self, Prepared};
 use extentdb_connection::request;
 use extentdb_connection::scalar::Scalar;
 use extentdb_connection::step::{RowCount, Run, Source, Step, Text};
@@ -18,10 +21,16 @@ use extentdb_connection::variant;
 struct ExecuteText(Scalar);
 
 struct ExecuteProcedure {
-    name: String,
+    name: Called,
     /// Variable that takes the return status.
     status: Option<usize>,
     arguments: Vec<CompiledArgument>,
+}
+
+/// Which procedure: by its name, or by the name that a variable has.
+enum Called {
+    Name(String),
+    Variable(usize),
 }
 
 struct CompiledArgument {
@@ -42,15 +51,17 @@ pub(super) fn compile(context: &Context<'_>, execute: &Execute) -> Compiled {
             Ok(Box::new(ExecuteText(context.compiler.assigned(text, ty)?)))
         }
         Executed::Text { .. } => Err(Cause::not_supported("EXECUTE AS or AT")),
-        Executed::Procedure { name: ProcedureName::Object(name), number: None } => {
+        Executed::Procedure { name, number: None | Some(1) } => {
+            let name = match name {
+                ProcedureName::Object(name) => Called::Name(name.to_string()),
+                ProcedureName::Variable(name) => Called::Variable(slot(context, &name.text)?),
+            };
             let status = execute.status.as_ref().map(|it| slot(context, &it.text)).transpose()?;
             let arguments: Result<Vec<_>, _> =
                 execute.arguments.iter().map(|it| argument(context, it)).collect();
-            Ok(Box::new(ExecuteProcedure { name: name.to_string(), status, arguments: arguments? }))
+            Ok(Box::new(ExecuteProcedure { name, status, arguments: arguments? }))
         }
-        Executed::Procedure { .. } => {
-            Err(Cause::not_supported("a procedure by variable or number"))
-        }
+        Executed::Procedure { .. } => Err(Cause::not_supported("a procedure by its number")),
     }
 }
 
@@ -130,7 +141,20 @@ impl Step for ExecuteProcedure {
             inherited: frame.error_at_hand().cloned(),
             has_outer_handler: frame.is_handled(),
         };
-        let done = procedure::run(run, &self.name, &arguments, &caller)?;
+        let name = match &self.name {
+            Called::Name(name) => name.clone(),
+            Called::Variable(slot) => {
+                frame.values.get(*slot).and_then(variant::text).unwrap_or_default()
+            }
+        };
+        if let Some(value) = self.function_value(run, frame, &name, &arguments)? {
+            if let Some(slot) = self.status {
+                self.take_back(run, frame, slot, &value)?;
+            }
+            run.done(Scope::ProcedureEnd, StatementCode::Execute, None, false)?;
+            return Ok(RowCount::Unchanged);
+        }
+        let done = procedure::run(run, &name, &arguments, &caller)?;
         for (position, value) in &done.outputs {
             let output = self.arguments.get(*position).and_then(|argument| argument.output);
             if let Some(slot) = output {
@@ -151,6 +175,48 @@ impl Step for ExecuteProcedure {
 }
 
 impl ExecuteProcedure {
+    /// EXEC @v = function: its value; `None` when the name is none of a function with a value.
+    fn function_value(
+        &self,
+        run: &mut Run<'_>,
+        frame: &Frame,
+        name: &str,
+        arguments: &[request::Argument],
+    ) -> Result<Option<procedure::Returned>, Stop> {
+        let object = object_name(name.trim());
+        let is_function = run.connection.readable(&object)?.is_some_and(|it| it.kind() == "FN");
+        if !is_function {
+            return Ok(None);
+        }
+        let variables: Vec<Variable> = arguments
+            .iter()
+            .enumerate()
+            .map(|(at, argument)| Variable {
+                name: format!("@a{at}").into(),
+                ty: argument.ty.unwrap_or(SqlType::Int),
+            })
+            .collect();
+        let list: Vec<String> = arguments
+            .iter()
+            .enumerate()
+            .map(|(at, argument)| match argument.is_default {
+                true => "DEFAULT".to_owned(),
+                false => format!("@a{at}"),
+            })
+            .collect();
+        let schema = if object.schema().is_some() { "" } else { "dbo." };
+        let text = format!("{schema}{object}({})", list.join(", "));
+        let call = parse_expression(&text, Options::default())
+            .map_err(|error| Cause::Syntax(error.cause))?;
+        let mut own = Frame::new(Scope::Procedure, variables.into());
+        own.values = arguments.iter().map(|argument| argument.value.clone()).collect();
+        own.has_outer_handler = frame.is_handled();
+        let (prepared, bound) = Prepared::bind(run, &own, |binder| binder.scalar(&call, None))?;
+        let ty = bound.outputs.first().map_or(SqlType::Int, |output| output.column.ty);
+        let value = query::single_value(run, &own, prepared, bound)?;
+        Ok(Some(procedure::Returned { ty, value }))
+    }
+
     fn take_back(
         &self,
         run: &Run<'_>,

@@ -1,4 +1,4 @@
-//! CHECKPOINT, KILL and SHUTDOWN.
+//! CHECKPOINT, KILL, RECONFIGURE and SHUTDOWN.
 
 use extentdb_base::SessionId;
 use extentdb_tsql::syntax::{Checkpoint, Kill, Killed};
@@ -8,6 +8,7 @@ use super::{Compiled, Context};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::hooks::ShutdownMode;
+use extentdb_connection::output::StatementCode;
 use extentdb_connection::scalar::Scalar;
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
@@ -16,6 +17,8 @@ use extentdb_connection::stop::Stop;
 const LAST_OF_SYSTEM: i64 = 50;
 
 struct CheckpointStep;
+/// RECONFIGURE: `sp_configure` leaves nothing that waits for it.
+struct ReconfigureStep;
 struct KillStep(Scalar);
 struct ShutdownStep(ShutdownMode);
 
@@ -30,6 +33,17 @@ impl Step for CheckpointStep {
     fn run(&self, run: &mut Run<'_>, _: &mut Frame) -> Result<RowCount, Stop> {
         let made = run.connection.session.database().checkpoint();
         made.map_err(|error| run.connection.engine_cause(&error))?;
+        Ok(RowCount::Rows(0))
+    }
+}
+
+pub(super) fn reconfigure() -> Box<dyn Step> {
+    Box::new(ReconfigureStep)
+}
+
+impl Step for ReconfigureStep {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        run.done(frame.scope, StatementCode::Other, None, false)?;
         Ok(RowCount::Rows(0))
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn compile(context: &Context<'_>, set: &Set) -> Compiled {
         Set::FipsFlagger(Some(_)) => Err(Cause::not_supported("SET FIPS_FLAGGER")),
         Set::Offsets { .. } => Err(Cause::not_supported("SET OFFSETS ON")),
         Set::IdentityInsert { table, is_on } => Ok(identity::compile(table, *is_on)),
-        Set::Cursor { .. } => Err(Cause::not_supported("a cursor variable")),
+        Set::Cursor { variable, definition } => super::cursor::set_variable(variable, definition),
         Set::Property { .. } | Set::Method { .. } => {
             Err(Cause::not_supported("a method or property of a variable"))
         }

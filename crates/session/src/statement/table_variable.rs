@@ -1,10 +1,11 @@
 //! DECLARE @t TABLE ( … ): a temporary table that ends with its batch or procedure.
 //!
-//! Where we differ: its rows are those of a table, so a rollback undoes their changes.
+//! Invariant: no rollback takes it away. Where a transaction is open, another session makes it.
 
 use extentdb_tsql::Span;
 use extentdb_tsql::syntax::{CreateTable, Name, ObjectName, TableElement, TableKind};
 
+use extentdb_connection::engine_session::EngineSession;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::objects::table_variable_name;
 use extentdb_connection::step::{RowCount, Run, Step};
@@ -37,7 +38,28 @@ impl Step for DeclareTable {
             filestream_storage: None,
             options: Vec::new(),
         };
-        extentdb_definition::create_table(run, frame, &create)?;
+        if run.connection.is_in_transaction() {
+            outside_transaction(run, |run| extentdb_definition::create_table(run, frame, &create))?;
+        } else {
+            extentdb_definition::create_table(run, frame, &create)?;
+        }
         Ok(RowCount::Unchanged)
     }
+}
+
+/// Does something in a session of its own, whose changes no transaction of this one undoes.
+fn outside_transaction(
+    run: &mut Run<'_>,
+    work: impl FnOnce(&mut Run<'_>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let other = run.connection.server.instance.session(&run.connection.database);
+    let other = other.map_err(|error| run.connection.engine_cause(&error))?;
+    let own = std::mem::replace(&mut run.connection.session, EngineSession::new(other));
+    let transaction = std::mem::take(&mut run.connection.transaction);
+    let is_implicit = std::mem::take(&mut run.connection.options.implicit_transactions);
+    let done = work(run);
+    run.connection.options.implicit_transactions = is_implicit;
+    run.connection.transaction = transaction;
+    run.connection.session = own;
+    done
 }

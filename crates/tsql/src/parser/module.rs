@@ -178,7 +178,9 @@ impl Parser<'_> {
         }
         let statements = self.in_body(body, |parser| {
             let statements = parser.nested(Parser::statements_until_end)?;
-            if statements.is_empty() {
+            // A procedure may do nothing at all.
+            let ends_here = parser.is_kind(crate::token::TokenKind::End);
+            if statements.is_empty() && !(body == Body::Procedure && ends_here) {
                 return Err(parser.unexpected());
             }
             Ok(statements)

@@ -107,7 +107,12 @@ fn without_left_rows_the_right_input_is_not_read() {
     let left = harness.given(&TYPES, &[]);
     let right = harness.given(&TYPES, &ints(&[[Some(1), Some(1)]]));
     // It fails when it is read.
-    let call = Operator::Call { input: Box::new(right), function: 1, arguments: Vec::new() };
+    let call = Operator::Call {
+        input: Box::new(right),
+        function: 1,
+        arguments: Vec::new(),
+        is_guarded: false,
+    };
     let right = node(call, &[SqlType::Int, SqlType::Int, SqlType::Int]);
     let join = physical::LoopJoin {
         kind: JoinKind::Inner,

@@ -24,6 +24,8 @@ struct Clause {
     infos: Vec<ColumnInfo>,
     values: Vec<Evaluator>,
     into: Option<(Target, Vec<ColumnSource>)>,
+    /// The value must be 1: a row of the view WITH CHECK OPTION.
+    is_check: bool,
 }
 
 /// Rows that a statement has changed: before and after.
@@ -118,6 +120,7 @@ impl Outputs {
                 infos: clause.outputs.iter().map(info).collect(),
                 values: values?,
                 into,
+                is_check: clause.is_check,
             });
         }
         Ok(Outputs {
@@ -146,7 +149,8 @@ impl Outputs {
 
     /// The columns of what goes to the client.
     pub(super) fn begin(&self, output: &mut dyn Output) -> Result<(), QueryStop> {
-        for clause in self.clauses.iter().filter(|clause| clause.into.is_none()) {
+        let told = |clause: &&Clause| clause.into.is_none() && !clause.is_check;
+        for clause in self.clauses.iter().filter(told) {
             output.columns(&clause.infos)?;
         }
         Ok(())
@@ -203,6 +207,9 @@ impl Clause {
         if let Some((target, sources)) = &self.into {
             return Ok(target.insert(context, &told, sources, LoadLock::Rows)?);
         }
+        if self.is_check {
+            return verify_rows(&told);
+        }
         for at in 0..told.rows {
             let row: Result<Vec<Datum<'static>>, extentdb_exec::Error> =
                 told.columns.iter().map(|column| datum(column, at)).collect();
@@ -211,3 +218,25 @@ impl Clause {
         Ok(())
     }
 }
+
+/// Refuses a row that its view WITH CHECK OPTION has not.
+fn verify_rows(checks: &Batch) -> Result<(), QueryStop> {
+    for column in &checks.columns {
+        for at in 0..checks.rows {
+            if datum(column, at)? != Datum::Int(1) {
+                return Err(Cause::Failed {
+                    number: 550,
+                    severity: 16,
+                    text: CHECK_OPTION.to_owned(),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+const CHECK_OPTION: &str = "The attempted insert or update failed because the target view either \
+                            specifies WITH CHECK OPTION or spans a view that specifies WITH CHECK \
+                            OPTION and one or more rows resulting from the operation did not \
+                            qualify under the CHECK OPTION constraint.";

@@ -42,14 +42,14 @@ pub(crate) struct TriggerTarget {
 }
 
 /// A trigger of the table, ready to run.
-struct Loaded {
-    id: ObjectId,
-    name: String,
-    script: Script,
+pub(super) struct Loaded {
+    pub(super) id: ObjectId,
+    pub(super) name: String,
+    pub(super) script: Script,
 }
 
 /// A transaction that ends with the statement.
-struct OwnTransaction;
+pub(super) struct OwnTransaction;
 
 impl TriggerTarget {
     pub(crate) fn new(
@@ -61,7 +61,7 @@ impl TriggerTarget {
             stored: stored.clone(),
             events: events.to_vec(),
             updated: Vec::new(),
-            tells_client: outputs.iter().any(|output| output.into.is_none()),
+            tells_client: outputs.iter().any(BoundOutput::tells_client),
         }
     }
 
@@ -163,8 +163,9 @@ impl TriggerTarget {
             if !self.events.iter().any(|event| fires_on(trigger, *event)) {
                 continue;
             }
+            // It has run in the place of the statement, or runs now.
             if trigger.timing == TriggerTiming::InsteadOf {
-                return Err(Cause::not_supported("INSTEAD OF triggers").into());
+                continue;
             }
             loaded.push(Loaded { id: *id, name, script });
         }
@@ -192,54 +193,54 @@ impl TriggerTarget {
             for loaded in triggers {
                 if trigger_of(&loaded.script.statements).is_some_and(|it| fires_on(it, event)) {
                     run.connection.rowcount = i64::try_from(count).unwrap_or(i64::MAX);
-                    self.run_one(run, frame, loaded, rows.clone())?;
+                    let database = self.stored.database.name();
+                    run_trigger(run, frame, loaded, (database, rows.clone()))?;
                 }
             }
         }
         Ok(())
     }
+}
 
-    fn run_one(
-        &self,
-        run: &mut Run<'_>,
-        frame: &Frame,
-        loaded: &Loaded,
-        rows: Arc<TriggerRows>,
-    ) -> Result<(), Stop> {
-        let Some(Trigger { body: ModuleBody::Statements(body), .. }) =
-            trigger_of(&loaded.script.statements)
-        else {
-            return Err(Cause::not_supported("a trigger of an assembly").into());
-        };
-        let text = Text {
-            source: Source::Procedure {
-                script: &loaded.script,
-                body,
-                name: &loaded.name,
-                returns: None,
-            },
-            scope: Scope::Procedure,
-            parameters: Vec::new(),
-            values: Vec::new(),
-            inherited: None,
-            has_outer_handler: frame.is_handled(),
-            trigger: Some(rows),
-        };
-        let database = self.stored.database.name().to_owned();
-        run.connection.firing.push(loaded.id);
-        let done = run.within(|run| {
-            if run.connection.database != database {
-                run.change_database(&database)?;
-            }
-            run.connection.options.xact_abort = true;
-            run.text(text)
-        });
-        run.connection.firing.pop();
-        match done {
-            Ok(_) if run.connection.transaction.count == 0 => Err(Cause::EndedInTrigger.into()),
-            Ok(_) => Ok(()),
-            Err(stop) => Err(doomed_by(run, stop)),
+/// Runs a trigger of a database with the rows that it sees.
+pub(super) fn run_trigger(
+    run: &mut Run<'_>,
+    frame: &Frame,
+    loaded: &Loaded,
+    (database, rows): (&str, Arc<TriggerRows>),
+) -> Result<(), Stop> {
+    let Some(Trigger { body: ModuleBody::Statements(body), .. }) =
+        trigger_of(&loaded.script.statements)
+    else {
+        return Err(Cause::not_supported("a trigger of an assembly").into());
+    };
+    let text = Text {
+        source: Source::Procedure {
+            script: &loaded.script,
+            body,
+            name: &loaded.name,
+            returns: None,
+        },
+        scope: Scope::Procedure,
+        parameters: Vec::new(),
+        values: Vec::new(),
+        inherited: None,
+        has_outer_handler: frame.is_handled(),
+        trigger: Some(rows),
+    };
+    run.connection.firing.push(loaded.id);
+    let done = run.within(|run| {
+        if run.connection.database != database {
+            run.change_database(database)?;
         }
+        run.connection.options.xact_abort = true;
+        run.text(text)
+    });
+    run.connection.firing.pop();
+    match done {
+        Ok(_) if run.connection.transaction.count == 0 => Err(Cause::EndedInTrigger.into()),
+        Ok(_) => Ok(()),
+        Err(stop) => Err(doomed_by(run, stop)),
     }
 }
 
@@ -256,14 +257,14 @@ fn doomed_by(run: &mut Run<'_>, stop: Stop) -> Stop {
 }
 
 /// Begins a transaction for one statement, where none is open.
-fn begin_own(run: &mut Run<'_>) -> Option<OwnTransaction> {
+pub(super) fn begin_own(run: &mut Run<'_>) -> Option<OwnTransaction> {
     (run.connection.transaction.count == 0).then(|| {
         run.connection.begin_alone();
         OwnTransaction
     })
 }
 
-fn end_own(
+pub(super) fn end_own(
     run: &mut Run<'_>,
     own: Option<OwnTransaction>,
     done: Result<u64, Stop>,
@@ -283,7 +284,7 @@ fn end_own(
     }
 }
 
-fn trigger_of(statements: &[Statement]) -> Option<&Trigger> {
+pub(super) fn trigger_of(statements: &[Statement]) -> Option<&Trigger> {
     match statements {
         [Statement { kind: StatementKind::DefineModule(define), .. }] => match &define.module {
             Module::Trigger(trigger) => Some(trigger),
@@ -293,6 +294,6 @@ fn trigger_of(statements: &[Statement]) -> Option<&Trigger> {
     }
 }
 
-fn fires_on(trigger: &Trigger, event: Event) -> bool {
+pub(super) fn fires_on(trigger: &Trigger, event: Event) -> bool {
     trigger.events.iter().any(|own| own.text.eq_ignore_ascii_case(event.word()))
 }

@@ -1,0 +1,201 @@
+//! Cursors: DECLARE CURSOR, SET @c = CURSOR, OPEN, FETCH, CLOSE, DEALLOCATE.
+//!
+//! Where we differ
+//! - All rows, or their keys, are read at OPEN, whatever the kind. A dynamic cursor does not see
+//!   rows that are inserted after it; the order of its rows is the one at OPEN.
+//! - A cursor whose rows cannot be found again (joins, groups, no unique index) is static and read
+//!   only, as the product makes it.
+
+mod declare;
+mod fetch;
+mod row_key;
+
+use extentdb_base::sync::{Arc, lock};
+use extentdb_bind::Binder;
+use extentdb_tsql::syntax::{CursorName, NameOrVariable, Query};
+use extentdb_types::Datum;
+
+use super::Compiled;
+use extentdb_connection::cause::Cause;
+use extentdb_connection::cursor::{CursorModel, OpenCursor, SharedCursor};
+use extentdb_connection::frame::Frame;
+use extentdb_connection::message::Message;
+use extentdb_connection::output::{
+    ColumnInfo, Environment, Gone, Output, OutputValue, StatementCode,
+};
+use extentdb_connection::query::{self, Prepared};
+use extentdb_connection::step::{RowCount, Run, Step};
+use extentdb_connection::stop::Stop;
+
+pub(crate) use declare::variable;
+pub(super) use declare::{declare, set_variable};
+pub(super) use fetch::fetch;
+pub(super) use row_key::current_row_filter;
+
+struct Open(CursorName);
+struct Close(CursorName);
+struct Deallocate(CursorName);
+
+pub(super) fn open(name: &CursorName) -> Compiled {
+    Ok(Box::new(Open(name.clone())))
+}
+
+pub(super) fn close(name: &CursorName) -> Compiled {
+    Ok(Box::new(Close(name.clone())))
+}
+
+pub(super) fn deallocate(name: &CursorName) -> Compiled {
+    Ok(Box::new(Deallocate(name.clone())))
+}
+
+/// An error of a cursor.
+fn failed(number: i32, text: impl Into<String>) -> Cause {
+    Cause::Failed { number, severity: 16, text: text.into() }
+}
+
+fn not_open() -> Cause {
+    failed(16_917, "Cursor is not open.")
+}
+
+/// The name as it is looked up, and as messages show it.
+fn text_of(name: &CursorName) -> &str {
+    match &name.name {
+        NameOrVariable::Name(name) => &name.text,
+        NameOrVariable::Variable(name) => &name.text,
+    }
+}
+
+/// The cursor of a name: a local one before a global one.
+fn found(run: &Run<'_>, frame: &Frame, name: &CursorName) -> Result<SharedCursor, Cause> {
+    let text = text_of(name);
+    let key = text.to_lowercase();
+    let local = (!name.is_global).then(|| frame.cursors.get(&key)).flatten();
+    match local {
+        Some(Some(cursor)) => return Ok(cursor.clone()),
+        Some(None) => {
+            return Err(failed(
+                16_950,
+                format!("The variable '{text}' does not currently have a cursor allocated to it."),
+            ));
+        }
+        None => {}
+    }
+    let global = run.connection.cursors.global.get(&key).cloned().flatten();
+    global.ok_or_else(|| failed(16_916, format!("A cursor with the name '{text}' does not exist.")))
+}
+
+/// A query's result, kept.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) columns: Vec<ColumnInfo>,
+    pub(super) rows: Vec<Vec<Datum<'static>>>,
+}
+
+/// Keeps rows; all else goes on.
+struct Capture<'o> {
+    outer: &'o mut dyn Output,
+    kept: Rows,
+}
+
+impl Output for Capture<'_> {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), Gone> {
+        self.kept.columns = columns.to_vec();
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Datum<'_>]) -> Result<(), Gone> {
+        self.kept.rows.push(values.iter().map(|value| value.clone().into_owned()).collect());
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message, is_urgent: bool) -> Result<(), Gone> {
+        self.outer.message(message, is_urgent)
+    }
+
+    fn environment(&mut self, change: &Environment) -> Result<(), Gone> {
+        self.outer.environment(change)
+    }
+
+    fn output_value(&mut self, value: &OutputValue) -> Result<(), Gone> {
+        self.outer.output_value(value)
+    }
+}
+
+/// All rows of a query.
+pub(super) fn rows_of(run: &mut Run<'_>, frame: &Frame, query: &Query) -> Result<Rows, Stop> {
+    let bind = |binder: &mut Binder<'_>| binder.statement(query);
+    let (prepared, bound) = Prepared::bind(run, frame, bind)?;
+    let mut capture = Capture { outer: run.output, kept: Rows::default() };
+    let mut inner = Run::new(run.connection, &mut capture, run.run_text);
+    query::send_rows(&mut inner, frame, prepared, bound, None)?;
+    Ok(capture.kept)
+}
+
+/// A frame with the variables that a cursor was declared with.
+fn frame_of(cursor: &SharedCursor, frame: &Frame) -> Frame {
+    let cursor = lock(cursor);
+    let mut own = Frame::new(frame.scope, cursor.variables.clone());
+    own.values.clone_from(&cursor.values);
+    own.trigger.clone_from(&frame.trigger);
+    own
+}
+
+fn ended(run: &mut Run<'_>, frame: &Frame) -> Result<RowCount, Stop> {
+    run.done(frame.scope, StatementCode::Other, None, false)?;
+    Ok(RowCount::Rows(0))
+}
+
+impl Step for Open {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        let cursor = found(run, frame, &self.0)?;
+        let plan = {
+            let own = lock(&cursor);
+            if own.open.is_some() {
+                return Err(failed(16_905, "The cursor is already open.").into());
+            }
+            own.plan.clone()
+        };
+        let Rows { mut columns, rows } = rows_of(run, &frame_of(&cursor, frame), &plan.keyed)?;
+        let hidden = plan.table.as_ref().map_or(0, |table| table.key.len());
+        columns.truncate(columns.len().saturating_sub(hidden));
+        let count = i32::try_from(rows.len()).unwrap_or(i32::MAX);
+        run.connection.cursors.rows = if plan.model == CursorModel::Dynamic { -1 } else { count };
+        lock(&cursor).open = Some(OpenCursor { columns, rows, position: 0, is_missing: false });
+        ended(run, frame)
+    }
+}
+
+impl Step for Close {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        let cursor = found(run, frame, &self.0)?;
+        let open = lock(&cursor).open.take();
+        open.ok_or_else(not_open)?;
+        run.connection.cursors.rows = 0;
+        ended(run, frame)
+    }
+}
+
+impl Step for Deallocate {
+    fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
+        found(run, frame, &self.0)?;
+        let key = text_of(&self.0).to_lowercase();
+        let is_local = !self.0.is_global && frame.cursors.contains_key(&key);
+        match &self.0.name {
+            NameOrVariable::Variable(_) => {
+                frame.cursors.insert(key, None);
+            }
+            NameOrVariable::Name(_) if is_local => {
+                frame.cursors.remove(&key);
+            }
+            NameOrVariable::Name(_) => {
+                run.connection.cursors.global.remove(&key);
+            }
+        }
+        ended(run, frame)
+    }
+}
+
+/// A cursor that other names may share.
+fn shared(cursor: extentdb_connection::cursor::Cursor) -> SharedCursor {
+    Arc::new(extentdb_base::sync::Mutex::new(cursor))
+}
