@@ -27,8 +27,10 @@ mod user_function;
 pub use failure::{bind_cause, exec_cause, operator_cause, plan_cause};
 pub use function_body::verify_function_body;
 pub use functions::RowFunctions;
-pub use kept_plan::{Basis, KeptPlan, Planned};
-pub use prepared::{Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, set};
+pub use kept_plan::{Basis, Ground, KeptPlan, OnGround, Planned};
+pub use prepared::{
+    Change, Prepared, QueryStop, all_batches, each_batch, evaluate_call, operator, set,
+};
 pub use rows::{column_infos, columns_of, has_row, send_planned, send_rows, single_value};
 pub use surroundings::{QuerySurroundings, ViewName, refused, view};
 pub use system_view::object as system_view;

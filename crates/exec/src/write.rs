@@ -52,6 +52,11 @@ impl Target {
         }
     }
 
+    /// Another statement begins: it may change each row again.
+    pub fn begin(&mut self) {
+        self.changed.clear();
+    }
+
     /// Types of its columns.
     pub fn types(&self) -> Vec<SqlType> {
         self.columns.iter().map(|column| column.ty).collect()

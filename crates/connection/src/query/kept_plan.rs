@@ -22,10 +22,15 @@ use crate::query::Prepared;
 /// Rows by which a table may always differ from what it had.
 const ROWS_SLACK: i64 = 500;
 
-/// Where a statement keeps its plan.
-#[derive(Default)]
-pub struct KeptPlan {
-    plan: Mutex<Option<Box<Planned>>>,
+/// Where a statement keeps its plan: that of a query, or what changes rows.
+pub struct KeptPlan<P = Planned> {
+    plan: Mutex<Option<Box<P>>>,
+}
+
+/// A plan that knows what it was made from.
+pub trait OnGround {
+    /// What it was made from.
+    fn ground(&self) -> &Ground;
 }
 
 /// A query that is bound and planned.
@@ -36,6 +41,11 @@ pub struct Planned {
     pub columns: Vec<ColumnInfo>,
     /// The plan.
     pub node: Node,
+    ground: Ground,
+}
+
+/// What a plan was made from, and the rows that its tables had then.
+pub struct Ground {
     basis: Basis,
     tables: Vec<(Arc<Table>, i64)>,
 }
@@ -47,15 +57,27 @@ pub struct Basis {
     versions: Vec<(Arc<Database>, u64)>,
 }
 
-impl KeptPlan {
+impl<P> Default for KeptPlan<P> {
+    fn default() -> KeptPlan<P> {
+        KeptPlan { plan: Mutex::default() }
+    }
+}
+
+impl<P: OnGround> KeptPlan<P> {
     /// The plan, if it is still right.
-    pub fn take(&self, connection: &Connection) -> Option<Box<Planned>> {
-        lock(&self.plan).take().filter(|plan| plan.is_right(connection))
+    pub fn take(&self, connection: &Connection) -> Option<Box<P>> {
+        lock(&self.plan).take().filter(|plan| plan.ground().is_right(connection))
     }
 
     /// Keeps a plan.
-    pub fn put_back(&self, plan: Box<Planned>) {
+    pub fn put_back(&self, plan: Box<P>) {
         *lock(&self.plan) = Some(plan);
+    }
+}
+
+impl OnGround for Planned {
+    fn ground(&self) -> &Ground {
+        &self.ground
     }
 }
 
@@ -92,19 +114,33 @@ impl Planned {
         columns: Vec<ColumnInfo>,
         node: Node,
     ) -> Result<Box<Planned>, Box<(Prepared, Node)>> {
-        let mut tables = Vec::new();
-        if !prepared.is_reusable || !covers(&basis, &node, &mut tables) {
-            return Err(Box::new((prepared, node)));
+        match Ground::of(basis, &prepared, &node) {
+            Some(ground) => Ok(Box::new(Planned { prepared, columns, node, ground })),
+            None => Err(Box::new((prepared, node))),
         }
-        let mut basis = basis;
+    }
+}
+
+impl Ground {
+    /// What a plan stands on; `None` where it reads or changes what is no table of the current
+    /// database, or was made from things that have no version.
+    pub fn of(mut basis: Basis, prepared: &Prepared, node: &Node) -> Option<Ground> {
+        let mut tables = Vec::new();
+        let is_kept = prepared.is_reusable && covers(&basis, node, &mut tables);
+        let target = prepared.change.as_ref().map(|change| &change.stored.database);
+        if !is_kept || target.is_some_and(|target| !basis.has(target)) {
+            return None;
+        }
         let is_used = |database: &Arc<Database>| {
-            tables.iter().any(|(table, _)| Arc::ptr_eq(&table.database, database))
+            let mut read = tables.iter().map(|(table, _)| &table.database);
+            target.into_iter().any(|own| Arc::ptr_eq(own, database))
+                || read.any(|own| Arc::ptr_eq(own, database))
         };
         // Definitions of temporary tables change all the time.
         let current = basis.current.clone();
         basis.versions.retain(|(own, _)| Arc::ptr_eq(own, &current) || is_used(own));
         let tables = tables.into_iter().map(|(it, rows)| (it.table.clone(), rows)).collect();
-        Ok(Box::new(Planned { prepared, columns, node, basis, tables }))
+        Some(Ground { basis, tables })
     }
 
     fn is_right(&self, connection: &Connection) -> bool {

@@ -190,7 +190,7 @@ impl Prepared {
 }
 
 /// The operators of a plan.
-pub(crate) fn operator(node: &Node) -> Result<Box<dyn Operator>, Cause> {
+pub fn operator(node: &Node) -> Result<Box<dyn Operator>, Cause> {
     build(node).map_err(|error| match error {
         ExecError::NotSupported(what) => Cause::NotSupported { what },
         other => Cause::not_supported(other.to_string()),

@@ -10,6 +10,7 @@ mod delete;
 mod execute;
 mod insert;
 mod instead;
+mod kept;
 mod merge;
 mod output;
 mod positioned;
@@ -25,9 +26,14 @@ use super::{Compiled, Context, hints};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::output::StatementCode;
-use extentdb_connection::query::Prepared;
+use extentdb_connection::query::{Basis, KeptPlan, Prepared};
 use extentdb_connection::step::{RowCount, Run, Step};
 use extentdb_connection::stop::Stop;
+
+use delete::DeletePlan;
+use insert::InsertPlan;
+use kept::KeptChange;
+use update::UpdatePlan;
 
 pub(crate) use insert::insert as insert_rows;
 pub(crate) use output::Event;
@@ -37,6 +43,7 @@ pub(crate) use trigger::TriggerTarget;
 struct ChangeStep {
     dml: Dml,
     recursion_limit: u32,
+    plan: KeptPlan<KeptChange>,
 }
 
 /// Compiles a statement that changes rows.
@@ -53,10 +60,23 @@ pub(super) fn compile(context: &Context<'_>, dml: &Dml) -> Compiled {
         Dml::Merge(merge) => &merge.option,
     };
     let recursion_limit = hints::recursion_limit(hints)?;
-    Ok(Box::new(ChangeStep { dml: dml.clone(), recursion_limit }))
+    let plan = KeptPlan::default();
+    Ok(Box::new(ChangeStep { dml: dml.clone(), recursion_limit, plan }))
 }
 
 impl ChangeStep {
+    /// Keeps a plan, unless it `keeps` rows for triggers.
+    fn keep(
+        &self,
+        basis: Option<Basis>,
+        keeps: bool,
+        plan: impl FnOnce(Basis) -> Option<KeptChange>,
+    ) {
+        if let Some(plan) = basis.filter(|_| !keeps).and_then(plan) {
+            self.plan.put_back(Box::new(plan));
+        }
+    }
+
     fn bind<T>(
         &self,
         run: &mut Run<'_>,
@@ -73,6 +93,14 @@ impl ChangeStep {
 impl Step for ChangeStep {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         verify_writable(run)?;
+        if let Some(mut kept) = self.plan.take(run.connection) {
+            // A plan that fails is made again.
+            let count = kept.run(run, frame)?;
+            self.plan.put_back(kept);
+            run.done(frame.scope, code_of(&self.dml), Some(count), false)?;
+            return Ok(RowCount::Rows(count as i64));
+        }
+        let basis = Basis::now(run.connection);
         let positioned = positioned::with_key(run, frame, &self.dml)?;
         let limited = limited(run, positioned.as_ref().unwrap_or(&self.dml));
         let dml = limited.as_ref().or(positioned.as_ref()).unwrap_or(&self.dml);
@@ -80,13 +108,19 @@ impl Step for ChangeStep {
             run.done(frame.scope, code_of(dml), Some(count), false)?;
             return Ok(RowCount::Rows(count as i64));
         }
+        // What stands for the statement in its own words is another one the next time.
+        let is_itself = positioned.is_none() && limited.is_none();
+        let basis = basis.filter(|_| is_itself);
         let count = match dml {
             Dml::Insert(syntax) => {
                 let (mut prepared, bound) = self.bind(run, frame, |it| it.insert(syntax))?;
                 prepared.changes("INSERT", &bound.stored);
                 let target = TriggerTarget::new(&bound.stored, &[Event::Insert], &bound.outputs);
                 target.around(run, frame, |run, frame, keeps| {
-                    insert::insert(run, frame, prepared, bound, keeps)
+                    let mut plan = InsertPlan::new(prepared, bound, keeps)?;
+                    let changed = plan.run(run, frame)?;
+                    self.keep(basis, keeps, |basis| KeptChange::insert(plan, basis));
+                    Ok(changed)
                 })?
             }
             Dml::Update(syntax) => {
@@ -94,14 +128,20 @@ impl Step for ChangeStep {
                 let target = TriggerTarget::new(&bound.stored, &[Event::Update], &bound.outputs);
                 let ordinals = bound.columns.iter().map(|set| set.ordinal);
                 target.updating(ordinals).around(run, frame, |run, frame, keeps| {
-                    update::update(run, frame, prepared, bound, keeps)
+                    let mut plan = UpdatePlan::new(prepared, bound, keeps)?;
+                    let changed = plan.run(run, frame)?;
+                    self.keep(basis, keeps, |basis| KeptChange::update(plan, basis));
+                    Ok(changed)
                 })?
             }
             Dml::Delete(syntax) => {
                 let (prepared, bound) = self.bind(run, frame, |it| it.delete(syntax))?;
                 let target = TriggerTarget::new(&bound.stored, &[Event::Delete], &bound.outputs);
                 target.around(run, frame, |run, frame, keeps| {
-                    delete::delete(run, frame, prepared, bound, keeps)
+                    let mut plan = DeletePlan::new(prepared, bound, keeps)?;
+                    let changed = plan.run(run, frame)?;
+                    self.keep(basis, keeps, |basis| KeptChange::delete(plan, basis));
+                    Ok(changed)
                 })?
             }
             Dml::Merge(syntax) => {

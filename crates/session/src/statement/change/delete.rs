@@ -3,39 +3,61 @@
 use extentdb_bind::BoundDelete;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context};
+use extentdb_plan::physical::Node;
 
 use super::output::{Changed, ChangedRows, Event, Outputs};
 use super::read_values;
+use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::output::Output;
-use extentdb_connection::query::{Prepared, QueryStop, all_batches};
+use extentdb_connection::query::{Basis, Ground, Prepared, QueryStop, all_batches, operator};
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
 
-/// Deletes the rows of a bound DELETE; `keeps` them for triggers.
-pub(super) fn delete(
-    run: &mut Run<'_>,
-    frame: &Frame,
-    mut prepared: Prepared,
-    bound: BoundDelete,
-    keeps: bool,
-) -> Result<Changed, Stop> {
-    prepared.changes("DELETE", &bound.stored);
-    let used = bound.outputs.iter().flat_map(|it| it.values.iter().flat_map(|it| it.places()));
-    let ids = read_values(&[bound.locator], used, &bound.relation.columns());
-    let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
-    let outputs = Outputs::new(&prepared, &bound.outputs, &bound.deleted, &[], &columns)?;
-    let outputs = outputs.keeping(keeps);
-    let mut work = Deleting { target: Target::new(&bound.stored), outputs, count: 0 };
-    let count = prepared.execute(run, frame, |context, output| {
-        work.outputs.begin(output)?;
-        let kept = all_batches(&mut *operator, context)?;
-        for batch in &kept {
-            work.delete(context, output, batch)?;
-        }
-        Ok(work.count)
-    })?;
-    Ok(work.outputs.changed(count))
+/// A DELETE that is planned.
+pub(super) struct DeletePlan {
+    prepared: Prepared,
+    node: Node,
+    work: Deleting,
+}
+
+impl DeletePlan {
+    /// Plans a bound DELETE; it `keeps` rows for triggers.
+    pub(super) fn new(
+        mut prepared: Prepared,
+        bound: BoundDelete,
+        keeps: bool,
+    ) -> Result<DeletePlan, Cause> {
+        prepared.changes("DELETE", &bound.stored);
+        let used = bound.outputs.iter().flat_map(|it| it.values.iter().flat_map(|it| it.places()));
+        let ids = read_values(&[bound.locator], used, &bound.relation.columns());
+        let node = prepared.node(bound.relation, &ids)?;
+        let outputs = Outputs::new(&prepared, &bound.outputs, &bound.deleted, &[], &node.columns)?;
+        let outputs = outputs.keeping(keeps);
+        let work = Deleting { target: Target::new(&bound.stored), outputs, count: 0 };
+        Ok(DeletePlan { prepared, node, work })
+    }
+
+    pub(super) fn run(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<Changed, Stop> {
+        let DeletePlan { prepared, node, work } = self;
+        let mut operator = operator(node)?;
+        work.target.begin();
+        work.count = 0;
+        let count = prepared.execute(run, frame, |context, output| {
+            work.outputs.begin(output)?;
+            let kept = all_batches(&mut *operator, context)?;
+            for batch in &kept {
+                work.delete(context, output, batch)?;
+            }
+            Ok(work.count)
+        })?;
+        Ok(self.work.outputs.changed(count))
+    }
+
+    pub(super) fn ground(&self, basis: Basis) -> Option<Ground> {
+        let is_plain = self.work.outputs.is_empty();
+        Ground::of(basis, &self.prepared, &self.node).filter(|_| is_plain)
+    }
 }
 
 struct Deleting {

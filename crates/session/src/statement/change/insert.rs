@@ -5,59 +5,93 @@ use extentdb_bind::{BoundInsert, ColumnSource};
 use extentdb_engine::LoadLock;
 use extentdb_exec::write::Target;
 use extentdb_exec::{Batch, Context};
+use extentdb_plan::physical::Node;
 
 use super::output::{Changed, ChangedRows, Event, Outputs};
+use extentdb_connection::cause::Cause;
 use extentdb_connection::frame::Frame;
 use extentdb_connection::output::Output;
-use extentdb_connection::query::{Prepared, QueryStop, all_batches, each_batch};
+use extentdb_connection::query::{
+    Basis, Ground, Prepared, QueryStop, all_batches, each_batch, operator,
+};
 use extentdb_connection::step::Run;
 use extentdb_connection::stop::Stop;
+
+/// An INSERT that is planned.
+pub(super) struct InsertPlan {
+    prepared: Prepared,
+    node: Node,
+    reads_target: bool,
+    work: Inserting,
+}
 
 /// Inserts the rows of a bound INSERT; `keeps` them for triggers.
 pub(crate) fn insert(
     run: &mut Run<'_>,
     frame: &Frame,
-    mut prepared: Prepared,
+    prepared: Prepared,
     bound: BoundInsert,
     keeps: bool,
 ) -> Result<Changed, Stop> {
-    let mut ids: Vec<ValueId> = Vec::new();
-    let mut sources = Vec::new();
-    for source in &bound.columns {
-        sources.push(match source {
-            ColumnSource::Value(id) => {
-                let known = ids.iter().position(|own| own == id);
-                ColumnSource::Value(known.unwrap_or_else(|| {
-                    ids.push(*id);
-                    ids.len() - 1
-                }))
-            }
-            other => *other,
-        });
-    }
-    let reads_target = bound.relation.reads(bound.stored.table.id());
-    let (mut operator, columns) = prepared.plan(bound.relation, &ids)?;
-    let outputs = Outputs::new(&prepared, &bound.outputs, &[], &bound.inserted, &columns)?;
-    let outputs = outputs.keeping(keeps);
-    let lock = if bound.locks_table { LoadLock::Table } else { LoadLock::Rows };
-    let mut work = Inserting { target: Target::new(&bound.stored), sources, outputs, lock };
-    let count = prepared.execute(run, frame, |context, output| {
-        work.outputs.begin(output)?;
-        let mut count = 0;
-        let mut insert = |context: &mut Context<'_>, batch: &Batch| {
-            count += batch.rows as u64;
-            work.insert(context, output, batch)
-        };
-        if reads_target {
-            for batch in all_batches(&mut *operator, context)? {
-                insert(context, &batch)?;
-            }
-        } else {
-            each_batch(&mut *operator, context, &mut insert)?;
+    InsertPlan::new(prepared, bound, keeps)?.run(run, frame)
+}
+
+impl InsertPlan {
+    pub(super) fn new(
+        prepared: Prepared,
+        bound: BoundInsert,
+        keeps: bool,
+    ) -> Result<InsertPlan, Cause> {
+        let mut ids: Vec<ValueId> = Vec::new();
+        let mut sources = Vec::new();
+        for source in &bound.columns {
+            sources.push(match source {
+                ColumnSource::Value(id) => {
+                    let known = ids.iter().position(|own| own == id);
+                    ColumnSource::Value(known.unwrap_or_else(|| {
+                        ids.push(*id);
+                        ids.len() - 1
+                    }))
+                }
+                other => *other,
+            });
         }
-        Ok(count)
-    })?;
-    Ok(work.outputs.changed(count))
+        let reads_target = bound.relation.reads(bound.stored.table.id());
+        let node = prepared.node(bound.relation, &ids)?;
+        let outputs = Outputs::new(&prepared, &bound.outputs, &[], &bound.inserted, &node.columns)?;
+        let outputs = outputs.keeping(keeps);
+        let lock = if bound.locks_table { LoadLock::Table } else { LoadLock::Rows };
+        let work = Inserting { target: Target::new(&bound.stored), sources, outputs, lock };
+        Ok(InsertPlan { prepared, node, reads_target, work })
+    }
+
+    pub(super) fn run(&mut self, run: &mut Run<'_>, frame: &Frame) -> Result<Changed, Stop> {
+        let InsertPlan { prepared, node, reads_target, work } = self;
+        let mut operator = operator(node)?;
+        work.target.begin();
+        let count = prepared.execute(run, frame, |context, output| {
+            work.outputs.begin(output)?;
+            let mut count = 0;
+            let mut insert = |context: &mut Context<'_>, batch: &Batch| {
+                count += batch.rows as u64;
+                work.insert(context, output, batch)
+            };
+            if *reads_target {
+                for batch in all_batches(&mut *operator, context)? {
+                    insert(context, &batch)?;
+                }
+            } else {
+                each_batch(&mut *operator, context, &mut insert)?;
+            }
+            Ok(count)
+        })?;
+        Ok(self.work.outputs.changed(count))
+    }
+
+    pub(super) fn ground(&self, basis: Basis) -> Option<Ground> {
+        let is_plain = self.work.outputs.is_empty();
+        Ground::of(basis, &self.prepared, &self.node).filter(|_| is_plain)
+    }
 }
 
 struct Inserting {

@@ -143,8 +143,8 @@ impl Outputs {
     }
 
     /// What the statement has done.
-    pub(super) fn changed(self, count: u64) -> Changed {
-        Changed { count, kept: self.kept.unwrap_or_default() }
+    pub(super) fn changed(&mut self, count: u64) -> Changed {
+        Changed { count, kept: self.kept.take().unwrap_or_default() }
     }
 
     /// The columns of what goes to the client.
