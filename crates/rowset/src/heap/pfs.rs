@@ -19,14 +19,11 @@ impl Heap {
     pub fn update_pfs(&self) -> Result<(), Error> {
         for appender in &self.room.appenders {
             let mut appender = lock(appender);
-            let rest: BTreeSet<PageId> = appender.rest.drain(..).collect();
             appender.noted = None;
             if let Some(page) = appender.page {
                 self.room.free.lock().touch(page);
             }
-            for (extent, pages) in by_extent(rest) {
-                self.update_pfs_of(extent, &pages, |_, _| Ok(PfsByte::default()))?;
-            }
+            self.free_run(&mut appender)?;
         }
         let touched = self.room.free.lock().take_touched();
         for (extent, pages) in by_extent(touched) {
@@ -40,6 +37,18 @@ impl Heap {
                     Err(error) => Err(error),
                 }
             })?;
+        }
+        Ok(())
+    }
+
+    /// Frees the empty pages of an appender's run. They stay in the run until PFS says so: a page
+    /// of the heap in no run is one that others read and fill.
+    fn free_run(&self, appender: &mut Appender) -> Result<(), Error> {
+        let rest: BTreeSet<PageId> = appender.rest.iter().copied().collect();
+        for (extent, pages) in by_extent(rest) {
+            self.update_pfs_of(extent, &pages, |_, _| Ok(PfsByte::default()))?;
+            self.unit.count_data_pages(-(pages.len() as i64));
+            appender.rest.retain(|page| page.extent() != extent);
         }
         Ok(())
     }
