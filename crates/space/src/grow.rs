@@ -23,7 +23,9 @@ use extentdb_base::{Extent, FileId, Lsn, PageId};
 use extentdb_change::{change, in_own_system};
 use extentdb_format::allocation::PageStamp;
 use extentdb_format::allocation::bitmap::{MapKind, fixed_page_type, is_fixed_extent, write_map};
-use extentdb_format::allocation::file_header::{FileHeader, FileHeaderView, Growth};
+use extentdb_format::allocation::file_header::{
+    FileHeader, FileHeaderView, Growth, MAX_SIZE_UNLIMITED,
+};
 use extentdb_format::allocation::pfs::{Fullness, PfsByte, write_pfs};
 use extentdb_format::log::payload::row::FileHeaderModify;
 use extentdb_format::log::{Context, Op, Payload};
@@ -33,7 +35,7 @@ use extentdb_io::{DiskFile, Durability, Fill};
 use extentdb_txn::{RecordOwner, Transaction};
 
 use crate::error::Error;
-use crate::file::DataFile;
+use crate::file::{DataFile, FileSettings};
 use crate::space::Space;
 
 /// Pages of the largest file: 16 TB.
@@ -43,8 +45,12 @@ impl Space {
     /// Makes a file longer by its own increment. False when it may not grow any more.
     pub(crate) fn grow(&self, file: &DataFile) -> Result<bool, Error> {
         let _growing = lock(file.growing());
+        if file.is_withdrawn() {
+            return Ok(false);
+        }
         let pages = file.pages();
-        let increment = match file.description().growth {
+        let description = file.description();
+        let increment = match description.growth {
             Growth::Pages(pages) => u64::from(pages),
             // A percentage of the size of today, to the nearest extent.
             Growth::Percent(percent) => u64::from(pages) * u64::from(percent) / 100,
@@ -52,7 +58,7 @@ impl Space {
         let extent = u64::from(PAGES_PER_EXTENT);
         let increment =
             if increment == 0 { 0 } else { ((increment + extent / 2) / extent).max(1) * extent };
-        let most = file.description().pages_max.unwrap_or(PAGES_MAX).min(PAGES_MAX);
+        let most = description.pages_max.unwrap_or(PAGES_MAX).min(PAGES_MAX);
         let target = (u64::from(pages) + increment).min(u64::from(most)) / extent * extent;
         if target <= u64::from(pages) {
             return Ok(false);
@@ -91,6 +97,23 @@ impl Space {
         let took = self.transactions().clock().monotonic().saturating_sub(started);
         self.events().grown(file, new - old, took);
         Ok(())
+    }
+
+    /// Logs other settings of a file in its header, which the caller's transaction may undo.
+    ///
+    /// # Errors
+    /// There is no such file; the log is full.
+    pub fn log_settings(
+        &self,
+        tx: &mut Transaction,
+        id: FileId,
+        settings: &FileSettings,
+    ) -> Result<(), Error> {
+        self.change_header(tx, id, |header| {
+            header.set_growth(settings.growth);
+            header.max_size = Some(settings.pages_max.unwrap_or(MAX_SIZE_UNLIMITED));
+            header.set_name(&settings.name);
+        })
     }
 
     fn write_new_part(&self, id: FileId, old: u32, new: u32) -> Result<(), Error> {
