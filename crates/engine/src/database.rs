@@ -6,6 +6,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod create;
 pub(crate) mod deadlock_events;
 pub(crate) mod emergency;
+mod file_settings;
 pub(crate) mod file_stamp;
 pub(crate) mod files;
 pub(crate) mod ghost_cleanup;

@@ -14,7 +14,6 @@ use extentdb_base::sync::write;
 
 use crate::catalog::CatalogCache;
 use crate::catalog::system_table::{Cells, byte, number, text};
-use crate::database::Database;
 use crate::error::Error;
 
 /// Class of data spaces in `sysclsobjs`.
@@ -94,42 +93,10 @@ impl CatalogCache {
     }
 
     /// The filegroups whose files grow together.
-    fn autogrow_all_files(&self) -> Result<Vec<i16>, Error> {
+    pub(crate) fn autogrow_all_files(&self) -> Result<Vec<i16>, Error> {
         let rows = self.system("sysxprops")?.rows(&[byte(PROPERTY_CLASS)])?;
         let is_set = |row: &&Cells| text(row.get(PROPERTY_NAME)) == AUTOGROW_ALL_FILES;
         let group = |row: &Cells| row.get(PROPERTY_OF).and_then(number).map(|id| id as i16);
         Ok(rows.iter().filter(is_set).filter_map(group).collect())
-    }
-}
-
-impl Database {
-    /// Does a filegroup have AUTOGROW_ALL_FILES?
-    ///
-    /// # Errors
-    /// A page of the catalog cannot be read.
-    pub fn grows_all_files(&self, group: i16) -> Result<bool, Error> {
-        Ok(self.catalog.autogrow_all_files()?.contains(&group))
-    }
-
-    /// What the catalog says of files and filegroups that their headers have no room for.
-    pub(crate) fn load_file_settings(&self) -> Result<(), Error> {
-        for group in self.catalog.autogrow_all_files()? {
-            self.space.set_grows_all_files(group, true);
-        }
-        for file in self.space.files() {
-            let Some(name) = self.catalog.data_file_name(file.id())? else { continue };
-            let description = file.description();
-            if description.name != name {
-                self.space.set_file_settings(
-                    file.id(),
-                    extentdb_space::FileSettings {
-                        name,
-                        growth: description.growth,
-                        pages_max: description.pages_max,
-                    },
-                )?;
-            }
-        }
-        Ok(())
     }
 }

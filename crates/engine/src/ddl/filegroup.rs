@@ -186,7 +186,7 @@ impl StatementContext<'_> {
     fn set_autogrow(&mut self, name: &str, is_on: bool) -> Result<(), Error> {
         let group = self.known_filegroup(name)?;
         let id = i32::from(group);
-        let is_set = self.db().grows_all_files(group)?;
+        let is_set = self.db().autogrow_all_files()?.contains(&group);
         if is_set == is_on {
             return Ok(());
         }
