@@ -168,8 +168,9 @@ impl Pool {
         assert!(before.is_none(), "two files with number {id}");
     }
 
-    /// Serves no page of this file any more. The caller sees to it that none is in use or dirty, and
-    /// that no file gets the number again while the pool lives: its clean pages are evicted later.
+    /// Serves no page of this file any more. The caller sees to it that none is in use or dirty,
+    /// and that no file gets the number again while the pool lives: its clean pages are evicted
+    /// later.
     pub fn remove_file(&self, id: FileId) {
         write(&self.core.files).remove(&id);
     }

@@ -60,8 +60,8 @@ impl Heap {
         self.room.appenders.iter().filter(appends).count() + self.room.free.lock().touched_count()
     }
 
-    /// After a crash: of these pages, which may have been allocated in advance, those that were
-    /// never formatted are freed; the others get their class of fullness.
+    /// After a crash: these pages, which may have been allocated in advance, get their class of
+    /// fullness. Those that are another unit's are freed.
     pub fn update_pfs_after_crash(
         &self,
         pages: impl IntoIterator<Item = PageId>,
@@ -75,9 +75,6 @@ impl Heap {
     fn state_after_crash(&self, page: PageId, old: PfsByte) -> Result<PfsByte, Error> {
         if !old.is_allocated() || old.is_iam() {
             return Ok(old);
-        }
-        if self.space.pool().is_blank(page)? {
-            return Ok(unformatted(old));
         }
         match self.space.pool().read(page) {
             Ok(guard) => {
