@@ -126,7 +126,7 @@ fn added_filegroup_holds_tables_and_is_there_after_a_restart() {
     let instance = start(&disk).unwrap();
     let db = instance.database("a").unwrap();
     assert_eq!(db.session().table("people").unwrap().row_count(), 600);
-    assert!(db.grows_all_files(2).unwrap());
+    assert_eq!(db.autogrow_all_files().unwrap(), [2]);
     let second = TableSpec { filegroup: Some("old".to_owned()), ..people("second") };
     db.session().create_table(&second).unwrap();
     fill(&db, "second", 300).unwrap();
@@ -212,8 +212,10 @@ fn only_an_empty_file_is_removed() {
     assert_eq!(files_of_a(&start(&disk).unwrap()), ["a", "a_log", "one"]);
 }
 
+type DatabaseStep = Box<dyn Fn(&Instance) -> Result<(), Error>>;
+
 /// What is done to the database, one after another.
-fn steps() -> Vec<Box<dyn Fn(&Instance) -> Result<(), Error>>> {
+fn steps() -> Vec<DatabaseStep> {
     let table = || TableSpec { filegroup: Some("G".to_owned()), ..people("people") };
     vec![
         Box::new(|it| change(it, &group("G", FilegroupChange::Add))),

@@ -158,6 +158,15 @@ impl DataFile {
         is_empty
     }
 
+    /// Claims all that is free, whatever else is in use: the file is no part of the database.
+    pub(crate) fn discard(&self) {
+        self.is_withdrawn.store(true, Ordering::Release);
+        (0..self.extents()).for_each(|extent| {
+            self.take(extent);
+            self.mixed.forget(extent);
+        });
+    }
+
     /// It stays in the database: what [`withdraw`](Self::withdraw) has claimed is free again.
     pub(crate) fn stay(&self) {
         let unused = std::mem::take(&mut *lock(&self.unused_mixed));

@@ -173,6 +173,17 @@ impl Space {
         Ok(true)
     }
 
+    /// Takes a file out of its filegroup that no catalog lists, whatever its maps say.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn discard_file(&self, id: FileId) -> Result<(), Error> {
+        self.file(id)?.discard();
+        let order = self.order_of_files();
+        self.regroup(order.into_iter().filter(|own| *own != id), &|_| false);
+        Ok(())
+    }
+
     /// A file that was withdrawn stays in its filegroup.
     ///
     /// # Errors

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
+use extentdb_base::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 use extentdb_base::sync::{Arc, Mutex};
 use extentdb_base::{DatabaseId, FileId, Lsn, PageId, XactId};
 use extentdb_buffer::{DoubleWrite, Pool, PoolOptions, SuspectPage};
@@ -276,11 +276,13 @@ impl Database {
         let is_of_server = self.locks.database() != DatabaseId(0);
         strays
             .map(|stray| {
-                if is_of_server && self.space.withdraw_file(stray.id())? {
-                    Ok(stray.id())
-                } else {
-                    Err(stray.wrong("the catalog does not know it"))
+                if !is_of_server {
+                    return Err(stray.wrong("the catalog does not know it"));
                 }
+                self.last_file.fetch_max(stray.id().0, Ordering::AcqRel);
+                // One that was being made may have a header, and no maps yet.
+                self.space.discard_file(stray.id())?;
+                Ok(stray.id())
             })
             .collect()
     }

@@ -75,7 +75,9 @@ impl Database {
         let disk = self.options.disk.create(&spec.path)?;
         let mut header = PageBuf::zeroed();
         write_header(self.binding()?, identity, pages, &mut header);
-        if let Err(error) = write_new_file(&*disk, identity.id, pages, &header) {
+        self.log.flush_all()?;
+        let lsn = self.log.last();
+        if let Err(error) = write_new_file(&*disk, identity.id, pages, &header, lsn) {
             drop(disk);
             let _ = self.options.disk.remove(&spec.path);
             return Err(error.into());
