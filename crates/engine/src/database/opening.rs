@@ -245,8 +245,11 @@ impl SystemUndone {
         database.recovered = recovery.into_report();
         losers.extend(database.resolve_in_doubt(in_doubt, decisions)?);
         database.undo_losers(losers)?;
-        let strays = if is_ours { database.verify_files(&files.files)? } else { Vec::new() };
-        database.load_file_settings()?;
+        let mut strays = Vec::new();
+        if is_ours {
+            strays = database.verify_files(&files.files)?;
+            database.load_file_settings()?;
+        }
         let id = database.locks.database();
         services.deadlocks.name_objects(id, &database.name, &database.catalog.tables);
         database.recount_after_crash(&touched)?;
