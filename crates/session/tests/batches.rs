@@ -56,6 +56,7 @@ scripts! {
     not_supported
     properties
     databases
+    files
     fmtonly
     options
 }

@@ -38,7 +38,6 @@ const OBJECT_ID_STEP: u64 = 16_000_057;
 const TABLE_STATUS: u32 = 0xe_0000;
 /// `sysidxstats.status` of a heap: there is a rowset.
 const HAS_ROWSET: u32 = 0x1;
-const PRIMARY: i16 = 1;
 /// `sysobjvalues.valclass` of what an index is filtered by.
 const FILTER_TEXT: u8 = 7;
 /// Index of `sysallocunits` by the rowset.
@@ -173,11 +172,10 @@ impl StatementContext<'_> {
     }
 
     pub(crate) fn filegroup_id(&self, name: Option<&str>) -> Result<i16, Error> {
-        let Some(name) = name else { return Ok(PRIMARY) };
-        let found =
-            self.db().catalog.filegroups.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let groups = read(&self.db().catalog.filegroups);
+        let Some(name) = name else { return Ok(groups.default) };
         let missing = || Unsupported::NoFilegroup { name: name.to_owned() }.into();
-        found.map(|(_, id)| *id).ok_or_else(missing)
+        groups.id_of(name).ok_or_else(missing)
     }
 
     /// The next value of a counter of the boot page. What was taken is not given back by a

@@ -23,6 +23,9 @@ pub(super) fn compile(admin: &AdminStatement) -> Compiled {
     let name = admin.clause.names().next().map(|name| name.text.to_string());
     let refused = |what: &str| Cause::not_supported(format!("ALTER DATABASE {what}"));
     let action = admin.clause.first("alter_database_action").ok_or_else(|| refused("this way"))?;
+    if let Some(files) = super::alter_files::compile(name.clone(), action) {
+        return files;
+    }
     let set = action.first("database_set").ok_or_else(|| refused(&words(action)))?;
     let changes: Result<Vec<DatabaseChange>, Cause> =
         set.all("database_option").map(change).collect();
@@ -74,6 +77,18 @@ fn termination(clause: &Clause) -> Termination {
     Termination::RollbackAfter(Duration::from_secs(seconds.unwrap_or(0)))
 }
 
+/// 5011
+pub(super) fn no_database(name: &str) -> Cause {
+    Cause::Failed {
+        number: 5011,
+        severity: 14,
+        text: format!(
+            "User does not have permission to alter database '{name}', the database does not \
+             exist, or the database is not in a state that allows access checks."
+        ),
+    }
+}
+
 impl Step for AlterDatabase {
     fn run(&self, run: &mut Run<'_>, frame: &mut Frame) -> Result<RowCount, Stop> {
         if run.connection.is_in_transaction() {
@@ -86,15 +101,7 @@ impl Step for AlterDatabase {
             let by = Some(&*run.connection.session);
             let changed = instance.change_database(&name, *change, self.termination, by);
             changed.map_err(|error| match error {
-                Error::NoDatabase { name } => Cause::Failed {
-                    number: 5011,
-                    severity: 14,
-                    text: format!(
-                        "User does not have permission to alter database '{name}', the database \
-                         does not exist, or the database is not in a state that allows access \
-                         checks."
-                    ),
-                },
+                Error::NoDatabase { name } => no_database(&name),
                 other => run.connection.engine_cause(&other),
             })?;
         }
