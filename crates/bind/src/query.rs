@@ -8,7 +8,7 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_types::SqlType;
 
-use crate::binder::Binder;
+use crate::binder::{Binder, CHAIN_MAX};
 use crate::error::{Cause, Result, not_supported};
 use crate::logical::{Column, Computed, Limit, OrderKey, Relation, SetOperation, ValueId};
 use crate::scalar::{Clause, Place, parameter};
@@ -109,6 +109,9 @@ impl Binder<'_> {
     }
 
     fn set_operations(&mut self, first: &QueryBody, rest: &[SetTerm]) -> Result<BoundQuery> {
+        if let Some(term) = rest.get(CHAIN_MAX) {
+            return Err(Cause::too_deep().at(term.span));
+        }
         let mut bound = self.body(first)?;
         for term in rest {
             let right = self.body(&term.body)?;

@@ -218,6 +218,7 @@ impl Connection {
             // What cannot be rolled back is when the database is opened again.
             let _ = self.session.rollback();
             self.transaction = TransactionState::default();
+            self.end_session_locks();
         }
         self.drop_temporary_from(0);
         let isolation = self.options.isolation;
@@ -289,6 +290,7 @@ impl Drop for Connection {
         // What cannot be rolled back is when the database is opened again; tempdb is made at
         // every start.
         let _ = self.session.rollback();
+        self.end_session_locks();
         self.drop_temporary_from(0);
     }
 }

@@ -13,6 +13,7 @@
 //!   A statement that runs in a transaction takes its locks by `Session::stable_model` afterwards,
 //!   and resolves again when the table is gone.
 
+mod table_type;
 mod temporary;
 
 use extentdb_base::sync::Arc;
@@ -23,6 +24,7 @@ use extentdb_tsql::syntax::{Name, ObjectName, Qualifier};
 use crate::cause::{Cause, DefinitionCause};
 use crate::connection::Connection;
 
+pub use table_type::{HandedTable, TableType};
 pub use temporary::{TemporaryTables, stored_name};
 
 /// Schema of names without one.

@@ -5,8 +5,8 @@ use extentdb_tsql::syntax::{
 };
 use extentdb_tsql::{Options, parse};
 
-use super::parameters::{self, Callee, Parameter};
-use super::{Caller, Finished, execute_sql, nested};
+use super::parameters::{self, Callee, Parameter, Split};
+use super::{Caller, Finished, execute_sql, nested, table_parameter};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::Variable;
@@ -52,13 +52,12 @@ fn called(
     let collation = run.connection.collation();
     let parameters = declared(procedure, collation)?;
     let bound = parameters::bind(run, &parameters, arguments, 0, Callee::Procedure(&name))?;
-    let places: Vec<Option<usize>> = bound.iter().map(|bound| bound.argument).collect();
-    let variables: Vec<Variable> = parameters.iter().map(|it| it.variable.clone()).collect();
+    let split = Split::of(parameters, bound);
     let text = Text {
         source: Source::Procedure { script: &script, body, name: &name, returns: None },
         scope: Scope::Procedure,
-        parameters: variables,
-        values: bound.into_iter().map(|bound| bound.value).collect(),
+        parameters: split.declared(),
+        values: split.values,
         inherited: caller.inherited.clone(),
         has_outer_handler: caller.has_outer_handler,
         trigger: None,
@@ -68,9 +67,10 @@ fn called(
         if run.connection.database != database {
             run.change_database(&database)?;
         }
+        table_parameter::enter(run, split.tables)?;
         run.text(text)
     })?;
-    let outputs = execute_sql::outputs(&parameters, &places, &frame.values);
+    let outputs = execute_sql::outputs(&split.variables, &split.places, &frame.values);
     Ok(Finished { status: frame.return_status, outputs })
 }
 
@@ -93,7 +93,7 @@ fn declared(
             return Err(Cause::not_supported("a cursor as a parameter"));
         };
         if it.is_readonly {
-            return Err(Cause::not_supported("a table-valued parameter"));
+            return Ok(Parameter::of_table_type(&it.name.text, data_type.name.clone()));
         }
         Ok(Parameter {
             variable: Variable {
@@ -102,6 +102,7 @@ fn declared(
             },
             is_output: it.is_output,
             default: it.default.clone(),
+            table: None,
         })
     };
     procedure.parameters.iter().enumerate().map(parameter).collect()
