@@ -52,6 +52,14 @@ pub(crate) struct Tail<'q> {
     pub(crate) offset: Option<&'q Offset>,
 }
 
+/// Does a UNION among these terms remove equal rows of what stands before them? Then nothing before
+/// it needs to.
+fn is_made_distinct(later: &[SetTerm]) -> bool {
+    let unions =
+        |term: &&SetTerm| matches!(term.operator, SetOperator::Union | SetOperator::UnionAll);
+    later.iter().take_while(unions).any(|term| term.operator == SetOperator::Union)
+}
+
 impl Binder<'_> {
     /// A query that is a statement.
     ///
@@ -113,9 +121,14 @@ impl Binder<'_> {
             return Err(Cause::too_deep().at(term.span));
         }
         let mut bound = self.body(first)?;
-        for term in rest {
+        for (at, term) in rest.iter().enumerate() {
             let right = self.body(&term.body)?;
-            bound = self.combined(bound, term.operator, right, term.span)?;
+            let later = rest.get(at + 1..).unwrap_or_default();
+            let operator = match term.operator {
+                SetOperator::Union if is_made_distinct(later) => SetOperator::UnionAll,
+                other => other,
+            };
+            bound = self.combined(bound, operator, right, term.span)?;
         }
         Ok(bound)
     }

@@ -99,8 +99,9 @@ pub(crate) fn call(run: &mut Run<'_>, call: &ProcedureCall) -> Result<(), Stop> 
 /// A number in the type of number that the client has declared for it; anything else as it is.
 fn as_declared(run: &Run<'_>, argument: &Argument, returned: &Returned) -> Returned {
     let is_number = |ty: SqlType| {
-        use SqlType::{BigInt, Bit, Float, Int, Real, SmallInt, TinyInt};
-        matches!(ty, Bit | TinyInt | SmallInt | Int | BigInt | Real | Float)
+        use SqlType::{BigInt, Bit, Decimal, Float, Int, Numeric, Real, SmallInt, TinyInt};
+        let is_plain = matches!(ty, Bit | TinyInt | SmallInt | Int | BigInt | Real | Float);
+        is_plain || matches!(ty, Decimal { .. } | Numeric { .. })
     };
     let to = argument.ty.filter(|ty| is_number(*ty) && is_number(returned.ty));
     let Some(ty) = to else { return returned.clone() };
