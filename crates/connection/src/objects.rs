@@ -90,6 +90,11 @@ impl ResolvedObject {
         self.object.object.kind.code()
     }
 
+    /// Its name as it was created: without the ending of a temporary procedure.
+    pub fn shown_name(&self) -> &str {
+        temporary::shown(&self.object.object.name)
+    }
+
     /// Name of its schema.
     pub fn schema_name(&self) -> String {
         let id = self.object.object.schema_id;

@@ -37,7 +37,7 @@ fn called(
     arguments: &[Argument],
     caller: &Caller,
 ) -> Result<Finished, Stop> {
-    let name = found.object.object.name.clone();
+    let name = found.shown_name().to_owned();
     let Some(text) = found.object.module().and_then(|module| module.text.clone()) else {
         return Err(Cause::not_supported(format!("the encrypted procedure {name}")).into());
     };

@@ -144,6 +144,7 @@ impl Search<'_, '_> {
     ) -> Result<Vec<Option<SqlType>>, Cause> {
         let TargetKind::Object(name) = &target.kind else { return Ok(Vec::new()) };
         let Some(found) = self.run.connection.readable(name)? else {
+            let name = name.to_string().replace(['[', ']'], "");
             let text = format!("Invalid object name '{name}'.");
             return Err(Cause::Failed { number: 208, severity: 16, text });
         };
