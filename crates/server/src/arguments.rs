@@ -218,3 +218,39 @@ fn isolation(level: Isolation) -> session::Isolation {
         Isolation::Snapshot => session::Isolation::Snapshot,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use extentdb_tds::request::{Headers, RpcFlags, RpcWriter};
+    use extentdb_tds::type_info::Nullability;
+    use extentdb_tds::{Column, TdsVersion, TypeInfo};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_a_table_have_no_values_for_columns_of_defaults() {
+        let version = TdsVersion::V7_4;
+        let protocol = Protocol::new(version, Collation::SQL_LATIN1_GENERAL_CP1_CI_AS);
+        let info = TypeInfo::of(SqlType::Int, Nullability::Nullable, &protocol);
+        let mut identity = Column::new("", info.clone());
+        identity.flags = ColumnFlags::DEFAULT;
+        let columns = [identity, Column::new("", info)];
+        let mut body = Vec::new();
+        let mut writer = RpcWriter::new(&Headers::default(), version, &mut body);
+        writer.call_by_name("p", RpcFlags(0)).unwrap();
+        let mut table = writer.tvp("@t", "dbo", "ids", &columns).unwrap();
+        table.row(&[Datum::Null, Datum::Int(7)]).unwrap();
+        table.end();
+        writer.tvp("@none", "dbo", "ids", &[]).unwrap().end();
+        let Ok(Requests { requests, .. }) = calls(&body, &protocol) else { panic!() };
+        let [Request::Procedure(call)] = requests.as_slice() else { panic!() };
+        let [table, none] = call.arguments.as_slice() else { panic!() };
+        let rows = TableRows {
+            columns: vec![None, Some(SqlType::Int)],
+            rows: vec![vec![Datum::Int(7)]].into(),
+        };
+        assert_eq!(table.table, Some(TableArgument::Rows(rows)));
+        let empty = TableRows { columns: Vec::new(), rows: Vec::new().into() };
+        assert_eq!(none.table, Some(TableArgument::Rows(empty)));
+    }
+}
