@@ -339,8 +339,8 @@ fn read_object(row: &SystemRow<'_>) -> Option<Object> {
     })
 }
 
-/// Class of `syssingleobjrefs`: a table type, and the table behind it. Chosen: a file of the product
-/// with table types was not seen.
+/// Class of `syssingleobjrefs`: a table type, and the table behind it. Chosen: a file of the
+/// product with table types was not seen.
 pub const CLASS_TABLE_OF_TYPE: u8 = 56;
 
 fn read_type(row: &SystemRow<'_>) -> Option<ScalarType> {

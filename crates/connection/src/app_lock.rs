@@ -11,8 +11,6 @@ use std::time::Duration;
 use extentdb_base::cancel::Cancellation;
 use extentdb_base::sync::{Mutex, lock};
 
-use crate::connection::Connection;
-
 /// Between two looks at a lock that somebody else holds.
 const POLL: Duration = Duration::from_millis(2);
 
@@ -148,22 +146,10 @@ impl AppLocks {
     }
 
     /// The session, or its transaction, has ended.
-    fn end(&self, session: u16, owner: Option<AppLockOwner>) {
+    pub(crate) fn end(&self, session: u16, owner: Option<AppLockOwner>) {
         let is_ended =
             |it: &Held| it.lock.session == session && owner.is_none_or(|own| it.lock.owner == own);
         lock(&self.held).retain(|it| !is_ended(it));
-    }
-}
-
-impl Connection {
-    /// The locks that end with the transaction end.
-    pub(crate) fn end_transaction_locks(&self) {
-        self.server.app_locks.end(self.spid(), Some(AppLockOwner::Transaction));
-    }
-
-    /// All of its locks end.
-    pub(crate) fn end_session_locks(&self) {
-        self.server.app_locks.end(self.spid(), None);
     }
 }
 

@@ -12,6 +12,7 @@ use extentdb_bind::surroundings::MadeRows;
 use extentdb_engine::SessionNames;
 use extentdb_types::Collation;
 
+use crate::app_lock::AppLockOwner;
 use crate::cause::Cause;
 use crate::compiled_texts::CompiledTexts;
 use crate::engine_error;
@@ -260,6 +261,16 @@ impl Connection {
             Isolation::Snapshot => Level::Snapshot,
             _ => Level::ReadCommitted,
         });
+    }
+
+    /// The application locks that end with the transaction end.
+    pub(crate) fn end_transaction_locks(&self) {
+        self.server.app_locks.end(self.spid(), Some(AppLockOwner::Transaction));
+    }
+
+    /// All of its application locks end.
+    fn end_session_locks(&self) {
+        self.server.app_locks.end(self.spid(), None);
     }
 
     /// Was the session killed? The connection is to be closed.

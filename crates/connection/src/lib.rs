@@ -35,6 +35,7 @@ pub mod server;
 pub mod session_context;
 pub mod step;
 pub mod stop;
+mod temporary_table;
 pub mod transaction;
 pub mod trigger;
 pub mod variable;

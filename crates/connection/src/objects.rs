@@ -24,7 +24,8 @@ use extentdb_tsql::syntax::{Name, ObjectName, Qualifier};
 use crate::cause::{Cause, DefinitionCause};
 use crate::connection::Connection;
 
-pub use table_type::{HandedTable, TableType};
+pub use crate::temporary_table::HandedTable;
+pub use table_type::TableType;
 pub use temporary::{TemporaryTables, stored_name};
 
 /// Schema of names without one.

@@ -3,7 +3,7 @@
 use extentdb_base::sync::Arc;
 use extentdb_types::{Datum, SqlType};
 
-use crate::objects::HandedTable;
+use crate::temporary_table::HandedTable;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]

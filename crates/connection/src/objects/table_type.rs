@@ -1,7 +1,7 @@
 //! Table types: variables and parameters of them are tables in tempdb, as table variables are.
 //!
-//! A parameter is READONLY. One that is given a table variable is the same table under another name:
-//! nothing is copied, and nothing dropped with it.
+//! A parameter is READONLY. One that is given a table variable is the same table under another
+//! name: nothing is copied, and nothing dropped with it.
 
 use extentdb_base::ObjectId;
 use extentdb_base::sync::Arc;
@@ -10,10 +10,11 @@ use extentdb_engine::{StatementEnd, Table};
 use extentdb_tsql::syntax::ObjectName;
 use extentdb_types::SqlType;
 
-use super::temporary::{TemporaryTable, stored_name};
+use super::temporary::stored_name;
 use super::{DEFAULT_SCHEMA, table_variable_name};
 use crate::cause::Cause;
 use crate::connection::Connection;
+use crate::temporary_table::{HandedTable, TemporaryTable};
 
 /// A table type of a database.
 pub struct TableType {
@@ -115,16 +116,5 @@ impl Connection {
     pub fn is_read_only(&self, variable: &str) -> bool {
         let found = self.temporary.at(&table_variable_name(variable), self.nesting);
         found.is_some_and(|table| table.is_read_only)
-    }
-}
-
-/// A table variable on its way to a procedure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandedTable(TemporaryTable);
-
-impl HandedTable {
-    /// The table behind its type; `None` when it was declared by its columns.
-    pub fn of_type(&self) -> Option<ObjectId> {
-        self.0.of_type
     }
 }

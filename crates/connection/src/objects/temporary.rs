@@ -17,6 +17,7 @@ use extentdb_engine::{Database, Table, Timeout};
 
 use super::{DEFAULT_SCHEMA, TEMPDB};
 use crate::connection::Connection;
+use crate::temporary_table::TemporaryTable;
 
 /// Characters of a stored name before its digits.
 const NAME_UNITS: usize = 116;
@@ -28,47 +29,6 @@ const LOCK_WAIT: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub struct TemporaryTables {
     pub(super) tables: Vec<TemporaryTable>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TemporaryTable {
-    /// As statements write it.
-    pub(super) name: String,
-    /// As tempdb has it.
-    pub(super) stored: String,
-    pub(super) id: ObjectId,
-    /// Nesting of what has created it: 0 for a batch.
-    pub(super) nesting: u32,
-    /// What has created it has ended, and the table could not be dropped.
-    pub(super) is_hidden: bool,
-    /// It is that of a caller, and not dropped here.
-    pub(super) is_borrowed: bool,
-    /// It is a parameter.
-    pub(super) is_read_only: bool,
-    /// The table behind its table type.
-    pub(super) of_type: Option<ObjectId>,
-    /// It is a procedure.
-    pub(super) is_procedure: bool,
-}
-
-impl TemporaryTable {
-    pub(super) fn new(name: &str, table: &Table, nesting: u32) -> TemporaryTable {
-        TemporaryTable {
-            name: name.to_owned(),
-            stored: table.name().to_owned(),
-            id: table.id(),
-            nesting,
-            is_hidden: false,
-            is_borrowed: false,
-            is_read_only: false,
-            of_type: None,
-            is_procedure: false,
-        }
-    }
-
-    fn is_at(&self, name: &str, nesting: u32) -> bool {
-        !self.is_hidden && self.nesting == nesting && self.name.eq_ignore_ascii_case(name)
-    }
 }
 
 /// The stored name of the temporary table with this number.

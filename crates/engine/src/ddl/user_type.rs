@@ -1,5 +1,5 @@
-//! Alias types: names for a system type with its length and its NULL or NOT NULL. Table types: names
-//! for the columns, keys and checks of a table that has no rows.
+//! Alias types: names for a system type with its length and its NULL or NOT NULL. Table types:
+//! names for the columns, keys and checks of a table that has no rows.
 //!
 //! ```text
 //! sysscalartypes      id, schema, name, type; status 1: NOT NULL

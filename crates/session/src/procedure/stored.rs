@@ -10,7 +10,7 @@ use super::{Caller, Finished, execute_sql, nested, table_parameter};
 use extentdb_connection::cause::Cause;
 use extentdb_connection::data_type;
 use extentdb_connection::frame::Variable;
-use extentdb_connection::objects::{ResolvedObject, object_name};
+use extentdb_connection::objects::{ResolvedObject, is_temporary, object_name};
 use extentdb_connection::output::Scope;
 use extentdb_connection::request::Argument;
 use extentdb_connection::step::{Run, Source, Text};
@@ -64,7 +64,8 @@ fn called(
     };
     let database = found.database.name().to_owned();
     let frame = nested(run, |run| {
-        if run.connection.database != database {
+        // A temporary procedure runs where it is called.
+        if run.connection.database != database && !is_temporary(&name) {
             run.change_database(&database)?;
         }
         table_parameter::enter(run, split.tables)?;

@@ -1,4 +1,5 @@
-//! Table-valued parameters: tables that a procedure or text finds under the names of its parameters.
+//! Table-valued parameters: tables that a procedure or text finds under the names of its
+//! parameters.
 //!
 //! ```text
 //! EXECUTE p @t         the caller's table variable under another name

@@ -1,8 +1,8 @@
 //! sp_describe_undeclared_parameters: types for the variables of a text that are declared nowhere.
 //!
 //! A variable has the type of what it meets: the column that it is a value for, the other side of a
-//! comparison or an operator, the parameter that it is an argument for. One that meets nothing with a
-//! type is refused by its name.
+//! comparison or an operator, the parameter that it is an argument for. One that meets nothing with
+//! a type is refused by its name.
 
 use extentdb_base::sync::Arc;
 use extentdb_sysview::property;
