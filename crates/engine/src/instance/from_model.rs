@@ -68,7 +68,8 @@ impl Database {
 impl Session {
     /// Makes a table in schema dbo of the current database with the columns, defaults, keys,
     /// indexes and checks of a table type. `model` is that of the type's database, `ty` the table
-    /// behind the type. Constraints get names that end as that of the table, which is unique in its schema.
+    /// behind the type. Constraints get names that end as that of the table, which is unique in
+    /// its schema.
     ///
     /// # Errors
     /// The type is not there; as for [`Session::create_table`].
