@@ -12,6 +12,7 @@
 //! - Between two statements the request looks whether it was interrupted or killed.
 
 use extentdb_base::sync::Arc;
+use extentdb_tsql::syntax::ObjectName;
 use extentdb_tsql::{Options, parse};
 
 use crate::bulk_load;
@@ -94,7 +95,8 @@ fn run_text(run: &mut Run<'_>, text: Text<'_>) -> Result<Frame, Stop> {
             let parameters = text.parameters.clone();
             let collation = run.connection.collation();
             let settings = run.connection.options.settings();
-            flow::compile_body(script, body, parameters, collation, settings, returns)
+            let is_table = is_table_type(run.connection);
+            flow::compile_body(script, body, parameters, collation, settings, returns, &is_table)
                 .map(Arc::new)
                 .map_err(|failure| located(failure.cause, failure.line))
         }
@@ -146,12 +148,17 @@ fn compiled_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result
     Ok(flow)
 }
 
+fn is_table_type(connection: &Connection) -> impl Fn(&ObjectName) -> bool {
+    |name| connection.table_type(name).is_some()
+}
+
 fn compile_text(run: &Run<'_>, text: &str, parameters: Vec<Variable>) -> Result<Flow, Stop> {
     let options = Options { quoted_identifier: run.connection.options.quoted_identifier };
     let script = parse(text, options)
         .map_err(|error| located(Cause::Syntax(error.cause), error.span.line))?;
     let settings = run.connection.options.settings();
-    flow::compile(&script, parameters, run.connection.collation(), settings)
+    let is_table = is_table_type(run.connection);
+    flow::compile(&script, parameters, run.connection.collation(), settings, &is_table)
         .map_err(|failure| located(failure.cause, failure.line))
 }
 

@@ -366,8 +366,10 @@ pub(crate) fn verify_faults<'f>(
 }
 
 fn user_tables(loaded: LoadedCatalog<'_>) -> Tables {
-    let is_ours =
-        |table: &&model::Table| table.kind == ObjectType::USER_TABLE || table.id == SYSFILES1;
+    let is_ours = |table: &&model::Table| {
+        matches!(table.kind, ObjectType::USER_TABLE | ObjectType::TABLE_TYPE)
+            || table.id == SYSFILES1
+    };
     let mut tables = Tables::default();
     let ours = loaded.catalog.tables.values().filter(is_ours);
     for table in ours.filter_map(|table| Table::open(table, loaded)) {
